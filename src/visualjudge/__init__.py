@@ -40,7 +40,7 @@ from visualjudge.core import old_module_names
 
 if TYPE_CHECKING:
     from visualjudge.apps.adopting.adopt import Adopted as Adopted, adopt as adopt
-    from visualjudge.apps.adopting.logs import LogFormat as LogFormat, LogRows as LogRows
+    from visualjudge.apps.adopting.log_to_table import LogFormat as LogFormat, LogRows as LogRows
     from visualjudge.apps.frontdoor.data import (
         Data as Data,
         build as build,
@@ -122,7 +122,7 @@ _NAMES = {
     "visualjudge.dataset.folder": ("Dataset", "load_dataset"),
     "visualjudge.vision.encode": ("Encoded", "encode", "encodings"),
     "visualjudge.apps.adopting.adopt": ("Adopted", "adopt"),
-    "visualjudge.apps.adopting.logs": ("LogFormat", "LogRows"),
+    "visualjudge.apps.adopting.log_to_table": ("LogFormat", "LogRows"),
     "visualjudge.apps.frontdoor.data": ("Data", "build", "import_samples", "open_data"),
     "visualjudge.apps.frontdoor.decisions": ("card", "cascade", "correct", "label"),
     "visualjudge.apps.frontdoor.judge": ("client", "judge", "judge_async"),

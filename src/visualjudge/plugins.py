@@ -27,7 +27,7 @@ from visualjudge.core.plugin_guard import guard_methods, guarded, guarded_row
 from visualjudge.core.registry import table
 
 if TYPE_CHECKING:
-    from visualjudge.apps.adopting.logs import LogFormat
+    from visualjudge.apps.adopting.log_to_table import LogFormat
     from visualjudge.apps.probes.kinds import ProbeKind
     from visualjudge.dataset.exports import Format
     from visualjudge.formats.importers import Importer

@@ -614,7 +614,9 @@ def test_runs_on_different_questions_are_said_to_be(tmp_path: Path) -> None:
     )
 
 
-def test_many_judges_are_rows_and_one_answer_a_line(tmp_path: Path) -> None:
+def test_many_judges_are_rows_and_one_answer_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pairs = [
         pair(i, (8.0, 2.0 + i % 5), task=("keypoint", "object_detection")[i % 2]) for i in range(40)
     ]
@@ -638,6 +640,15 @@ def test_many_judges_are_rows_and_one_answer_a_line(tmp_path: Path) -> None:
     assert compared.finding.startswith("judge-07 is better than ")
     assert "undecided beside judge-06" in compared.finding
     assert len(compared.rows) == 8 * 7 / 2
+    assert "most accurate are in all else" not in text
+    monkeypatch.setattr("visualjudge.analysis.report.accuracy_plots.MOST_DRAWN", 7)
+    fewer = page(analysis)
+    assert "Of 8 judges" in fewer and "the 7 most accurate are in all else" in fewer
+    headline, in_words = (
+        fewer.split(f'id="{name}"')[1].split("</section>")[0] for name in ("headline", "judges")
+    )
+    assert headline.count("<tr") == 1 + len(names), "the headline has all"
+    assert "judge-01" in in_words and "judge-00" not in in_words
 
 
 def test_contents_lead_to_every_section(analysis: Analysis) -> None:

@@ -88,8 +88,10 @@ def test_a_results_file_that_is_no_workbook_is_one_line_of_our_own(data, tmp_pat
     (tmp_path / "x.xls").write_text("{}")
     done = call("eval", tmp_path / "x.xls", "--data", data)
     assert done.returncode == 1
-    assert f"{tmp_path / 'x.xls'}: not an xlsx workbook (" in done.stderr
-    assert done.stderr.strip().endswith("give the .xlsx or the .jsonl that `mmbench infer` wrote")
+    assert done.stderr.strip().endswith(
+        f"{tmp_path / 'x.xls'}: must be a sheet that ends in .xlsx, .tsv or .json, or the .jsonl "
+        "that `mmbench infer` wrote, got .xls"
+    )
     assert done.stderr.count("\n") == 1
     assert "openpyxl" not in done.stderr
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -62,31 +63,49 @@ def image_sums(table: pl.DataFrame, by: Sequence[str], values: Mapping[str, pl.E
     numbers = table.select(
         expr.cast(pl.Float64).fill_null(0.0).alias(name) for name, expr in values.items()
     )
-    keys, cell = _cells(table, by)
-    cluster = table["cluster"].to_numpy().astype(np.int64)
+    return _sums(
+        {name: ordered(table[name]) for name in by},
+        by,
+        table["cluster"].to_numpy().astype(np.int64),
+        {name: numbers[name].to_numpy() for name in values},
+    )
+
+
+def _sums(
+    keys: Mapping[str, tuple[pl.Series, IntArray]],
+    by: Sequence[str],
+    cluster: IntArray,
+    values: Mapping[str, FloatArray],
+) -> ImageSums:
+    """``values`` of each row summed by cell and image; ``keys``: the words of each column of
+    ``by``, and the place of each row's word.
+    """
+    cells, cell = _cells(keys, by, cluster.size)
     images = int(cluster.max(initial=0)) + 1
     held, place = jackknife.renumbered(cell * images + cluster)
-    columns = {name: jackknife.sums(place, numbers[name].to_numpy(), held.size) for name in values}
-    return ImageSums(keys, held // images, held % images, columns)
+    columns = {name: jackknife.sums(place, row, held.size) for name, row in values.items()}
+    return ImageSums(cells, held // images, held % images, columns)
 
 
-def _cells(table: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, IntArray]:
+def _cells(
+    keys: Mapping[str, tuple[pl.Series, IntArray]], by: Sequence[str], rows: int
+) -> tuple[pl.DataFrame, IntArray]:
     """The combinations of ``by`` that occur, sorted, and the one of each row; one of all rows where
     ``by`` is empty.
     """
     if not by:
-        return pl.DataFrame({"all": [0]}), np.zeros(table.height, dtype=np.int64)
-    code, names = np.zeros(table.height, dtype=np.int64), []
+        return pl.DataFrame({"all": [0]}), np.zeros(rows, dtype=np.int64)
+    code = np.zeros(rows, dtype=np.int64)
     for name in by:
-        words, place = ordered(table[name])
+        words, place = keys[name]
         code = code * words.len() + place
-        names.append(words)
     held, cell = jackknife.renumbered(code)
-    keys = []
-    for words in reversed(names):
-        keys.append(words[held % words.len()])
+    found = []
+    for name in reversed(by):
+        words, _ = keys[name]
+        found.append(words[held % words.len()])
         held = held // words.len()
-    return pl.DataFrame(dict(zip(by, reversed(keys), strict=True))), cell
+    return pl.DataFrame(dict(zip(by, reversed(found), strict=True))), cell
 
 
 def share_of(found: Shares, k: int = 0) -> Share:
@@ -141,27 +160,37 @@ CELL = ("task", "encoding", "error_type", "margin_bin")
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """What each verdict counts for, its image and cell, and the failed ones: all tables of
-    accuracies come from it.
+    """What each verdict of a judge counts for, its image, its word of each key, and the failed
+    ones: all tables of accuracies come from it.
     """
 
-    sums: pl.DataFrame
+    rows: int
+    keys: Mapping[str, tuple[pl.Series, IntArray]]
+    cluster: IntArray
+    counts: Mapping[str, FloatArray]
     failed: pl.DataFrame
 
 
 def counted(table: pl.DataFrame, by: Sequence[str] = CELL) -> Counted:
     """Pairwise verdicts counted by ``by`` and image."""
-    values = [
-        pl.col("parsed").is_not_null().alias("n"),
-        *map(pl.col, _COUNTS[1:4]),
-        pl.col("said_first").is_not_null().alias("placed"),
-    ]
-    sums = table.select(*(pl.col(name).cast(WORD) for name in by), "cluster", *values)
-    return Counted(sums, table.filter(~pl.col("parsed")).select(*by, "cause"))
+    counts = table.select(
+        pl.lit(1.0).alias("n"),
+        *(pl.col(name).cast(pl.Float64).fill_null(0.0) for name in _COUNTS[1:4]),
+        pl.col("said_first").is_not_null().cast(pl.Float64).alias("placed"),
+    )
+    return Counted(
+        table.height,
+        {name: ordered(table[name].cast(WORD)) for name in by},
+        table["cluster"].to_numpy().astype(np.int64),
+        {name: counts[name].to_numpy() for name in _COUNTS},
+        table.filter(~pl.col("parsed")).select(*by, "cause"),
+    )
 
 
 def causes(failed: pl.DataFrame, by: Sequence[str]) -> dict[tuple[str, ...], dict[str, int]]:
     """Failed replies by cause, in each cell of ``by``."""
+    if failed.is_empty():
+        return {}
     failed = failed.group_by([*by, "cause"]).len().sort([*by, "cause"])
     out: dict[tuple[str, ...], dict[str, int]] = {}
     for row in failed.iter_rows():
@@ -173,14 +202,60 @@ def accuracy_cells(verdicts: Counted, by: Sequence[str]) -> tuple[Cell, ...]:
     """Accuracy of each cell of ``by``: a failed verdict is wrong; and what it would be had the
     failed been right.
     """
-    if verdicts.sums.is_empty():
-        return ()
-    sums = image_sums(verdicts.sums, by, {name: pl.col(name) for name in _COUNTS})
-    all_of_them, read = sums.shares("right", "n"), sums.shares("right", "parsed")
-    totals, failed = {name: sums.total(name) for name in _COUNTS}, causes(verdicts.failed, by)
+    return accuracy_tables([verdicts], [by])[0][0]
+
+
+def accuracy_tables(
+    judges: Sequence[Counted], tables: Sequence[Sequence[str]]
+) -> list[list[tuple[Cell, ...]]]:
+    """:func:`accuracy_cells` of each judge by each of ``tables``; all intervals are found by the
+    same steps.
+    """
+    made = [
+        _sums(judge.keys, by, judge.cluster, judge.counts)
+        for judge in judges
+        if judge.rows
+        for by in tables
+    ]
+    found = iter(_shares_of_all(made))
+    parts = iter(made)
+    return [
+        [
+            _accuracies(next(parts), next(found), next(found), judge.failed, by)
+            if judge.rows
+            else ()
+            for by in tables
+        ]
+        for judge in judges
+    ]
+
+
+def _shares_of_all(made: Sequence[ImageSums]) -> list[Shares]:
+    """The shares right of all verdicts and of those read, of each of ``made`` in turn."""
+    if not made:
+        return []
+    sizes = [sums.cells for sums in made for _ in range(2)]
+    starts = np.cumsum([0, *sizes])
+    columns = [
+        sums.cell + starts[2 * k + which] for k, sums in enumerate(made) for which in range(2)
+    ]
+    whole = shares(
+        np.concatenate([sums.columns["right"] for sums in made for _ in range(2)]),
+        np.concatenate([sums.columns[name] for sums in made for name in ("n", "parsed")]),
+        np.concatenate(columns),
+        int(starts[-1]),
+    )
+    return [whole.part(*ends) for ends in pairwise(starts.tolist())]
+
+
+def _accuracies(
+    sums: ImageSums, all_of_them: Shares, read: Shares, failed_ones: pl.DataFrame, by: Sequence[str]
+) -> tuple[Cell, ...]:
+    totals, failed = {name: sums.total(name) for name in _COUNTS}, causes(failed_ones, by)
+    words = [sums.keys[name].cast(pl.String).to_list() for name in by]
     rows = []
     for k in range(sums.cells):
-        keys = tuple((name, str(sums.keys[name][k])) for name in by)
+        keys = tuple((name, word[k]) for name, word in zip(by, words, strict=True))
         n, parsed, right = (totals[name][k] for name in ("n", "parsed", "right"))
         accuracy = Accuracy(
             share_of(all_of_them, k),
@@ -196,7 +271,7 @@ def accuracy_cells(verdicts: Counted, by: Sequence[str]) -> tuple[Cell, ...]:
 
 def accuracy(table: pl.DataFrame) -> Accuracy:
     """Accuracy of all of ``table``."""
-    rows = accuracy_cells(counted(table, ()), [])
+    rows = accuracy_cells(counted(table, ()), ())
     return rows[0].accuracy if rows else NO_ACCURACY
 
 

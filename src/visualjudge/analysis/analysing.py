@@ -4,7 +4,7 @@ derived from them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,9 +16,8 @@ import polars as pl
 from visualjudge.analysis.accuracy_cells import (
     CELL,
     NO_ACCURACY,
-    Counted,
     accuracy,
-    accuracy_cells,
+    accuracy_tables,
     counted,
     guessed,
     guessed_among_allowed,
@@ -51,7 +50,7 @@ from visualjudge.analysis.figures import (
 from visualjudge.analysis.leaderboard import PLAYED, leaderboard, leads_of
 from visualjudge.analysis.leaks import NEEDED, leak_audit, with_order_shown
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.pairwise_figures import OF_TWO, Pairwise, constant_answer
+from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Pairwise, constant_answer
 from visualjudge.analysis.probes import photograph_need, probe_results, tool_trust
 from visualjudge.analysis.psychometric import Resampling, Scope, curves
 from visualjudge.analysis.scores import (
@@ -89,6 +88,18 @@ PAIRED = (
     *map(more, FEATURES),
 )
 """Columns of pairwise verdicts that figures other than the leaderboard are made from."""
+TABLES = (
+    (),
+    ("task",),
+    ("task", "encoding"),
+    ("error_type",),
+    ("margin_bin",),
+    ("task", "error_type"),
+    CELL,
+)
+"""What accuracies are tabulated by; () is all verdicts."""
+MOST_ROWS = 50_000
+"""Verdicts of judges whose accuracies are found by the same steps."""
 GAP = 0.05
 """The gap between two judges that the number of images is counted for, where the user names
 none.
@@ -170,9 +181,11 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
     resampling = Resampling(study.clusters, study.seed)
     alike, baseline = asked_like(study), baseline_of(study)
     judges = []
-    for i, run in enumerate(study.runs):
-        say(f"judge {run.name}")
-        judges.append(judge_result(study, i, resampling, alike[i], baseline))
+    for together in _together(study):
+        tables = accuracy_tables([counted(_pairs(study, i)) for i in together], TABLES)
+        for i, own in zip(together, tables, strict=True):
+            say(f"judge {study.runs[i].name}")
+            judges.append(judge_result(study, i, own, resampling, alike[i], baseline))
     say("comparing judges")
     return Analysis(
         study,
@@ -231,13 +244,37 @@ def _prompts(meta: Mapping[str, Any]) -> tuple[str, ...]:
     return (str(stated),) if isinstance(stated, str | int) else ()
 
 
+def _together(study: Study) -> Iterator[list[int]]:
+    """The judges in their order, those with few verdicts up to MOST_ROWS of them together."""
+    held: list[int] = []
+    rows = 0
+    for i, answered in enumerate(study.answered):
+        if held and rows + answered.height > MOST_ROWS:
+            yield held
+            held, rows = [], 0
+        held.append(i)
+        rows += answered.height
+    if held:
+        yield held
+
+
+def _pairs(study: Study, index: int) -> pl.DataFrame:
+    return study.kind(index, "pairwise", PAIRED).with_columns(margin_bin=margin_bin())
+
+
 def judge_result(
-    study: Study, index: int, resampling: Resampling, alike: int = 0, baseline: int | None = None
+    study: Study,
+    index: int,
+    tables: Sequence[tuple[Cell, ...]],
+    resampling: Resampling,
+    alike: int = 0,
+    baseline: int | None = None,
 ) -> JudgeResult:
-    """Everything about one judge; ``baseline``: the run that it is compared with."""
-    run = study.runs[index]
-    pairs = study.kind(index, "pairwise", PAIRED).with_columns(margin_bin=margin_bin())
-    cells = counted(pairs)
+    """Everything about one judge; ``tables``: its accuracies by :data:`TABLES`; ``baseline``: the
+    run that it is compared with.
+    """
+    run, pairs = study.runs[index], _pairs(study, index)
+    overall, by_task, by_encoding, by_error_type, by_margin, by_task_error_type, cells = tables
     kinds = {
         kind: study.kind(index, kind, needed)
         for kind, needed in (("ranking", RANKED), ("scoring", SCORED))
@@ -246,7 +283,12 @@ def judge_result(
     board = leaderboard(
         study.kind(index, "pairwise", PLAYED), study.seed, leads_of(study.questions)
     )
-    pairwise = pairwise_figures(pairs, guessed(asked), order_shown=run.order_shown)
+    pairwise = pairwise_figures(
+        pairs,
+        guessed(asked),
+        overall[0].accuracy if overall else NO_ACCURACY,
+        order_shown=run.order_shown,
+    )
     place, *features = preferences(pairs)
     told = answered.select(
         *(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median()
@@ -273,12 +315,12 @@ def judge_result(
         pairwise=pairwise,
         ranking=ranking_figures(kinds["ranking"]),
         scoring=scoring_figures(kinds["scoring"]),
-        by_task=_by(cells, kinds, ["task"]),
-        by_encoding=_by(cells, kinds, ["task", "encoding"]),
-        by_error_type=_by(cells, kinds, ["error_type"]),
-        by_margin=accuracy_cells(cells, ["margin_bin"]) if study.has_scores else (),
-        by_task_error_type=accuracy_cells(cells, ["task", "error_type"]),
-        cells=accuracy_cells(cells, CELL),
+        by_task=_by(by_task, kinds, ["task"]),
+        by_encoding=_by(by_encoding, kinds, ["task", "encoding"]),
+        by_error_type=_by(by_error_type, kinds, ["error_type"]),
+        by_margin=by_margin if study.has_scores else (),
+        by_task_error_type=by_task_error_type,
+        cells=cells,
         bias=(with_swap(place, pairwise), *features),
         sensitivity=_sensitivity(
             pairs, resampling, guessed_among_allowed(asked), scored=study.has_scores
@@ -304,14 +346,18 @@ def _sum_of(name: str) -> pl.Expr:
 
 
 def pairwise_figures(
-    pairs: pl.DataFrame, chance: float = OF_TWO, *, order_shown: bool = True
+    pairs: pl.DataFrame,
+    chance: float = OF_TWO,
+    overall: Accuracy | None = None,
+    *,
+    order_shown: bool = True,
 ) -> Pairwise:
     """The headline of the pairwise questions; ``position_p`` is the exact binomial test of A
-    against ½.
+    against ½; ``overall``: the accuracy of all, where it is known.
     """
     parsed = pairs.select("parsed", "said_first").filter(pl.col("parsed"))
     return Pairwise(
-        accuracy=accuracy(pairs),
+        accuracy=overall or accuracy(pairs),
         questions=pairs["question"].n_unique(),
         chance=chance,
         constant=constant_answer(pairs) if order_shown else None,
@@ -327,9 +373,11 @@ def _parts(table: pl.DataFrame, *keys: str) -> list[tuple[str, pl.DataFrame]]:
     return sorted(("/".join(map(str, key)), part) for key, part in found.items())
 
 
-def _by(verdicts: Counted, kinds: Mapping[str, pl.DataFrame], keys: list[str]) -> tuple[Cell, ...]:
+def _by(
+    pairwise: Sequence[Cell], kinds: Mapping[str, pl.DataFrame], keys: list[str]
+) -> tuple[Cell, ...]:
     """Every cell that any question falls into, with what its questions of each type show."""
-    found = {cell.name: cell for cell in accuracy_cells(verdicts, keys)}
+    found = {cell.name: cell for cell in pairwise}
     ranking = ranking_cells(kinds["ranking"], keys)
     scoring = {name: scoring_figures(part) for name, part in _parts(kinds["scoring"], *keys)}
     out = []

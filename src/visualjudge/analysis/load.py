@@ -133,7 +133,11 @@ def _info(folder: Path) -> dict[str, Any]:
 
 
 def _runs_below(folder: Path) -> str:
-    """The runs in a folder that is none, such as one that ``adopt`` wrote."""
+    """The runs in a folder that is none, such as one that ``adopt`` wrote; how a dataset becomes
+    one.
+    """
+    if (folder / "dataset.json").is_file():
+        return f"; it is a dataset: `visualjudge judge {folder} --out RUN` makes a run"
     found = sorted(str(place.parent) for place in folder.glob("*/run.json"))[:_MOST_NAMED]
     return f", such as {', '.join(found)}" if found else ""
 

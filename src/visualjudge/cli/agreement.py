@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from visualjudge.cli.options import JsonFile
-from visualjudge.cli.output import end_with, following, say
+from visualjudge.cli.output import end_with, following, say, working
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import DataError, UsageError, must_end_in
 from visualjudge.core.text_tables import Table
@@ -111,7 +111,6 @@ def agreement(
     Example: visualjudge agreement --run runs/people --run runs/qwen
     """
     import polars as pl
-    from rich.console import Console
 
     from visualjudge.analysis.people_agreement import agreement as figures
     from visualjudge.analysis.rating_table import ratings_of_runs, read_ratings
@@ -134,7 +133,7 @@ def agreement(
     of_runs = ratings_of_runs(run) if run else None
     tables += [of_runs.table] if of_runs else []
     every = pl.concat(tables, how="diagonal")
-    with Console(stderr=True).status("comparing raters"):
+    with working("comparing raters"):
         result = figures(
             every,
             judge or (),

@@ -243,6 +243,7 @@ def report(
 
     if name and len(name) != len(predictions):
         raise UsageError(f"--name is given {len(name)} times for {len(predictions)} result files")
+    must_end_in("--out", out, (".html", ".htm"))
     names = name or [path.stem for path in predictions]
     _required(data, *predictions)
     if len(set(names)) != len(names):

@@ -105,10 +105,27 @@ def following_judge(dataset: Dataset, place: object, *options: str) -> None:
 
 
 @contextmanager
+def working(said: str) -> Iterator[Callable[[str], None]]:
+    """A function that changes ``said``, which is shown while it works, where stderr is a
+    terminal.
+    """
+    if not sys.stderr.isatty():
+        yield lambda said: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(said) as status:
+        yield status.update
+
+
+@contextmanager
 def stages() -> Iterator[Callable[[str, int, int], None]]:
     """A function to be told (stage, done, total); each stage gets a bar of its own, where stderr is
     a terminal.
     """
+    if not sys.stderr.isatty():
+        yield lambda stage, done, total: None
+        return
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -127,9 +144,7 @@ def stages() -> Iterator[Callable[[str, int, int], None]]:
         TimeRemainingColumn(),
     )
     bars: dict[str, TaskID] = {}
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as progress:
+    with Progress(*columns, console=console, transient=True) as progress:
 
         def tell(stage: str, done: int, total: int) -> None:
             if stage not in bars:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.options import JsonFile, MovedDataset, Task, Where, conditions
-from visualjudge.cli.output import end_with, following, say
+from visualjudge.cli.output import end_with, following, say, working
 from visualjudge.core.atomic import atomic_path, write_json, write_text
 from visualjudge.core.errors import UsageError, must_end_in
 from visualjudge.core.text_tables import harmless
@@ -107,8 +107,6 @@ def report(
     Example: visualjudge report runs/gpt runs/qwen --out report.html --json metrics.json --csv
     tables
     """
-    from rich.console import Console
-
     from visualjudge.analysis import analyse
     from visualjudge.analysis.decisions.report_opening import opening
     from visualjudge.analysis.plots.figure import Figure
@@ -119,8 +117,7 @@ def report(
     _check(gap, questions)
     shape = _format(out, format)
     must_end_in("--json", json, [".json"], bare=True)
-    notes = Console(stderr=True)
-    with notes.status("analysing") as status, TemporaryDirectory() as scratch:
+    with working("analysing") as working_on, TemporaryDirectory() as scratch:
         more = _baseline(runs, dataset, Path(scratch)) if baseline else []
         part = conditions(task, where)
         analysis = analyse(
@@ -129,14 +126,14 @@ def report(
             seed=seed,
             gap=gap / 100,
             where=part,
-            progress=status.update,
+            progress=working_on,
         )
         two = (
             None
             if compare is None
             else (named_run(analysis, compare[0]), named_run(analysis, compare[1]))
         )
-        status.update("writing the report")
+        working_on("writing the report")
         _write(analysis, out, json, shape, csv, questions, two)
         left = [] if figures is None else write_figures(analysis, figures)
     answers = opening(analysis)

@@ -12,7 +12,6 @@ so it never outlives the process that started it.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 import multiprocessing
@@ -450,11 +449,15 @@ def _serve(pipe: Connection) -> None:
     # A terminal or scheduler signals all processes; the starting process decides what to do.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    import asyncio  # here and below: most commands start no process, and it takes long to import
+
     with suppress(EOFError, OSError):
         asyncio.run(_answer_calls(pipe, Host(pipe.recv_bytes())))
 
 
 async def _answer_calls(pipe: Connection, host: Host) -> None:
+    import asyncio
+
     loop = asyncio.get_running_loop()
 
     async def answer(call: bytes) -> None:

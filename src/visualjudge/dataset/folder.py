@@ -267,7 +267,12 @@ def load_dataset(path: str | Path) -> Dataset:
     root = located(path)
     if not questions_file(root).is_file() or not (root / META).is_file():
         missing = " and ".join(name for name in (QUESTIONS, META) if not (root / name).is_file())
-        raise UsageError(f"{root} is not a dataset: {missing} not found")
+        built = (
+            f"; it is a data folder: `visualjudge build {root} --out DATASET` makes a dataset of it"
+            if (root / "annotations").is_dir()
+            else ""
+        )
+        raise UsageError(f"{root} is not a dataset: {missing} not found{built}")
     questions, digest = _read(open_questions(root))
     return Dataset(root, questions, read_meta(root), digest)
 

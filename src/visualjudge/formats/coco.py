@@ -72,6 +72,7 @@ def by_class(side: Masks) -> Masks:
 
 KEYPOINT_NUMBERS = 51
 LARGEST_FLOAT = sys.float_info.max
+_MOST_KEYS = 5
 _COCO_2014 = re.compile(r"^COCO_(train|val|test)2014_")
 """How LVIS names images of 2014 that the folders of 2017 hold without the prefix."""
 FEDERATED = ("neg_category_ids", "not_exhaustive_category_ids")
@@ -273,7 +274,11 @@ def _results(pred: Path, truth: CocoTruth) -> dict[Any, list[tuple[str, Any]]]:
     content = read_json(pred)
     rows = content.get("annotations") if isinstance(content, Mapping) else content
     if not isinstance(rows, list):
-        raise DataError(f"{pred}: must be a COCO results file: an array of objects")
+        got = ""
+        if isinstance(content, Mapping):
+            keys = ", ".join(map(repr, list(content)[:_MOST_KEYS])) or "no keys"
+            got = f", or an object with 'annotations'; got an object with {keys}"
+        raise DataError(f"{pred}: must be a COCO results file: an array of objects{got}")
     found: dict[Any, list[tuple[str, Any]]] = defaultdict(list)
     for k, raw in enumerate(rows):
         found[_image_id(raw, f"{pred}: [{k}]")].append((f"[{k}]", raw))

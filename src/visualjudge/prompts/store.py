@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -243,8 +244,12 @@ class PromptAssetStore:
             raise UnknownPrompt(
                 f"prompt {prompt_id!r} has no version {version!r}; it has: {', '.join(versions)}"
             )
-        known = ", ".join(sorted({name for name, _ in self.prompts()}))
-        raise UnknownPrompt(f"there is no prompt {prompt_id!r}; there are: {known}")
+        known = sorted({name for name, _ in self.prompts()})
+        near = get_close_matches(prompt_id, known, 1, 0.8)
+        raise UnknownPrompt(
+            f"there is no prompt {prompt_id!r}; "
+            + (f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}")
+        )
 
 
 def _parse(path: Path, prompt_id: str, version: str) -> PromptTemplate:

@@ -16,7 +16,14 @@ from typer.testing import CliRunner
 import visualjudge as vj
 from apps.adopting import logs_of_tools as tools
 from visualjudge.apps.adopting.adopt import Adopted
-from visualjudge.apps.adopting.logs import LOGS, Log, LogFormat, LogRows, find_format, parsed
+from visualjudge.apps.adopting.log_to_table import (
+    LOGS,
+    Log,
+    LogFormat,
+    LogRows,
+    find_format,
+    parsed,
+)
 from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UnknownName, UsageError
 from visualjudge.core.registry import table

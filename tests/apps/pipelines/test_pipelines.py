@@ -119,6 +119,8 @@ def test_interpolations_and_variables_are_filled_in_and_init_wins(tmp_path: Path
         ("backend: api", "backend: no-such-backend", "no-such-backend"),
         ("VJ_TEST_KEY", "VJ_NOT_SET", "variable VJ_NOT_SET is not set; set it, or remove the line"),
         ("visual_consistency", "no_such_prompt", "no_such_prompt"),
+        ("visual_consistency", "visual_consistancy", "mean 'vlm/assessment/visual_consistency/"),
+        ("/pairwise}", "/viescore}", "pair-judge: pairwise-judge cannot use the prompt"),
         ("version: v1", "version: v77", "v77"),
         ("metric_configs:", "metrics:", "metric_configs"),
         ("init_config:", "init_confg:", "init_confg"),

@@ -124,7 +124,7 @@ class Evidence:
 NOT_ASKED = Evidence(None, None, 0, "was not asked")
 NO_ORDER = Evidence(None, None, 0, "no order shown")
 """Of a run of which the order of the options is not known."""
-NO_PEOPLE = Evidence(None, None, 0, "no people’s answers to compare with (--people)")
+NO_PEOPLE = Evidence(None, None, 0, "no answers of several people to compare with (--people)")
 
 
 @dataclass(frozen=True)

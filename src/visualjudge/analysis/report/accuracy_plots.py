@@ -32,6 +32,8 @@ from visualjudge.judges.registry import LOCAL
 from visualjudge.vision.encodings import encoding_title
 
 MOST_SERIES = 6
+MOST_DRAWN = 20
+"""Judges that figures and the tables of a page show; metrics.json has all."""
 """Judges that a forest plot can tell apart; of more, accuracy is a heat map."""
 SHARES = Scale(0.0, 1.0, percent_tick, rough_share, "Right answers")
 ESTIMATE = ("value", "low", "high", "n", "images")
@@ -48,6 +50,11 @@ Row = tuple[str | float | int | None, ...]
 
 
 def order(analysis: Analysis) -> list[int]:
+    """The numbers of the judges that figures draw: of many, the most accurate."""
+    return ranked(analysis)[:MOST_DRAWN]
+
+
+def ranked(analysis: Analysis) -> list[int]:
     """The numbers of the judges that a report is about; of more than figures can tell apart, the
     most accurate first.
     """
@@ -60,7 +67,7 @@ def order(analysis: Analysis) -> list[int]:
 
 
 def shown(analysis: Analysis) -> list[JudgeResult]:
-    """The judges that a report is about, in the order in which figures draw them."""
+    """The judges that figures draw, in their order."""
     return [analysis.results.judges[i] for i in order(analysis)]
 
 

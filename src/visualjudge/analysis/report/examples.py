@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypedDict, cast
+from typing import TYPE_CHECKING, TypedDict, cast
 
 import polars as pl
 from PIL import Image
@@ -23,10 +23,11 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import image_at
 from visualjudge.core.records import Question
 from visualjudge.prompts.spans import swapped
-from visualjudge.replies import read_reply as read_text
-from visualjudge.replies.reply_to_value import QuestionType
 from visualjudge.vision.encodings import encoding_title
 from visualjudge.vision.raster.images import read_rgb
+
+if TYPE_CHECKING:
+    from visualjudge.replies.reply_to_value import QuestionType
 
 USUAL = 9
 """Examples of each judge where the user names no number."""
@@ -456,6 +457,8 @@ def _reply(raw: str, row: VerdictRow) -> Reply:
     recorded = row["text"] if row["text"] is not None else row["number"]
     bare = f"{recorded:g}" if isinstance(recorded, float) else recorded
     if not row["parsed"] or raw != bare:  # a reply that is its answer need not be read again
+        from visualjudge.replies import read_reply as read_text  # as long as Pillow to import
+
         kind = cast("QuestionType", row["kind"])
         found = read_text(raw, kind, len(row["scores"]), ties=("tie", "both_bad"))
         same = found.span and row["parsed"] and found.value == recorded

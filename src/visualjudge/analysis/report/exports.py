@@ -15,7 +15,7 @@ from visualjudge.analysis.comparison_columns import COMPARISON
 from visualjudge.analysis.decisions.report_opening import opening
 from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.plots.figure import COLUMN_MM, LeftOut
-from visualjudge.analysis.report.accuracy_plots import shown
+from visualjudge.analysis.report.accuracy_plots import ranked
 from visualjudge.analysis.report.plots import figures
 from visualjudge.analysis.report.section import headline_grid
 from visualjudge.core.atomic import write_text
@@ -73,7 +73,7 @@ def paper_tables(analysis: Analysis) -> Iterable[tuple[str, Table]]:
     """The tables of a paper by name: headline, checks, answers by task, accuracy by task and
     encoding, comparisons.
     """
-    judges = shown(analysis)
+    judges = [analysis.results.judges[i] for i in ranked(analysis)]
     found = opening(analysis)
     yield "headline", headline_grid(judges)
     yield "checks", found.table

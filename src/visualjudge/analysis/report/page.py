@@ -31,7 +31,7 @@ from visualjudge.analysis.decisions.checks import ICONS, LABELS
 from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.figure import LeftOut, page_style, unbroken
-from visualjudge.analysis.report.accuracy_plots import MOST_SERIES
+from visualjudge.analysis.report.accuracy_plots import MOST_SERIES, order
 from visualjudge.analysis.report.comparison_plots import best_rule
 from visualjudge.analysis.report.methods import SOURCES, TERMS, methods
 from visualjudge.analysis.report.plots import PLOTS
@@ -204,20 +204,27 @@ def context(
 ) -> dict[str, Any]:
     """What the template is given."""
     results = analysis.results
-    shown = results.shown
+    best = set(order(analysis))
+    shown = [i for i in results.shown if i in best]
     judges = [results.judges[i] for i in shown]
     card = usual_card(analysis)
     drawn = {name: draw(analysis) for name, draw in PLOTS.items()}
     script = _asset("report.js")
     tall = any(len(judge.by_task) > TALL for judge in judges)
     beside = ("checks", "sources") if tall else ("sources", "checks")
-    found = sections(analysis, judges, card, drawn, questions)
+    found = sections(analysis, shown, card, drawn, questions)
     first = those_drawn(*(drawn[name] for name in ("tasks", *beside)))
     folders = [str(run.folder) for run in analysis.study.runs if run.folder is not None]
     return {
         "pair": None if compare is None else pair(analysis, compare),
         "results": results,
         "judges": judges,
+        "best": ""
+        if len(judges) == len(results.shown)
+        else (
+            f"Of {words.number(len(results.shown))} judges, all are in the headline figures and in "
+            f"metrics.json (--json); the {len(judges)} most accurate are in all else."
+        ),
         "answers": _lines(judges, [card.judges[i] for i in shown]),
         "many": len(judges) > MOST_SERIES,
         "most": MOST_SERIES,
@@ -237,7 +244,7 @@ def context(
         "version": visualjudge.__version__,
         "setups": [
             (j.name, orjson.dumps(j.info, option=orjson.OPT_INDENT_2).decode())
-            for j in results.judges
+            for j in (results.judges if len(results.shown) == len(shown) else judges)
         ],
         "style": Markup(page_style(_asset("report.css"))),
         "script": Markup(script),

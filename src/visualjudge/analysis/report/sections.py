@@ -563,17 +563,18 @@ def pair(analysis: Analysis, compare: tuple[int, int]) -> Section:
 
 def sections(
     analysis: Analysis,
-    judges: Sequence[JudgeResult],
+    shown: Sequence[int],
     card: Card,
     drawn: Mapping[str, Figure | LeftOut],
     questions: int,
 ) -> list[Section]:
     """Those that have something to show, in their order on the page.
 
-    ``questions``: how many of the most telling questions are shown, 0 for a few of each judge.
+    ``shown``: the judges that it is about, by number; the headline has all. ``questions``: how many
+    of the most telling questions are shown, 0 for a few of each judge.
     """
     results = analysis.results
-    shown = results.shown
+    judges = [results.judges[i] for i in shown]
     small = {
         name: image.src for name, image in encoding_images(analysis.study).items() if image.src
     }
@@ -589,7 +590,7 @@ def sections(
         _probes(analysis, shown, drawn),
         _telling(analysis, shown, questions),
         _raters(judges),
-        _headline(judges),
+        _headline([results.judges[i] for i in results.shown]),
         _where(judges),
         *_uses(analysis, judges),
         _unread(judges),

@@ -14,9 +14,9 @@ differences over their standard deviations, not their quantiles (Romano & Wolf 2
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from visualjudge.analysis.statistics.bradley_terry import (
     FARTHEST,
@@ -38,6 +38,9 @@ from visualjudge.analysis.statistics.jackknife import (
 )
 from visualjudge.analysis.statistics.ranks import RankSet
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 CELLS = 100_000
 """Pairs times draws that are worked on at once: they fit a processor's cache."""
@@ -87,6 +90,8 @@ class Duels:
 
     def by_image(self, place: IntArray, pairs: int) -> tuple[sparse.csr_array, ...]:
         """Wins of the pair's first and second source, and ties: each (P, images)."""
+        from scipy import sparse  # takes long to import
+
         _, image = renumbered(self.image)
         gained = np.where(self.a < self.b, self.outcome, 1 - self.outcome)
         shape = pairs, int(image.max()) + 1
@@ -138,6 +143,8 @@ class _Graph:
     """The pairs as a graph: differences along its edges, and sums at its nodes."""
 
     def __init__(self, first: IntArray, second: IntArray, size: int) -> None:
+        from scipy import sparse
+
         pairs = np.arange(first.size)
         ends, sign = np.concatenate([first, second]), np.repeat((1.0, -1.0), first.size)
         self.first, self.second, self.size = first, second, size
@@ -303,6 +310,7 @@ def _never(graph: _Graph, met: Met) -> tuple[BoolArray, BoolArray]:
 
 def _strong(graph: _Graph, met: Met) -> IntArray:
     """The number of each source's strongly connected part in the graph of wins."""
+    from scipy import sparse
     from scipy.sparse import csgraph  # as long as NumPy to import
 
     forth, back = met.first[:, 0] > 0, met.second[:, 0] > 0

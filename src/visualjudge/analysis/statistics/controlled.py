@@ -10,13 +10,16 @@ statsmodels). Standard errors are from sums of scores by image (Liang & Zeger 19
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from visualjudge.analysis.statistics.bradley_terry import wider
 from visualjudge.analysis.statistics.jackknife import NORMAL, effective_number
 from visualjudge.core.records import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 STEPS, CLOSE = 60, 1e-10
 RIDGE = 0.01
@@ -65,6 +68,8 @@ def controlled(
     ridge
         Precision of the prior on effects.
     """
+    from scipy import sparse  # takes long to import
+
     n, count = a.size, covariates.shape[1]
     x = _design(a, b, covariates, size)
     weight, won = np.ones(n), 2 * outcome - 1
@@ -102,6 +107,8 @@ def controlled(
 
 
 def _design(a: IntArray, b: IntArray, covariates: FloatArray, size: int) -> sparse.csr_array:
+    from scipy import sparse
+
     row, one = np.arange(a.size), np.ones(a.size)
     sides = sparse.csr_array(
         (np.append(one, -one), (np.append(row, row), np.append(a, b))), shape=(a.size, size)
@@ -125,6 +132,8 @@ def _spread(
     x: sparse.csr_array, residual: FloatArray, image: IntArray, inverse: FloatArray
 ) -> FloatArray:
     """Standard errors of all parameters, clustered by image."""
+    from scipy import sparse
+
     _, place = np.unique(image, return_inverse=True)
     groups = int(place.max()) + 1
     pick = sparse.csr_array(

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from scipy.special import expit
 
 from visualjudge.analysis.statistics.argument_checks import cluster_codes
@@ -70,6 +69,7 @@ def powered_strengths(
 
 def _compared(one: IntArray, other: IntArray, systems: int) -> list[BoolArray]:
     """The systems (S,) of each set that comparisons join."""
+    from scipy import sparse
     from scipy.sparse import csgraph  # as long as NumPy to import
 
     links = sparse.coo_array((np.ones(one.size), (one, other)), shape=(systems, systems))

@@ -57,9 +57,9 @@ from visualjudge.core.records import BoolArray, FloatArray, IntArray
 EDGE = 1e-9
 MOST_STEPS, CLOSE = 100, 1e-12
 """Steps towards a bound, and how near is near enough."""
-HALVINGS = 24
-"""Of the bracket of c: at the least of the statistic its slope in c is 0, so that it is then as
-near as the bounds are.
+MOST_HALVINGS, NEAR = 60, 1e-7
+"""Steps towards c, and how near is near enough: at the least of the statistic its slope in c is 0,
+so that it is then as near as the bounds are.
 """
 LEAST_DF, LEAST_FREE = 3.0, 0.5
 SHORTER, MOST_SHORTER = 0.25, 0.4
@@ -129,6 +129,13 @@ class Shares:
         if not np.isnan(self.low[k]):
             return None
         return FEW if self.cases[k] else "nothing was asked"
+
+    def part(self, first: int, last: int) -> Shares:
+        """Shares ``first`` to ``last`` - 1."""
+        kept = slice(first, last)
+        return Shares(
+            self.value[kept], self.low[kept], self.high[kept], self.cases[kept], self.images[kept]
+        )
 
 
 def _ratio_influence(
@@ -262,28 +269,30 @@ def upper_bounds(
         (errors, cases, cases if squares is None else squares), column, columns, supposed, tail
     )
     start = np.divide(seen.x, seen.n, out=np.ones(columns), where=seen.n > 0)
-    bound = _root(start, seen.statistic)
+    one = np.ones(columns)
+    bound = _root(start, one, seen.statistic)
     again = seen.with_few_errors(bound)
     if again.any():
         those = seen.only(again)
-        bound[again] = _root(start[again], those.least_statistic)
+        bound[again] = _root(start[again], one[again], those.least_statistic)
     nothing = 1 - (tail / supposed.ties) ** (1 / np.maximum(seen.independent, 1.0))
     bound = np.maximum(bound, nothing)
     if whole or not seen.several.all():
         n = seen.n**2 / np.maximum(seen.squares, EDGE)
-        alone = _root(start, lambda pi: _binomial_tail(start * n, n, pi, supposed.ties) - tail)
+        alone = _binomial_bound(start * n, n, supposed.ties, tail)
         bound = np.where(seen.several, np.maximum(bound, alone) if whole else bound, alone)
     return np.where(start >= 1 - EDGE, 1.0, bound)
 
 
-def _root(start: FloatArray, statistic: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """Where a statistic that is not below 0 at ``start`` falls below it, up to 1; (K,). By the
+def _root(
+    low: FloatArray, high: FloatArray, statistic: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    """Where a statistic that is not below 0 at ``low`` falls below it, up to ``high``; (K,). By the
     Illinois method.
     """
-    low, high = start.copy(), np.ones_like(start)
     above, below = statistic(low), statistic(high)
     near = CLOSE * (above - below)
-    last = np.zeros(start.size, dtype=np.int64)
+    last = np.zeros(low.size, dtype=np.int64)
     for _ in range(MOST_STEPS):
         part = np.clip(above / np.maximum(above - below, TINY), EDGE, 1 - EDGE)
         middle = low + part * (high - low)
@@ -295,6 +304,20 @@ def _root(start: FloatArray, statistic: Callable[[FloatArray], FloatArray]) -> F
         if ((np.abs(found) <= near) | (high - low < CLOSE)).all():
             break
     return middle
+
+
+def _binomial_bound(x: FloatArray, n: FloatArray, ties: float, tail: float) -> FloatArray:
+    """π at which :func:`_binomial_tail` is ``tail``; it lies between those without ties and with
+    all of them.
+    """
+    rest = np.maximum(n - x, EDGE)
+    low = special.betaincinv(np.maximum(x, EDGE), rest + 1, 1 - tail)
+    high = special.betaincinv(x + 1, rest, 1 - tail)
+    return np.where(
+        x > EDGE,
+        _root(low, high, lambda pi: _binomial_tail(x, n, pi, ties) - tail),
+        1 - (tail / ties) ** (1 / np.maximum(n, EDGE)),
+    )
 
 
 def _binomial_tail(x: FloatArray, n: FloatArray, pi: FloatArray, ties: float) -> FloatArray:
@@ -387,15 +410,24 @@ class _Clusters:
         """
         terms, d = self._terms(pi), self.errors - pi[self.column] * self.cases
         low, high = np.zeros(pi.size), terms.least(self._squares(pi))
+        c = high
 
         def raised(c: FloatArray) -> FloatArray:
             return np.maximum(d, -c[self.column])
 
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            more = terms.least(sums(self.column, raised(middle) ** 2, pi.size)) < middle
-            low, high = np.where(more, low, middle), np.where(more, middle, high)
-        moved = raised(high)
+        for _ in range(MOST_HALVINGS):
+            moved = raised(c)
+            squares = sums(self.column, moved**2, pi.size)
+            found = terms.least(squares)
+            low, high = np.where(found < c, low, c), np.where(found < c, c, high)
+            lower = sums(self.column, (d < moved).astype(np.float64), pi.size)
+            change = terms.slope(squares, found) * 2 * c * lower - 1
+            steps = c - (found - c) / change
+            inside = (steps >= low) & (steps <= high)
+            last, c = c, np.where(inside, steps, (low + high) / 2)
+            if (np.abs(c - last) <= NEAR * c).all():
+                break
+        moved = raised(c)
         added = sums(self.column, moved - d, pi.size)
         return self.x - pi * self.n + added + terms.above(sums(self.column, moved**2, pi.size))
 
@@ -418,6 +450,11 @@ class _Terms:
         """c: to raise a d below −c lowers Σ d + t S + b S²."""
         slope = self.t / np.sqrt(np.maximum(self.w * squares + self.known, TINY)) + 2 * self.lean
         return np.asarray(1 / np.maximum(self.w * slope, TINY))
+
+    def slope(self, squares: FloatArray, least: FloatArray) -> FloatArray:
+        """How :meth:`least`, which it is given, rises with ``squares``."""
+        variance = np.maximum(self.w * squares + self.known, TINY)
+        return np.asarray(least**2 * self.w**2 * self.t / (2 * variance**1.5))
 
 
 def gap_ends(

@@ -14,13 +14,14 @@ import polars as pl
 from visualjudge.apps.adopting.answers import GRADES, LETTER_OF, is_answer, is_missing, is_number
 from visualjudge.apps.adopting.columns import ROLES, find_columns, no_header
 from visualjudge.apps.adopting.fitting import Lettered, fits, other_letters_fit
-from visualjudge.apps.adopting.logs import UNIT, Log, Scale, find_format
+from visualjudge.apps.adopting.log_to_table import UNIT, Log, Scale, find_format
 from visualjudge.apps.adopting.rereading import ReplyKey, read_replies, reply_key, reread
 from visualjudge.apps.adopting.rows import (
     Table,
     asked_of,
     count_of,
     is_lettered,
+    models_of,
     shown_order,
     verdict_of,
 )
@@ -162,7 +163,7 @@ def adopt(
     files, frame, scale = _loaded(table, format)
     flat = [one.name for one in frame if not one.dtype.is_nested()]
     found = find_columns(flat, {**(columns or {}), **stated}, lambda *guess: fits(frame, *guess))
-    _check(files[0][1], frame, found, answers or {})
+    _check(files[0][1], frame, found, answers or {}, score_range)
     if letters == "shown" and "order" not in found:
         raise UsageError("--letters shown needs the order shown; --column order=NAME")
     taken = frame.select(pl.col(column).alias(role) for role, column in found.items())
@@ -194,7 +195,11 @@ def adopt(
 
 
 def _check(
-    name: str, frame: pl.DataFrame, found: Mapping[str, str], answers: Mapping[str, str]
+    name: str,
+    frame: pl.DataFrame,
+    found: Mapping[str, str],
+    answers: Mapping[str, str],
+    score_range: tuple[float, float] | None,
 ) -> None:
     """Refuse a table that lacks what it must have, and meanings that there are not."""
     lists = [one.name for one in frame if one.dtype.is_nested()]
@@ -209,6 +214,11 @@ def _check(
                 f"{', '.join(f'{role}={column}' for role, column in found.items()) or 'none'})"
                 f"{no_header(frame.columns)}"
             )
+    if score_range is not None and not score_range[0] < score_range[1]:
+        raise UsageError(
+            f"--score-range must be a lower and a higher number, got "
+            f"{score_range[0]:g} {score_range[1]:g}"
+        )
     for spelling, meaning in answers.items():
         if meaning not in ("A", "B", *TIES, FAILED) and not is_number(meaning):
             raise UsageError(
@@ -383,6 +393,18 @@ def _notes(table: Table, told: _Told, counts: Mapping[str, int]) -> Iterator[str
         )
     if unknown and counts["reread"]:
         yield "replies: read as if model_a was shown first where no order is known"
+    grouped = [not is_missing(row["group"]) for row in table.rows if "group" in row]
+    if any(grouped) and not all(grouped):
+        yield (
+            f"{table.columns['group']}: {pluralize(grouped.count(False), 'row')} without it, whose "
+            "items count as independent cases"
+        )
+    alike = sum(a is not None and a == b for a, b in map(models_of, table.rows))
+    if table.pairs and alike:
+        yield (
+            f"{table.columns['model_a']}, {table.columns['model_b']}: the same source in "
+            f"{pluralize(alike, 'row')}, which rank no sources"
+        )
     now, other = ("shown", "columns") if table.letters_shown else ("columns", "shown")
     if counts["reread"]:
         if told.differing_otherwise < counts["differing"]:

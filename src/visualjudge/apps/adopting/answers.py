@@ -144,6 +144,8 @@ def _advice(text: str, models: Models) -> str:
         return f"did you mean source {' or '.join(map(repr, names))}?"
     if {"both", "tie", "equal", "neither"} & set(text.lower().split()):
         return f"--answer {shlex.quote(f'{text}=tie')} says what it means"
+    if is_number(text) and not float(text).is_integer():
+        return "true scores of the two options go into columns score_a and score_b"
     return f"--answer {shlex.quote(f'{text}=MEANING')} says which of A, B, tie, both_bad it means"
 
 

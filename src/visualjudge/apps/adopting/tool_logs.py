@@ -2,7 +2,7 @@
 LangSmith and Phoenix.
 
 ``fits`` looks at names of fields alone. ``read`` says where items, replies, verdicts and truth
-stand (:func:`~.logs.at` takes paths); whatever else is plain becomes a column of its own.
+stand (:func:`~.log_to_table.at` takes paths); whatever else is plain becomes a column of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from visualjudge.apps.adopting.answers import is_answer
-from visualjudge.apps.adopting.logs import (
+from visualjudge.apps.adopting.log_to_table import (
     UNIT,
     Log,
     LogFormat,

@@ -139,6 +139,11 @@ def read_workbook(path: str | Path) -> dict[int, Mapping[str, str]]:
     except (
         Exception
     ) as error:  # a foreign archive goes through zlib, an XML parser and openpyxl's own readers
+        if file.suffix.lower() not in (".xlsx", ".xlsm"):
+            raise DataError(
+                f"{file}: must be a sheet that ends in .xlsx, .tsv or .json, or the .jsonl that "
+                f"`mmbench infer` wrote, got {file.suffix or 'no ending'}"
+            ) from None
         said = " ".join(str(error).split())[:200] or type(error).__name__
         raise DataError(
             f"{file}: not an xlsx workbook ({said}); give the .xlsx or the .jsonl that `mmbench "

@@ -57,6 +57,8 @@ USER_CONFIG_ABOVE = 3
 """Folders in which it is looked for: that of the file, and those above."""
 _ENVIRONMENT = re.compile(r"\$\{env:(?P<name>[A-Za-z_]\w*)(?::(?P<default>[^}]*))?\}")
 _UNSET = re.compile(r"Environment variable '([^']*)' not found")
+REPLIES = {"pairwise-judge": "PairJudge", "viescore": "VIEScore"}
+"""How the names of the output schemas begin that a judge module can read."""
 _TUPLE = re.compile(r"(?<=[:\-,\[{]\s)!tuple(?=\s)")
 
 
@@ -127,7 +129,11 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
     except (YAMLError, ValueError, TypeError, OSError, RecursionError) as error:
         raise DataError(f"{file}: must be YAML: {masked(yaml_reason(error))}") from None
     if not isinstance(plain, dict) or not plain:
-        raise UsageError(f"{file}: metric_configs must name at least one metric")
+        got = "no metric_configs" if metrics is None else "a list" if plain else "none"
+        raise UsageError(
+            f"{file}: metric_configs must name at least one metric, such as "
+            f"{{consistency: {{pipe_name: …}}}}; got {got}"
+        )
     _check_keys(f"{file}: metric_configs", plain, keys)
     return {str(name): _metric(file, str(name), config) for name, config in plain.items()}
 
@@ -275,9 +281,16 @@ def _pipe(
         info = PromptInfo.model_validate(config.get("prompt_info") or {})
     except ValidationError as error:
         raise UsageError(
-            f"metric_configs.{name}.init_config.prompt_info{_first_problem(error)}"
+            f"metric_configs.{name}.init_config.prompt_info{_first_problem(error)}, such as "
+            "{prompt_id: vlm/assessment/visual_consistency/pairwise, version: v1}"
         ) from None
     template = prompts.get_prompt(info.prompt_id, info.version)
+    replies = REPLIES.get(metric.pipe_name, "")
+    if template.output_schema and not template.output_schema.startswith(replies):
+        raise UsageError(
+            f"metric_configs.{name}: {metric.pipe_name} cannot use the prompt {info.prompt_id}, "
+            "whose replies are of another kind"
+        )
     client = open_client(with_defaults(config), cache_dir=cache_dir, concurrency=concurrency)
     pipe: ClientPipe = make(template, config, client=client)
     return pipe

@@ -81,11 +81,11 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
             rows[str(row.key)] = row
         else:
             problems.append(row)
-    if not rows and problems and all(one.reason.startswith(_NOT_JSON) for one in problems):
+    if not rows and problems and problems[0].reason.startswith(_NOT_JSON):
         raise DataError(
             f"{file}: must hold one JSON object per line, such as "
             '{"key": "1", "instruction": "…", "input_image": "in.png", "edited_images": '
-            f'["a.png", "b.png"]}}; no line is JSON'
+            f'["a.png", "b.png"]}}; its first line {problems[0].reason}'
         )
     if not rows and not problems:
         raise DataError(f"{file}: holds no rows")

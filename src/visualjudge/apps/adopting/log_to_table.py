@@ -1,4 +1,6 @@
-"""Logs of evaluation tools as tables of verdicts: what each format gives, and how it is recognised.
+"""Logs of evaluation tools as tables of verdicts: what a format states, and how it is recognised.
+
+The formats of Inspect, lmms-eval, promptfoo and others are in :mod:`.tool_logs`.
 
 A format is a row of :data:`LOGS`; a plug-in adds one with
 :func:`visualjudge.plugins.register_log_format`.
