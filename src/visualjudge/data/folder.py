@@ -361,7 +361,7 @@ def check_entry(
         return Checked(labels=check_labels(prediction.labels))
     except DataError as error:
         return Checked(as_problem(error, entry, root))
-    # the seam to foreign records: what no check foresaw costs this record, not the build
+    # unforeseen errors in untrusted records fail the record, not the build
     except Exception as error:
         said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         return Checked(as_problem(DataError(f"prediction: cannot be read: {said}"), entry, root))

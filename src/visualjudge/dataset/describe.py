@@ -52,7 +52,9 @@ class Slice:
 
 @dataclass(frozen=True)
 class Threshold:
-    """Which predictions of a source are shown and scored; all if every bound is None."""
+    """The bounds on a source's predictions that are shown and scored; all if every bound is
+    None.
+    """
 
     source: str
     min_score: float | None

@@ -51,7 +51,7 @@ _ANSWERS = {"pairwise": _TEXT, "ranking": _TEXT, "scoring": _NUMBER}
 
 
 def question_from_wire(raw: Any, position: int = 0) -> Question:
-    """Return the question for its stored form.
+    """Return the question from its stored form.
 
     Raises
     ------

@@ -231,7 +231,7 @@ class ParquetQuestions(QuestionFiles):
                     number += 1
 
     def scan(self) -> Iterator[Located]:
-        """Yield each question with its number, given twice."""
+        """Yield ``(number, number, question)`` for each question."""
         return ((number, number, question) for number, question in enumerate(self))
 
     def read(self, start: int, stop: int) -> Question:
@@ -451,7 +451,7 @@ _READERS: dict[str, Callable[[pl.DataFrame, str], list[Any]]] = {
 
 @dataclass
 class Shards:
-    """What has been written so far."""
+    """The results of writing so far."""
 
     count: int = 0
     plain: bool = True

@@ -41,7 +41,7 @@ class Stored(Sequence[Question], ABC):
         return (tuple(getattr(question, name) for name in names) for question in self)
 
     def batches(self, *names: str) -> Iterator[Batch]:
-        """Yield the same, many questions at a time, with one sequence per field."""
+        """Yield the values in batches, with one sequence per field."""
         return _batched(self.columns(*names))
 
     def distinct(self, name: str) -> Iterator[Iterable[Any]]:

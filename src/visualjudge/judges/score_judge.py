@@ -20,7 +20,7 @@ from visualjudge.prompts.spans import images_within, spans_of
 from visualjudge.vision.raster.images import read_rgb
 
 READ_BY = "score"
-"""Stated in verdicts in place of the rule by which a reply was read."""
+"""Value in verdicts that replaces the rule by which a reply was read."""
 BATCH = 32
 _REQUEST = re.compile(
     r"(?:The text prompt|The edit instruction|The prompt) is '(?P<quoted>.*?)'\.(?=\s|$)"

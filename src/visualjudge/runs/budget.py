@@ -124,7 +124,7 @@ class _Account:
 
 
 class Budget:
-    """Counts what was used, and decides whether more jobs may begin beside those in flight.
+    """Count what was used, and decide whether more jobs may begin in addition to those in flight.
 
     Raises
     ------
@@ -181,10 +181,11 @@ class Budget:
             )
 
     def refusal(self, jobs: int = 1) -> str | None:
-        """Return why this many jobs may not begin beside those in flight, or None if they may.
+        """Return why this many jobs may not begin in addition to those in flight, or None if they
+        may.
 
-        Until a reply has stated its tokens, a limit on tokens lets the first job begin, and one
-        more after each job that ended.
+        With a limit on tokens, one job may be in flight at first, and one more for each job that
+        has ended, until a reply has stated its tokens.
         """
         if self.limits == Limits():
             return None

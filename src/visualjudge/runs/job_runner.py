@@ -308,7 +308,7 @@ class _JobWorkers:
                 return
 
     async def report(self) -> None:
-        """Report written records once they are on the disk."""
+        """Report written records once they are on disk."""
         written = len(self.unreported)
         await self.journal.synced()
         reported = self.unreported[:written]

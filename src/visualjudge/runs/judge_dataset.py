@@ -43,7 +43,9 @@ from visualjudge.runs.verdict_lines import verdict_line
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What to ask and how to continue a run. ``limit`` is a number of questions; None means all."""
+    """The extent of a run and how to continue it. ``limit`` is a number of questions; None means
+    all.
+    """
 
     swap: bool = False
     repeats: int = 1

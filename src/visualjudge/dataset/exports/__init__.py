@@ -124,7 +124,7 @@ def check_use(dataset: Dataset, name: str, *, training: bool) -> None:
     Raises
     ------
     UsageError
-        If it may not; the message names the format ``name``.
+        If the export is not allowed; the message names the format ``name``.
     """
     if training and dataset.benchmark.get("use") == "evaluation only":
         licence = dataset.benchmark.get("licence")
@@ -144,7 +144,7 @@ def check_out(out: Path, name: str, *, is_folder: bool, force: bool) -> None:
     Raises
     ------
     UsageError
-        If it may not.
+        If ``out`` may not be written.
     """
     if not out.exists():
         return
