@@ -166,7 +166,7 @@ def with_failed(reply: Reply, usage: Mapping[str, int]) -> Reply:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which model is asked, where and how. Together with the payload it forms the cache key.
+    """The model that is asked, and where and how. Together with the payload it forms the cache key.
     Contains no secrets.
     """
 

@@ -336,8 +336,7 @@ def close_later(
     closing = close()
     try:
         loop.run_until_complete(closing)
-    except (
-        RuntimeError
-    ):  # the loop is closed or runs in another thread: the sockets are closed with their owner
+    # The loop is closed or runs in another thread: the sockets are closed with their owner.
+    except RuntimeError:
         closing.close()
         give_up()

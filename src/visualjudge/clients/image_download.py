@@ -87,9 +87,8 @@ async def _hop(
             "the URLs of an image and of its redirects must begin with http:// or https://"
         )
     asked = URL(url)
-    _check_literal(
-        asked.raw_host or "", allow_private
-    )  # in the form used for the connection, with digits and dots normalised
+    # In the form used for the connection, with digits and dots normalised.
+    _check_literal(asked.raw_host or "", allow_private)
     async with session.get(
         asked, headers=_HEADERS, allow_redirects=False, proxy=_proxy(parts)
     ) as response:

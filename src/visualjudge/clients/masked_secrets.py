@@ -156,9 +156,8 @@ def _forms(secret: str) -> Iterable[str]:
     yield quote(secret, safe="")
     yield quote(secret)
     yield raw.hex()
-    for offset in range(
-        3
-    ):  # base64 of a text that contains the secret: its middle depends only on the offset
+    # Base64 of a text that contains the secret: its middle depends only on the offset.
+    for offset in range(3):
         coded = base64.b64encode(b"\0" * offset + raw)
         core = coded[-(-8 * offset // 6) : len(coded) - (4 if (offset + len(raw)) % 3 else 0)]
         yield core.decode()

@@ -97,9 +97,7 @@ KNOWN = (
 
 
 class RefusedParameters:
-    """What a client has learned about its server. A reply's notes list the changes made to its
-    request.
-    """
+    """Knowledge about a client's server. A reply's notes list the changes made to its request."""
 
     def __init__(self) -> None:
         self.learned: frozenset[str] = frozenset()

@@ -144,7 +144,7 @@ class RemoteClient(ABC):
     key_variables: ClassVar[tuple[str, ...]]
     """Environment variables that may hold the key."""
     models_path: ClassVar[str] = "/models"
-    """Where the server lists its models, below the base URL."""
+    """Path below the base URL under which the server lists its models."""
     versioned: ClassVar[bool] = False
     """Whether the base URL ends in a version, such as ``/v1``."""
 
@@ -191,7 +191,7 @@ class RemoteClient(ABC):
         return next(filter(None, map(os.environ.get, self.key_variables)), None)
 
     def wire(self, *, follow_redirects: bool = False, stalls: bool = False) -> Wire:
-        """Return a wire to this client's server."""
+        """Return the HTTP transport for this client's server."""
         return Wire(
             self.base_url,
             self._redact,

@@ -58,7 +58,7 @@ class RetryPolicy:
 
 
 def cause_of(error: ClientError) -> str:
-    """Return the cause of a failure as verdicts and counts name it: "HTTP 503", "timeout",
+    """Return a short cause of a failure for verdicts and counts: "HTTP 503", "timeout",
     "connection", "not JSON" …
     """
     if isinstance(error, ApiError):

@@ -92,9 +92,7 @@ def stated_path(name: object, *, of: str = "the dataset") -> str:
         If it is not such a path.
     """
     text = _printable(name)
-    if not (
-        text[0] == "/" or ".." in text or "\\" in text or ":" in text
-    ):  # fast path for nearly all names
+    if not (text[0] == "/" or ".." in text or "\\" in text or ":" in text):  # nearly all names
         return text
     windows = PureWindowsPath(text)
     outside = (

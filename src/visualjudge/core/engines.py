@@ -526,7 +526,7 @@ def _cluster(cores: int) -> Iterator[Any]:
     RunError
         If it cannot be started.
     """
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # what matters is raised here
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # errors are raised here
     try:
         import ray
     except ImportError:

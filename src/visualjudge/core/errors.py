@@ -2,7 +2,7 @@
 
 ::
 
-    VisualJudgeError                 what the command line turns into one line and an exit status
+    VisualJudgeError                 shown as one line with an exit status
     ├── UsageError                   the call itself is wrong                              (exit 2)
     │   └── UnknownName              a name that is in no registry; a ValueError too
     └── RunError                     the data or the run failed                            (exit 1)
@@ -12,8 +12,8 @@
         ├── PromptError              a prompt asset is missing or has an unfilled placeholder
         │   └── UnknownPrompt        no asset of that id and version; a LookupError too
         └── ClientError              a model could not be asked
-            ├── Pending              the reply is not there yet: the request goes into a batch ├──
-            TransportError       no reply: refused, reset, timed out, not JSON         (retryable)
+            ├── Pending              no reply yet: the request goes into a batch
+            ├── TransportError       no reply: refused, reset, timed out, not JSON       (retryable)
             └── ApiError             the server answered with an HTTP error status
 """
 

@@ -32,9 +32,8 @@ class FileLock:
 
         place = Path(path)
         beside = place.with_name(f".{place.name}.lock")
-        if beside.is_symlink() or (
-            beside.exists() and not beside.is_file()
-        ):  # opening it would empty its target
+        # Opening it would empty its target.
+        if beside.is_symlink() or (beside.exists() and not beside.is_file()):
             raise RunError(f"{beside}: must be a regular file, not a link; remove it")
         self._lock = filelock.FileLock(beside, thread_local=False)
         try:

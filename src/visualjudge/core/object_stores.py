@@ -65,7 +65,7 @@ def located(path: str | Path) -> Path:
 
 
 def check_local(path: str | Path, what: str) -> None:
-    """Raise an error for an object store where a local folder is needed.
+    """Raise an error for an object store if a local folder is needed.
 
     Parameters
     ----------
@@ -95,9 +95,8 @@ class RemotePath(PurePosixPath):
     def url(self) -> str:
         """The URL, with its scheme."""
         text = PurePosixPath.__str__(self)
-        return (
-            text.replace(":/", "://", 1) if _URL.match(text) else text
-        )  # parts of it are relative paths
+        # Parts of it are relative paths.
+        return text.replace(":/", "://", 1) if _URL.match(text) else text
 
     def __str__(self) -> str:
         return self.url
@@ -241,7 +240,7 @@ def _changed(first: RemotePath, change: Callable[[Any], object]) -> None:
 
 
 def far(path: object) -> RemotePath | None:
-    """Return ``path`` if it lies in an object store, else None."""
+    """Return ``path`` if it is in an object store, else None."""
     return path if isinstance(path, RemotePath) else None
 
 

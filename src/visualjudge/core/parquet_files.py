@@ -175,9 +175,8 @@ def write_parquet(
 
     footer = None if metadata is None else dict(metadata)
     try:
-        with (
-            path.open("wb") as file
-        ):  # polars may open a path late, after a frame has raised and the path has been removed
+        # Polars may open a path late, after a frame has raised and the path has been removed.
+        with path.open("wb") as file:
             register_io_source(source, schema=dict(schema)).sink_parquet(
                 file, compression="zstd", row_group_size=rows_a_group, metadata=footer
             )

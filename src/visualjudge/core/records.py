@@ -208,7 +208,7 @@ class Question:
     the options.
     """
     ties: tuple[str, ...] | None = None
-    """Which of "tie" and "both_bad" a pairwise question allows as answers; None = neither."""
+    """Answers among "tie" and "both_bad" that a pairwise question allows; None = neither."""
     probe: Probe | None = None
     """Set only in datasets of ``visualjudge probe``."""
 

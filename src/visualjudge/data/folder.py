@@ -1,5 +1,5 @@
-"""A data folder, every record checked: ``annotations/<task>_annotations.{json,jsonl,parquet}``,
-``images/<task>.json``.
+"""Read data folders and check every record:
+``annotations/<task>_annotations.{json,jsonl,parquet}``, ``images/<task>.json``.
 
 An invalid record never stops the others: it becomes a :class:`~visualjudge.core.errors.Problem` and
 is skipped. Folders of any size are read in two steps: :meth:`DataFolder.entries` reads each record
@@ -37,23 +37,23 @@ from visualjudge.vision.tasks import TASKS, task_named
 
 NO_ANNOTATIONS = "folder 'annotations' not found; `visualjudge import` makes a data folder"
 TOGETHER = 64
-"""Files that are fetched at once."""
+"""Number of files fetched at once."""
 Tick = Callable[[int, int], None]
 
 
 class FetchedFolder:
-    """A local copy of all files below ``source``, in the folder for temporary files. Call
-    :meth:`remove` after use.
+    """A local copy of all files below ``source``, in a temporary folder. Call :meth:`remove` after
+    use.
 
-    Predictions and images are read several times, a few bytes each, and every read from a store
-    would be a request.
+    Predictions and images are read repeatedly in small parts, and every read from a store would be
+    a request.
 
     Raises
     ------
     UsageError
         If there is no data folder at ``source``.
     DataError
-        If it cannot be read, or a file's name leads outside of it.
+        If it cannot be read, or a file's name leads outside it.
     """
 
     def __init__(self, source: RemotePath, tick: Tick) -> None:
@@ -78,8 +78,8 @@ class FetchedFolder:
 
 SUFFIX = "_annotations"
 PLUGINS = "plugins.json"
-"""The plug-ins whose tasks, types, metrics and error types the records have; there only where there
-are such.
+"""Lists the plug-ins whose tasks, types, metrics and error types the records use; exists only if
+there are any.
 """
 _CONTROL = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
 
@@ -93,7 +93,7 @@ class Entry:
     file: str
 
     def load(self) -> Annotation:
-        """The annotation with its prediction."""
+        """Return the annotation with its prediction."""
         return replace(self.annotation, prediction=self.span.read()["prediction"])
 
 
@@ -106,19 +106,19 @@ class Checked:
 
 
 class DataFolder:
-    """A data folder, open; use as a context manager where it may hold parquet files or lie in an
+    """An open data folder. Use it as a context manager if it may contain parquet files or be in an
     object store.
 
-    ``problems`` grows as records are read; an image record that cannot be used is told with each
-    annotation that needs it. ``name`` is the folder as it was given, ``root`` where its files are:
-    of a folder in an object store, a local copy that goes when the block ends.
+    ``problems`` grows as records are read; an invalid image record is reported with each annotation
+    that needs it. ``name`` is the folder as given, ``root`` the location of its files. For an
+    object store, that is a local copy, removed when the block ends.
 
     Parameters
     ----------
     root
-        A folder, also ``s3://`` or ``gs://``.
+        Folder, or ``s3://`` or ``gs://`` URL.
     tick
-        Told how many files were fetched from an object store, and of how many.
+        Called with the number of files fetched from an object store, and their total.
 
     Raises
     ------
@@ -154,7 +154,7 @@ class DataFolder:
 
     @functools.cached_property
     def files(self) -> Mapping[str, Path]:
-        """The annotations file of each task that has one, in the catalogue's order.
+        """The annotations file of each task that has one, in catalogue order.
 
         Raises
         ------
@@ -184,24 +184,25 @@ class DataFolder:
         return tuple(self.files)
 
     def images(self, task: str) -> dict[str, ImageRecord]:
-        """The usable image records of ``task``; empty where there is no ``images/<task>.json``."""
+        """Return the valid image records of ``task``; empty if there is no
+        ``images/<task>.json``.
+        """
         return {
             key: record for key, (record, _) in self._images(task).items() if record is not None
         }
 
     @functools.cache  # noqa: B019 - a folder lives as long as a command
     def entries(self, task: str) -> list[Entry]:
-        """All annotations of ``task`` that hold together by themselves, sorted by
+        """Return all annotations of ``task`` that are consistent in themselves, sorted by
         ``annotation_id``.
 
-        What is wrong with the others, or with the file as a whole, is added to ``problems``. An
-        ``annotation_id`` that occurs twice takes out every record that bears it: which one was
-        meant cannot be told.
+        Problems of the others, or of the whole file, are added to ``problems``. All records with a
+        duplicate ``annotation_id`` are invalid, because it is unclear which one was meant.
 
         Raises
         ------
         DataError
-            If there is no file of the task.
+            If the task has no file.
         """
         task_named(task)
         if task not in self.files:
@@ -222,7 +223,9 @@ class DataFolder:
         return sorted(unique, key=lambda entry: entry.annotation.annotation_id)
 
     def annotations(self, task: str) -> Iterator[Annotation]:
-        """Every valid annotation of ``task`` with its prediction, sorted by ``annotation_id``."""
+        """Yield every valid annotation of ``task`` with its prediction, sorted by
+        ``annotation_id``.
+        """
         records = self.images(task)
         for entry in self.entries(task):
             checked = check_entry(entry, records.get(entry.annotation.image_id), str(self.root))
@@ -268,7 +271,9 @@ class DataFolder:
 
     @functools.cache  # noqa: B019 - a folder lives as long as a command
     def _images(self, task: str) -> dict[str, tuple[ImageRecord | None, str]]:
-        """Each image_id with its record, or None and the reason why it cannot be used."""
+        """Return each image_id with its record, or with None and the reason why it cannot be
+        used.
+        """
         path = self.root / "images" / f"{task}.json"
         if not path.is_file():
             return {}
@@ -298,9 +303,7 @@ class DataFolder:
 
 
 def read_plugins(root: Path) -> list[dict[str, Any]]:
-    """What ``plugins.json`` of a data folder lists; empty if there is no file that can be
-    read.
-    """
+    """Return the contents of a data folder's ``plugins.json``; empty if it cannot be read."""
     try:
         found = parsed((root / PLUGINS).read_bytes(), PLUGINS)
     except (OSError, DataError):
@@ -309,12 +312,13 @@ def read_plugins(root: Path) -> list[dict[str, Any]]:
 
 
 def inside(root: Path, stated: str) -> Path:
-    """``root / stated``, which must stay inside ``root``, so that a folder can be moved and shared.
+    """Return ``root / stated``, which must stay inside ``root``, so that a folder can be moved and
+    shared.
 
     Raises
     ------
     DataError
-        If it leaves the folder or there is no such file.
+        If it is outside the folder or there is no such file.
     """
     return confined_path(root, stated, of="the data folder")
 
@@ -327,14 +331,14 @@ def check_entry(
     Parameters
     ----------
     entry
-        The record.
+        Record to check.
     image
-        Its image record, or None where the task may do without.
+        Its image record, or None if the task does not need one.
     root
-        The data folder.
+        Path of the data folder.
     fast
-        Trust the checksums of files that have them, for a caller that reads them later and expects
-        that this can fail.
+        Whether to trust stated checksums of files, for callers that read the files later and handle
+        errors.
     """
     note = entry.annotation
     size = record_size(image, Path(root)) if image is not None else None
@@ -357,7 +361,7 @@ def check_entry(
         return Checked(labels=check_labels(prediction.labels))
     except DataError as error:
         return Checked(as_problem(error, entry, root))
-    # the seam to foreign records: what no check foresaw costs this record, not the build
+    # unforeseen errors in untrusted records fail the record, not the build
     except Exception as error:
         said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         return Checked(as_problem(DataError(f"prediction: cannot be read: {said}"), entry, root))
@@ -409,9 +413,9 @@ def check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def as_problem(error: DataError, entry: Entry, root: str) -> Problem:
-    """Why the prediction of ``entry`` cannot be used.
+    """Return the problem of the prediction of ``entry``.
 
-    Errors of the readers begin with the field; the folder's own path says nothing to its owner.
+    Errors of the readers begin with the field; the folder's own path is removed.
     """
     field, colon, reason = str(error).replace(f"{root}/", "").partition(": ")
     if isinstance(error, PluginError):

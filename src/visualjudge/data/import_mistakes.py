@@ -19,23 +19,23 @@ from visualjudge.vision.score import score
 
 FEW_SAMPLES, MOST_SAMPLES = 4, 12
 FORM_GAIN, FEW_GAIN = 1.0, 3.0
-"""Of fewer images, each must gain this much: of two or three by another form of the numbers, which
-hardly helps other predictions; of one, or by other labels or pairs.
+"""Minimum gain of each image if few images changed: for two or three images and another number
+format, which rarely helps other predictions; and for one image, or other labels or pairs.
 """
 MOST_PIXELS = 50_000_000
-"""Pixels of all predictions that are kept for a try."""
+"""Maximum number of pixels of all predictions kept for trying corrections."""
 LOW, GAIN, MOST_IMAGES = 7.0, 1.5, 0.75
-"""A mistake is named where the mean score is below the first and rises by the second without it,
-and of the images whose score changes the third part gains.
+"""A mistake is reported if the mean score is below the first value and rises by the second without
+it, and the third share of the images whose score changes gains.
 """
 MOST_COMPARED = 10_000
-"""Pairs of items of one image whose labels are compared."""
+"""Maximum number of pairs of items of one image whose labels are compared."""
 OVERLAPPING = 0.5
-"""IoU from which an item is the object of the truth that it lies on."""
+"""IoU from which an item matches the ground-truth object that it overlaps."""
 UNTRIED = VisualJudgeError, ValueError
-"""What says that a mistake cannot be tried: the import itself is right, and goes on."""
+"""Errors which mean that a correction cannot be tried; the import itself continues."""
 Sides = tuple[Prediction, Prediction]
-"""Prediction and truth of an image."""
+"""Prediction and ground truth of an image."""
 
 
 @dataclass(eq=False)
@@ -69,7 +69,7 @@ def likely_mistake(task: str, tried: Tried, options: Mapping[str, Any]) -> str |
         after = _scores(task, sides, options)
         if after is None or not after.size:
             continue
-        # of images paired anew, each is held against the mean
+        # compare each newly paired image with the mean
         known = before if after.size == before.size else before.mean()
         gain = float(after.mean() - before.mean())
         up, down = int((after > known).sum()), int((after < known).sum())

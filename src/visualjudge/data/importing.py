@@ -35,8 +35,8 @@ EACH, ALL = "each", "all"
 
 BEST_F1 = "best-f1"
 MOST_LOOKED_AT = 20_000_000
-"""Classes of one image that are asked about, times its predictions: each is looked at for each
-class.
+"""Limit on the classes asked about in one image times its predictions: each prediction is checked
+for each class.
 """
 
 
@@ -74,32 +74,32 @@ class Imported:
     truths: int = 0
     predictions: int = 0
     left_out: int = 0
-    """Predictions below the threshold in force."""
+    """Number of predictions below the threshold."""
     point: OperatingPoint | None = None
-    """The threshold in force, where best F1 chose it."""
+    """The threshold, if it was chosen by best F1."""
     unmatched: bool = False
-    """No prediction matches a truth at any threshold."""
+    """No prediction matches a ground truth at any threshold."""
     unasked: int = 0
-    """Predictions of classes that the truth of their image lacks, where each class of it is asked
-    about.
+    """Number of predictions of classes missing from their image's ground truth, if each of its
+    classes is asked about.
     """
     unscored: int = 0
-    """Predictions without a confidence, in a task where they have one."""
+    """Number of predictions without a confidence, in a task where predictions have one."""
     exact: int = 0
-    """Annotations that score 10."""
+    """Number of annotations that score 10."""
     total: float = 0.0
     """Sum of the scores of all annotations."""
     labels: set[str] = field(default_factory=set)
-    """Labels that occur in a truth or a prediction."""
+    """Labels that occur in a ground truth or a prediction."""
     problems: list[Problem] = field(default_factory=list)
     pairs: list[tuple[Prediction, Prediction]] = field(default_factory=list)
     """(prediction, truth) of each image, for AP."""
     tried: Tried = field(default_factory=Tried)
     """Images on which a low score is explained."""
     mistake: str | None = None
-    """Why the scores are low, where a likely mistake was found."""
+    """Why the scores are low, if a likely mistake was found."""
     matches: Matches | None = None
-    """Those of all samples, where the threshold of best F1 needed them."""
+    """Matches of all samples, if the threshold of best F1 requires them."""
 
 
 def import_samples(
@@ -112,7 +112,7 @@ def import_samples(
     intake: Intake | None = None,
     **options: Any,
 ) -> Iterator[Imported]:
-    """Score every sample and add it to ``writer``. Yields the running count after each; the caller
+    """Score every sample and add it to ``writer``. Yield the running count after each. The caller
     commits.
 
     Parameters
@@ -120,13 +120,13 @@ def import_samples(
     source
         Name of the model; a sample's own name takes precedence.
     classes
-        For tasks with a class of interest: ``("each",)`` makes one annotation for every class of an
-        image's truth, ``("all",)`` one for all classes together, and labels make one for each of
-        them on every image.
+        For tasks with a class of interest: ``("each",)`` creates one annotation for every class of
+        an image's ground truth, ``("all",)`` one for all classes together, and labels one for each
+        label on every image.
     intake
-        How images are named, and which predictions count.
+        Image naming, and which predictions count.
     options
-        Go to :func:`visualjudge.vision.score.score`.
+        Options of :func:`visualjudge.vision.score.score`.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def import_samples(
 
 
 def measured_by(task: str, metric: str | None) -> dict[str, str]:
-    """Return what the metadata of an annotation says of its metric; empty for the default one."""
+    """Return the metadata of an annotation about its metric; empty for the default one."""
     default = list(metrics_of(TASKS[task].type))[:1]
     return {} if metric in (None, *default) else {"metric": str(metric)}
 
@@ -270,7 +270,7 @@ def _note(sample: Sample, done: Imported) -> None:
 
 
 def _check_classes(task: str, classes: tuple[str, ...], done: Imported) -> None:
-    """Refuse a class that occurs nowhere; with both sides empty, it would score 10 on every
+    """Reject a class that occurs nowhere; with both sides empty, it would score 10 on every
     image.
     """
     if not TASKS[task].classed or classes in ((EACH,), (ALL,)):

@@ -1,4 +1,4 @@
-"""Files staged in a hidden folder inside a data folder, until the import is known to fit."""
+"""Files staged in a hidden folder inside a data folder, until the import is known to be valid."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class WaitingFiles:
             shutil.rmtree(self._stage, ignore_errors=True)
             self._stage = None
         if self._is_new:
-            with suppress(OSError):  # it is not there, or not empty
+            with suppress(OSError):  # missing or not empty
                 self._root.rmdir()
 
 

@@ -1,4 +1,4 @@
-"""Make controlled errors for a whole ground truth: from an importer's samples to scored
+"""Create controlled errors for a whole ground truth: from an importer's samples to scored
 annotations. The errors of each type are in ``vision/<type>/errors.py``.
 """
 
@@ -27,8 +27,8 @@ TRUTH = "truth"
 
 @dataclass(eq=False)
 class Surroundings:
-    """What errors of one image may use from the rest of the data set: all labels, and the regions
-    of each image.
+    """The data that errors of one image may use from the rest of the data set: all labels, and the
+    regions of each image.
     """
 
     labels: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ def perturb_samples(
     file: str = "",
     **options: Any,
 ) -> Iterator[Made]:
-    """Add every error type of every sample to ``writer``. Yields the running count after each; the
+    """Add every error type of every sample to ``writer``. Yield the running count after each. The
     caller commits.
 
     Parameters
@@ -79,13 +79,13 @@ def perturb_samples(
     levels
         Maximum number of severities per group; those that do not lower the score are dropped.
     wanted
-        Error types to make; all of the task's by default.
+        Error types to create; by default all of the task's.
     with_truth
-        Put the unmodified ground truth into each group, at severity 0.
+        Whether to add the unmodified ground truth to each group, with severity 0.
     pairing
-        As for :func:`visualjudge.vision.errors.groups.graded`.
+        Pairing of :func:`visualjudge.vision.errors.groups.graded`.
     options
-        Go to :func:`visualjudge.vision.score.score`.
+        Options of :func:`visualjudge.vision.score.score`.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def _add(
                     **options,
                 )
             )
-        except PluginError as error:  # costs this type of error, not the others
+        except PluginError as error:  # affects only this error type
             done.problems.append(Problem.of(error, file, sample.image_id, name))
     if any(groups):
         writer.add_image(sample.image_id, sample.image, mask=sample.mask, control=sample.control)

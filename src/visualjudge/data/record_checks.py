@@ -1,4 +1,4 @@
-"""The records of a data folder as stored in files, checked field by field before conversion.
+"""Check the records of a data folder field by field, as stored, before conversion.
 
 Checks are strict: a quoted number is not a number, an integer is not an identifier. Nothing is
 converted or repaired silently.
@@ -26,9 +26,11 @@ from visualjudge.vision.tasks import TASKS
 
 _CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 LONGEST_TEXT = 20_000
-"""Characters of a text of a record: a prompt, an id, a source."""
+"""Maximum length of a text of a record (a prompt, an id, a source) in characters."""
 LONGEST_NAME = 180
-"""Bytes of an image_id: it becomes part of a file name, and file systems stop at 255."""
+"""Maximum length of an image_id in bytes: it becomes part of a file name, which file systems limit
+to 255.
+"""
 
 
 def _without_mark(text: str) -> str:
@@ -95,11 +97,11 @@ def annotation_from_wire(raw: Any, *, file: str, task: str, position: int) -> An
     Parameters
     ----------
     raw
-        The JSON value.
+        JSON value.
     file
         Name for messages.
     task
-        Task that the file's name says.
+        Task according to the file's name.
     position
         Number of the record in the file, from 0; names a record that has no usable
         ``annotation_id``.
@@ -107,7 +109,7 @@ def annotation_from_wire(raw: Any, *, file: str, task: str, position: int) -> An
     Raises
     ------
     InvalidRecord
-        With the first field that cannot be used, and why.
+        If a field is invalid; the message names the first one and the reason.
     """
     name = _name_of(raw, position)
     if not isinstance(raw, Mapping):
@@ -138,7 +140,7 @@ def image_from_wire(image_id: str, raw: Any, *, file: str) -> ImageRecord:
     Raises
     ------
     InvalidRecord
-        With the first field that cannot be used, and why.
+        If a field is invalid; the message names the first one and the reason.
     """
     if not isinstance(raw, Mapping):
         raise InvalidRecord(

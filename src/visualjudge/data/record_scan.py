@@ -25,16 +25,16 @@ from visualjudge.core.jsons import LONGEST_RECORD
 from visualjudge.core.parquet_files import parquet_parts
 
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
-"""A string or a brace. A string that is never closed goes to the end, so that no byte is looked at
-twice.
-"""
+"""A string or a brace. An unclosed string extends to the end, so that no byte is scanned twice."""
 _BLANK = re.compile(rb"\s*+")
 _COMMA = re.compile(rb"\s*+,\s*+")
 _END = re.compile(rb"\s*+\]\s*+")
 _BOM = b"\xef\xbb\xbf"
 _PARQUET_BATCH = 256
 LARGEST_SPOOL, SPOOL_RATIO = 256 << 20, 64
-"""Bytes of a Parquet table's rows as JSON, or that many times its own, if that is more."""
+"""Maximum size of a Parquet table's rows as JSON: this many bytes, or this many times the file's
+size, whichever is larger.
+"""
 FORMATS = (".json", ".jsonl", ".parquet")
 
 
@@ -66,8 +66,8 @@ def parsed(text: bytes, file: str) -> Any:
     Raises
     ------
     DataError
-        If it is not JSON, is nested too deeply, or holds a number or text that JSON cannot hold
-        again: an integer of more than 64 bits, half of a surrogate pair.
+        If it is not JSON, is nested too deeply, or contains a value that cannot be written as JSON
+        again: an integer of more than 64 bits, or half of a surrogate pair.
     """
     try:
         return jsons.loads(text)
@@ -119,7 +119,7 @@ def _tried(text: bytes, file: str) -> Any:
 
 
 Place = tuple[int, int, str | None]
-"""Where a record begins and ends, and why it is invalid, if it is."""
+"""Start and end of a record, and why it is invalid, if it is."""
 
 
 def _lines(content: mmap.mmap, name: str) -> Iterator[Place]:
@@ -181,7 +181,7 @@ def spool_parquet(path: Path) -> Path:
     """Write the rows of a parquet table as JSON lines to a temporary file, which the caller
     removes.
 
-    A null means an absent field, at every depth, because a parquet struct has the fields of all
+    At every depth, a null means a missing field, because a parquet struct has the fields of all
     rows. Text in ``prediction`` or ``metadata`` is JSON.
     """
     with tempfile.NamedTemporaryFile(

@@ -1,7 +1,7 @@
 """Add records to a data folder: one task and its sources at a time, keeping all others.
 
-Files are staged in a hidden folder until all records are known to fit, so a refused import changes
-nothing. They are moved first, then ``images/<task>.json`` and
+Files are staged in a hidden folder until all records are known to be valid, so a rejected import
+changes nothing. They are moved first, then ``images/<task>.json`` and
 ``annotations/<task>_annotations.json`` are replaced atomically, so a killed import leaves a
 readable folder. A lock on the folder allows concurrent imports.
 """
@@ -29,27 +29,26 @@ from visualjudge.vision.raster.masks import mask_from_png, resized_mask
 from visualjudge.vision.tasks import TASKS, task_named
 
 NOT_DATA = {"dataset.json": "a dataset", "run.json": "a run"}
-"""What a folder with such a file is; nothing is written into it."""
+"""Files that show that a folder is not a data folder; nothing is written to it."""
 _LAST_UPRIGHT = 4
-"""The EXIF orientations above this one exchange height and width."""
+"""EXIF orientations above this one swap height and width."""
 ID_REMEDY = "give --id-prefix, or --id-from folder"
 
 
 class FolderWriter:
-    """Collects records of one task, and writes them to the data folder ``root`` when :meth:`commit`
-    is called.
+    """Collect records of one task, and write them to the data folder ``root`` on :meth:`commit`.
 
-    A context manager: without a commit, the block leaves no files.
+    As a context manager, it leaves no files behind without a commit.
 
     Parameters
     ----------
     root
-        The data folder; created if it does not exist.
+        Data folder; created if it does not exist.
     task
-        Task name.
+        Name of the task.
     replace
-        If a record's ``annotation_id`` exists with different content, replace all earlier records
-        of its source; otherwise that is an error. An identical record changes nothing.
+        Whether to replace all earlier records of a source if an ``annotation_id`` exists with
+        different content; if False, that is an error. An identical record changes nothing.
 
     Raises
     ------
@@ -89,7 +88,7 @@ class FolderWriter:
         mask_white: Literal["fill", "keep"] = "fill",
         resize_mask: bool = False,
     ) -> Size:
-        """Copy an image into the folder and add its record. Returns its (height, width).
+        """Copy an image into the folder and add its record. Return its (height, width).
 
         ``mask`` is written as black and white, with white as the region to fill; ``mask_white``
         states the meaning of white in the file. With ``resize_mask``, a mask of a different size is
@@ -135,7 +134,7 @@ class FolderWriter:
                 )
 
     def add(self, annotation: Annotation) -> None:
-        """Add an annotation whose prediction's files were already handed over (:meth:`copied`,
+        """Add an annotation whose prediction's files were already added (:meth:`copied`,
         :meth:`payload`).
 
         Raises
@@ -149,7 +148,7 @@ class FolderWriter:
         self._annotations[name] = _raw(annotation)
 
     def payload(self, prediction: Prediction, stem: str) -> dict[str, Any]:
-        """Return the exact payload of a typed prediction; depth maps and images are written to
+        """Return the exact payload of a typed prediction. Depth maps and images are written to
         ``files``.
         """
         return payload_of(
@@ -195,7 +194,7 @@ class FolderWriter:
         Raises
         ------
         DataError
-            If an ``image_id`` or ``annotation_id`` is taken by something else; then neither file
+            If an ``image_id`` or ``annotation_id`` already has other content; then neither file
             changes.
         """
         self.root.mkdir(parents=True, exist_ok=True)
@@ -317,7 +316,7 @@ class FolderWriter:
         return kept + [new for name, new in self._annotations.items() if name not in names]
 
     def _check_metric(self, kept: list[Any], path: Path) -> None:
-        """Refuse scores of two metrics, which cannot be compared."""
+        """Reject scores of two metrics, which cannot be compared."""
         for new in [*self._annotations.values()][:1]:
             other = next((old for old in kept if _metric_of(old) != _metric_of(new)), None)
             if other is not None:
@@ -378,7 +377,7 @@ def _raw(annotation: Annotation) -> dict[str, Any]:
         "source": annotation.source,
         "metadata": dict(annotation.metadata),
     }
-    # as JSON will give it back, so that a record compares equal with itself read again
+    # as read back from JSON, so that a record compares equal after a round trip
     value: dict[str, Any] = json.loads(json.dumps(record))
     return value
 

@@ -1,8 +1,7 @@
-"""Build a dataset from a data folder: check, sample, render by image, and move the result into
-place.
+"""Build a dataset from a data folder: check, sample, render image by image, and move the result
+into place.
 
-Everything is written into a folder beside the target, which is renamed to the target only when it
-is complete.
+Everything is written to a folder next to the target and renamed to the target once complete.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.vision.tasks import TASKS, task_named
 
 Progress = Callable[[str, int, int], None]
-"""Called with a stage's name, how much is done and how much there is."""
+"""Called with a stage's name, the amount done and the total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class BuildOptions:
     caps: Caps = field(default_factory=Caps)
     prompts: PromptSet = V1
     max_side: int | None = None
-    """Longer side of images in the dataset, at most; None: as they are."""
+    """Maximum length of the longer side of images in the dataset; None = unchanged."""
 
     def __post_init__(self) -> None:
         if self.max_side is not None and self.max_side < 1:
@@ -68,13 +67,13 @@ class Built:
     images: int
     problems: tuple[Problem, ...]
     compared: int = 0
-    """Questions that compare annotations: pairs and rankings."""
+    """Number of questions that compare annotations: pairs and rankings."""
     undecidable: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
     """Questions not asked because two options look the same: task → encoding → question type →
     count.
     """
     unseen_error_types: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    """Error types that an encoding shows in no pair of the sample: task → encoding → error
+    """Error types that an encoding does not show in any pair of the sample: task → encoding → error
     types.
     """
 
@@ -96,26 +95,25 @@ def build(
     Parameters
     ----------
     data, out
-        Folders, or addresses ``s3://…`` or ``gs://…``. ``out`` must not exist, unless it is an
-        older dataset and ``force`` is given. Data of an address are copied to the folder for
-        temporary files while they are read.
+        Folders, or ``s3://…`` or ``gs://…`` URLs. ``out`` must not exist, unless it is an older
+        dataset and ``force`` is given. Remote data are copied to a temporary folder for the build.
     options
         Seed, subsets, tasks, caps.
     workers, engine
-        How the work is distributed; no effect on the bytes.
+        How the work is distributed. The output does not depend on it.
     form
-        Questions as ``questions.json`` or as Parquet shards.
+        Format of the questions: ``questions.json`` or Parquet shards.
     media
-        A file for each image, or tar shards.
+        Format of the images: single files or tar shards.
     progress
         Called with each step.
 
     Raises
     ------
     UsageError
-        If ``data`` is not a data folder, ``out`` is taken, or an option does not fit.
+        If ``data`` is not a data folder, ``out`` exists, or an option is invalid.
     DataError
-        If a file as a whole cannot be read, or no question can be asked.
+        If a whole file cannot be read, or no question can be asked.
     RunError
         If an object store rejects a file.
     """
@@ -295,7 +293,7 @@ def asked_tasks(folder: DataFolder, options: BuildOptions) -> list[str]:
 def open_workers(
     folder: DataFolder, tasks: Sequence[str], engine: EngineName, workers: int
 ) -> Engine:
-    """Open the engine, with no more local processes than there is work for."""
+    """Open the engine, with no more local processes than units of work."""
     busy = min(workers, max(1, _records(folder, tasks) // CHUNK))
     return open_engine(engine, busy if engine == "local" else workers)
 

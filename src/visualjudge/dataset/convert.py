@@ -38,7 +38,7 @@ def convert(
     """Write the dataset in another form at ``out``. Return the number of questions.
 
     ``questions.json`` can be restored byte by byte from the Parquet form, and images from tar
-    shards. All other files are hard links if the file system supports them, else copies.
+    shards. All other files are hard-linked if the file system supports it, and copied otherwise.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def convert(
     Raises
     ------
     UsageError
-        If there is no dataset, it already has the form, or ``out`` is taken.
+        If there is no dataset, it already has the form, or ``out`` exists.
     DataError
         If a question or an image cannot be read or a Parquet column cannot hold a field.
     """

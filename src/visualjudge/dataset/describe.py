@@ -17,12 +17,14 @@ from visualjudge.dataset.sampling import Group, group
 
 NONE = "(none)"
 MARGINS_A_GROUP = 500
-"""Pairs of one group that are looked at: enough for a median, however large the group."""
+"""Number of pairs examined per group: enough for a median in groups of any size."""
 
 
 @dataclass
 class Slice:
-    """Scores of a part of a data folder, and the margins of pairs with one of its annotations."""
+    """Scores of a part of a data folder, and the margins of pairs that include one of its
+    annotations.
+    """
 
     name: str
     scores: list[float] = field(default_factory=list)
@@ -50,7 +52,9 @@ class Slice:
 
 @dataclass(frozen=True)
 class Threshold:
-    """Which predictions of a source are shown and scored; all if every bound is None."""
+    """The bounds on a source's predictions that are shown and scored; all if every bound is
+    None.
+    """
 
     source: str
     min_score: float | None
@@ -70,7 +74,7 @@ class Threshold:
 
 @dataclass
 class Description:
-    """One task: in total, and by source and error type."""
+    """One task: overall, by source and by error type."""
 
     task: str
     whole: Slice
@@ -79,7 +83,7 @@ class Description:
     thresholds: list[Threshold]
 
     def to_json(self) -> dict[str, Any]:
-        """As a record for JSON."""
+        """Return a record for JSON."""
         return {
             "task": self.task,
             **{key: value for key, value in self.whole.row().items() if key != "name"},

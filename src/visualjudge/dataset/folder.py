@@ -41,7 +41,7 @@ VERSION = "2.1"
 META = "dataset.json"
 MEDIA = "media"
 CHANGED = "probe_"
-"""How the names of images begin that a probe has changed."""
+"""Prefix of the names of images that a probe has changed."""
 _SCORE = {"name": str, "rule": str, "tasks": (list, None), "scale": (float, int), "digits": int}
 _KINDS = {
     "version": str,
@@ -54,17 +54,17 @@ _KINDS = {
     "files": {"*": str},
 }
 HELD_BYTES, HELD_ROWS = 32 << 20, 10_000
-"""A dataset of no more bytes of JSON, or rows of Parquet and characters of prompts, is held in
-memory; a larger one is read as it is used.
+"""Largest dataset held in memory: bytes of JSON, or rows of Parquet and characters of prompts. A
+larger one is read on demand.
 """
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A dataset that has been read. It can be indexed, sliced and filtered; images stay on disk.
+    """A loaded dataset, which can be indexed, sliced and filtered. Images stay on disk.
 
-    The questions of a large dataset stay on disk too: they are read again whenever they are
-    iterated over, in constant memory, and a slice or filter of them keeps their positions only.
+    The questions of a large dataset stay on disk too. Each iteration reads them again in constant
+    memory, and slices and filters store only positions.
 
     Examples
     --------
@@ -79,14 +79,14 @@ class Dataset:
     Parameters
     ----------
     root
-        Its folder; the paths in ``Question.images`` are relative to it.
+        Folder of the dataset; the paths in ``Question.images`` are relative to it.
     questions
-        In the order of the file.
+        Questions in file order.
     meta
-        ``dataset.json``.
+        Contents of ``dataset.json``.
     digest
-        SHA-256 of ``questions.json`` as it was read; in the Parquet form, of the ``questions.json``
-        that it stands for.
+        SHA-256 of ``questions.json`` as read; in the Parquet form, of the equivalent
+        ``questions.json``.
     """
 
     root: Path
@@ -110,7 +110,7 @@ class Dataset:
         return self.questions[index]
 
     def filter(self, where: str | Sequence[str] | Condition = (), **fields: Any) -> Dataset:
-        """The dataset with only the questions that fit; nothing is looked at before it is needed.
+        """Return the dataset with only the matching questions, evaluated lazily.
 
         Parameters
         ----------
@@ -118,14 +118,14 @@ class Dataset:
             Conditions such as ``"error_type=missed"`` or ``"margin<2"``
             (:func:`~.choosing.condition`), or a function of a question.
         fields
-            Fields of :class:`~visualjudge.core.records.Question` and the value, or list of values,
-            that they must have; ``type`` and ``margin`` too. A field of several values fits where
-            one of them does.
+            Fields of :class:`~visualjudge.core.records.Question` with the required value or list of
+            values; also ``type`` and ``margin``. A field with several values matches if one of them
+            does.
 
         Raises
         ------
         UsageError
-            If a condition cannot be read or a field does not exist.
+            If a condition is invalid or a field does not exist.
         """
         conditions = (
             [where]
@@ -140,20 +140,20 @@ class Dataset:
         )
 
     def sample(self, number: int, *, seed: int = 42) -> Dataset:
-        """The dataset with ``number`` of its questions, balanced over tasks, encodings and question
-        types.
+        """Return a dataset with ``number`` of the questions, balanced over tasks, encodings and
+        question types.
         """
         return self._view(
             lambda questions: sample_positions(questions, range(len(questions)), number, seed)
         )
 
     def choose(self, choice: Choice) -> Dataset:
-        """The dataset with only the questions of ``choice``.
+        """Return the dataset with only the questions of ``choice``.
 
         Raises
         ------
         UsageError
-            If a name occurs in no question, a condition cannot be read, or nothing is left.
+            If a name occurs in no question, a condition is invalid, or no question is left.
         """
         return replace(self, questions=chosen(self.questions, choice))
 
@@ -161,7 +161,9 @@ class Dataset:
         return replace(self, questions=View(self.questions, select))
 
     def to_polars(self) -> pl.DataFrame:
-        """One row a question; answers and scores as the file has them, prompts included."""
+        """Return a data frame with one row per question, with answers and scores as stored, and
+        prompts.
+        """
         import polars as pl
 
         hidden = {"features", "spans", "ties", "probe"}
@@ -177,7 +179,7 @@ class Dataset:
         return pl.DataFrame(columns, strict=False)
 
     def to_pandas(self) -> pd.DataFrame:
-        """As :meth:`to_polars`, for pandas."""
+        """Return :meth:`to_polars` as a pandas data frame."""
         return as_pandas(self.to_polars())
 
     def _repr_html_(self) -> str:
@@ -202,36 +204,37 @@ class Dataset:
 
     @property
     def benchmark(self) -> Mapping[str, Any]:
-        """What ``dataset.json`` says of the published benchmark that this is; empty for other
-        datasets.
+        """The ``benchmark`` entry of ``dataset.json``, for a published benchmark; otherwise
+        empty.
         """
         stated: Mapping[str, Any] = self.meta.get("benchmark", {})
         return stated
 
     @property
     def labels_only(self) -> bool:
-        """Whether the set holds answers without the content that they are about: no judge can be
-        asked.
+        """Whether the dataset holds answers without the content of the questions, so that no judge
+        can be asked.
         """
         return self.benchmark.get("labels_only") is True
 
     def image(self, relative: str) -> Place:
-        """Where an image of ``Question.images`` lies: a file, or a part of one.
+        """Locate an image of ``Question.images``: a file, or a part of one.
 
         Raises
         ------
         DataError
-            If the path leads out of the dataset, also over a link, or there is no such image.
+            If the path leads outside the dataset, directly or through a link, or there is no such
+            image.
         """
         return image_at(self.root, relative)
 
     def image_path(self, relative: str) -> Path:
-        """The file of an image of ``Question.images``.
+        """Return the path of an image of ``Question.images``.
 
         Raises
         ------
         DataError
-            As for :meth:`image`, and if the image has no file of its own.
+            For the same reasons as :meth:`image`, or if the image is not a single file.
         """
         found = self.image(relative)
         if isinstance(found, Part):
@@ -243,10 +246,9 @@ class Dataset:
 
 
 def load_dataset(path: str | Path) -> Dataset:
-    """Read the dataset at ``path``, in the JSON or the Parquet form (the JSON form where it has
-    both).
+    """Read the dataset at ``path``, in JSON or Parquet form (JSON if it has both).
 
-    The checksums of its images are left to :func:`visualjudge.dataset.validate.validate`.
+    :func:`visualjudge.dataset.validate.validate` checks the checksums of the images.
 
     Raises
     ------
@@ -276,26 +278,26 @@ def load_dataset(path: str | Path) -> Dataset:
 
 
 def questions_file(root: Path) -> Path:
-    """The file that is there where ``root`` is a dataset, and is another one whenever its questions
-    are.
+    """Return the file that exists in every dataset at ``root`` and changes whenever the questions
+    do.
     """
     return root / (QUESTIONS if (root / QUESTIONS).is_file() else INDEX)
 
 
 def open_questions(root: Path) -> QuestionFiles:
-    """The stored questions of the dataset at ``root``, in the JSON form where it has both.
+    """Open the stored questions of the dataset at ``root``, in JSON form if it has both.
 
     Raises
     ------
     DataError
-        If the index or a shard of the Parquet form cannot be read; the JSON form is checked when it
-        is scanned.
+        If the index or a shard of the Parquet form cannot be read. The JSON form is checked when
+        scanned.
     """
     return JsonQuestions(root) if questions_file(root).name == QUESTIONS else ParquetQuestions(root)
 
 
 def _read(stored: QuestionFiles) -> tuple[Sequence[Question], str]:
-    """The questions, in memory where they are few, and the SHA-256 of ``questions.json``."""
+    """Return the questions, in memory if they are few, and the SHA-256 of ``questions.json``."""
     if isinstance(stored, JsonQuestions) and stored.path.stat().st_size <= HELD_BYTES:
         return stored.whole()
     few = len(stored) <= HELD_ROWS and isinstance(stored, ParquetQuestions)
@@ -303,8 +305,8 @@ def _read(stored: QuestionFiles) -> tuple[Sequence[Question], str]:
 
 
 def _held(stored: QuestionFiles) -> Sequence[Question]:
-    """The questions themselves, unless they are large: a text that the file has once may stand in
-    many of them.
+    """Return the questions in memory unless they are large. A text stored once in the file may
+    occur in many of them.
     """
     held: list[Question] = []
     size = 0
@@ -317,12 +319,12 @@ def _held(stored: QuestionFiles) -> Sequence[Question]:
 
 
 def read_meta(root: Path) -> dict[str, Any]:
-    """``dataset.json``.
+    """Read ``dataset.json``.
 
     Raises
     ------
     DataError
-        If it cannot be read, is not a JSON object, or has a field of another kind.
+        If it cannot be read, is not a JSON object, or has a field of another type.
     """
     try:
         meta: dict[str, Any] = jsons.read(root / META, jsons.LARGEST_META)
@@ -338,15 +340,15 @@ def read_meta(root: Path) -> dict[str, Any]:
 def selected(
     dataset: Dataset, tasks: Sequence[str] | None = None, limit: int | None = None
 ) -> Dataset:
-    """The dataset with only the questions of ``tasks`` (None or empty: all), and of those the first
-    ``limit``.
+    """Return the dataset with only the questions of ``tasks`` (None or empty: all), limited to the
+    first ``limit``.
 
     Raises
     ------
     UnknownName
         If a task is unknown.
     """
-    from visualjudge.vision.tasks import task_named  # with it all that draws and scores
+    from visualjudge.vision.tasks import task_named  # loads all that draws and scores
 
     names = {task_named(name).name for name in tasks or ()}
     chosen = dataset.filter(task=names) if names else dataset

@@ -1,8 +1,8 @@
-"""``questions.json``: a question as the file has it and back, and the questions of a file where
-they lie.
+"""``questions.json``: convert questions to and from their stored form, and read them from the file
+on demand.
 
-A file too large to hold is scanned once, which checks it and notes where each question begins and
-ends.
+A file too large for memory is scanned once, to check it and to record where each question begins
+and ends.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from visualjudge.dataset.question_storage import Located, QuestionFiles, Record
 
 QUESTIONS = "questions.json"
 FIRST, BETWEEN, LAST = b"[\n", b",\n", b"\n]\n"
-"""What ``build`` writes before the first question, between two, and after the last."""
+"""Bytes that ``build`` writes before the first question, between questions, and after the last
+one.
+"""
 _FIELDS = tuple(item.name for item in fields(Question))
 _OPTIONAL = ("features", "spans", "ties", "probe")
 TUPLES = ("subset", "annotation_ids", "final_scores", "sources", "images")
@@ -49,12 +51,12 @@ _ANSWERS = {"pairwise": _TEXT, "ranking": _TEXT, "scoring": _NUMBER}
 
 
 def question_from_wire(raw: Any, position: int = 0) -> Question:
-    """A question as the file has it.
+    """Return the question from its stored form.
 
     Raises
     ------
     DataError
-        If it is no object, or a field is missing or of the wrong kind.
+        If it is not an object, or a field is missing or has the wrong type.
     """
     if not isinstance(raw, dict):
         raise DataError(f"{QUESTIONS}: question {position + 1}: must be an object")
@@ -89,7 +91,7 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
 
 
 def _features(stored: Any) -> OptionFeatures:
-    """The features of an option, their values numbers or null."""
+    """Return the features of an option, whose values are numbers or null."""
     found = OptionFeatures(**stored)
     for name in stored:
         value = getattr(found, name)
@@ -105,19 +107,19 @@ def _id(stored: Any) -> str:
 
 
 def _items(name: str, value: Any) -> tuple[Any, ...]:
-    """An array; a text would fall into its letters."""
+    """Return an array as a tuple; a text is rejected, as it would be split into letters."""
     if not isinstance(value, list | tuple):
         raise TypeError(f"{name} must be an array, got {str(value)[:40]!r}")
     return tuple(value)
 
 
 def _check(question: Question) -> None:
-    """Refuse values of a wrong kind here, so that no command meets them.
+    """Check the types of all values here, so that no command has to.
 
     Raises
     ------
     TypeError, ValueError
-        The message names the field.
+        If a value has the wrong type; the message names the field.
     """
     for name, kinds in _KINDS.items():
         value = getattr(question, name)
@@ -156,7 +158,7 @@ def _named(kinds: frozenset[type]) -> str:
 
 
 def question_to_wire(question: Question) -> dict[str, Any]:
-    """A question as the file has it; optional fields last, and only where there are any."""
+    """Return a question in its stored form. Optional fields come last and are omitted if unset."""
     wire = {name: getattr(question, name) for name in _FIELDS}
     for name in _OPTIONAL:
         if wire[name] is None:
@@ -165,7 +167,7 @@ def question_to_wire(question: Question) -> dict[str, Any]:
 
 
 def _probe(stored: Any) -> Probe | None:
-    """The stored record of a probe, its fields of the right kind."""
+    """Return the stored record of a probe, with checked field types."""
     if stored is None:
         return None
     probe = Probe(**stored)
@@ -189,8 +191,8 @@ def _ties(raw: Mapping[str, Any]) -> tuple[str, ...] | None:
 
 
 def _spans(raw: Mapping[str, Any]) -> Spans | None:
-    """The stored spans; they must lie in the prompt in order, so that slicing by them cannot lose a
-    character.
+    """Return the stored spans. They must be in order within the prompt, so that slicing by them
+    keeps every character.
     """
     stored = raw.get("spans")
     if stored is None:
@@ -205,7 +207,7 @@ def _spans(raw: Mapping[str, Any]) -> Spans | None:
 
 
 def spans_in_order(spans: Spans | None, prompt: str) -> bool:
-    """Whether the spans, if there are any, lie in the prompt in order."""
+    """Return whether the spans, if any, are in order within the prompt."""
     if spans is None:
         return True
     places = [*(spans.original or ()), *chain.from_iterable(spans.options), *(spans.final or ())]
@@ -225,12 +227,12 @@ def _span(raw: Any) -> Span:
 
 
 class OtherLayout(Exception):
-    """The file does not have one question a line."""
+    """The file does not have one question per line."""
 
 
 class JsonQuestions(QuestionFiles):
-    """The questions of the ``questions.json`` at ``root``; sixteen bytes of memory each, once they
-    are counted.
+    """The questions of the ``questions.json`` at ``root``, at sixteen bytes of memory each once
+    counted.
 
     Raises
     ------
@@ -262,7 +264,7 @@ class JsonQuestions(QuestionFiles):
         return len(self._places[0])
 
     def at(self, positions: Iterable[int]) -> Iterator[Question]:
-        """The questions at ``positions``."""
+        """Return the questions at ``positions``."""
         starts, stops = self._places
         self._check_unchanged()
         with self.path.open("rb") as file:
@@ -270,18 +272,18 @@ class JsonQuestions(QuestionFiles):
                 yield self._question(file, starts[k], stops[k], k)
 
     def scan(self) -> Iterator[Located]:
-        """Every question and its bytes, in the order of the file."""
+        """Yield every question and its bytes, in file order."""
         for position, (start, stop, raw) in enumerate(_objects(self.path)):
             yield start, stop, question_from_wire(raw, position)
 
     def scan_lines(self, start: int, stop: int) -> Iterator[Located]:
-        """The questions in the lines of the bytes ``start:stop``; an error counts questions from
-        there.
+        """Yield the questions in the lines of the bytes ``start:stop``. Errors number the questions
+        from there.
 
         Raises
         ------
         OtherLayout
-            If they do not have one question a line.
+            If they do not have one question per line.
         """
         return (
             (begin, end, question_from_wire(raw))
@@ -289,7 +291,7 @@ class JsonQuestions(QuestionFiles):
         )
 
     def read(self, start: int, stop: int) -> Question:
-        """The question in the bytes ``start:stop``."""
+        """Return the question in the bytes ``start:stop``."""
         with self.path.open("rb") as file:
             return self._question(file, start, stop)
 
@@ -298,7 +300,7 @@ class JsonQuestions(QuestionFiles):
         return question_from_wire(_strict(self.path, file.read(stop - start)), position)
 
     def whole(self) -> tuple[tuple[Question, ...], str]:
-        """All questions and the file's SHA-256, from one reading of the file."""
+        """Return all questions and the file's SHA-256, reading the file once."""
         try:
             content = self.path.read_bytes()
         except OSError as error:
@@ -311,7 +313,9 @@ class JsonQuestions(QuestionFiles):
         ).hexdigest()
 
     def records(self) -> Iterator[Record]:
-        """The bytes of each question, after the bytes between it and the one before."""
+        """Yield the bytes of each question, after the bytes that separate it from the previous
+        one.
+        """
         self._check_unchanged()
         place = 0
         with self.path.open("rb") as file:
@@ -321,7 +325,7 @@ class JsonQuestions(QuestionFiles):
 
     @property
     def ending(self) -> bytes:
-        """The bytes after the last question."""
+        """Return the bytes after the last question."""
         with self.path.open("rb") as file:
             file.seek(self._places[1][-1] if len(self) else 0)
             return file.read()
@@ -334,8 +338,8 @@ class JsonQuestions(QuestionFiles):
 
 
 def _objects(path: Path) -> Iterator[tuple[int, int, Any]]:
-    """Each element of the array with its bytes; where a line is not one element, by counting braces
-    from there on.
+    """Yield each element of the array with its bytes. From the first line that is not one element,
+    braces are counted.
     """
     done = 0
     try:
@@ -347,7 +351,9 @@ def _objects(path: Path) -> Iterator[tuple[int, int, Any]]:
 
 
 def _lines(path: Path, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, int, Any]]:
-    """One question a line, as ``build`` writes: ten times faster than counting braces."""
+    """Yield one question per line, as ``build`` writes them: ten times faster than counting
+    braces.
+    """
     with path.open("rb") as file:
         if start == 0 and file.readline(len(FIRST) + 1) != FIRST:
             raise OtherLayout
@@ -385,7 +391,7 @@ def _braces(path: Path) -> Iterator[tuple[int, int, Any]]:
 
 
 def _strict(path: Path, content: bytes) -> Any:
-    """A value as JSON has it: no NaN, which a scan lets through."""
+    """Parse JSON strictly, without NaN, which a scan accepts."""
     try:
         return jsons.loads(content)
     except orjson.JSONDecodeError as error:
@@ -393,6 +399,6 @@ def _strict(path: Path, content: bytes) -> Any:
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
-    """Tells an untouched file without reading it."""
+    """Return a stamp that shows whether a file changed, without reading it."""
     stat = path.stat()
     return stat.st_size, stat.st_mtime_ns, stat.st_ino

@@ -1,5 +1,5 @@
-"""A dataset's questions as sharded Parquet: typed columns, and what else gives ``questions.json``
-back unchanged.
+"""A dataset's questions as sharded Parquet: typed columns, and the data needed to restore
+``questions.json`` byte by byte.
 """
 
 from __future__ import annotations
@@ -50,9 +50,11 @@ VERSION = 1
 ROWS_A_GROUP = 2048
 ROWS_A_FRAME = 50_000
 LARGEST_GROUP = 128 << 20
-"""Bytes of so many questions, a text that stands once in the file counted for each."""
+"""Maximum bytes of a group of questions. Texts stored once in the file are counted for each
+question.
+"""
 PIECE = 1024
-"""Rows that become Python objects at once."""
+"""Number of rows converted to Python objects at once."""
 _TEXTS = ("id", "task", "encoding", "question_type", "image_id", "error_type", "prompt", "answer")
 _TEXT_LISTS = ("subset", "class_of_interest", "annotation_ids", "sources", "images")
 _FIELDS = tuple(field.name for field in fields(Question))
@@ -63,11 +65,11 @@ GROUPS_A_SHARD = 64
 
 @cache
 def schema() -> pl.Schema:
-    """The columns. ``answer`` is text: of a scoring question, its number.
+    """Return the columns. ``answer`` is text; for a scoring question, the text of its number.
 
-    ``json`` holds a question's bytes in ``questions.json`` where its fields do not give them,
-    ``before`` the bytes that stand before it where these are not a comma and a line break; both are
-    null in what ``build`` writes.
+    ``json`` holds a question's bytes in ``questions.json`` if they cannot be restored from its
+    fields, and ``before`` the bytes that precede it unless these are a comma and a line break. Both
+    are null in files written by ``build``.
     """
     import polars as pl
 
@@ -98,7 +100,7 @@ def schema() -> pl.Schema:
 
 
 class ParquetQuestions(QuestionFiles):
-    """The questions of the dataset at ``root``, read a row group at a time.
+    """The questions of the dataset at ``root``, read one row group at a time.
 
     Raises
     ------
@@ -132,14 +134,14 @@ class ParquetQuestions(QuestionFiles):
         self._piece: tuple[int, Sequence[Question]] = (-1, [])
 
     def __getstate__(self) -> dict[str, Any]:
-        """In another process: nothing is read."""
+        """Pickle without cached rows."""
         return {**self.__dict__, "_group": (0, None), "_piece": (-1, [])}
 
     def __len__(self) -> int:
         return self._count
 
     def at(self, positions: Iterable[int]) -> Iterator[Question]:
-        """The questions at ``positions``."""
+        """Return the questions at ``positions``."""
         for k in positions:
             first, some = self._piece
             if not first <= k < first + len(some):
@@ -147,8 +149,8 @@ class ParquetQuestions(QuestionFiles):
             yield some[k - first]
 
     def _read(self, position: int) -> tuple[int, Sequence[Question]]:
-        """Some questions, with ``position`` among them, and where they begin; a row group is kept
-        as columns.
+        """Return some questions, including the one at ``position``, and the position of the first.
+        A row group is cached as columns.
         """
         first, group = self._group
         if group is None or not first <= position < first + group.height:
@@ -168,7 +170,7 @@ class ParquetQuestions(QuestionFiles):
         return first + start, _questions(group.slice(start, size), first + start)
 
     def columns(self, *names: str) -> Iterator[tuple[Any, ...]]:
-        """The values of some fields, the other columns left unread."""
+        """Yield the values of some fields, without reading other columns."""
         if not self._plain:
             yield from super().columns(*names)
             return
@@ -176,28 +178,27 @@ class ParquetQuestions(QuestionFiles):
             yield from zip(*batch, strict=True)
 
     def batches(self, *names: str) -> Iterator[Batch]:
-        """The same, many questions at a time."""
+        """Yield the values of some fields, many questions at a time."""
         if not self._plain:
             yield from super().batches(*names)
             return
         wanted = dict.fromkeys([*names, *(["question_type"] if "answer" in names else [])])
-        stored = [name for name in wanted if name in schema()] or [
-            "id"
-        ]  # what has no column is in no plain row
+        # Plain rows have no other fields.
+        stored = [name for name in wanted if name in schema()] or ["id"]
         for path in self.shards:
             for part in parquet_parts(path, BATCH, stored):
                 yield tuple(_values(path, part, name) for name in names)
 
     def frames(self, *names: str) -> Iterator[pl.DataFrame] | None:
-        """Those of some columns that are there, as they are stored; None where they alone do not
-        give the questions.
+        """Yield those of the columns that exist, as stored; None if the columns do not fully
+        describe the questions.
         """
         stored = [name for name in names if name in schema()]
         parts = (parquet_parts(path, ROWS_A_FRAME, stored) for path in self.shards)
         return chain.from_iterable(parts) if self._plain else None
 
     def distinct(self, name: str) -> Iterator[Iterable[Any]]:
-        """The items of a field that is an array, in parts; each part names an item once."""
+        """Yield the items of an array field in parts; each part lists an item once."""
         if not self._plain:
             yield from super().distinct(name)
             return
@@ -207,7 +208,9 @@ class ParquetQuestions(QuestionFiles):
                 yield values.filter(values.list.len() > 0).explode().unique().to_list()
 
     def records(self) -> Iterator[Record]:
-        """The bytes of each question, after the bytes between it and the one before."""
+        """Yield the bytes of each question, after the bytes that separate it from the previous
+        one.
+        """
         number = 0
         for path in self.shards:
             size = rows = 0
@@ -228,11 +231,11 @@ class ParquetQuestions(QuestionFiles):
                     number += 1
 
     def scan(self) -> Iterator[Located]:
-        """Every question with its number, twice."""
+        """Yield ``(number, number, question)`` for each question."""
         return ((number, number, question) for number, question in enumerate(self))
 
     def read(self, start: int, stop: int) -> Question:
-        """The question of this number."""
+        """Return the question with this number."""
         return next(self.at((start,)))
 
 
@@ -261,8 +264,8 @@ def _shard(root: Path, name: str, stated: object) -> Path:
 
 
 def _check_size(path: Path, size: float, rows: int) -> None:
-    """Refuse texts that stand once in a file and in each of its questions, and together take too
-    much.
+    """Reject texts stored once in a file but used in many questions, if they take too much memory
+    in total.
     """
     if size > LARGEST_GROUP * max(1, rows / ROWS_A_GROUP):
         raise DataError(
@@ -273,8 +276,8 @@ def _check_size(path: Path, size: float, rows: int) -> None:
 
 
 def _questions(rows: pl.DataFrame, first: int) -> list[Question]:
-    """Rows that cannot be read together are read one by one: one of them may have bytes of its own,
-    or be none.
+    """Return the questions of some rows. If that fails, rows are read one by one: one may have its
+    own bytes or be invalid.
     """
     together = questions_of(rows)
     return (
@@ -285,7 +288,7 @@ def _questions(rows: pl.DataFrame, first: int) -> list[Question]:
 
 
 def question_of(row: dict[str, Any], position: int = 0) -> Question:
-    """The question of a row."""
+    """Return the question in a row."""
     if row.get("json") is not None:
         try:
             return question_from_wire(jsons.loads(row["json"]), position)
@@ -310,10 +313,9 @@ def _values(path: Path, rows: pl.DataFrame, name: str) -> Sequence[Any]:
 
 
 def questions_of(rows: pl.DataFrame) -> list[Question] | None:
-    """The questions of ``rows``; None where one has bytes of its own, or is not as a question must
-    be.
+    """Return the questions of ``rows``, or None if one has its own bytes or is invalid.
 
-    Read such rows one by one: that tells which is wrong, and how.
+    Read such rows one by one to find the error.
     """
     if rows["json"].null_count() < rows.height:
         return None
@@ -326,18 +328,18 @@ def questions_of(rows: pl.DataFrame) -> list[Question] | None:
 
 
 def values_of(rows: pl.DataFrame, name: str) -> Sequence[Any]:
-    """A field of all ``rows``, as :class:`Question` has it; None for each where there is no such
-    column.
+    """Return a field of all ``rows`` as :class:`Question` holds it, or None for each if there is no
+    such column.
 
     Parameters
     ----------
     rows
-        Also with the column ``question_type`` where the field is ``answer``.
+        Rows, including the column ``question_type`` if the field is ``answer``.
 
     Raises
     ------
     TypeError, ValueError
-        If a value cannot be that of a question.
+        If a value is invalid for a question.
     """
     if name not in rows.columns:
         return [None] * rows.height
@@ -423,14 +425,14 @@ def _pairs(column: pl.Series) -> list[Any]:
 
 
 def _items(column: pl.Series, *, nulls: bool = False) -> pl.Series:
-    """The items of all arrays, one after another."""
+    """Return the items of all arrays, concatenated."""
     items = column.filter(column.list.len() > 0).explode()
     _must(nulls or not items.null_count(), column.name)
     return items
 
 
 def _tuples(column: pl.Series, items: Iterable[Any]) -> list[Any]:
-    """``items``, as many a row as its array has; None where the row has none."""
+    """Split ``items`` into a tuple per row, or None if the row has none."""
     following = iter(items)
     return [None if n is None else tuple(islice(following, n)) for n in column.list.len().to_list()]
 
@@ -449,24 +451,24 @@ _READERS: dict[str, Callable[[pl.DataFrame, str], list[Any]]] = {
 
 @dataclass
 class Shards:
-    """What was written so far."""
+    """The results of writing so far."""
 
     count: int = 0
     plain: bool = True
-    """Whether the columns alone give every question."""
+    """Whether the columns fully describe every question."""
     digests: dict[str, str] = field(default_factory=dict)
-    """SHA-256 by name of the file."""
+    """SHA-256 by file name."""
 
 
 def write_shards(
     root: Path, records: Iterable[Record], tick: Callable[[int], None] = lambda count: None
 ) -> Shards:
-    """Write ``records`` to ``root/questions/part-*.parquet``; a row group or two are in memory.
+    """Write ``records`` to ``root/questions/part-*.parquet``, with one or two row groups in memory.
 
     Parameters
     ----------
     tick
-        Called with the number of questions that are written.
+        Called with the number of questions written.
 
     Raises
     ------
@@ -490,9 +492,9 @@ def write_index(root: Path, shards: Shards, digest: str, after: bytes) -> None:
     Parameters
     ----------
     digest
-        SHA-256 of the ``questions.json`` that the shards stand for.
+        SHA-256 of the equivalent ``questions.json``.
     after
-        The bytes after its last question.
+        Bytes after its last question.
     """
     index = {
         "version": VERSION,
@@ -526,7 +528,7 @@ def _groups(
 
 
 def _own_bytes(frame: pl.DataFrame, contents: Sequence[bytes], done: Shards) -> list[bytes | None]:
-    """The bytes of each question where its columns do not give them back."""
+    """Return the bytes of each question that its columns cannot restore; None for the others."""
     import polars as pl
 
     together = questions_of(frame.with_columns(json=pl.lit(None, pl.Binary()))) or repeat(
@@ -543,7 +545,9 @@ def _own_bytes(frame: pl.DataFrame, contents: Sequence[bytes], done: Shards) -> 
 
 
 def _what_differs(row: dict[str, Any], content: bytes, done: Shards, place: int) -> bytes | None:
-    """As :func:`_own_bytes`, of one question; ``place`` is that in its group."""
+    """Return the bytes of one question as :func:`_own_bytes` does; ``place`` is its position in the
+    group.
+    """
     stated = question_from_wire(orjson.loads(content), done.count + place)
     try:
         given = question_of(row)
@@ -556,12 +560,12 @@ def _what_differs(row: dict[str, Any], content: bytes, done: Shards, place: int)
 
 
 def _frame(contents: Sequence[bytes], first: int) -> pl.DataFrame:
-    """Questions as columns of the shards' types; a field that has no column is left out.
+    """Return questions as columns of the shards' types. Fields without a column are omitted.
 
     Raises
     ------
     DataError
-        If one is no question (``first`` is the place of the first), or a column cannot hold a
+        If one is not a question (``first`` is the position of the first), or a column cannot hold a
         field.
     """
     import polars as pl
@@ -581,7 +585,7 @@ def _frame(contents: Sequence[bytes], first: int) -> pl.DataFrame:
 
 
 def _typed(content: bytes) -> str:
-    """A question as JSON of the columns' types: its answer is text."""
+    """Return a question as JSON with the columns' types, so with its answer as text."""
     raw = orjson.loads(content)
     answer = raw["answer"]
     return (

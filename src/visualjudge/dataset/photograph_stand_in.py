@@ -1,6 +1,4 @@
-"""What stands in for a photograph, wherever a question shows it: for asking whether a judge needs
-the photograph.
-"""
+"""Stand-ins for photographs in questions, to test whether a judge needs the photograph."""
 
 from __future__ import annotations
 
@@ -18,21 +16,21 @@ GREY = 128
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
-    """Another photograph of the same task where ``records`` (by task) has one, else uniform grey.
+    """Another photograph of the same task if ``records`` (by task) has one, otherwise uniform grey.
 
-    ``name`` ends the names of the images that are drawn with it. Predictions, legends and prompts
-    are unchanged: what is drawn over the photograph is drawn over the stand-in.
+    ``name`` is the suffix of the names of images drawn with it. Predictions, legends and prompts
+    are unchanged and drawn over the stand-in.
     """
 
     name: str
     records: Mapping[str, ImageRecord] = field(default_factory=dict)
 
     def image(self, task: str, size: Size, root: Path) -> Pixels:
-        """What is shown in place of the photograph, at its (height, width): H×W×3 uint8 RGB."""
+        """Return the stand-in for the photograph, with its (height, width): H×W×3 uint8 RGB."""
         return self._shown(self.records[task].file if task in self.records else None, size, root)
 
     def control(self, task: str, size: Size, root: Path) -> Pixels:
-        """What is shown in place of the control image."""
+        """Return the stand-in for the control image."""
         return self._shown(self.records[task].control if task in self.records else None, size, root)
 
     def _shown(self, path: str | None, size: Size, root: Path) -> Pixels:

@@ -1,5 +1,5 @@
-"""From a data folder to what is to be built: every record checked, the questions sampled, the work
-cut up by image.
+"""Plan a build: check every record of a data folder, sample the questions, and divide the work by
+image.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """Some records to be looked into by one worker."""
+    """Some records for one worker to check."""
 
     root: str
     entries: tuple[tuple[Entry, ImageRecord | None], ...]
@@ -42,7 +42,7 @@ class Checks:
 
 @dataclass(frozen=True, slots=True)
 class ImageChecks:
-    """Some images to be decoded by one worker; paths relative to ``root``."""
+    """Some images for one worker to decode; paths are relative to ``root``."""
 
     root: str
     paths: tuple[str, ...]
@@ -50,7 +50,7 @@ class ImageChecks:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A valid annotation, where its prediction lies, and the labels that fix its colours.
+    """A valid annotation, the place of its prediction, and the labels that determine its colours.
 
     ``classes`` are the labels of all predictions for the same image and class of interest, so that
     all options of a question agree, and one image of the prediction serves every question about it.
@@ -62,7 +62,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """All work on one image: its questions with their places in the dataset's order."""
+    """All work on one image: its questions with their positions in the dataset."""
 
     image_id: str
     questions: tuple[tuple[int, Item], ...]
@@ -72,7 +72,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class TaskRecords:
-    """What is left of a task's records once the bad ones are out."""
+    """A task's records without the invalid ones."""
 
     name: str
     members: tuple[Member, ...]
@@ -80,14 +80,16 @@ class TaskRecords:
 
 
 def check_all(payload: Checks) -> list[Checked]:
-    """The work of one worker: look into each prediction."""
+    """Check each prediction; runs in a worker."""
     return [check_entry(entry, image, payload.root, fast=True) for entry, image in payload.entries]
 
 
 def read_tasks(
     folder: DataFolder, tasks: Sequence[str], engine: Engine, tick: Tick
 ) -> list[TaskRecords]:
-    """The valid annotations of each of ``tasks``; the others become ``folder.problems``."""
+    """Return the valid annotations of each of ``tasks``; the others are added to
+    ``folder.problems``.
+    """
     bad = _bad_images(folder, tasks, engine)
     read = [(name, _with_images(name, folder, bad), folder.images(name)) for name in tasks]
     jobs = [
@@ -107,7 +109,7 @@ def read_tasks(
 
 
 def check_images(payload: ImageChecks) -> list[tuple[str, str]]:
-    """The work of one worker: decode each image once. Paths of those that cannot be decoded, and
+    """Decode each image once, in a worker. Return the paths of images that cannot be decoded, and
     why.
     """
     bad = []
@@ -120,9 +122,7 @@ def check_images(payload: ImageChecks) -> list[tuple[str, str]]:
 
 
 def _bad_images(folder: DataFolder, tasks: Sequence[str], engine: Engine) -> dict[str, str]:
-    """Why each image that cannot be decoded cannot, by its path; of all images that a record
-    needs.
-    """
+    """Return, by path, why images cannot be decoded, for all images that a record needs."""
     paths: set[str] = set()
     for task in tasks:
         images = folder.images(task)
@@ -136,7 +136,7 @@ def _bad_images(folder: DataFolder, tasks: Sequence[str], engine: Engine) -> dic
 
 
 def _with_images(task: str, folder: DataFolder, bad: Mapping[str, str]) -> list[Entry]:
-    """The entries whose images can be decoded; the others become problems."""
+    """Return the entries whose images can be decoded; the others are recorded as problems."""
     images, kept = folder.images(task), []
     for entry in folder.entries(task):
         note = entry.annotation
@@ -162,7 +162,7 @@ def sample_tasks(
     seed: int,
     stems: Callable[[str], Stems] | None = None,
 ) -> list[Item]:
-    """The questions of all tasks in the dataset's order: by task, type, encoding, image and
+    """Return the questions of all tasks in the dataset's order: by task, type, encoding, image and
     annotations.
     """
     cells: dict[tuple[int, int, int], list[Item]] = defaultdict(list)
@@ -184,7 +184,7 @@ def sample_tasks(
 
 
 def stems_of(task: str) -> Stems:
-    """The encodings of ``task`` that each subset uses."""
+    """Return the encodings of ``task`` that each subset uses."""
     rows = encodings(task)
     return Stems(
         base=tuple(row.stem for row in rows if row.is_base_ablation),
@@ -193,8 +193,8 @@ def stems_of(task: str) -> Stems:
 
 
 def units_of(items: Sequence[Item], tasks: Sequence[TaskRecords]) -> Iterator[Unit]:
-    """The work by image, images with most work first, so that no worker is left with a long one at
-    the end.
+    """Return the work by image. Images with most work come first, so that no worker ends with a
+    long one.
     """
     by_image: dict[str, array[int]] = defaultdict(lambda: array("q"))
     for k, item in enumerate(items):
@@ -227,7 +227,7 @@ def _ticking(results: Iterable[list[Checked]], tick: Tick) -> Iterator[Checked]:
 def _members(
     entries: Sequence[Entry], checked: Iterator[Checked], folder: DataFolder
 ) -> list[Member]:
-    """The valid of ``entries``; one result a record is taken off ``checked``."""
+    """Return the valid ones of ``entries``, taking one result per record from ``checked``."""
     labels: dict[object, set[str]] = defaultdict(set)
     valid = []
     for entry, result in zip(entries, islice(checked, len(entries)), strict=True):
@@ -246,8 +246,8 @@ def _members(
 
 
 def _one_original_each(tasks: Sequence[TaskRecords], folder: DataFolder) -> Iterator[TaskRecords]:
-    """An image_id that means one image in one task and another in the next cannot keep one original
-    for both; nor can two that are one name to a file system.
+    """Check that an image_id means the same image in all tasks, and that no two ids are the same
+    name to a file system, because each id has one original.
     """
     first: dict[str, tuple[str, str, ImageRecord]] = {}
     for task in tasks:
@@ -282,8 +282,8 @@ def _one_original_each(tasks: Sequence[TaskRecords], folder: DataFolder) -> Iter
 
 
 def _as_file_name(image_id: str) -> str:
-    """What file systems take as one name: any Unicode form of a letter, and on macOS and Windows
-    either case.
+    """Return a name that is equal for names that file systems treat as one: any Unicode form, and
+    on macOS and Windows either case.
     """
     name = unicodedata.normalize("NFC", image_id)
     return name.casefold() if sys.platform in ("darwin", "win32") else name

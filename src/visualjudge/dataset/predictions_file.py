@@ -1,9 +1,9 @@
-"""What a dataset shows, as data: ``predictions.jsonl``, so that a judge without a language model
-can look at it too.
+"""The predictions that a dataset shows, as data (``predictions.jsonl``), for judges without a
+language model.
 
-A line a prediction of boxes, masks or poses, without its score, source or anything else that tells
-how good it is; and a line for each region to fill. Depth maps and images are read back from the
-media, where they stand as they are.
+There is one line per prediction of boxes, masks or poses, without its score, source or other hints
+at its quality, and one line per region to fill. Depth maps and images are read from the media
+files, which store them unchanged.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ PREDICTIONS = "predictions.jsonl"
 
 
 def prediction_line(task: str, annotation_id: str, prediction: Prediction) -> Iterator[bytes]:
-    """The line of a prediction; none where it is shown as a whole image."""
+    """Return the line for a prediction, or None if it is shown as a whole image."""
     if type_of(task).file_field is None:
         payload = payload_of(task, prediction, root=Path(), stem="", digits=None)
         yield _line({"task": task, "annotation_id": annotation_id, "prediction": payload})
 
 
 def hole_line(task: str, image_id: str, hole: Mask) -> bytes:
-    """The line of an image's region to fill."""
+    """Return the line for an image's region to fill."""
     return _line({"task": task, "image_id": image_id, "mask": rle_of(hole)})
 
 
@@ -43,8 +43,8 @@ def _line(content: Mapping[str, Any]) -> bytes:
 
 
 class ShownPredictions:
-    """The predictions of a dataset by task and annotation; read as they are asked for, only places
-    are kept.
+    """The predictions of a dataset by task and annotation, read on demand; only their positions are
+    kept in memory.
     """
 
     def __init__(self, root: str | Path) -> None:
@@ -52,7 +52,7 @@ class ShownPredictions:
         self.prediction = lru_cache(maxsize=1024)(self._prediction)
 
     def _prediction(self, task: str, annotation_id: str, size: tuple[int, int]) -> Prediction:
-        """A typed prediction.
+        """Return a typed prediction.
 
         Parameters
         ----------
@@ -62,14 +62,14 @@ class ShownPredictions:
         Raises
         ------
         DataError
-            If the dataset does not hold it.
+            If the dataset does not contain it.
         """
         return read_prediction(
             task, self._row(task, "annotation_id", annotation_id, "prediction"), size=size
         )
 
     def hole(self, task: str, image_id: str) -> np.ndarray | None:
-        """The region to fill of an image, H×W bool; None for an image without one."""
+        """Return the region to fill of an image, H×W bool, or None if it has none."""
         if (task, "image_id", image_id) not in self._places:
             return None
         return mask_from_rle(self._row(task, "image_id", image_id, "mask")).dense()

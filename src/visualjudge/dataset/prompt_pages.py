@@ -1,5 +1,5 @@
-"""Pages that show one question of each task, encoding and type as the judge reads it, its images
-beside it.
+"""Pages that show one question of each task, encoding and type as the judge reads it, with its
+images.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from visualjudge.vision.tasks import TASKS
 LONGEST_SIDE = 240
 JPEG_QUALITY = 72
 LONGEST_LINES, LONGEST_LINE = 12, 400
-"""An option's text may have thousands of numbers; the page shows its beginning and says what it
-left out.
+"""Limits on the lines shown of an option's text, which may have thousands of numbers, and on their
+length. The page states what is omitted.
 """
 
 
 def write_pages(dataset: Dataset, out: str | Path, tick: Callable[[int, int], None]) -> list[Path]:
-    """Write ``out/README.md``, a page a task and thumbnails; the pages.
+    """Write ``out/README.md``, one page per task, and thumbnails. Return the paths of the pages.
 
     Parameters
     ----------
     dataset
         Any dataset; the first question of each (task, encoding, type) is shown.
     out
-        A folder.
+        Folder to write to.
     """
     home = Path(out)
     chosen = _first_of_each(dataset.questions)
@@ -53,8 +53,8 @@ def write_pages(dataset: Dataset, out: str | Path, tick: Callable[[int, int], No
 
 
 def heading(question: Question) -> str:
-    """The line that a page has for the question's encoding and type; the check for completeness
-    looks for it.
+    """Return the heading for a question's encoding and type, which the completeness check searches
+    for.
     """
     return f"### {question.encoding} · {question.question_type}"
 
@@ -86,7 +86,7 @@ def _section(question: Question) -> str:
 
 
 def _cut(prompt: str) -> str:
-    """``prompt`` with numbered marks, and with runs of lines that begin like JSON shortened."""
+    """Return ``prompt`` with numbered marks and with runs of JSON-like lines shortened."""
     numbered = prompt.split(IMAGE_MARK)
     text = numbered[0] + "".join(f"<image>({k}){part}" for k, part in enumerate(numbered[1:], 1))
     lines: list[str] = []

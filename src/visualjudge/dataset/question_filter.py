@@ -48,7 +48,7 @@ _DERIVED: dict[str, Callable[[Question], Any]] = {
 }
 _HIDDEN = {"features", "spans", "probe"}
 FIELDS = (*(field.name for field in fields(Question) if field.name not in _HIDDEN), *_DERIVED)
-"""What a condition may name."""
+"""Fields that a condition may use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Choice:
     limit: int | None = None
     seed: int = 42
     ids: tuple[str, ...] | None = None
-    """Only the questions of these ids; None = all."""
+    """Only the questions with these ids; None = all."""
 
 
 def read_ids(path: Path) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def read_ids(path: Path) -> tuple[str, ...]:
     Raises
     ------
     UsageError
-        If the file cannot be read or holds none.
+        If the file cannot be read or contains no ids.
     """
     try:
         found = tuple(
@@ -93,8 +93,8 @@ def read_ids(path: Path) -> tuple[str, ...]:
 
 
 def chosen(questions: Sequence[Question], choice: Choice) -> Sequence[Question]:
-    """Return the questions of ``choice``, in order; for a dataset on disk, only their positions are
-    kept.
+    """Return the questions of ``choice``, in order. For a dataset on disk, only their positions are
+    stored.
 
     Raises
     ------
@@ -147,8 +147,8 @@ def _fitting(questions: Sequence[Question], choice: Choice) -> Positions:
 def sample_positions(
     questions: Sequence[Question], positions: Positions, number: int, seed: int = 42
 ) -> Positions:
-    """Draw ``number`` of ``positions`` so that tasks have equal shares, and within each task its
-    encodings and types. Return them in ascending order.
+    """Draw ``number`` of ``positions`` so that tasks have equal shares, as do encodings and types
+    within a task. Return them in ascending order.
 
     If a task, encoding or type has too few questions, the others fill its share. The same seed
     draws the same questions, and a larger number includes those of a smaller one.
@@ -165,8 +165,8 @@ def sample_positions(
 
 
 def _in_turn(positions: Sequence[int], cells: Sequence[Cell], depth: int = 0) -> Iterator[int]:
-    """Yield one position per group in turn until all are drawn; within a group in the same way, by
-    the next part of its cell.
+    """Yield one position per group in turn until all are drawn. Within a group, the next part of
+    the cell is treated in the same way.
     """
     if depth == _CELL_PARTS:
         yield from positions

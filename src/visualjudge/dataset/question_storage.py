@@ -1,9 +1,9 @@
-"""Questions that stay on disk: what every form of a dataset's questions offers, and a choice of
-some of them.
+"""Questions stored on disk: the interface that all forms of a dataset's questions share, and
+selections of questions.
 
 :class:`~visualjudge.dataset.json_form.JsonQuestions` and
-:class:`~visualjudge.dataset.parquet_form.ParquetQuestions` are the forms;
-:func:`~visualjudge.dataset.folder.open_questions` opens the one that a folder has.
+:class:`~visualjudge.dataset.parquet_form.ParquetQuestions` implement the forms;
+:func:`~visualjudge.dataset.folder.open_questions` opens the form found in a folder.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from visualjudge.core.records import Question
 BATCH = 4096
 Batch = tuple[Sequence[Any], ...]
 Positions = Sequence[int]
-"""Places in a sequence of questions: a range, or an ``array("q")`` of eight bytes each."""
+"""Positions in a sequence of questions: a range, or an ``array("q")`` at eight bytes each."""
 Located = tuple[int, int, Question]
-"""A question after the two numbers by which :meth:`QuestionFiles.read` finds it again."""
+"""A question after the two numbers with which :meth:`QuestionFiles.read` finds it."""
 Record = tuple[bytes, bytes]
-"""The bytes of a question in ``questions.json``, after the bytes that stand before it."""
+"""The bytes that precede a question in ``questions.json``, and the bytes of the question."""
 
 
 class Stored(Sequence[Question], ABC):
-    """Questions in their order; iteration takes constant memory."""
+    """An ordered sequence of questions that is iterated in constant memory."""
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     @abstractmethod
     def at(self, positions: Iterable[int]) -> Iterator[Question]:
-        """The questions at ``positions`` (0 or more), quickest where these ascend."""
+        """Return the questions at ``positions`` (0 or more); fastest in ascending order."""
 
     def columns(self, *names: str) -> Iterator[tuple[Any, ...]]:
-        """The values of some fields, question by question."""
+        """Yield the values of some fields, question by question."""
         return (tuple(getattr(question, name) for name in names) for question in self)
 
     def batches(self, *names: str) -> Iterator[Batch]:
-        """The same, many questions at a time: a sequence for each field."""
+        """Yield the values in batches, with one sequence per field."""
         return _batched(self.columns(*names))
 
     def distinct(self, name: str) -> Iterator[Iterable[Any]]:
-        """The items of a field that is an array, in parts; each part names an item once."""
+        """Yield the items of an array field in parts; each part lists an item once."""
         return _distinct(self.batches(name))
 
     def __iter__(self) -> Iterator[Question]:
@@ -63,35 +63,33 @@ class Stored(Sequence[Question], ABC):
 
 
 class QuestionFiles(Stored):
-    """The questions in the files of a dataset folder; each form of them is a subclass."""
+    """The questions in the files of a dataset folder. Each form is a subclass."""
 
     @property
     @abstractmethod
     def digest(self) -> str:
-        """SHA-256 of the ``questions.json`` that the files are, or stand for."""
+        """SHA-256 of the ``questions.json``, or of the equivalent one."""
 
     @property
     @abstractmethod
     def ending(self) -> bytes:
-        """The bytes of ``questions.json`` after the last question."""
+        """Return the bytes of ``questions.json`` after the last question."""
 
     @abstractmethod
     def records(self) -> Iterator[Record]:
-        """``questions.json`` question by question; :attr:`ending` comes after the last."""
+        """Yield ``questions.json`` question by question; :attr:`ending` follows the last one."""
 
     @abstractmethod
     def scan(self) -> Iterator[Located]:
-        """Every question in order, without counting them first."""
+        """Yield every question in order, without counting them first."""
 
     @abstractmethod
     def read(self, start: int, stop: int) -> Question:
-        """The question of these two numbers."""
+        """Return the question with these two numbers."""
 
 
 class View(Stored):
-    """Questions chosen from others, when they are first looked at; only their positions are
-    kept.
-    """
+    """A lazy selection of questions, stored as positions."""
 
     def __init__(
         self, source: Sequence[Question], select: Callable[[Sequence[Question]], Positions]
@@ -104,20 +102,20 @@ class View(Stored):
         return self._select(self._source)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """In another process: the same choice, made already."""
+        """Pickle the evaluated selection."""
         return View, (self._source, partial(_made, self._positions))
 
     def __len__(self) -> int:
         return len(self._positions)
 
     def at(self, positions: Iterable[int]) -> Iterator[Question]:
-        """The questions at ``positions`` of the choice."""
+        """Return the questions at ``positions`` of the selection."""
         places = self._positions
         return at(self._source, (places[k] for k in positions))
 
     def columns(self, *names: str) -> Iterator[tuple[Any, ...]]:
-        """Those of the source where the choice is a stretch of it: its other columns stay
-        unread.
+        """Yield the values of some fields, without reading the source's other columns if the
+        selection is contiguous.
         """
         places = self._positions
         if isinstance(places, range) and places.step == 1:
@@ -125,12 +123,12 @@ class View(Stored):
         return super().columns(*names)
 
     def batches(self, *names: str) -> Iterator[Batch]:
-        """Those of the source where the choice is all of it."""
+        """Yield the values in batches, directly from the source if everything is selected."""
         whole = self._positions == range(len(self._source))
         return batches(self._source, *names) if whole else super().batches(*names)
 
     def distinct(self, name: str) -> Iterator[Iterable[Any]]:
-        """Those of the source where the choice is all of it."""
+        """Yield distinct items, directly from the source if everything is selected."""
         whole = self._positions == range(len(self._source))
         return distinct(self._source, name) if whole else super().distinct(name)
 
@@ -140,7 +138,7 @@ def _made(positions: Positions, questions: Sequence[Question]) -> Positions:
 
 
 def at(questions: Sequence[Question], positions: Iterable[int]) -> Iterator[Question]:
-    """The questions at ``positions``, one by one."""
+    """Yield the questions at ``positions``, one by one."""
     return (
         questions.at(positions)
         if isinstance(questions, Stored)
@@ -149,7 +147,7 @@ def at(questions: Sequence[Question], positions: Iterable[int]) -> Iterator[Ques
 
 
 def columns(questions: Sequence[Question], *names: str) -> Iterator[tuple[Any, ...]]:
-    """The values of some fields, question by question; a stored column is read without the
+    """Yield the values of some fields, question by question. Stored columns are read without the
     others.
     """
     if isinstance(questions, Stored):
@@ -158,7 +156,9 @@ def columns(questions: Sequence[Question], *names: str) -> Iterator[tuple[Any, .
 
 
 def batches(questions: Sequence[Question], *names: str) -> Iterator[Batch]:
-    """As :func:`columns`, many questions at a time: a sequence for each field."""
+    """Yield the result of :func:`columns` for many questions at a time, with one sequence per
+    field.
+    """
     return (
         questions.batches(*names)
         if isinstance(questions, Stored)
@@ -167,7 +167,7 @@ def batches(questions: Sequence[Question], *names: str) -> Iterator[Batch]:
 
 
 def distinct(questions: Sequence[Question], name: str) -> Iterator[Iterable[Any]]:
-    """The items of a field that is an array, in parts; each part names an item once."""
+    """Yield the items of an array field in parts; each part lists an item once."""
     if isinstance(questions, Stored):
         return questions.distinct(name)
     return _distinct(batches(questions, name))

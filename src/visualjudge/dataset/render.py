@@ -1,8 +1,6 @@
-"""The work on one image: its original written once, each prediction encoded once, its questions put
-into words.
+"""Render one image: write its original once, encode each prediction once, and write its questions.
 
-Runs in a worker. What comes back is small: the questions as JSON and the checksums of the images
-that were written.
+Runs in a worker, which returns only the questions as JSON and the checksums of the images written.
 """
 
 from __future__ import annotations
@@ -55,37 +53,39 @@ from visualjudge.vision.tasks import TASKS
 
 LONGEST_STEM = 200
 _UNSAFE = re.compile(r"""[/\\%:*?"<>|\x00-\x1f]""")
-"""Separators, the escape itself, and what Windows allows in no file name."""
+"""Separators, the escape character itself, and characters that Windows does not allow in file
+names.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A unit of work, where to read from and where to write to."""
+    """A unit of work, with its source and destination."""
 
     root: str
     out: str
     unit: Unit
     prompts: PromptSet = V1
     max_side: int | None = None
-    """Longer side of images, at most; larger ones are shown smaller, their predictions with
-    them.
+    """Maximum length of the longer side; larger images are scaled down together with their
+    predictions.
     """
     pack: str | None = None
-    """A file for all images, one after another, in the order of their names; None: a file each."""
+    """One file for all images, in the order of their names; None = a file each."""
     stand_in: StandIn | None = None
-    """What is shown in place of the photographs; None: the photographs."""
+    """The stand-in shown instead of the photographs; None = the photographs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What a worker made.
+    """The result of one worker.
 
-    ``questions`` are (place, JSON, JSON with the options reversed); the last is None but for pairs.
-    ``undecidable`` are the places of questions that are not asked, because two of their options
-    look the same; ``failed`` those of questions that a fault of a plug-in costs, or a file that
-    cannot be read although its checksums agree, and ``problems``
-    what is wrong with each annotation. ``files`` are the SHA-256 of each image by its path in the
-    dataset. ``predictions`` are lines of ``predictions.jsonl``.
+    ``questions`` are (place, JSON, JSON with the options reversed); the last is None except for
+    pairs. ``undecidable`` lists the positions of questions not asked because two options look the
+    same. ``failed`` lists those of questions lost to a plug-in error or to a file that cannot be
+    read although its checksum is correct. ``problems`` describes what is wrong with each
+    annotation. ``files`` are the SHA-256 of each image by its path in the dataset. ``predictions``
+    are lines of ``predictions.jsonl``.
     """
 
     questions: tuple[tuple[int, bytes, bytes | None], ...]
@@ -93,7 +93,7 @@ class Piece:
     files: Mapping[str, str]
     predictions: tuple[bytes, ...]
     sizes: Mapping[str, int]
-    """Bytes of each image, in the order of ``Job.pack``; empty where each has a file."""
+    """Bytes of each image, in the order of ``Job.pack``; empty if images are single files."""
     failed: tuple[int, ...] = ()
     problems: tuple[Problem, ...] = ()
 
@@ -106,16 +106,16 @@ class _Option:
     image: str | None
     features: OptionFeatures
     look: tuple[str | None, str | None]
-    """Text and SHA-256 of the image: options of one look cannot be told apart."""
+    """Text and image SHA-256: options with the same look cannot be distinguished."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """The images that come before the options, and the size that predictions for the image have."""
+    """The images before the options, and the size of the image's predictions."""
 
     pixels: Pixels | None
     full: Size | None = None
-    """Size that predictions for the image have in the data folder."""
+    """Size of the image's predictions in the data folder."""
     images: tuple[str, ...] = ()
     hole: Mask | None = None
     image_id: str = ""
@@ -128,15 +128,14 @@ class _Context:
 
 
 class MediaWriter:
-    """Writes images into a dataset's folder and remembers their checksums; each path is written
-    once.
+    """Write images to a dataset's folder and record their checksums. Each path is written once.
 
     Parameters
     ----------
     pack
-        A file for all of them, written at the end; None: a file each.
+        One file for all images, written at the end; None = a file each.
     suffix
-        What ends all names.
+        Suffix of all names.
     """
 
     def __init__(self, out: Path, pack: str | None = None, suffix: str = "") -> None:
@@ -149,13 +148,13 @@ class MediaWriter:
         self._last: tuple[Pixels, bytes, str] | None = None
 
     def write(self, name: str, pixels: Pixels) -> tuple[str, int]:
-        """Write ``pixels`` as ``media/<name>.png``; the path relative to the dataset, and the
-        file's size in bytes.
+        """Write ``pixels`` as ``media/<name>.png``. Return the path relative to the dataset and the
+        file size in bytes.
         """
         relative = f"{MEDIA}/{name}{self._suffix}.png"
         if relative in self.files:
             return relative, self._sizes[relative]
-        # a combo's image is that of the encoding that follows
+        # a combined encoding has the same image as the encoding after it
         if self._last is None or self._last[0] is not pixels:
             content = png_bytes(pixels)
             self._last = pixels, content, hashlib.sha256(content).hexdigest()
@@ -168,8 +167,8 @@ class MediaWriter:
         return relative, len(content)
 
     def keep(self, used: set[str]) -> dict[str, int]:
-        """Remove the images that no question shows; the sizes of the others where one file holds
-        them.
+        """Remove images that no question shows. Return the sizes of the others if they share one
+        file.
         """
         for relative in sorted(self.files.keys() - used):
             if self._held.pop(relative, None) is None:
@@ -183,12 +182,12 @@ class MediaWriter:
 
 
 def render(job: Job) -> Piece:
-    """The questions and images of one image.
+    """Return the questions and images of one image.
 
     Raises
     ------
     DataError
-        If a photograph that was checked before cannot be read any more.
+        If a photograph can no longer be read, although it was checked before.
     """
     media = MediaWriter(
         Path(job.out), job.pack, "" if job.stand_in is None else f"__{job.stand_in.name}"
@@ -251,8 +250,8 @@ def render(job: Job) -> Piece:
 def _drawn(
     member: Member, prediction: Prediction, stems: set[str], context: _Context, media: MediaWriter
 ) -> tuple[list[tuple[str, _Option]], list[Problem]]:
-    """The options, and what is wrong with those that a plug-in fails to draw: then each encoding is
-    drawn alone.
+    """Return the options, and the problems of those that a plug-in fails to draw, for which each
+    encoding is drawn separately.
     """
     made: list[tuple[str, _Option]] = []
     problems: list[Problem] = []
@@ -270,7 +269,9 @@ def _drawn(
 
 
 def _decidable(item: Item, options: Mapping[tuple[str, str, str], _Option]) -> bool:
-    """Whether no two options look the same; a question about one option always is."""
+    """Return whether no two options look the same. A question with one option is always
+    decidable.
+    """
     looks = {options[item.task, name, item.stem].look for name in item.annotation_ids}
     return len(looks) == len(item.annotation_ids)
 
@@ -280,8 +281,8 @@ def _written(question: Question) -> bytes:
 
 
 def file_name(*parts: str) -> str:
-    """``parts`` as one file name without its ending: characters that some file system does not
-    allow are percent-encoded, and a name that would be too long ends in a digest instead.
+    """Return ``parts`` as one file name without suffix. Characters that some file system forbids
+    are percent-encoded; a name that would be too long ends in a digest.
     """
     name = "__".join(_UNSAFE.sub(lambda found: quote(found[0], safe=""), part) for part in parts)
     if len(name.encode()) <= LONGEST_STEM:
@@ -291,8 +292,8 @@ def file_name(*parts: str) -> str:
 
 
 def question_id(item: Item, prompt: str) -> str:
-    """80 bits of the SHA-256 over what is asked: the same question has the same id in every
-    build.
+    """Return 80 bits of the SHA-256 of a question's content, so that the same question has the same
+    id in every build.
     """
     asked = [
         item.task,
@@ -306,7 +307,7 @@ def question_id(item: Item, prompt: str) -> str:
 
 
 def answer_of(item: Item, notes: list[Annotation]) -> str | float:
-    """The letter, the letters from best to worst, or the score."""
+    """Return the letter, the letters from best to worst, or the score."""
     if item.question_type == "scoring":
         return notes[0].final_score
     best_first = sorted(range(len(notes)), key=lambda k: -notes[k].final_score)
@@ -354,7 +355,7 @@ def _context(
 def _prediction(
     note: Annotation, context: _Context, root: Path, max_side: int | None
 ) -> Prediction:
-    """The prediction, scaled with its image."""
+    """Return the prediction, scaled with its image."""
     size = None if type_of(note.task).is_image else context.full
     found = read_prediction(
         note.task, note.prediction, size=size, root=root, expression=note.prompt
@@ -396,10 +397,10 @@ def _severity(note: Annotation) -> float | None:
 
 
 def covered(prediction: Prediction, size: Size) -> float | None:
-    """Share of an image of (height, width) ``size`` that the boxes or masks of a prediction cover
-    together, 0..1.
+    """Return the share (0..1) of an image of (height, width) ``size`` that a prediction's boxes or
+    masks cover together.
 
-    None for predictions that are neither boxes nor masks.
+    Return None for other predictions.
     """
     inside = prediction.coverage(size)
     return None if inside is None else round(float(np.count_nonzero(inside) / inside.size), 4)
@@ -438,7 +439,7 @@ def _reversed(
     options: Mapping[tuple[str, str, str], _Option],
     shared: SharedBlocks,
 ) -> Question:
-    """A pairwise question with its options in the other order."""
+    """Return a pairwise question with its options in the other order."""
     turned = replace(item, annotation_ids=item.annotation_ids[::-1])
     notes = _notes(turned, job)
     if notes[0].class_of_interest != notes[1].class_of_interest or question.spans is None:

@@ -1,8 +1,9 @@
-"""Which questions to ask: pure and seeded; no image, no file, no prompt.
+"""Choose the questions to ask. This module is pure and seeded, and uses no images, files or
+prompts.
 
-Annotations that may be compared form groups; a choice of groups is spread over images, classes and
-error types. Every draw names what it draws for, so that it comes out the same whatever the order of
-the records and whoever asks.
+Annotations that may be compared form groups, which are chosen evenly over images, classes and error
+types. Every draw is keyed by what it is for, so it does not depend on the order of records or
+calls.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from visualjudge.core.seeding import seed_for
 
 GroupKey = tuple[str, tuple[str, ...] | None, str | None, str | None]
 _TRAITS = 3
-"""Of a group's key: image, class of interest and error type."""
+"""Number of traits in a group's key: image, class of interest and error type."""
 _Cost = tuple[int, int, int]
-"""The cost of a group, its rank among those of the same cost, and its place."""
+"""The cost of a group, its rank among groups of the same cost, and its position."""
 ENCODING_ANALYSIS = "encoding_analysis"
 JUDGE_ANALYSIS = "judge_analysis"
 SUBSETS = (ENCODING_ANALYSIS, JUDGE_ANALYSIS)
 FEWEST_RANKED, MOST_RANKED = 3, 5
 DRAWN_TOGETHER = 100
-"""Members of a group whose pairs are put in order at once."""
+"""Number of group members whose pairs are shuffled together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Annotations of one task that share image, class of interest, error type and (but for
+    """Annotations of one task with the same image, class of interest, error type and (except for
     rankings) prompt.
 
     ``members`` are sorted by ``annotation_id``; ``key`` is (image_id, class_of_interest,
@@ -50,13 +51,12 @@ class Group:
         return frozenset(member.final_score for member in self.members)
 
     def rank(self, seed: int, purpose: str) -> int:
-        """A number drawn for this group by ``seed``, whatever other groups there are."""
+        """Return the group's random number for ``seed``, which does not depend on other groups."""
         return seed_for(seed, purpose, self.task, list(self.key))
 
 
 def group(task: str, annotations: Iterable[Annotation], *, by_prompt: bool = True) -> list[Group]:
-    """The groups of ``annotations``, in no order that a caller may rely on beyond being the same
-    each time.
+    """Return the groups of ``annotations``, always in the same, unspecified order.
 
     ``by_prompt`` False leaves the prompt out of the key, as rankings do.
     """
@@ -68,11 +68,11 @@ def group(task: str, annotations: Iterable[Annotation], *, by_prompt: bool = Tru
 
 
 def spread(groups: Sequence[Group], count: int, seed: int) -> list[Group]:
-    """At most ``count`` of ``groups``, each next one the least like those chosen.
+    """Choose up to ``count`` of ``groups``, each as different as possible from those chosen before.
 
-    A group costs one for each earlier choice of its image, of its class of interest and of its
-    error type; the cheapest is next, ties fall by the seed. The first k of a longer choice are the
-    choice of k, so that small subsets lie within large ones.
+    A group costs one for each earlier choice of its image, its class of interest or its error type.
+    The cheapest is next; the seed breaks ties. The first k groups of a longer choice are the choice
+    of k, so small subsets are part of large ones.
     """
     used: Counter[Hashable] = Counter()
     values = [len({found.key[trait] for found in groups}) for trait in range(_TRAITS)]
@@ -89,12 +89,11 @@ def spread(groups: Sequence[Group], count: int, seed: int) -> list[Group]:
 
 
 class _Branch:
-    """Groups by their value of the first trait of ``order``, those of one value by the next; a heap
-    on each level.
+    """A tree of heaps with one level per trait of ``order``, which finds the cheapest group.
 
-    A choice makes all groups dearer that share a value with it. Put on the outermost level, the
-    trait of fewest values (often all groups have the same) makes few branches dearer instead. Costs
-    only grow: those in a heap may be outdated, and the cheapest is found without looking at all.
+    A choice raises the cost of all groups that share a value with it. With the trait of fewest
+    values on the outermost level, few branches change. Costs only grow, so outdated costs in a heap
+    are corrected as they are reached.
     """
 
     def __init__(
@@ -121,7 +120,7 @@ class _Branch:
         heapq.heapify(self._heap)
 
     def least(self) -> _Cost | None:
-        """The cost of the cheapest group; None where all are taken."""
+        """Return the cost of the cheapest group, or None if all are taken."""
         while self._heap:
             known, value, child = self._heap[0]
             below = child.least()
@@ -135,29 +134,29 @@ class _Branch:
         return None
 
     def take(self) -> None:
-        """Take out the group that ``least`` has found."""
+        """Remove the group that ``least`` found."""
         self._heap[0][-1].take()
 
 
 class _Row:
-    """Groups that share all traits, by rank."""
+    """Groups with the same traits, by rank."""
 
     def __init__(self, ranked: Sequence[tuple[int, int]]) -> None:
         self._left = list(reversed(ranked))
 
     def least(self) -> _Cost | None:
-        """As :meth:`_Branch.least`."""
+        """Return the lowest cost, as :meth:`_Branch.least` does."""
         return (0, *self._left[-1]) if self._left else None
 
     def take(self) -> None:
-        """As :meth:`_Branch.take`."""
+        """Remove the group, as :meth:`_Branch.take` does."""
         self._left.pop()
 
 
 def in_turn(
     groups: Sequence[Group], draw: Callable[[Group], Iterable[tuple[str, ...]]], count: int
 ) -> list[tuple[str, ...]]:
-    """At most ``count`` items, one of each group in turn, then a second of each, …"""
+    """Return up to ``count`` items: one of each group in turn, then a second of each, …"""
     rounds = [list(itertools.islice(draw(group), count)) for group in groups]
     taken: list[tuple[str, ...]] = []
     for turn in range(max(map(len, rounds), default=0)):
@@ -169,7 +168,7 @@ def in_turn(
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """The numbers of the two subsets, all at most, all for one task."""
+    """Maximum numbers of questions per task in the two subsets."""
 
     encoding_groups: int = 10
     encoding_pairs: int = 10
@@ -179,7 +178,7 @@ class Caps:
     ranking_groups: int = 20
     per_group: int = 5
     min_margin: float = 0.0
-    """Least difference of the two scores of a pair; 0: any difference."""
+    """Minimum score difference of a pair; 0 = any difference."""
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
@@ -189,16 +188,15 @@ class Caps:
             raise UsageError(f"per_group must be at most {MOST_RANKED}, got {self.per_group}")
 
     def differ(self, first: float, second: float) -> bool:
-        """Whether two scores are far enough apart to be asked about as a pair."""
+        """Return whether two scores differ enough for a pair."""
         return first != second and round(abs(first - second), 9) >= self.min_margin
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One question to be: what it shows in which order, and where it belongs.
+    """A question to be asked: what it shows, in which order, and its place.
 
-    A pairwise item names the better annotation first until :func:`deal` has put it into its final
-    order.
+    A pairwise item lists the better annotation first until :func:`deal` decides on the order.
     """
 
     task: str
@@ -218,12 +216,12 @@ class Stems:
     final: tuple[str, ...]
 
     def of_subset(self, subset: str) -> tuple[str, ...]:
-        """The stems that ``subset`` uses."""
+        """Return the stems that ``subset`` uses."""
         return self.base if subset == ENCODING_ANALYSIS else self.final
 
-    @cache  # noqa: B019  one a task; questions share what it returns, so that a million of them hold few tuples
+    @cache  # noqa: B019  one per task; questions share the result to save memory
     def using(self, stem: str, subsets: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of ``subsets`` that use ``stem``."""
+        """Return those of ``subsets`` that use ``stem``."""
         return tuple(name for name in subsets if stem in self.of_subset(name))
 
 
@@ -235,20 +233,20 @@ def sample(
     caps: Caps,
     seed: int,
 ) -> list[Item]:
-    """The questions of one task, deduplicated over ``subsets``.
+    """Return the questions of one task, deduplicated over ``subsets``.
 
     Parameters
     ----------
     task, annotations
-        All valid annotations of the task; predictions are not looked at.
+        All valid annotations of the task; predictions are not read.
     stems
-        The task's encodings.
+        Encodings of the task.
     subsets
-        Of :data:`SUBSETS`.
+        Names from :data:`SUBSETS`.
     caps
-        How many.
+        Maximum numbers of questions.
     seed
-        Of every draw.
+        Seed of every draw.
     """
     scores = {note.annotation_id: note for note in annotations}
     items = [*_pairwise(task, scores, stems, subsets, caps, seed)]
@@ -259,11 +257,12 @@ def sample(
 
 
 def pairs_of(chosen: Group, seed: int, caps: Caps) -> Iterator[tuple[str, ...]]:
-    """Yield every pair of the group whose scores differ enough, as sorted ids, in an order that the
-    seed draws.
+    """Yield every pair of the group whose scores differ enough, as sorted ids, in an order
+    determined by the seed.
 
-    Of more than :data:`DRAWN_TOGETHER` members the pairs among so many that the seed draws come
-    first, then those with the next: the first pairs take the same time in a group of any size.
+    In groups of more than :data:`DRAWN_TOGETHER` members, pairs among that many random members come
+    first, then pairs with the other members. The time for the first pairs thus does not depend on
+    the group's size.
     """
     members: Sequence[Annotation] = chosen.members
     if len(members) > DRAWN_TOGETHER:
@@ -316,7 +315,7 @@ def _asked(
     stems: Stems,
     drawn: Mapping[tuple[str, ...], list[str]],
 ) -> Iterable[Item]:
-    """Each pair in each encoding, the better annotation first."""
+    """Return each pair in each encoding, with the better annotation first."""
     all_stems = tuple(dict.fromkeys(stem for subset in SUBSETS for stem in stems.of_subset(subset)))
     for pair, subsets in drawn.items():
         better_first = tuple(sorted(pair, key=lambda name: -notes[name].final_score))
@@ -327,12 +326,11 @@ def _asked(
 
 
 def deal(items: Sequence[Item], seed: int) -> list[bool]:
-    """For each item whether its options are to be reversed; True for pairwise items alone.
+    """Return for each item whether its options are to be reversed; True only for pairwise items.
 
-    Which option is right is dealt rather than tossed: of the questions of one encoding A is right
-    in half (within one), of those of one subset likewise, and of those of one pair too where every
-    encoding asks it. A judge that always says A gains nothing in any slice. Deal the questions that
-    are asked, after those that cannot be decided are out.
+    The right option is balanced, not random: A is right in half of an encoding's questions (within
+    one), of a subset's, and of a pair's if every encoding asks it. A judge that always says A thus
+    gains nothing in any slice. Call this after removing undecidable questions.
     """
     cells: dict[tuple[str, str], list[int]] = defaultdict(list)
     for place, item in enumerate(items):
@@ -355,7 +353,7 @@ def _deal_order(item: Item, seed: int) -> tuple[tuple[str, ...], int]:
 
 
 def _paraphrased(items: Sequence[Item], seed: int) -> Iterable[Item]:
-    """Final questions dealt evenly over ``items``, in an order that the seed draws."""
+    """Assign final questions evenly to ``items``, in a seeded order."""
 
     def drawn(item: Item) -> int:
         return seed_for(
@@ -370,8 +368,8 @@ def _paraphrased(items: Sequence[Item], seed: int) -> Iterable[Item]:
 def _rankings(
     task: str, notes: Mapping[str, Annotation], stems: Stems, caps: Caps, seed: int
 ) -> Iterable[Item]:
-    """One ranking a group (the prompt apart), of annotations with distinct scores; shown in an
-    order drawn per stem.
+    """Return one ranking per group (regardless of prompt), of annotations with distinct scores, in
+    an order drawn per stem.
     """
     if caps.per_group < FEWEST_RANKED:
         return
@@ -381,7 +379,7 @@ def _rankings(
         if len(found.scores) >= FEWEST_RANKED
     ]
     for found in spread(groups, caps.ranking_groups, seed):
-        # At most count members, no two with the same score, drawn by the seed.
+        # At most count members with distinct scores, drawn by the seed.
         drawn: dict[float, str] = {}
         for member in _drawn(found, seed):
             drawn.setdefault(member.final_score, member.annotation_id)

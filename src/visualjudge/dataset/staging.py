@@ -1,7 +1,7 @@
-"""A folder that is written beside its place and takes its name in one move, under a lock.
+"""Write a folder next to its destination, then rename it in one step, under a lock.
 
-One that goes into an object store is written in the folder for temporary files; ``dataset.json``,
-without which nobody reads it, goes last.
+For an object store, files are written to a temporary folder and uploaded; ``dataset.json``, without
+which the dataset is not readable, comes last.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from visualjudge.core.object_stores import RemotePath, far, located, put, remove
 
 LAST = "dataset.json"
 UNDER_WAY = ".partial"
-"""A file that stands in an object store while a folder is on its way there."""
+"""A marker file in an object store while a folder is being uploaded."""
 _HERE = -100  # AT_FDCWD
 _EXCHANGE = 2  # RENAME_EXCHANGE
 
 
 def check_target(target: Path, force: bool) -> None:
-    """Whether a dataset may be written at ``target``.
+    """Check whether a dataset may be written at ``target``.
 
     Raises
     ------
     UsageError
-        If something is there, unless it is an older dataset and ``force`` is given.
+        If the target exists, unless it is an older dataset and ``force`` is given.
     """
     if (store := far(target)) is not None:
         _check_store(store, force=force)
@@ -63,8 +63,8 @@ def _check_store(target: RemotePath, *, force: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A folder to write to. Call ``done`` with a file of it that will not be looked at again: it
-    may leave at once.
+    """A folder to write to. Call ``done`` with each file that is no longer needed, as it may be
+    uploaded and removed at once.
     """
 
     root: Path
@@ -73,8 +73,8 @@ class Stage:
 
 @contextmanager
 def staged(target: Path) -> Iterator[Path]:
-    """A folder whose files stand at ``target`` when the block has ended well, and nowhere when it
-    has not.
+    """Yield a folder whose files appear at ``target`` if the block succeeds, and are removed
+    otherwise.
     """
     with stage_of(target) as stage:
         yield stage.root
@@ -82,14 +82,14 @@ def staged(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def stage_of(target: Path) -> Iterator[Stage]:
-    """The same, for files that may leave before the end.
+    """Yield a stage, from which finished files may be moved before the end.
 
     Raises
     ------
     UsageError
-        If there is something at an address of an object store already.
+        If the target in an object store is not empty.
     RunError
-        If an object store does not take a file.
+        If an object store rejects a file.
     """
     store = far(located(target))
     if store is not None:
@@ -118,7 +118,7 @@ def _uploaded(target: RemotePath) -> Iterator[Stage]:
 
 
 class _Upload:
-    """Files on their way from ``root`` to ``target``; each leaves ``root`` when it has arrived."""
+    """Uploads from ``root`` to ``target``. Each file is removed from ``root`` once uploaded."""
 
     def __init__(self, root: Path, target: RemotePath) -> None:
         self.root = root
@@ -126,7 +126,7 @@ class _Upload:
         self.sent: list[RemotePath] = []
 
     def begin(self) -> None:
-        """Find out before the work whether anything can be written there."""
+        """Check, before any work, that the store is writable."""
         (self.root / UNDER_WAY).touch()
         self.send(self.root / UNDER_WAY)
 
@@ -145,7 +145,7 @@ class _Upload:
         remove([self.target / UNDER_WAY])
 
     def undo(self) -> None:
-        """Remove what has arrived, as far as the store lets it."""
+        """Remove the uploaded files, as far as the store allows."""
         with suppress(RunError, DataError, OSError):
             arrived = set(self.target.rglob("*"))
             remove([path for path in self.sent if path in arrived])
@@ -156,13 +156,12 @@ class _Upload:
 
 @contextmanager
 def _local_stage(target: Path) -> Iterator[Path]:
-    """A folder beside ``target`` that takes its name when the block ends well and is removed when
-    it does not.
+    """Yield a folder next to ``target`` that is renamed if the block succeeds and removed
+    otherwise.
 
-    Its lock goes with the process: what a killed one left behind is known by its lock being free,
-    and is removed by the next. A process id would name somebody else after a restart in a
-    container. Where a kill came between the two renames of a replacement, the older folder gets its
-    name back.
+    Its lock is released when the process ends, so folders left by killed processes have free locks
+    and are removed by the next process. (Process ids would be reused after a container restart.) If
+    a kill came between the two renames of a replacement, the older folder is restored.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     _remove_left_over(target)
@@ -188,7 +187,7 @@ def _release(lock: FileLock, stage: Path) -> None:
 
 
 def _remove_left_over(target: Path) -> None:
-    """Put right what killed processes left."""
+    """Clean up after killed processes."""
     name = target.name
     left_over = [
         path for kind in ("partial", "replaced") for path in target.parent.glob(f".{name}.{kind}-*")
@@ -198,7 +197,7 @@ def _remove_left_over(target: Path) -> None:
         try:
             lock = FileLock(stage)
         except Locked:
-            continue  # somebody is at work there
+            continue  # another process is using it
         if aside.exists() and not target.exists():
             aside.rename(target)
         for left in (stage, aside):
@@ -209,16 +208,15 @@ def _remove_left_over(target: Path) -> None:
 def _move_into_place(stage: Path, target: Path, aside: Path) -> None:
     if not target.exists():
         stage.rename(target)
-    elif not _exchanged(
-        stage, target
-    ):  # where it worked, the older folder is the stage now, and is removed as such
+    # If the exchange worked, the stage is now the older folder, and is removed.
+    elif not _exchanged(stage, target):
         target.rename(aside)
         stage.rename(target)
         shutil.rmtree(aside, ignore_errors=True)
 
 
 def _exchanged(one: Path, other: Path) -> bool:
-    """Swap two names in one step, where the system can (Linux)."""
+    """Swap two names in one step, if the system supports it (Linux)."""
     if sys.platform != "linux":
         return False
     try:

@@ -15,7 +15,7 @@ from visualjudge.vision.rows import Kind
 from visualjudge.vision.tasks import TASKS
 
 COMPARED = ("pairwise", "ranking")
-"""Question types that compare options; the others can always be asked."""
+"""Question types that compare options; others are always decidable."""
 Counts = dict[str, dict[str, dict[str, int]]]
 
 
@@ -34,8 +34,8 @@ def unseen_errors(
     left_out: Collection[int],
     error_types: Mapping[tuple[str, str], str | None],
 ) -> dict[str, dict[str, list[str]]]:
-    """Return error types that an encoding shows in no sampled pair: task → encoding → sorted error
-    types.
+    """Return the error types that an encoding does not show in any sampled pair: task → encoding →
+    sorted error types.
 
     ``error_types`` has the error type of each (task, annotation_id).
     """
@@ -57,11 +57,11 @@ def alike(question: Question, kind: Kind, digests: Mapping[str, str | None]) -> 
     Parameters
     ----------
     question
-        Of a type that compares options, or of another: then False.
+        A question; if its type does not compare options, the result is False.
     kind
-        Of its encoding: which of text and image its options have.
+        Kind of its encoding: whether options have text, an image or both.
     digests
-        A digest of the pixels of each file of ``question.images``.
+        Digest of the pixels of each file of ``question.images``.
     """
     if question.question_type not in COMPARED:
         return False
@@ -73,19 +73,19 @@ def alike(question: Question, kind: Kind, digests: Mapping[str, str | None]) -> 
     )
     texts = _texts(question, count) if kind != "pixel" else [""] * count
     if not len(texts) == len(images) == count:
-        return False  # not one image each: another rule's matter
+        return False  # not one image each: another rule checks that
     return len(set(zip(texts, images, strict=True))) < count
 
 
 def not_asked(questions: Sequence[Question]) -> Counts:
-    """Estimate :func:`counted` from a dataset: questions of a task that only other encodings
+    """Estimate :func:`counted` from a dataset: the questions of a task that only other encodings
     ask.
     """
     asked: dict[tuple[str, str], dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for task, kind, stem, options in columns(
         questions, "task", "question_type", "encoding", "annotation_ids"
     ):
-        if kind in COMPARED:  # of the options their hash alone is kept: there may be millions
+        if kind in COMPARED:  # only hashes of the options are kept, as there may be millions
             asked[task, kind][stem].add(hash(tuple(sorted(options))))
     counts: Counts = {}
     for (task, question_type), by_stem in asked.items():
@@ -101,7 +101,9 @@ def not_asked(questions: Sequence[Question]) -> Counts:
 
 
 def _texts(question: Question, count: int) -> list[str]:
-    """Return the text of each option without its letter; all different if they cannot be found."""
+    """Return the text of each option without its letter, or different texts if they cannot be
+    found.
+    """
     try:
         return [question.prompt[start:end] for start, end in spans_of(question).options]
     except DataError:

@@ -1,4 +1,4 @@
-"""Every checksum and every rule of a dataset, recomputed from its files; nothing is repaired."""
+"""Recompute every checksum of a dataset and check every rule. Nothing is repaired."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ _IDENTITY = ("id", "task", "encoding", "question_type", "annotation_ids")
 def validate(
     path: str | Path, tick: Tick = lambda done, total: None, *, sample: int | None = None
 ) -> tuple[Dataset, list[Problem]]:
-    """All that is wrong with the dataset at ``path``; an empty list where all holds.
+    """Return everything that is wrong with the dataset at ``path``; an empty list if it is valid.
 
     Parameters
     ----------
     path
-        The dataset's folder.
+        Folder of the dataset.
     tick
-        Told how many of the files are checked.
+        Called with the number of files checked.
     sample
-        Check so many questions, drawn with a fixed seed, the images that they show, and the ids of
-        all; None = all.
+        Number of questions to check, drawn with a fixed seed, with their images; ids are always
+        checked. None = all.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def validate(
 
 
 def _drawn(questions: Sequence[Question], count: int) -> Sequence[Question]:
-    """So many of them, in their order."""
+    """Return a sample of the questions, in order."""
     places = rng_for(42, "validate").choice(
         len(questions), min(count, len(questions)), replace=False
     )
@@ -97,15 +97,15 @@ def _drawn(questions: Sequence[Question], count: int) -> Sequence[Question]:
 
 @dataclass
 class _LookedInto:
-    """The images that were looked into."""
+    """The images that have been read."""
 
     seen: set[int] = field(default_factory=set)
-    """Of each path its hash alone: there may be millions."""
+    """Hash of each path, as there may be millions."""
     unreadable: dict[str, str] = field(default_factory=dict)
-    """Why an image cannot be read, until a question that shows it is named."""
+    """Reasons why images cannot be read, until a question that shows them is reached."""
 
     def into(self, path: str, open_image: Callable[[], BinaryIO | Place]) -> None:
-        """Note whether an image can be read."""
+        """Record whether an image can be read."""
         self.seen.add(hash(path))
         try:
             image_size(open_image(), path)
@@ -116,9 +116,7 @@ class _LookedInto:
 def _files(
     dataset: Dataset, tick: Tick, images: set[str] | None, looked: _LookedInto
 ) -> Iterator[Problem]:
-    """Of the files that are stated, or of ``images`` alone; the questions' own checksum is always
-    looked at.
-    """
+    """Check the stated files, or only ``images``; the questions' checksum is always checked."""
     stated = dataset.meta.get("files")
     if stated is None:
         yield Problem(
@@ -132,9 +130,8 @@ def _files(
         shard_files(dataset.root)
     )
     stored = open_questions(dataset.root)
-    if isinstance(
-        stored, ParquetQuestions
-    ):  # its index has the shards' checksums, which reading it has checked
+    # The index contains the shards' checksums, which were checked while reading.
+    if isinstance(stored, ParquetQuestions):
         found -= {INDEX, *(f"{FOLDER}/{shard.name}" for shard in stored.shards)}
         digest = stored.digest if images is not None else _digest(stored)
         if digest != stored.digest:
@@ -169,7 +166,7 @@ def _files(
 
 
 def _digest(stored: QuestionFiles) -> str:
-    """SHA-256 of the ``questions.json`` that the files give."""
+    """Return the SHA-256 of the ``questions.json`` that the files represent."""
     digest = hashlib.sha256()
     for before, content in stored.records():
         digest.update(before + content)
@@ -180,7 +177,7 @@ def _digest(stored: QuestionFiles) -> str:
 def _digests(
     dataset: Dataset, names: Sequence[str], looked: _LookedInto
 ) -> Iterator[tuple[str, str | DataError]]:
-    """The SHA-256 of each file; images are looked into on the way, so that each is fetched once."""
+    """Yield the SHA-256 of each file. Images are also decoded here, so that each is read once."""
     for name in (name for name in names if not _is_image(name)):
         try:
             yield name, file_sha256(dataset.image(name))
@@ -195,7 +192,7 @@ def _digests(
 
 
 def _is_image(path: str) -> bool:
-    """Whether a path is one of an image right in the media folder."""
+    """Return whether a path is an image directly in the media folder."""
     return PurePosixPath(path).parent.as_posix() == MEDIA
 
 
@@ -210,9 +207,7 @@ def _meta(dataset: Dataset) -> Iterator[Problem]:
 
 
 def _repeated(questions: Sequence[Question]) -> Iterator[Problem]:
-    """Ids that occur twice, and questions that ask the same; only what has the hash of another is
-    looked at.
-    """
+    """Yield duplicate ids and duplicate questions. Only entries with equal hashes are compared."""
     pairs = ((hash(name), hash(_content(*rest))) for name, *rest in columns(questions, *_IDENTITY))
     rows = np.fromiter(pairs, dtype=[("id", np.int64), ("content", np.int64)], count=len(questions))
     suspects = np.zeros(len(rows), dtype=bool)
@@ -244,8 +239,8 @@ def _same(questions: Iterable[Question]) -> Iterator[Problem]:
 
 
 def _question(question: Question, *, published: bool = False) -> Iterator[Problem]:
-    """``published``: of a benchmark that was imported, whose tasks, subsets and images have names
-    of their own.
+    """Check one question. ``published``: it is from an imported benchmark, with its own names of
+    tasks, subsets and images.
     """
     stems = {row.stem for row in encodings(question.task)} if question.task in TASKS else set()
     if question.encoding not in stems and not published:
@@ -306,7 +301,7 @@ def _options(question: Question) -> Iterator[Problem]:
 
 
 def _alike_on_purpose(question: Question) -> bool:
-    """Whether a probe asks about one prediction twice, so that either answer is right."""
+    """Return whether a probe asks about one prediction twice, so that either answer is right."""
     return question.probe is not None and question.probe.design == "same"
 
 
@@ -360,7 +355,7 @@ def _answer(question: Question) -> Iterator[Problem]:
 
 
 def _media(dataset: Dataset, question: Question, looked: _LookedInto) -> Iterator[Problem]:
-    """Every image that the question is the first to name is a readable one in the media folder."""
+    """Check that images named first by this question are readable and in the media folder."""
     for path in question.images:
         if hash(path) not in looked.seen:
             if _is_image(path):
@@ -388,16 +383,16 @@ def _kinds() -> dict[tuple[str, str], Kind]:
 
 
 def _undecidable(dataset: Dataset) -> Iterator[Problem]:
-    """The questions left out because two options look the same are as many as stated."""
+    """Check that the stated number of questions was left out because two options look the same."""
     stated = dataset.meta.get("undecidable")
-    if stated is None:  # datasets of 0.1 left out nothing
+    if stated is None:  # datasets of 0.1 omitted nothing
         return
     found = not_asked(dataset.questions)
     for task in dict.fromkeys([*found, *stated]):
         stems = [row.stem for row in encodings(task) if row.is_final] if task in TASKS else []
         for name in COMPARED:
-            # What no encoding can ask is counted for each, and leaves no trace in the questions:
-            # one surplus for all.
+            # What no encoding can ask is counted for each, but leaves no trace in the questions,
+            # so the surplus must be equal for all.
             surplus = {
                 _cell(stated, task, stem, name) - _cell(found, task, stem, name) for stem in stems
             }

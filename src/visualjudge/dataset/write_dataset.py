@@ -1,5 +1,5 @@
-"""The files of a dataset: questions in either form, in the order of the file, and what
-``dataset.json`` counts.
+"""Write the files of a dataset: questions in either form, in file order, and the counts in
+``dataset.json``.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def write_questions(
     ending: bytes = LAST,
     tick: Callable[[int], None] = lambda count: None,
 ) -> str:
-    """Write ``records``, and ``ending`` after them, in one of the forms; the SHA-256 of the
-    ``questions.json``.
+    """Write ``records`` and then ``ending`` in one of the forms. Return the SHA-256 of the
+    equivalent ``questions.json``.
 
     Parameters
     ----------
@@ -66,9 +66,7 @@ def write_questions(
 
 
 def write_dataset(stage: Path, questions: Sequence[Question], meta: Mapping[str, Any]) -> None:
-    """Write questions that are there already, and ``dataset.json``; images that no question shows
-    are removed.
-    """
+    """Write existing questions and ``dataset.json``, and remove images that no question shows."""
     lines = (orjson.dumps(question_to_wire(question)) for question in questions)
     records = ((BETWEEN if k else FIRST, line) for k, line in enumerate(lines))
     write_questions(stage, records, "json", LAST if questions else FIRST + LAST)
@@ -83,10 +81,10 @@ def write_dataset(stage: Path, questions: Sequence[Question], meta: Mapping[str,
 
 
 class Spool:
-    """Questions as they come, on disk; put into their order at the end. Memory: four numbers a
-    question.
+    """Store questions on disk as they come, and return them in order at the end. Needs memory for
+    four numbers per question.
 
-    Slot 2·place holds a question, slot 2·place + 1 the same with its options reversed.
+    Slot 2·place holds a question; slot 2·place + 1 holds it with its options reversed.
     """
 
     def __init__(self, stage: Path, count: int) -> None:
@@ -97,7 +95,7 @@ class Spool:
         self.count = 0
 
     def add(self, questions: Iterable[tuple[int, bytes, bytes | None]]) -> None:
-        """Take in questions: place, JSON, and the JSON with the options reversed."""
+        """Add questions: place, JSON, and the JSON with the options reversed."""
         for place, *forms in questions:
             for slot, content in enumerate(forms, 2 * place):
                 if content is not None:
@@ -107,10 +105,9 @@ class Spool:
             self.count += 1
 
     def records(self, order: Iterable[tuple[int, bool]]) -> Iterator[Record]:
-        """The questions as ``questions.json`` has them.
+        """Yield the questions in the form of ``questions.json``.
 
-        ``order`` names the places in the order of the file, each with whether its options are
-        reversed.
+        ``order`` lists the places in file order, each with whether its options are reversed.
         """
         self._file.flush()
         for k, (place, turned) in enumerate(order):
@@ -125,7 +122,7 @@ class Spool:
 
 
 def counts(items: Iterable[Any]) -> dict[str, Any]:
-    """Counts by task, encoding, question type and subset; of records with ``task``,
+    """Return counts by task, encoding, question type and subset, for records with ``task``,
     ``question_type``, ``subset`` and ``stem`` or ``encoding``.
     """
     tasks, stems, cells, kinds, subsets = (Counter[str]() for _ in range(5))

@@ -1,5 +1,5 @@
-"""The interface of every judge of a dataset's questions: ``Ask`` → ``Judged``. Verdicts as lines of
-a file: ``runs/verdict_lines.py``.
+"""The interface of every judge of a dataset's questions: it takes an ``Ask`` and returns a
+``Judged``. ``runs/verdict_lines.py`` writes verdicts to files.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Ask:
 
     @property
     def key(self) -> Key:
-        """Identifies the verdict."""
+        """The key that identifies the verdict."""
         return self.question.id, self.order, self.repeat
 
     def stored(self, value: Answer) -> Answer:
@@ -34,17 +34,18 @@ class Ask:
 
 
 class Judge(Protocol):
-    """A judge: answers asks with verdicts."""
+    """A judge, which answers asks with verdicts."""
 
     simulated: bool
 
     async def __call__(self, ask: Ask) -> Judged:
-        """Return one verdict; a failure is a verdict too."""
+        """Return one verdict. A failure is a verdict too."""
         ...
 
     def describe(self) -> Mapping[str, Any]:
-        """Return its description for ``run.json``: backend, model, base_url, parameters. No
-        secrets."""
+        """Return the description for ``run.json``: backend, model, base_url and parameters, without
+        secrets.
+        """
         ...
 
     async def aclose(self) -> None:
@@ -53,10 +54,10 @@ class Judge(Protocol):
 
 
 class OfflineJudge:
-    """Base of judges that ask no server and hold no connections."""
+    """Base class of judges that ask no server and hold no connections."""
 
     async def aclose(self) -> None:
-        """Nothing to close."""
+        """Do nothing: there is nothing to close."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +67,12 @@ class Judged:
     verdict: Verdict
     calls: int = 1
     paid: Mapping[str, int] = field(default_factory=dict)
-    """Tokens of all replies that were paid for, those of repeated attempts included."""
+    """Tokens of all replies that were paid for, including repeated attempts."""
 
 
 def most_calls(judge: Judge) -> int:
-    """Return the largest number of calls that a judge may make for one ask: its ``most_calls``,
-    else 1.
+    """Return the maximum number of calls that a judge may make for one ask: its ``most_calls``, or
+    1.
     """
     return int(getattr(judge, "most_calls", 1))
 

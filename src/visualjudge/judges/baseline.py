@@ -1,8 +1,9 @@
-"""Baselines: chance, the first option, one that knows the answer, sharpness. The local judge:
+"""Baselines: chance, the first option, an oracle, and sharpness. The local judge is in
 ``judges/local``.
 
-``random``, ``first`` and ``oracle:P`` are simulated: their figures test the statistics, and every
-report marks them. ``sharpness`` is a real baseline for restoration, which a useful judge must beat.
+``random``, ``first`` and ``oracle:P`` are simulated: their figures serve to test the statistics,
+and every report marks them as simulated. ``sharpness`` is a real baseline for restoration that a
+useful judge must beat.
 """
 
 from __future__ import annotations
@@ -29,17 +30,18 @@ from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.raster.sharpness import edge_strength, noise_sigma
 from visualjudge.vision.tasks import TASKS, task_named
 
-_reading = lru_cache(4096)(read_reply)  # a simulated judge says few things, a million times
+# Cached, because a simulated judge repeats a few replies a million times.
+_reading = lru_cache(4096)(read_reply)
 MIDDLE = 5.0
 MODELS = "random, first, oracle:P[,bias=B][,slope=S][,unseen=P][,TASK=P], sharpness"
 _FLOOR = 0.5
-"""Edges below half a grey level are not told apart."""
+"""Edges below half a grey level are treated as equal."""
 _TEXTURE = 10.0
-"""Grey levels. Fine texture of a clean photograph measures 2 to 6; what lies well above is noise,
-rain or snow.
+"""Threshold in grey levels. The fine texture of a clean photograph measures 2 to 6; values well
+above that are noise, rain or snow.
 """
 _POINTS_PER_E = 2.5
-"""Points of the 0..10 scale for a factor e in quality, compared with the degraded image."""
+"""Points (0..10) per factor e in quality, relative to the degraded image."""
 
 
 def baseline_judge(model: str, root: Path, *, seed: int = 42) -> Judge:
@@ -66,17 +68,17 @@ class Oracle:
     Parameters
     ----------
     right
-        Probability of the right answer if the scores of the options differ widely.
+        Probability of the right answer for widely different scores.
     bias
-        Share of pairwise questions answered by position alone: A where positive, B where negative.
+        Share of pairwise questions answered by position alone: A if positive, B if negative.
     slope
-        ``None``: as right on close pairs as on others. Else the probability of being right grows
-        from chance with the difference m of the scores (0..10) as ``chance + (right - chance) · (1
-        - exp(-slope · m))``.
+        None = accuracy does not depend on the difference. Otherwise the probability of the right
+        answer grows from chance with the difference m of the scores (0..10) as ``chance + (right -
+        chance) · (1 - exp(-slope · m))``.
     unseen
-        Probability of the right answer where a probe replaces the photograph; ``None``: as with it.
+        Probability of the right answer if a probe replaces the photograph; None = unchanged.
     tasks
-        Probability of the right answer by task; that of other tasks is ``right``.
+        Probability of the right answer by task; ``right`` for other tasks.
     """
 
     right: float
@@ -86,8 +88,8 @@ class Oracle:
     tasks: Mapping[str, float] = field(default_factory=dict)
 
     def chance_of_right(self, question: Question) -> float:
-        """Return the probability of a right answer to this question; chance if a probe removes the
-        information.
+        """Return the probability of a right answer to this question, which is chance if a probe
+        removes the information.
         """
         if question.probe is not None and question.probe.expected == "any":
             return 1 / _orders(len(question.final_scores))
@@ -107,7 +109,9 @@ def _orders(n: int) -> int:
 
 
 def _oracle(model: str) -> Oracle:
-    """``oracle:0.8,bias=0.1,slope=2,unseen=0.5,depth_estimation=0.6``."""
+    """Parse a specification such as
+    ``oracle:0.8,bias=0.1,slope=2,unseen=0.5,depth_estimation=0.6``.
+    """
     first, *options = model.removeprefix("oracle:").split(",")
     try:
         numbers = {
@@ -134,7 +138,7 @@ def _oracle(model: str) -> Oracle:
 
 @dataclass
 class SimulatedJudge(OfflineJudge):
-    """Draws its replies at random; the same seed, question, order and repeat give the same
+    """A judge with random replies. The same seed, question, order and repeat give the same
     reply.
     """
 
@@ -204,7 +208,7 @@ def _random(question: Question, draw: float, *, but: str | None = None) -> str:
 
 @cache
 def _replies(kind: QuestionType, n: int) -> Sequence[str]:
-    """Scores are in tenths."""
+    """Return the possible replies; scores are in tenths."""
     if kind == "scoring":
         return [str(tenth / 10) for tenth in range(101)]
     return [
@@ -213,7 +217,9 @@ def _replies(kind: QuestionType, n: int) -> Sequence[str]:
 
 
 def quality(pixels: Pixels) -> float:
-    """log(edge strength) - log(1 + (noise / 10)²) of an H×W×3 uint8 image; higher is better."""
+    """Return log(edge strength) - log(1 + (noise / 10)²) of an H×W×3 uint8 image; higher is
+    better.
+    """
     gray = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).astype(np.float32)
     return float(
         np.log(edge_strength(gray) + _FLOOR) - np.log1p((noise_sigma(gray) / _TEXTURE) ** 2)
@@ -222,7 +228,7 @@ def quality(pixels: Pixels) -> float:
 
 @dataclass
 class SharpnessJudge(OfflineJudge):
-    """Judges the questions of restoration tasks; declines the others."""
+    """A judge for restoration tasks that compares sharpness. It declines other questions."""
 
     root: Path
     simulated: bool = False

@@ -1,8 +1,8 @@
 """Read replies within a time limit, so that a degenerate reply of megabytes cannot block the event
 loop or the run.
 
-Short texts are read directly. Longer ones are read in a process of their own, which is killed after
-the time limit. Texts above the size limit are not read.
+Short texts are read directly. Longer ones are read in a separate process, which is killed after the
+time limit. Texts above the size limit are not read.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ Result = TypeVar("Result")
 TooMuch = Literal["too long", "too slow to read"]
 
 READ_AT_ONCE = 16 * 1024
-"""Characters that are read on the event loop: some 20 ms."""
+"""Maximum number of characters read on the event loop, which takes about 20 ms."""
 LONGEST_READ = 1024 * 1024
-"""Characters above which a reply is not read."""
+"""Maximum length of a reply in characters; longer ones are not read."""
 READ_WITHIN_S = 20.0
-"""Seconds that the reading of one reply may take."""
+"""Maximum time for reading one reply in seconds."""
 
 
 class NotRead(RunError):
@@ -43,7 +43,7 @@ async def read_bounded(
     Parameters
     ----------
     read
-        A function that can be imported by its name.
+        Function that can be imported by name.
 
     Raises
     ------
@@ -88,7 +88,8 @@ async def read_or_none(read: Callable[[str], Result | None], text: str) -> Resul
 
 
 def _work() -> None:
-    """Worker process: read the texts that the parent sends over the pipe, and send back the
-    results."""
+    """Run in the worker process: read the texts that the parent sends over the pipe, and send back
+    the results.
+    """
     read, text, args, options = pickle.load(sys.stdin.buffer)
     sys.stdout.buffer.write(pickle.dumps(read(text, *args, **options)))

@@ -1,5 +1,5 @@
-"""Two judges: a cheap one answers when it is confident enough, otherwise an expensive one is
-asked.
+"""A cascade of two judges: a cheap one answers if it is confident enough; otherwise an expensive
+one is asked.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ By = Literal["probability", "agreement"]
 
 @dataclass(frozen=True)
 class CascadeRule:
-    """When the cheap judge's answer to a pairwise question is accepted.
+    """The rule by which the cheap judge's answer to a pairwise question is accepted.
 
     ``threshold``: minimum confidence, 0.5 to 1; above 1, no answer is accepted. ``by``:
-    "probability" is the larger probability of the two options, "agreement" the share of the cheap
-    judge's verdicts (orders, repeats) for the answer. ``asks``: the orders and repeats in which the
-    cheap judge is asked.
+    "probability" is the larger probability of the two options, "agreement" is the share of the
+    cheap judge's verdicts (orders, repeats) for the answer. ``asks``: the orders and repeats in
+    which the cheap judge is asked.
     """
 
     threshold: float
@@ -41,7 +41,7 @@ def read_rule(path: Path) -> CascadeRule:
     Raises
     ------
     DataError
-        If the file cannot be read or holds no rule.
+        If the file cannot be read or contains no rule.
     """
     try:
         found = orjson.loads(path.read_bytes())
@@ -85,10 +85,9 @@ def decide(
     Parameters
     ----------
     values
-        A, B, or anything else for a reply that could not be used; in the letters of the question as
-        stored.
+        A, B, or anything else for an unusable reply; letters refer to the question as stored.
     probabilities
-        The probability of A of each verdict, None where the judge does not tell.
+        Probability of A for each verdict; None if the judge does not report it.
     """
     if by == "probability":
         known = [p for p in probabilities if p is not None]
@@ -105,7 +104,7 @@ def decide(
 
 @dataclass
 class RecordedJudge(OfflineJudge):
-    """Repeats the verdicts of a finished run, without any calls."""
+    """A judge that repeats the verdicts of a finished run without any calls."""
 
     name: str
     verdicts: Mapping[Key, Verdict]
@@ -113,18 +112,18 @@ class RecordedJudge(OfflineJudge):
     most_calls: ClassVar[int] = 0
 
     async def __call__(self, ask: Ask) -> Judged:
-        """Return the recorded verdict; a question that was not asked is an api_error."""
+        """Return the recorded verdict, or an api_error if the question was not asked."""
         found = self.verdicts.get(ask.key)
         return Judged(found or failed(ask, f"the run {self.name} holds no verdict on it"), calls=0)
 
     def describe(self) -> Mapping[str, Any]:
-        """The run."""
+        """Describe the run."""
         return {"backend": "recorded", "base_url": None, "model": self.name, "parameters": {}}
 
 
 @dataclass
 class CascadeJudge:
-    """Asks ``cheap`` first, and ``expensive`` if the rule does not accept the answer.
+    """A judge that asks ``cheap`` first, and ``expensive`` if the rule does not accept the answer.
 
     Questions other than pairwise go to the expensive judge, because the rule does not cover them.
     """
@@ -133,14 +132,14 @@ class CascadeJudge:
     expensive: Judge
     rule: CascadeRule
     simulated: bool = field(init=False)
-    """Whether one of the two is simulated."""
+    """Whether either judge is simulated."""
     _decided: dict[str, tuple[str | None, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.simulated = self.cheap.simulated or self.expensive.simulated
 
     async def __call__(self, ask: Ask) -> Judged:
-        """Return the verdict of the deciding judge; ``extra`` states which, and the cheap judge's
+        """Return the verdict of the deciding judge. ``extra`` names it and states the cheap judge's
         confidence.
         """
         if ask.question.question_type != "pairwise":
@@ -167,17 +166,17 @@ class CascadeJudge:
 
     @property
     def most_calls(self) -> int:
-        """The largest number of replies that one ask may take."""
+        """The maximum number of replies for one ask."""
         return len(self.rule.asks) * most_calls(self.cheap) + most_calls(self.expensive)
 
     @property
     def trial(self) -> SchemaTrial | None:
-        """The expensive judge's."""
+        """The expensive judge's trial."""
         return trial_of(self.expensive)
 
     async def _first(self, ask: Ask) -> tuple[str | None, float, int, Counter[str]]:
-        """Return the cheap judge's answer and confidence, its calls and tokens; a decided question
-        costs nothing more.
+        """Return the cheap judge's answer and confidence, and its calls and tokens. Once a question
+        is decided, it costs nothing more.
         """
         known = self._decided.get(ask.question.id)
         if known is not None:
@@ -195,7 +194,7 @@ class CascadeJudge:
         return answer, confidence, calls, paid
 
     def describe(self) -> Mapping[str, Any]:
-        """Both judges and the rule."""
+        """Describe both judges and the rule."""
         names = [str(judge.describe().get("model")) for judge in (self.cheap, self.expensive)]
         rule = {
             "threshold": self.rule.threshold,
@@ -211,6 +210,6 @@ class CascadeJudge:
         }
 
     async def aclose(self) -> None:
-        """Close both."""
+        """Close both judges."""
         await self.cheap.aclose()
         await self.expensive.aclose()

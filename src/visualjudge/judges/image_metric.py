@@ -1,9 +1,9 @@
-"""``--backend metric``: a metric of image quality as a judge.
+"""Backend ``metric``: an image quality metric as a judge.
 
-``psnr`` and ``ssim`` are those of :func:`visualjudge.score`; every other name is one of pyiqa
-(``pip install visualjudge[metrics]``), such as ``lpips``, ``niqe``, ``musiq`` or ``clipiqa``.
+``psnr`` and ``ssim`` are computed as in :func:`visualjudge.score`; other names, such as ``lpips``,
+``niqe``, ``musiq`` or ``clipiqa``, are metrics of pyiqa (``pip install visualjudge[metrics]``).
 Metrics with a reference compare each option with ``FOLDER/<image_id>.png`` (``--model
-psnr:FOLDER``), or without a folder with the first image of the question, such as the degraded one.
+psnr:FOLDER``) or, without a folder, with the first image of the question, such as the degraded one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp")
 
 
 def metric_judge(model: str, root: Path, *, seed: int = 0) -> ScoreJudge:
-    """The judge of ``--backend metric``.
+    """Return the judge of ``--backend metric``.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def metric_judge(model: str, root: Path, *, seed: int = 0) -> ScoreJudge:
     root
         Folder of the dataset.
     seed
-        Without effect.
+        Ignored.
 
     Raises
     ------
@@ -54,13 +54,13 @@ def metric_judge(model: str, root: Path, *, seed: int = 0) -> ScoreJudge:
 
 @dataclass
 class _Metric:
-    """What metrics share."""
+    """Common part of the metrics."""
 
     name: str
     references: Path | None
 
     def describe(self) -> Mapping[str, Any]:
-        """Backend, metric, and what it compares with."""
+        """Return backend, metric, and what it compares with."""
         compared = "the first image" if self.references is None else str(self.references)
         return {
             "backend": "metric",
@@ -70,16 +70,16 @@ class _Metric:
 
     @property
     def compares(self) -> bool:
-        """Whether it needs a reference."""
+        """Whether the metric needs a reference."""
         raise NotImplementedError
 
     def reference(self, shown: Shown) -> Pixels:
-        """The reference of an option, at the option's size.
+        """Return the reference of an option, at the option's size.
 
         Raises
         ------
         DataError
-            If there is none.
+            If there is no reference.
         """
         found = shown.reference
         if self.references is not None:
@@ -96,13 +96,13 @@ class _Metric:
 
 @dataclass
 class OwnMetric(_Metric):
-    """PSNR or SSIM as :func:`visualjudge.score` measures restored images; PSNR in dB."""
+    """PSNR (in dB) or SSIM, as :func:`visualjudge.score` computes them for restored images."""
 
     compares = True
 
     @property
     def scale(self) -> tuple[float, float]:
-        """Scores that are worth 0 and 10 points."""
+        """The scores that correspond to 0 and 10 points."""
         return OWN[self.name]
 
     def __call__(self, shown: Sequence[Shown]) -> list[float]:
@@ -113,20 +113,21 @@ class OwnMetric(_Metric):
             return ssim(WholeImage(image), WholeImage(reference))
         if np.array_equal(image, reference):
             return IDENTICAL
-        from skimage.metrics import peak_signal_noise_ratio  # loads scipy.stats: half a second
+        # Imported here: loads scipy.stats, which takes half a second.
+        from skimage.metrics import peak_signal_noise_ratio
 
         return float(peak_signal_noise_ratio(reference, image, data_range=255))
 
 
 IDENTICAL = 100.0
-"""Decibels of an image that is its reference; images of 8 bits that differ have less."""
+"""PSNR in dB of an image identical to its reference; 8-bit images that differ score lower."""
 OWN = {"psnr": (PSNR_FLOOR, PSNR_FLOOR + PSNR_RANGE), "ssim": (0.0, 1.0)}
-"""The project's own metrics, with the scores that are worth 0 and 10 points."""
+"""The built-in metrics, with the scores that correspond to 0 and 10 points."""
 
 
 @dataclass
 class PyiqaMetric(_Metric):
-    """A metric of pyiqa. Its scores are points only where pyiqa states both ends of its range."""
+    """A metric of pyiqa. Its scores become points only if pyiqa states both ends of its range."""
 
     @cached_property
     def _model(self) -> Any:
@@ -146,24 +147,24 @@ class PyiqaMetric(_Metric):
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         try:
             return pyiqa.create_metric(self.name, device=device)
-        except (OSError, RuntimeError) as error:  # its weights are downloaded on first use
+        except (OSError, RuntimeError) as error:  # downloads weights on first use
             reason = " ".join(str(error).split())[:300]
             raise UsageError(f"--model {self.name}: pyiqa cannot load it: {reason}") from None
 
     def __post_init__(self) -> None:
-        _ = self._model  # a metric that there is not is refused before the first question
+        _ = self._model  # reject unknown metrics before the first question
 
     @property
     def compares(self) -> bool:
-        """Whether it needs a reference."""
+        """Whether the metric needs a reference."""
         return bool(self._model.metric_mode == "FR")
 
     @property
     def scale(self) -> tuple[float, float] | None:
-        """Worst and best score, higher being better; None where pyiqa does not state both."""
+        """Worst and best score, with higher being better; None if pyiqa does not state both."""
         try:
             low, high = (float(end) for end in str(self._model.score_range).split(","))
-        except ValueError:  # "~" marks an end that is typical, not a bound
+        except ValueError:  # "~" marks a typical end, not a bound
             return None
         return (-high, -low) if self._model.lower_better else (low, high)
 
@@ -177,7 +178,7 @@ class PyiqaMetric(_Metric):
 
 
 def _tensor(image: Pixels) -> Any:
-    """1×3×H×W, 0 to 1."""
+    """Return an image as a 1×3×H×W tensor, 0 to 1."""
     import torch
 
     return torch.from_numpy(np.ascontiguousarray(image)).permute(2, 0, 1)[None].float() / 255

@@ -1,5 +1,5 @@
-"""Base of the judge modules: prompt, client, input checks, images in the prompt's order, repeats
-after unusable replies.
+"""Base class of the judge modules: prompt, client, input checks, image order, and repeats after
+unusable replies.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ Value = TypeVar("Value")
 
 DEFAULT_RETRIES = 3
 GEDITBENCH = {"temperature": 0.7, "max_tokens": 2048}
-"""What GEditBench's clients send where their configuration says nothing."""
+"""Sampling parameters that GEditBench's clients send by default."""
 _STRUCTURED = ("auto", "answer", "off")
 _log = logging.getLogger("visualjudge.judges")
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A judge's result dict, and the replies behind it, in order of arrival."""
+    """A judge's result dict and the replies it is based on, in order of arrival."""
 
     result: Result
     replies: tuple[Reply, ...]
     details: Mapping[str, Any] = field(default_factory=dict)
-    """What is known beyond the result dict, as plain JSON: the winners' probabilities, the
-    ``cause`` of "Failed".
+    """Details beyond the result dict, as plain JSON: the winners' probabilities, the ``cause`` of
+    "Failed".
     """
 
     @property
@@ -64,28 +64,28 @@ class Judgement:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return the client's notes, each once."""
+        """Return the client's notes without duplicates."""
         return tuple(dict.fromkeys(note for reply in self.replies for note in reply.notes))
 
 
 class ClientPipe:
-    """Base of the judge modules.
+    """Base class of the judge modules.
 
     Parameters
     ----------
     prompt_template
-        The prompt: ``<image>`` marks where images go (source, then edits; with as many marks as
-        edits the source is left out), ``{{instruction}}`` where the instruction goes.
+        Prompt, with ``<image>`` for each image (source, then edits; the source is omitted if there
+        are only as many marks as edits) and ``{{instruction}}`` for the instruction.
     client_cfg
-        ``backend``, ``model_name`` and what else the backend takes
-        (:func:`~visualjudge.clients.registry.open_client`); for the judge itself ``retries``
-        (repeats of a call whose reply is unusable; default 3), ``top_logprobs`` and
-        ``structured_output``: ``auto`` asks the server to keep to the prompt's output schema,
-        ``answer`` to that schema without its reasons, ``off`` not at all. ``prompt_info`` may stand
-        here and is not looked at. ``rules`` says how replies are read: ``strict`` (default), or
-        ``geditbench``: as the original does, with its sampling parameters where none are given.
+        ``backend``, ``model_name`` and other fields of the backend
+        (:func:`~visualjudge.clients.registry.open_client`). The judge uses ``retries`` (repeats
+        after an unusable reply; default 3), ``top_logprobs`` and ``structured_output``: ``auto``
+        asks the server to follow the prompt's output schema, ``answer`` the schema without reasons,
+        and ``off`` none. ``prompt_info`` is ignored. ``rules`` selects how replies are read:
+        ``strict`` (default) or ``geditbench`` (as in the original, with its default sampling
+        parameters).
     client
-        Asked in place of one built from ``client_cfg``: to share one, or a scripted one in tests.
+        Client to use instead of one built from ``client_cfg``, to share it or for tests.
     """
 
     default_input: ClassVar[type[BaseModel]]
@@ -116,7 +116,7 @@ class ClientPipe:
         return f"{type(self).__name__}({self.prompt_template.name}, {self.client!r})"
 
     def __call__(self, input_dict: Mapping[str, Any], **kwargs: Any) -> Result:
-        """Return the result dict for one input; further keywords are ignored.
+        """Return the result dict for one input. Other keywords are ignored.
 
         Raises
         ------
@@ -145,8 +145,9 @@ class ClientPipe:
         )
 
     def most_calls(self, edits: int) -> int:
-        """Return the largest number of calls for an input with ``edits`` edited images, repeats
-        included."""
+        """Return the maximum number of calls for an input with ``edits`` edited images, including
+        repeats.
+        """
         return self.retries + 1
 
     async def read_input(
@@ -181,7 +182,7 @@ class ClientPipe:
         images = _images(len(texts) - 1, source, edits, template.name)
         parts: list[Part] = []
         for number, text in enumerate(texts):
-            # Filled piece by piece: an <image> that somebody wrote into an instruction is text, not
+            # Filled piece by piece, because an <image> inside an instruction is text, not
             # a mark.
             filled = fill(text, values, where=template.name) if text else ""
             parts += [TextPart(filled)] if filled.strip() else []
@@ -197,11 +198,11 @@ class ClientPipe:
     async def ask_until(
         self, request: Request, read: Callable[[str], Value | None]
     ) -> tuple[Value | None, list[Reply]]:
-        """Ask until ``read`` returns a value, at most ``retries`` + 1 times. Return every reply.
+        """Ask until ``read`` returns a value, at most ``retries`` + 1 times. Return all replies.
 
-        A reply stopped by a content filter is a refusal regardless of its text. A reply that was
-        cut within its thoughts, or before its object was closed, is not an answer (the rules of
-        GEditBench do not check this).
+        A reply stopped by a content filter is a refusal regardless of its text. A reply cut off
+        within its thoughts, or before its object was closed, is not an answer (GEditBench's rules
+        do not check this).
 
         If a seed is set, each repeat increments it, because the same seed would give the same
         reply.
@@ -224,7 +225,7 @@ class ClientPipe:
         return without_thoughts(reply.text).rstrip().endswith(("}", "```", "]"))
 
     async def cause(self, reply: Reply) -> Cause:
-        """Return why a reply could not be used, in the words of
+        """Return why a reply could not be used, as worded by
         :func:`~visualjudge.replies.reply_to_value.read_reply`.
         """
         if reply.finish_reason == "refusal":
@@ -238,7 +239,7 @@ class ClientPipe:
         return "declined" if is_refusal(text) else "no answer"
 
     def object_with(self, text: str, key: str) -> Object | None:
-        """Return the object of a reply that has ``key``, by the current rules."""
+        """Return the object of a reply that has ``key``, according to the current rules."""
         return OBJECT_RULES[self.rules](text, key)
 
     def _tell(self, reply: Reply) -> None:
@@ -263,8 +264,8 @@ def rules_of(config: Mapping[str, Any]) -> str:
 
 
 def with_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the configuration for a client: without the judge's ``rules``, with the sampling
-    parameters they imply.
+    """Return the configuration for a client, with ``rules`` replaced by the sampling parameters
+    they imply.
     """
     given = {name: value for name, value in config.items() if name != "rules"}
     return {**GEDITBENCH, **given} if rules_of(config) == "geditbench" else given
@@ -279,7 +280,7 @@ def _moved_on(request: Request, attempt: int) -> Request:
 
 
 def _whole(config: Mapping[str, Any], name: str) -> int | None:
-    """Return an integer of at least 0, which may be given as text; None if missing."""
+    """Return a non-negative integer, which may be given as text, or None if missing."""
     stated = config.get(name)
     if stated is None:
         return None
@@ -293,9 +294,8 @@ def _whole(config: Mapping[str, Any], name: str) -> int | None:
 
 
 def _reply_schema(template: PromptTemplate, mode: Any) -> dict[str, Any] | None:
-    mode = (
-        "auto" if mode is None else "off" if mode is False else mode
-    )  # YAML reads a bare off as false
+    # YAML reads an unquoted off as false.
+    mode = "auto" if mode is None else "off" if mode is False else mode
     if not isinstance(mode, str) or mode not in _STRUCTURED:
         raise UsageError(f"structured_output must be {' or '.join(_STRUCTURED)}, got {mode!r}")
     if not template.output_schema or mode == "off":

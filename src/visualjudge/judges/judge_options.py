@@ -1,9 +1,7 @@
-"""The options of judging, declared once: Python takes them as keywords, the command line makes its
-options of them.
-"""
+"""The options of judging, declared once: keywords in Python, options on the command line."""
 
-# Annotations are not postponed here: the command line reads them, without importing what only type
-# checkers need.
+# Annotations are not postponed, because the command line evaluates them without importing
+# what only type checkers need.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,16 +19,16 @@ Mode = Literal["text", "auto", "json", "logprobs"]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What belongs to an option besides its name and type."""
+    """Attributes of an option other than its name and type."""
 
     default: Any = None
     help: str = ""
-    """Of the command line; empty for an option that Python alone takes, or that several commands
-    share.
+    """Help text on the command line; empty for Python-only options and those shared by several
+    commands.
     """
     least: int | None = None
     flag: str = ""
-    """Its name on the command line where that is another."""
+    """Name on the command line, if different."""
 
 
 class JudgeOptions(TypedDict, total=False):

@@ -1,4 +1,6 @@
-"""Inputs of judge modules and the replies requested from models; prompts name these classes."""
+"""Input schemas of judge modules and reply schemas for models. Prompts refer to these classes by
+name.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ ImageSource = Annotated[Any, Field(description="path, URL, bytes, PIL image or a
 
 
 class InvalidInput(DataError, ValueError):
-    """An input that does not fit a judge's schema; the message names the field."""
+    """An input does not fit a judge's schema; the message names the field."""
 
 
 class _Input(BaseModel):
@@ -43,15 +45,15 @@ class _Output(BaseModel):
 
 
 class PairJudgeOutput(_Output):
-    """Reasons first, then the winner: a model that must name the winner first only defends it
-    afterwards.
+    """Reasons first, then the winner, because a model that must name the winner first only defends
+    it afterwards.
     """
 
     winner: Literal["Image A", "Image B", "Tie"]
 
 
-# Enumerated, since a grammar that allows any number lets a small model write digits until its
-# tokens run out.
+# Enumerated, because with a grammar that allows any number a small model may write digits until
+# its tokens run out.
 _UP_TO_10 = {"enum": [half / 2 if half % 2 else half // 2 for half in range(21)]}
 _UP_TO_25 = {"enum": list(range(26))}
 
@@ -61,7 +63,7 @@ class _Scored(_Output):
 
 
 class VIEScoreOutput(_Scored):
-    """One number from 0 to ``highest``, in halves."""
+    """One number from 0 to ``highest``, in steps of one half."""
 
     highest: ClassVar[float] = 10
     score: Annotated[float, Field(json_schema_extra=_UP_TO_10)]
@@ -83,11 +85,11 @@ OUTPUTS: Mapping[str, type[BaseModel]] = {
 HIGHEST: Mapping[str, float] = {
     name: c.highest for name, c in OUTPUTS.items() if issubclass(c, _Scored)
 }
-"""The best score of a scale that begins at 0, by the output schema that states it."""
+"""The best score of a scale that begins at 0, by output schema."""
 
 
 def schema_named(name: str, known: Mapping[str, type[BaseModel]], *, where: str) -> type[BaseModel]:
-    """The schema that a prompt declares.
+    """Return the schema that a prompt declares.
 
     Raises
     ------
@@ -100,8 +102,7 @@ def schema_named(name: str, known: Mapping[str, type[BaseModel]], *, where: str)
 
 
 def checked(schema: type[BaseModel], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema's fields of ``given``; what else it holds is left out, ``given`` itself is left
-    alone.
+    """Return the schema's fields of ``given`` without other fields; ``given`` is not modified.
 
     Raises
     ------
@@ -122,7 +123,7 @@ def checked(schema: type[BaseModel], given: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _length_wanted(error: ErrorDetails) -> str | None:
-    """What a list of another length must have."""
+    """Return the required length for a list of another length."""
     ends = {"too_short": ("at least", "min_length"), "too_long": ("at most", "max_length")}
     if error["type"] not in ends:
         return None
@@ -131,12 +132,13 @@ def _length_wanted(error: ErrorDetails) -> str | None:
 
 
 def json_schema(output: type[BaseModel], *, answer_only: bool) -> dict[str, Any]:
-    """The JSON schema to ask a server for, in the strict form: every field required, no others.
+    """Return the JSON schema to request from a server, in strict form: all fields are required, no
+    others allowed.
 
     Parameters
     ----------
     answer_only
-        Leave the reasons out: short, for log-probabilities and for models that reason before they
+        Whether to omit the reasons, for log-probabilities and for models that reason before they
         reply.
     """
     full = output.model_json_schema()

@@ -1,4 +1,4 @@
-"""The judge module ``pairwise-judge``: Image A, Image B, Tie, or Failed. A dataset's pairs:
+"""The judge module ``pairwise-judge``: Image A, Image B, Tie, or Failed. For a dataset's pairs see
 ``judges/question_judge.py``.
 """
 
@@ -32,18 +32,18 @@ def _probabilities(reply: Reply) -> dict[str, Any]:
 
 
 class PairwiseJudge(ClientPipe):
-    """Compares two edits in one call, and asks again if the reply names no winner."""
+    """Compare two edits in one call, repeated if the reply names no winner."""
 
     default_input = PairJudgeInput
 
     async def judge(self, input_dict: Mapping[str, Any]) -> Judgement:
-        """``{"type": "pairwise_comparison", "value": winner, "meta": {"raw_response": last
+        """Return ``{"type": "pairwise_comparison", "value": winner, "meta": {"raw_response": last
         reply}}``.
 
         Raises
         ------
         InvalidInput, DataError, ClientError
-            As a plain call.
+            For the same reasons as a synchronous call.
         """
         instruction, source, edits = await self.read_input(input_dict)
         winner, replies = await self.ask_until(
@@ -58,8 +58,8 @@ class PairwiseJudge(ClientPipe):
         return Judgement(result, tuple(replies), {**_probabilities(replies[-1]), **why})
 
     def _is_valid_winner(self, winner_str: Any) -> str | None:
-        """Return the winner that an alias stands for, ignoring case; None for anything else.
-        Nothing is trimmed.
+        """Return the winner that an alias stands for, ignoring case, or None. Nothing is
+        trimmed.
         """
         return _WINNERS.get(winner_str.lower()) if isinstance(winner_str, str) else None
 

@@ -19,12 +19,13 @@ def majority(values: Sequence[Answer], question_type: QuestionType) -> Answer | 
     Parameters
     ----------
     values
-        Each member's value; ``"Failed"`` is an abstention.
+        Value of each member; ``"Failed"`` is an abstention.
 
     Returns
-    ------- The letter with more votes; the ranking nearest to all members' (least Kendall distance
-    in all, Kemeny's rule); the median score. ``None`` where nobody voted or the vote is a tie:
-    nothing is drawn.
+    -------
+    Answer or None
+        The letter with more votes; the ranking nearest to all members' rankings (smallest total
+        Kendall distance, Kemeny's rule); or the median score. None without votes or for a tie.
     """
     votes = [value for value in values if value != FAILED]
     if not votes:
@@ -55,20 +56,20 @@ def _kendall_distance(one: str, other: str) -> int:
 
 @dataclass
 class PanelJudge(OfflineJudge):
-    """Returns the majority of existing verdicts, without any calls.
+    """A judge that returns the majority of existing verdicts, without any calls.
 
     Parameters
     ----------
     members
-        Name of a member -> its verdicts.
+        Verdicts by name of the member.
     """
 
     members: Mapping[str, Mapping[Key, Verdict]]
     simulated: bool = False
 
     async def __call__(self, ask: Ask) -> Judged:
-        """Return the majority; ``raw_response`` lists the votes. A tie, or no vote, is
-        ``unparseable``.
+        """Return the majority verdict; ``raw_response`` lists the votes. It is ``unparseable`` for
+        a tie or without votes.
         """
         votes = {
             name: FAILED if verdict.status == "ok_extracted" else verdict.value
@@ -91,7 +92,7 @@ class PanelJudge(OfflineJudge):
         return Judged(verdict, calls=0)
 
     def describe(self) -> Mapping[str, Any]:
-        """The members."""
+        """Describe the members."""
         names = list(self.members)
         return {
             "backend": "panel",

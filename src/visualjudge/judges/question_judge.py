@@ -1,4 +1,4 @@
-"""The question judge: asks a model a dataset's question and reads the reply."""
+"""The question judge, which asks a model a dataset's question and reads the reply."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ TIE_ALLOWED = (
     "\n\nIf the two are equally good, answer Tie instead; if both are bad, answer Both bad instead."
 )
 LONGEST_KEPT = 200
-"""Characters of a reply whose reading is kept: a letter, or a line of JSON, comes a thousand
-times.
+"""Maximum length of a reply whose reading is cached: short replies, such as a letter, recur a
+thousand times.
 """
 MORE_REQUESTS = 2
-"""Requests that a conversation may take beside one for each call: the answer, and one that is told
-to answer.
+"""Maximum number of requests in a conversation besides one per call: the answer, and one that
+demands it.
 """
 TOOL_LIMIT: Ending = "tool_limit"
 _reading = lru_cache(4096)(read_reply)
@@ -56,8 +56,8 @@ _reading = lru_cache(4096)(read_reply)
 def answer_schema(
     question: Question, *, whole: bool = False, reasons: bool = False
 ) -> dict[str, Any]:
-    """Return the JSON schema of a reply: the answer, after ``reasons`` if requested; a score in
-    tenths, or ``whole``.
+    """Return the JSON schema of a reply: the answer, preceded by ``reasons`` if requested. Scores
+    are in tenths, or ``whole``.
     """
     fields = {"reasoning": {"type": "string"}} if reasons else {}
     properties = {**fields, "answer": _answer_rule(question, whole)}
@@ -71,8 +71,8 @@ def answer_schema(
 
 
 def _answer_rule(question: Question, whole: bool) -> dict[str, Any]:
-    # Enumerated, since a grammar that allows any number lets a small model write digits until its
-    # tokens run out.
+    # Enumerated, because with a grammar that allows any number a small model may write digits until
+    # its tokens run out.
     if question.question_type == "scoring":
         tenths = [tenth / 10 if tenth % 10 else tenth // 10 for tenth in range(101)]
         return {"type": "number", "enum": list(range(11)) if whole else tenths}
@@ -87,8 +87,9 @@ async def _no_tool(_call: ToolCall) -> ToolResult:
 
 
 async def _read(question: Question, reply: Reply, tiers: Tiers) -> Reading:
-    """Return what the reply states; a reply that is not read within the limits is a failure with
-    its cause."""
+    """Return the value that the reply states. A reply that exceeds the limits is a failure with its
+    cause.
+    """
     kind, n = question.question_type, len(question.annotation_ids)
     try:
         ties = question.ties or ()
@@ -102,25 +103,25 @@ async def _read(question: Question, reply: Reply, tiers: Tiers) -> Reading:
 
 @dataclass
 class QuestionJudge:
-    """A judge over a client.
+    """A judge that uses a client.
 
     Parameters
     ----------
     client
-        What is asked.
+        Client to ask.
     root
-        The dataset's folder.
+        Folder of the dataset.
     mode
-        ``"text"``: the prompt as it is, the reply read. ``"json"``: a JSON schema of the answer is
-        asked for beside it. ``"auto"``: a schema with the reasons before the answer; where the
-        first answer shows that the server refuses or ignores it, the rest is asked in text.
-        ``"logprobs"``: log-probabilities too, from which the probability of A and the expected
-        score follow (the schema tells where the answer stands; scores are whole).
+        ``"text"`` sends only the prompt and reads the reply. ``"json"`` also requests a JSON schema
+        with the answer. ``"auto"`` requests a schema with reasons before the answer; if the first
+        answer shows that the server refuses or ignores it, all others are asked in text.
+        ``"logprobs"`` also requests log-probabilities for the probability of A and the expected
+        score (the schema locates the answer; scores are whole).
     retries
-        How often an unreadable reply is asked for again. 0, the default, keeps what the model says
-        first; more makes the judge look better than it is.
+        Number of repeats after an unreadable reply. The default, 0, keeps the first reply; more
+        repeats make the judge look better than it is.
     seed
-        Sent to the server; the n-th repeat gets ``seed + n``.
+        Seed sent to the server; the n-th repeat gets ``seed + n``.
     """
 
     client: Client
@@ -129,26 +130,26 @@ class QuestionJudge:
     retries: int = 0
     seed: int | None = None
     ties: bool = False
-    """Whether a tie, and that both are bad, are answers to every pairwise question; its prompt then
-    says so.
+    """Whether every pairwise question allows a tie, or that both are bad, as stated in its
+    prompt.
     """
     read: Tiers = "all"
-    """``"marked"``: replies whose answer stands in sentences alone fail."""
+    """``"marked"``: replies that state their answer only in sentences fail."""
     tools: Tools | None = None
-    """What the model may call before it answers; asked in text, since a schema would keep it from
-    calling.
+    """Tools that the model may call before it answers. Asked in text, because a schema would
+    prevent calls.
     """
     images: ImageStore = field(default_factory=lambda: ImageStore(recheck=False))
     simulated: bool = False
     trial: SchemaTrial | None = field(init=False)
-    """Of the mode "auto"."""
+    """The trial of mode "auto"."""
 
     def __post_init__(self) -> None:
         self.trial = SchemaTrial() if self.mode == "auto" and self.tools is None else None
 
     @property
     def most_calls(self) -> int:
-        """The largest number of replies that one ask may take."""
+        """The maximum number of replies for one ask."""
         return (self.retries + 1) * (1 if self.tools is None else self.tools.most + MORE_REQUESTS)
 
     def request(self, ask: Ask) -> Request:
@@ -268,7 +269,7 @@ class QuestionJudge:
 
     def _weighed(self, question: Question, reply: Reply, verdict: Verdict) -> Verdict:
         """Return the verdict with the probability from log-probabilities if they were requested,
-        else from the reply's text.
+        otherwise from the reply's text.
         """
         if self.mode == "logprobs" and reply.tokens is not None:
             if question.question_type == "pairwise":
@@ -292,7 +293,7 @@ class QuestionJudge:
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """Return what happened to the client, and what the server did with a schema."""
+        """Return the client's diagnostics, and how the server treated a schema."""
         known = self.client.diagnostics
         if self.trial is None:
             return known

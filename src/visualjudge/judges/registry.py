@@ -9,7 +9,7 @@ from visualjudge.core.errors import UnknownName
 from visualjudge.core.registry import Registry, lacking
 
 LOCAL = "local"
-"""The backend of the local judge, as ``judge --backend`` and run.json have it."""
+"""The backend of the local judge in ``judge --backend`` and run.json."""
 PIPE_REGISTRY: Registry[str, Any] = Registry(
     "pipe",
     {
@@ -26,18 +26,19 @@ QUESTION_JUDGES: Registry[str, Callable[..., Any]] = Registry(
         "reward": "visualjudge.judges.reward_model:reward_judge",
     },
 )
-"""Judges of a dataset's questions that ask no backend: (model, dataset folder, *, seed) → Judge."""
+"""Judges of a dataset's questions that use no backend: (model, dataset folder, *, seed) → Judge."""
 
 
 def check_backend(name: str) -> None:
-    """Check that a name is that of a question judge or of a client's backend.
+    """Check that a name is a question judge's or a client backend's.
 
     Raises
     ------
     UnknownName
         If it is neither; the message lists both.
     """
-    from visualjudge.clients.registry import CLIENT_REGISTRY  # a report asks no server
+    # Imported here because reports ask no server.
+    from visualjudge.clients.registry import CLIENT_REGISTRY
 
     known = dict.fromkeys((*CLIENT_REGISTRY, *QUESTION_JUDGES))
     if name not in known:

@@ -17,9 +17,9 @@ from visualjudge.judges.base import Ask, Judge, Judged, most_calls
 from visualjudge.judges.schema_trial import SchemaTrial, trial_of
 
 UNDERSTOOD = frozenset({"tie", "cut", "too long", "too slow to read", "tool_limit"})
-"""Causes that a second reading would not mend: the reply is understood, or not whole."""
+"""Causes that a second reading cannot fix: the reply was understood, or is incomplete."""
 LONGEST = 16_000
-"""Characters of a reply that the second reader is given; a longer one stays unread."""
+"""Maximum length in characters of a reply for the second reader; longer ones stay unread."""
 _FORMS = {
     "pairwise": "the letter of the option that it calls better, A or B",
     "ranking": "the letters of the options, best first, worst last, as one string",
@@ -41,9 +41,9 @@ _DECLARED = re.compile(r"(?:\A|\n)[\s*]*answer[\s*]*:[\s*]*([A-Ea-z0-9.,_ ]{1,12
 
 @dataclass
 class ExtractingJudge:
-    """A judge whose unreadable replies are given to a second reader.
+    """A judge whose unreadable replies are passed to a second reader.
 
-    Only complete replies are given to it (status ``unparseable``). An answer in the requested form
+    Only complete replies (status ``unparseable``) are passed on. An answer in the requested form
     has the status ``ok_extracted``; the verdict keeps the judge's reply, the cause of the failure,
     and the second reply as ``extractor_response``. Analyses count such a verdict as failed, and
     state what the accuracy would be with it.
@@ -59,7 +59,7 @@ class ExtractingJudge:
         self.simulated = self.judge.simulated
 
     async def __call__(self, ask: Ask) -> Judged:
-        """Return the judge's verdict, or the second reader's on the same reply."""
+        """Return the judge's verdict, or the second reader's verdict on the same reply."""
         judged = await self.judge(ask)
         verdict = judged.verdict
         said = verdict.raw_response
@@ -89,12 +89,12 @@ class ExtractingJudge:
 
     @property
     def most_calls(self) -> int:
-        """The largest number of replies that one ask may take."""
+        """The maximum number of replies for one ask."""
         return most_calls(self.judge) + 1
 
     @property
     def trial(self) -> SchemaTrial | None:
-        """The judge's."""
+        """The judge's trial."""
         return trial_of(self.judge)
 
     def _ties(self, question: Question) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ class ExtractingJudge:
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """What happened to both clients."""
+        """Return the diagnostics of both clients."""
         own: Diagnostics = getattr(self.judge, "diagnostics", None) or Diagnostics()
         more = self.client.diagnostics
         adjusted = tuple(dict.fromkeys((*own.adjustments, *more.adjustments)))
@@ -130,7 +130,7 @@ class ExtractingJudge:
 
 
 def declared(reply: Reply, question: Question, ties: tuple[str, ...] = ()) -> Answer | None:
-    """Return the value that the second reader states on its last line; None for "none" or any other
+    """Return the value stated on the second reader's last line, or None for "none" or any other
     form.
     """
     found = _DECLARED.search(reply.text) if reply.finish_reason == "stop" else None

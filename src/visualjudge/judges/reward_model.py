@@ -1,9 +1,9 @@
-"""``--backend reward``: a reward model of transformers as a judge of images made from a text.
+"""Backend ``reward``: a reward model of transformers as a judge of images generated from text.
 
-Two kinds are read from a model's own configuration: models with a text and an image encoder (CLIP,
+The model's configuration determines its kind: models with a text and an image encoder (CLIP,
 SigLIP, PickScore, HPS v2), whose score is the similarity of both, and models with a regression head
-over an image and a text (one label). Images and texts of questions that are asked together are
-scored as one batch, on a GPU where there is one.
+over an image and a text (one label). Images and texts of concurrent questions are scored as one
+batch, on a GPU if available.
 """
 
 from __future__ import annotations
@@ -22,39 +22,40 @@ from visualjudge.judges.score_judge import ScoreJudge, Shown
 
 
 def reward_judge(model: str, root: Path, *, seed: int = 0) -> ScoreJudge:
-    """The judge of ``--backend reward``.
+    """Return the judge of ``--backend reward``.
 
     Parameters
     ----------
     model
-        Folder or name of a model of transformers.
+        Folder or name of a transformers model.
     root
         Folder of the dataset.
     seed
-        Without effect.
+        Ignored.
 
     Raises
     ------
     UsageError
-        If transformers is not installed, or the model cannot be read or is of another kind.
+        If transformers is not installed, or the model cannot be read or has an unsupported
+        architecture.
     """
     return ScoreJudge(RewardModel(model), root)
 
 
 @dataclass
 class RewardModel:
-    """Scores images by how well they show their texts; its scores have no scale."""
+    """Score images by how well they match their texts. The scores have no scale."""
 
     name: str
     scale: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         self._one_by_one = threading.Lock()
-        _ = self._parts  # a model that there is not is refused before the first question
+        _ = self._parts  # reject unknown models before the first question
 
     @cached_property
     def _parts(self) -> tuple[Any, Any, bool]:
-        """The model, its processor, and whether it has two encoders."""
+        """Return the model, its processor, and whether it has two encoders."""
         try:
             import torch
             import transformers
@@ -98,7 +99,7 @@ class RewardModel:
             inputs = processor(text=texts, images=images, **limit).to(model.device)
             output = model(**inputs)
             if dual:
-                # Of n texts and n images, each with its own: the diagonal.
+                # The diagonal pairs each text with its image.
                 scores = output.logits_per_image.diagonal()
             elif output.logits.shape[1] == 1:
                 scores = output.logits[:, 0]
@@ -107,5 +108,5 @@ class RewardModel:
         return [float(score) for score in scores]
 
     def describe(self) -> Mapping[str, Any]:
-        """Backend and model."""
+        """Return backend and model."""
         return {"backend": "reward", "model": Path(self.name).name, "parameters": {}}

@@ -25,24 +25,24 @@ _OF_A_PARAMETER = re.compile(
     r"|validation|field|parameter|argument|bad request",
     re.IGNORECASE,
 )
-"""How servers refuse a parameter that they do not have; most do not name it."""
+"""Ways in which servers refuse an unknown parameter; most do not name it."""
 
 
 TRIES = 4
-"""Questions that are asked alone at most: where none of them tells, all others are asked with a
+"""Maximum number of questions asked one by one. If none is conclusive, all others are asked with a
 schema too.
 """
 
 
 @dataclass
 class SchemaTrial:
-    """``outcome`` is None until a reply decides. The mode may change during the trial only, so that
-    a run has one mode.
+    """The trial, whose ``outcome`` is None until a reply decides. The mode may change during the
+    trial only, so that a run has one mode.
     """
 
     outcome: Outcome | None = None
     tries: int = TRIES
-    """Questions that are left to try with."""
+    """Number of trial questions left."""
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -52,11 +52,11 @@ class SchemaTrial:
 
     @property
     def open(self) -> bool:
-        """Return whether the next question is asked alone."""
+        """Return whether the next question is asked on its own."""
         return self.outcome is None and self.tries > 0
 
     def recall(self, outcome: str | None) -> None:
-        """Take over the outcome of an earlier trial."""
+        """Adopt the outcome of an earlier trial."""
         self.outcome, self.tries = (
             next((known for known in get_args(Outcome) if known == outcome), None),
             0,
@@ -64,7 +64,7 @@ class SchemaTrial:
 
     @property
     def adjustments(self) -> tuple[str, ...]:
-        """Return what to tell the user about it."""
+        """Return messages to the user about the trial."""
         return (
             (IGNORED,)
             if self.outcome == "ignored"
@@ -79,7 +79,7 @@ class SchemaTrial:
         if self.open:
             async with self._lock:
                 if self.open:
-                    yield  # what is raised here, such as Pending, is no try
+                    yield  # an exception here, such as Pending, does not count as a try
                     self.tries -= 1
                     return
         yield
@@ -91,7 +91,7 @@ class SchemaTrial:
         Raises
         ------
         ClientError
-            The server failed with either.
+            If the server failed with both.
         """
         try:
             return await ask(request)
@@ -104,9 +104,9 @@ class SchemaTrial:
             return reply
 
     def hear(self, request: Request, reply: Reply, *, answers: bool) -> None:
-        """Learn from a reply; ``answers`` states whether an answer was read from it.
+        """Learn from a reply; ``answers`` states whether an answer could be read.
 
-        Only answers show whether a schema is ignored; refused and truncated replies do not.
+        Refused and truncated replies do not show whether a schema is ignored.
         """
         if self.outcome is not None or request.schema is None:
             return

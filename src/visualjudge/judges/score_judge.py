@@ -1,4 +1,4 @@
-"""Judges that give each option a score: verdicts follow from the scores, not from a text."""
+"""Judges that score each option. Verdicts follow from the scores, not from a text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from visualjudge.prompts.spans import images_within, spans_of
 from visualjudge.vision.raster.images import read_rgb
 
 READ_BY = "score"
-"""What verdicts say instead of the rule by which a reply was read."""
+"""Value in verdicts that replaces the rule by which a reply was read."""
 BATCH = 32
 _REQUEST = re.compile(
     r"(?:The text prompt|The edit instruction|The prompt) is '(?P<quoted>.*?)'\.(?=\s|$)"
@@ -31,10 +31,10 @@ _REQUEST = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One option: its image, what it is compared with, and what it answers.
+    """One option: its image, its reference, and its request.
 
-    ``image`` is H×W×3 uint8; ``reference`` is the first image of the question, None where it has
-    no other; ``request`` is its text prompt or instruction, "" where it has none.
+    ``image`` is H×W×3 uint8; ``reference`` is the first image of the question, or None if it has no
+    other image; ``request`` is its text prompt or instruction, or "".
     """
 
     image: Pixels
@@ -47,34 +47,34 @@ Waiting = tuple[Sequence[Shown], asyncio.Future[Sequence[float]]]
 
 
 class Scorer(Protocol):
-    """What a judge of this kind is made of."""
+    """The interface of a scorer."""
 
     @property
     def scale(self) -> tuple[float, float] | None:
-        """Scores that are worth 0 and 10 points; None: its scores are comparable, no more."""
+        """The scores that correspond to 0 and 10 points, or None if scores can only be compared."""
         ...
 
     def __call__(self, shown: Sequence[Shown]) -> Sequence[float]:
-        """A score of each, higher is better.
+        """Return a score for each option; higher is better.
 
         Raises
         ------
         DataError
-            If one cannot be scored; the message says why.
+            If an option cannot be scored; the message says why.
         """
         ...
 
     def describe(self) -> Mapping[str, Any]:
-        """What ``run.json`` says of it: backend, model, parameters."""
+        """Return the description for ``run.json``: backend, model, parameters."""
         ...
 
 
 @dataclass
 class ScoreJudge(OfflineJudge):
-    """Answers pairwise, ranking and scoring questions whose options are one image each.
+    """A judge of pairwise, ranking and scoring questions whose options are one image each.
 
-    Options of questions that are asked together are scored in batches. Where two scores are the
-    same, a pair is a tie if the question allows one; else the question is declined.
+    Options of concurrent questions are scored in batches. If two scores are equal, a pair is a tie
+    if the question allows ties; otherwise the question is declined.
     """
 
     scorer: Scorer
@@ -84,7 +84,7 @@ class ScoreJudge(OfflineJudge):
     _worker: asyncio.Task[None] | None = None
 
     async def __call__(self, ask: Ask) -> Judged:
-        """Its verdict, with the scores as the raw response."""
+        """Return the verdict, with the scores as the raw response."""
         begun = time.perf_counter()
         try:
             shown = await asyncio.to_thread(shown_of, ask.question, self.root)
@@ -107,23 +107,23 @@ class ScoreJudge(OfflineJudge):
         return await answer
 
     async def _work(self) -> None:
-        """Score what waits, as many options at once as a batch holds."""
+        """Score the waiting options in full batches."""
         while self._waiting:
             taken = [self._waiting.pop(0)]
             while self._waiting and sum(len(shown) for shown, _ in taken) < BATCH:
                 taken.append(self._waiting.pop(0))
             if not await self._told(taken) and len(taken) > 1:
-                for one in taken:  # a question that cannot be scored fails alone
+                for one in taken:  # a question that cannot be scored fails on its own
                     await self._told([one])
 
     async def _told(self, part: Sequence[Waiting]) -> bool:
-        """Score questions together; whether that was possible. The error of a single one is its
-        answer.
+        """Score questions together and return whether that succeeded. The error of a single
+        question becomes its answer.
         """
         try:
             flat = [one for shown, _ in part for one in shown]
             scores = list(await asyncio.to_thread(self.scorer, flat))
-        except Exception as error:  # a model of others may raise anything
+        except Exception as error:  # third-party models may raise anything
             if len(part) == 1:
                 known = error if isinstance(error, DataError) else DataError(_said(error))
                 part[0][1].set_exception(known)
@@ -164,12 +164,12 @@ class ScoreJudge(OfflineJudge):
         )
 
     def describe(self) -> Mapping[str, Any]:
-        """What the scorer says."""
+        """Return the scorer's description."""
         return {"base_url": None, **self.scorer.describe()}
 
 
 def shown_of(question: Question, root: Path) -> list[Shown] | str:
-    """The options of a question in the order as stored; why there are none to score.
+    """Return the options of a question in the order as stored, or why none can be scored.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def shown_of(question: Question, root: Path) -> list[Shown] | str:
 
 
 def request_of(question: Question) -> str:
-    """The text prompt, the instruction or the request that a question's prompt states; else ""."""
+    """Return the text prompt, instruction or request stated in a question's prompt, or ""."""
     found = _REQUEST.search(question.prompt)
     said = "" if found is None else found["quoted"] or found["said"] or ""
     return said.replace(IMAGE_MARK, "").strip()

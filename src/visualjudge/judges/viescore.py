@@ -1,4 +1,4 @@
-"""The judge module ``viescore``: a score for one edit, or the better of two (after VIEScore, Ku et
+"""The judge module ``viescore``: scores one edit, or picks the better of two (after VIEScore, Ku et
 al. 2024).
 """
 
@@ -18,18 +18,18 @@ from visualjudge.replies.reply_to_value import Cause
 
 
 class VIEscorePipe(ClientPipe):
-    """Scores each edit in a call of its own, with a budget of repeats of its own."""
+    """Score each edit in a separate call with a separate limit on repeats."""
 
     default_input = VIEScoreInput
 
     async def judge(self, input_dict: Mapping[str, Any]) -> Judgement:
-        """One edit: ``type`` "single_score"; two: "pairwise_comparison", the higher score wins,
-        equal ones tie.
+        """Return a "single_score" for one edit, or a "pairwise_comparison" for two: the higher
+        score wins, equal scores tie.
 
         Raises
         ------
         InvalidInput, DataError, ClientError
-            As a plain call.
+            For the same reasons as a synchronous call.
         """
         instruction, source, edits = await self.read_input(input_dict)
         asked = [self._score(self.request(instruction, source, [edit])) for edit in edits]
@@ -48,16 +48,17 @@ class VIEscorePipe(ClientPipe):
         return Judgement({"type": kind, "value": _value(scores), "meta": meta}, replies, details)
 
     def most_calls(self, edits: int) -> int:
-        """As many for each edit as :class:`ClientPipe` says."""
+        """Return the maximum number of calls: that of :class:`ClientPipe` for each edit."""
         return edits * super().most_calls(edits)
 
     def score_single_input(self, messages: Request) -> tuple[float | None, str]:
-        """The score of one edit and the last raw reply; None when the budget is spent without one.
+        """Return the score of one edit and the last raw reply. The score is None if no reply had
+        one.
 
         Parameters
         ----------
         messages
-            The filled prompt with its images, as :meth:`request` makes it.
+            Filled prompt with its images, as returned by :meth:`request`.
         """
         score, replies = run_sync(self._score(messages))
         return score, replies[-1].text
@@ -70,12 +71,12 @@ class VIEscorePipe(ClientPipe):
         return None if found is None else self._parse_viescore(found)
 
     def _parse_viescore(self, json_response: Mapping[str, Any]) -> float | None:
-        """The score in a reply, or None.
+        """Return the score in a reply, or None.
 
         Prompts of the v1 family give one number. Those of the v2 family give a list:
-        ``instruction_following`` takes the first, ``visual_quality`` the least, any other the
-        second. A number beyond the scale of the prompt's output schema makes the reply one on
-        another scale, which gives no score (the rules of GEditBench do not look).
+        ``instruction_following`` takes the first, ``visual_quality`` the smallest, any other the
+        second. A number outside the scale of the prompt's output schema means that the reply has no
+        score (GEditBench's rules do not check this).
         """
         score = json_response.get("score")
         return self._picked(score) if self._on_scale(score) else None
@@ -93,7 +94,9 @@ class VIEscorePipe(ClientPipe):
         return all(0 <= number <= highest for number in numbers if number is not None)
 
     def cause_in(self, text: str) -> Cause:
-        """Also "other scale": the score is beyond the prompt's scale."""
+        """Return the cause, which may also be "other scale": the score is outside the prompt's
+        scale.
+        """
         found = self.object_with(text, "score")
         return (
             super().cause_in(text)
@@ -126,7 +129,7 @@ def _pick(scores: list[Any], index: int | Callable[[Sequence[float]], float]) ->
 
 
 def _number(value: Any) -> float | None:
-    """A number, or a text that is nothing but a number; true, NaN and infinity are none."""
+    """Return a number, or a text that is only a number; None for true, NaN and infinity."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -147,7 +150,7 @@ def _value(scores: Sequence[float | None]) -> float | str:
 
 
 async def _all_or_first_error(work: Sequence[Any]) -> list[tuple[float | None, list[Reply]]]:
-    """Every result; when one fails the others are not left running."""
+    """Return all results. If one call fails, the others are cancelled."""
     tasks = [asyncio.ensure_future(one) for one in work]
     try:
         return list(await asyncio.gather(*tasks))

@@ -1,8 +1,8 @@
-"""Limits on calls, tokens and money, and the token counts of a reply. A run stops before a limit,
-and between jobs only. What whole runs spent is in ``runs/spending.py``.
+"""Limits on calls, tokens and money, and the token counts of a reply. A run stops before it exceeds
+a limit, and only between jobs. ``runs/spending.py`` computes the cost of whole runs.
 
-A job, such as a question, takes one or more calls, and many jobs are in flight at once. Each is
-reserved at the most that a job may take: known for calls, and the largest job so far for tokens and
+A job, such as a question, takes one or more calls, and many jobs are in flight at once. Each
+reserves the maximum that a job may use: known for calls, and the largest job so far for tokens and
 money.
 """
 
@@ -18,16 +18,18 @@ from visualjudge.core.errors import UsageError
 
 Usage = Mapping[str, int]
 SILENT = 8
-"""Replies without token counts after which a limit on tokens or cost is known to mean nothing."""
+"""Number of replies without token counts after which a limit on tokens or cost is considered
+useless.
+"""
 
 
 def tokens_in(usage: Usage | None) -> int:
-    """Tokens of the prompt, as counted by the server; 0 if unknown."""
+    """Return the prompt tokens as counted by the server; 0 if unknown."""
     return token_counts(usage)[0] or 0
 
 
 def tokens_out(usage: Usage | None) -> int:
-    """Tokens of the reply, as counted by the server; 0 if unknown."""
+    """Return the reply tokens as counted by the server; 0 if unknown."""
     return token_counts(usage)[1] or 0
 
 
@@ -49,7 +51,7 @@ class Prices:
     per_million_in: float = 0.0
     per_million_out: float = 0.0
     share: float = 1.0
-    """The part of these prices that is charged, such as a half in a batch."""
+    """Share of these prices that is charged, such as one half in a batch."""
 
     def __post_init__(self) -> None:
         for price in (self.per_million_in, self.per_million_out, self.share):
@@ -62,11 +64,11 @@ class Prices:
         return self.per_million_in + self.per_million_out > 0
 
     def cost(self, usage: Usage | None) -> float:
-        """Price of one call."""
+        """Return the cost of one call."""
         return self.of(tokens_in(usage), tokens_out(usage))
 
     def of(self, prompt: int, reply: int) -> float:
-        """Price of these tokens."""
+        """Return the cost of these tokens."""
         return (prompt * self.per_million_in + reply * self.per_million_out) * self.share / 1e6
 
 
@@ -99,7 +101,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class _Account:
-    """One limit, the amount used, and the most that one job takes."""
+    """One limit, the amount used, and the maximum that one job may use."""
 
     form: str
     used: float
@@ -122,7 +124,7 @@ class _Account:
 
 
 class Budget:
-    """Counts what was used, and decides whether more jobs may begin beside those in flight.
+    """Count what was used, and decide whether more jobs may begin in addition to those in flight.
 
     Raises
     ------
@@ -152,7 +154,7 @@ class Budget:
         return self.tokens_in + self.tokens_out
 
     def expect(self, calls: int) -> None:
-        """Reserve this many calls per job in flight: the most that one may take, repeats included.
+        """Reserve this many calls per job in flight: the maximum for one job, including repeats.
 
         Raises
         ------
@@ -179,10 +181,11 @@ class Budget:
             )
 
     def refusal(self, jobs: int = 1) -> str | None:
-        """Return why this many jobs may not begin beside those in flight, or None if they may.
+        """Return why this many jobs may not begin in addition to those in flight, or None if they
+        may.
 
-        Until a reply has stated its tokens, a limit on tokens lets the first job begin, and one
-        more after each job that ended.
+        With a limit on tokens, one job may be in flight at first, and one more for each job that
+        has ended, until a reply has stated its tokens.
         """
         if self.limits == Limits():
             return None
@@ -198,7 +201,7 @@ class Budget:
         return None if short is None else self.excess() or short.refusal(jobs)
 
     def excess(self) -> str | None:
-        """Return the limit that was exceeded by jobs larger than all before, or None."""
+        """Return the limit exceeded because jobs were larger than all before, or None."""
         over = (account for account in self._accounts() if account.used > account.limit)
         return next(
             (
@@ -253,8 +256,8 @@ class Budget:
 
 
 MOST = 2**53
-"""A count beyond this is no count: JSON readers and tables hold whole numbers exactly up to
-here.
+"""Larger counts are invalid: JSON readers and tables store integers exactly only up to this
+value.
 """
 PROMPT = ("prompt_tokens", "input_tokens", "prompt_token_count")
 REPLY = ("completion_tokens", "output_tokens", "candidates_token_count")

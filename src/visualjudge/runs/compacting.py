@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 GROUP = 4096
-"""Rows of a row group, which is read whole where one row of it is."""
+"""Rows per row group, which is always read as a whole."""
 PART = 100_000
 _DIGEST = "journal_sha256"
 _LARGEST = 2**63 - 1
@@ -44,7 +44,7 @@ _LARGEST = 2**63 - 1
 
 @cache
 def schema() -> pl.Schema:
-    """Return the columns, with one row per line of the journal.
+    """Return the columns. There is one row per line of the journal.
 
     ``value`` is text; if it is a number, ``number`` holds it too. ``tokens_in`` and ``tokens_out``
     are read from ``usage``. ``more`` holds the other fields of a line as JSON, such as ``rule``.
@@ -210,11 +210,11 @@ class CompactedFile:
 
     @property
     def digest(self) -> str | None:
-        """SHA-256 of the journal that it was made from."""
+        """SHA-256 of the original journal."""
         return parquet_metadata(self._path).get(_DIGEST)
 
     def lines(self, start: int = 0, stop: int | None = None) -> Iterator[Line]:
-        """Yield some rows as lines of a journal; the start of each is its row."""
+        """Yield some rows as lines of a journal; each starts at its row number."""
         for first, part in self.frames(start, stop):
             rows = enumerate(part.to_dicts(), first)
             yield from (self._line(row, number) for number, row in rows)

@@ -1,4 +1,4 @@
-"""Estimate calls and cost of a run before it asks anything."""
+"""Estimate the calls and cost of a run before it starts."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from visualjudge.runs.budget import Prices
 from visualjudge.vision.raster.images import image_size
 
 CHARS_PER_TOKEN = 3.5
-"""English and JSON under the usual byte-pair vocabularies: 3 to 4."""
+"""Characters per token of English and JSON with common byte-pair vocabularies, which is 3 to 4."""
 PATCH = 28
-"""Pixels a side of what becomes one token in Qwen-VL and in several others."""
+"""Side length in pixels of the area that becomes one token in Qwen-VL and several other models."""
 LARGEST_TOKENS = 1600
-"""No model is charged more for one image without tiling."""
+"""Upper limit on the tokens that models charge for an image without tiling."""
 REPLY_TOKENS = 8
-"""An answer without reasoning."""
+"""Tokens of an answer without reasoning."""
 REASONED_TOKENS = 120
-"""An answer after a few sentences of reasons, as JSON."""
+"""Tokens of an answer in JSON after a few sentences of reasons."""
 
 
 @dataclass(frozen=True, slots=True)

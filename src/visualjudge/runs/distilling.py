@@ -26,7 +26,7 @@ def distill(
     dataset: str | Path | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Trained:
-    """Fit the local judge to the verdicts of a run: pairs and rankings say which option is better,
+    """Fit the local judge to the verdicts of a run: pairs and rankings show which option is better,
     scores calibrate.
 
     Parameters
@@ -34,13 +34,13 @@ def distill(
     run
         Folder of a run.
     dataset
-        Its dataset, where that has moved since.
+        Folder of its dataset, if it has moved.
 
     Raises
     ------
     DataError
-        If the run has no verdicts that could be read, or of too few images, or names another
-        dataset than it was asked.
+        If the run has no usable verdicts or too few images, or names a dataset that it was not
+        asked from.
     """
     folder = RunFolder(run)
     manifest = folder.manifest()
@@ -94,8 +94,9 @@ def lessons(
 
 
 def _preferences(question: Question, verdict: Verdict) -> list[tuple[int, int]]:
-    """Yield (better, worse) indices of the options that the verdict compares; nothing for a score
-    or a tie."""
+    """Yield (better, worse) indices of the options that the verdict compares; none for a score or a
+    tie.
+    """
     said = [LETTERS.find(letter) for letter in str(verdict.value)]
     if question.question_type == "ranking":
         return list(combinations(said, 2))

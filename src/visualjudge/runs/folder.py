@@ -29,17 +29,17 @@ from visualjudge.runs.verdict_lines import verdict_of
 VERDICTS = "verdicts.jsonl"
 COMPACTED = "verdicts.parquet"
 COMPACTED_ABOVE = 1_000_000
-"""A finished run of more verdicts is compacted; one of fewer on request only."""
+"""A finished run with more verdicts is compacted automatically; smaller ones only on request."""
 RUN = "run.json"
 _OF = "a run"
 REMOTE = re.compile(r"\w\w+:/|//|\\\\")
-"""How a path to another machine begins: a URL or a network share; a drive has one letter."""
+"""Start of a path to another machine: a URL or a network share. Drives have one letter."""
 PEOPLE = {"judge": "people", "backend": "people", "base_url": None, "model": "people"}
-"""What ``run.json`` says of who judged where people did."""
+"""Fields of ``run.json`` if people were the judges."""
 
 
 def excluded_raters(manifest: Mapping[str, Any]) -> frozenset[str]:
-    """Return the raters whose answers are excluded by rules that the run stated before."""
+    """Return the raters whose answers are excluded by rules stated in the run beforehand."""
     people = manifest.get("people")
     names = people.get("excluded") if isinstance(people, Mapping) else None
     return frozenset(map(str, names)) if isinstance(names, list) else frozenset()
@@ -87,15 +87,15 @@ def check_questions(
     Parameters
     ----------
     digest
-        SHA-256 of the present questions.json.
+        SHA-256 of the current questions.json.
     named
         Whether the user named the dataset, so that the run's own path was not followed.
 
     Raises
     ------
     DataError
-        If they differ and only the run named the dataset: a stranger's run could name any folder of
-        the user.
+        If they differ and only the run named the dataset: an untrusted run could name any of the
+        user's folders.
     """
     asked = stated_checksum(manifest)
     if digest == asked or asked is None or digest is None:
@@ -128,7 +128,7 @@ class RunFolder:
     Parameters
     ----------
     path
-        What ``judge --out`` names.
+        Folder given as ``judge --out``.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -138,7 +138,7 @@ class RunFolder:
     @property
     def journal_path(self) -> Path:
         """Path of ``verdicts.jsonl``, which need not exist. A link is refused, because the folder
-        may come from a stranger.
+        may be untrusted.
         """
         return own_path(self.path, VERDICTS, of=_OF)
 
@@ -158,7 +158,7 @@ class RunFolder:
         Raises
         ------
         DataError
-            If it is not a JSON object, or has a field of another kind.
+            If it is not a JSON object, or has a field of another type.
         """
         if not self.manifest_path.is_file():
             return {}
@@ -174,12 +174,12 @@ class RunFolder:
         return manifest
 
     def dataset_path(self, named: str | Path | None = None) -> Path:
-        """Return the dataset that the user ``named``, else the one that ``run.json`` names, which
-        is only a hint.
+        """Return the dataset that the user ``named``, or else the one that ``run.json`` names,
+        which is only a hint.
 
-        The run may come from a stranger. Its path is followed only if it is on this machine (an
-        object store would learn who asks) and ``run.json`` states the checksum of its questions,
-        which :func:`check_questions` compares.
+        The run may be untrusted. Its path is used only if it is on this machine (an object store
+        would learn who asks) and ``run.json`` states the checksum of its questions, which
+        :func:`check_questions` compares.
 
         Raises
         ------
@@ -209,9 +209,7 @@ class RunFolder:
 
     @property
     def is_compacted(self) -> bool:
-        """Whether ``verdicts.parquet`` holds the verdicts. A journal, if there is one, takes
-        precedence.
-        """
+        """Whether ``verdicts.parquet`` holds the verdicts. An existing journal takes precedence."""
         return self.compacted_path.is_file() and not self.journal_path.is_file()
 
     @property
@@ -327,7 +325,7 @@ class RunFolder:
         Raises
         ------
         DataError
-            If they differ from those that were compacted.
+            If they differ from the compacted verdicts.
         RunError
             If another process writes the run, or the journal cannot be written.
         """

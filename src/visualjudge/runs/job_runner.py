@@ -1,8 +1,8 @@
 """Run jobs with bounded concurrency, one journal record per job, until all are done, a budget is
-used up, everything fails, or Ctrl-C. Does not know judges.
+used up, everything fails, or Ctrl-C is pressed. It is independent of judges.
 
-Jobs are drawn one by one when a worker is free, so that a million of them need no memory. A record
-is written as soon as it is known, and reported once it is on the disk.
+Jobs are drawn lazily when a worker is free, so that a million of them need no memory. A record is
+written as soon as it is known, and reported once it is on disk.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _GONE = frozenset({"connection", "timeout"})
 """Causes of a call that no server answered."""
 _REPORT_EVERY_S = 0.05
 _QUIET_EVERY_S = 1.0
-"""How often the state of the run is told while nothing comes back."""
+"""Seconds between reports while no results arrive."""
 _LOOK_EVERY_S = 1.0
 _SIGNALS: dict[int, str] = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
 _CLEAN_UP_WITHIN_S = 10.0
-"""How long cancelled calls may take to close their connections and files."""
+"""Seconds that cancelled calls may take to close their connections and files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class Outcome:
     record: Mapping[str, Any]
     status: str = "ok"
     cause: str | None = None
-    """Why it failed, such as "HTTP 401"; a run of nothing but refused keys is given up."""
+    """Why the job failed, such as "HTTP 401"; several fatal causes in a row stop the run."""
     usage: Mapping[str, int] | None = None
     calls: int = 1
-    """Calls that the model answered or refused; 0 for a reply out of a cache."""
+    """Number of calls that the model answered or refused; 0 for a cached reply."""
     error: str | None = None
-    """What the server or the socket said of why there is no reply."""
+    """The error message of the server or socket if there is no reply."""
 
     @property
     def paid(self) -> Mapping[str, int] | None:
@@ -70,27 +70,25 @@ class Progress:
     budget: Budget = field(default_factory=Budget)
     stopped: str | None = None
     error: str | None = None
-    """What the last job that failed says of why."""
+    """The error message of the last failed job."""
     server: str | None = None
-    """Whom the jobs in flight wait for, where that is one server."""
+    """The server for which the jobs in flight wait, if there is only one."""
     failed_calls: Counter[str] = field(default_factory=Counter)
-    """Failed calls by cause, including those that are being repeated."""
+    """Failed calls by cause, including those that are being retried."""
     again: bool = False
-    """Whether the jobs are some that failed before: that a server fails with many in a row is no
-    news then.
-    """
+    """Whether the jobs failed before, so that many failures in a row are no reason to stop."""
     started: float = field(default_factory=time.monotonic)
     heard: float = field(default_factory=time.monotonic)
-    """When the last job ended, or the first began."""
+    """Time when the last job ended or, before that, when the first began."""
 
     @property
     def seconds(self) -> float:
-        """Since the start."""
+        """Seconds since the start."""
         return time.monotonic() - self.started
 
     @property
     def quiet(self) -> float:
-        """Seconds in which no job has ended."""
+        """Seconds since the last job ended."""
         return time.monotonic() - self.heard
 
 
@@ -110,7 +108,7 @@ class Stop:
 
 
 class _Streak:
-    """Stops a run that can only fail: a refused key, an unknown model, a server that is down."""
+    """Stop a run that can only fail: a refused key, an unknown model, a server that is down."""
 
     def __init__(self) -> None:
         self.fatal = 0
@@ -146,17 +144,17 @@ async def run(
     Parameters
     ----------
     jobs
-        Drawn lazily.
+        Jobs to do, drawn lazily.
     ask
-        Does one job; returns None if there is no outcome yet. An exception ends the run, after the
-        records so far are on the disk. A failure of one job must be returned as an
+        Function that does one job and returns None if there is no outcome yet. An exception ends
+        the run once the records so far are on disk. Failures of single jobs must be returned as an
         :class:`Outcome`.
     total
         Number of jobs, for the display.
     progress
         Progress to continue, instead of a new one with ``total`` and ``budget``.
     on_event
-        Called with the progress after each record that is on the disk, and now and then without
+        Called with the progress after each record written to disk, and from time to time without
         one.
     give_up
         Whether to stop after many failures in a row. Not useful if the calls were made before.
@@ -188,7 +186,9 @@ async def run(
 
 @dataclass(frozen=True)
 class RunControl:
-    """What all engines of a run need: its journal and counts, and how it is watched and stopped."""
+    """The shared state of a run's engines: its journal and counts, and how it is reported and
+    stopped.
+    """
 
     journal: Journal
     concurrency: int
@@ -204,7 +204,7 @@ class RunControl:
         concurrency: int | None = None,
         give_up: bool = True,
     ) -> Progress:
-        """Do ``jobs`` as :func:`run` does; ``concurrency`` None = that of the run."""
+        """Do ``jobs`` as :func:`run` does; ``concurrency`` defaults to that of the run."""
         return await run(
             jobs,
             ask,
@@ -253,9 +253,8 @@ class _JobWorkers:
             if not await self._has_room():
                 return
             await self._do(job)
-            if (
-                time.monotonic() >= self.breath_at
-            ):  # jobs that wait for nothing would let nobody else in
+            # Jobs that never wait would block all other tasks.
+            if time.monotonic() >= self.breath_at:
                 await asyncio.sleep(0)
                 self.breath_at = time.monotonic() + _REPORT_EVERY_S
 
@@ -309,7 +308,7 @@ class _JobWorkers:
                 return
 
     async def report(self) -> None:
-        """Report written records once they are on the disk."""
+        """Report written records once they are on disk."""
         written = len(self.unreported)
         await self.journal.synced()
         reported = self.unreported[:written]
@@ -332,7 +331,7 @@ class _JobWorkers:
 
 
 def run_until_stopped(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Result:
-    """Wait for ``work(stop)`` and return its result. Works inside a running event loop, as in a
+    """Wait for ``work(stop)`` and return its result. Works within a running event loop, as in a
     notebook.
 
     The first Ctrl-C (or SIGTERM) asks the work to stop, a second one cancels it.
@@ -360,7 +359,8 @@ def run_until_stopped(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Re
 
     with _on_signals(heard):
         while not future.done():
-            wait([future], timeout=_LOOK_EVERY_S)  # bounded: on Windows no signal ends a wait
+            # With a time-out, because no signal interrupts a wait on Windows.
+            wait([future], timeout=_LOOK_EVERY_S)
     if future.cancelled():
         ended.wait(_CLEAN_UP_WITHIN_S)
         raise KeyboardInterrupt
@@ -369,7 +369,7 @@ def run_until_stopped(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Re
 
 @contextmanager
 def _on_signals(handler: Callable[[int, Any], None]) -> Iterator[None]:
-    """Send Ctrl-C and SIGTERM to ``handler`` meanwhile; possible in the main thread only."""
+    """Send Ctrl-C and SIGTERM to ``handler`` within the block; possible in the main thread only."""
     here = threading.current_thread() is threading.main_thread()
     before = {number: signal.signal(number, handler) for number in (_SIGNALS if here else ())}
     try:

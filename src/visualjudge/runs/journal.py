@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Record = Mapping[str, Any]
 _MOST_GATHERED = 1 << 16
-"""Bytes of records that wait to be written together."""
+"""Maximum number of bytes of records gathered for one write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Line:
 
     @property
     def whole(self) -> bool:
-        """Return whether it ends with a line feed."""
+        """Whether the line ends with a line feed."""
         return self.raw.endswith(b"\n")
 
 
@@ -56,7 +56,7 @@ def read_lines(path: str | Path) -> Iterator[Line]:
     Raises
     ------
     DataError
-        If a line is longer than a line may be.
+        If a line is longer than allowed.
     """
     start = 0
     with Path(path).open("rb") as file:
@@ -165,7 +165,7 @@ class Journal:
             raise RunError(f"{self.path}: cannot be written: {error.strerror}") from None
 
     def _open_file(self) -> None:
-        """Open it without following links, because the folder may come from others."""
+        """Open the file without following links, because the folder may be untrusted."""
         flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
         self._file = os.open(
             self.path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o644
@@ -190,7 +190,9 @@ class Journal:
         self._mend_lines()
 
     def _mend_tail(self, last: Block) -> None:
-        """Remove a partial last line, as a kill leaves it, if all other lines are whole."""
+        """Remove a partial last line, such as one left by a kill, if all other lines are
+        complete.
+        """
         if last.cut and _parse(last.content) is None:
             self.torn_bytes = len(last.content)
             self._cut(last.offset)
@@ -200,7 +202,7 @@ class Journal:
     def _mend_lines(self) -> None:
         good, bad, last = 0, 0, b"\n"
         inside, lines = False, 0
-        for lines, line in enumerate(read_lines(self.path), 1):  # noqa: B007  their number is used below
+        for lines, line in enumerate(read_lines(self.path), 1):  # noqa: B007  used after the loop
             if line.record is None:
                 bad += len(line.raw)
             else:
@@ -260,13 +262,13 @@ class Journal:
         Parameters
         ----------
         at_once
-            False: the record waits for the next one, or for :meth:`synced`, and a killed process
-            may lose it.
+            If False, the record is written with the next one or by :meth:`synced`, and is lost if
+            the process is killed before.
 
         Raises
         ------
         RunError
-            If the disk takes it no more; what it took of the record is removed again.
+            If the record cannot be written; a partial record is removed.
         """
         with self._writing:
             waiting = len(self._gathered)
@@ -309,8 +311,9 @@ class Journal:
         self._end += done
 
     async def synced(self) -> None:
-        """Return once all records written before this call are on the disk."""
-        import asyncio  # half as long to import as NumPy; to read a journal needs none of it
+        """Return once all records written before this call are on disk."""
+        # Imported here: takes half as long as NumPy, and readers of a journal do not need it.
+        import asyncio
 
         wanted = self._written
         while self._synced < wanted:
@@ -334,7 +337,7 @@ class Journal:
 
     def close(self) -> None:
         """Sync and release the lock. Closing twice is allowed."""
-        with suppress(RunError):  # what waits costs nothing to ask again
+        with suppress(RunError):  # pending records cost nothing to ask again
             if self._file is not None:
                 self._flush()
         file, self._file = self._file, None
@@ -369,10 +372,10 @@ def _sync_file(handle: int) -> None:
 
 
 LONGEST_LINE = 64 << 20
-"""Bytes of a line: what is kept of a reply, whose body has at most half as many."""
+"""Maximum length of a line in bytes: twice the limit on a reply's body."""
 SMALL = 4_000_000
-"""A journal of fewer bytes is parsed line by line: importing what parses many at once would take
-longer.
+"""Smaller journals, in bytes, are parsed line by line, because importing the faster parser would
+take longer.
 """
 
 

@@ -1,4 +1,4 @@
-"""Run one judge over one dataset: what is left to ask, and how verdicts become lines of the run
+"""Run one judge over one dataset: find the remaining questions and write verdicts to the run
 folder.
 """
 
@@ -43,8 +43,9 @@ from visualjudge.runs.verdict_lines import verdict_line
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What is asked, and how a run is continued. ``limit`` is a number of questions; None means
-    all."""
+    """The extent of a run and how to continue it. ``limit`` is a number of questions; None means
+    all.
+    """
 
     swap: bool = False
     repeats: int = 1
@@ -52,14 +53,14 @@ class RunSettings:
     concurrency: int = 8
     resume: bool = False
     retry_errors: bool = False
-    """With ``resume``: ask those again that ended in an api_error."""
+    """With ``resume``: repeat asks that ended in an api_error."""
     name: str | None = None
     accept_changes: bool = False
-    """With ``resume``: go on although settings differ, and record both."""
+    """With ``resume``: continue with different settings, and record both."""
 
 
 class Engine(Protocol):
-    """How the asks of a run reach its judge."""
+    """An engine, which passes the asks of a run to its judge."""
 
     async def __call__(self, todo: Todo, ask: AskOne[Ask], control: RunControl) -> Progress:
         """Do all of ``todo``, which may be iterated repeatedly; return the progress of
@@ -69,7 +70,7 @@ class Engine(Protocol):
 
 
 async def live(todo: Todo, ask: AskOne[Ask], control: RunControl) -> Progress:
-    """The engine of live calls: each ask once, at most ``concurrency`` at the same time."""
+    """Run live calls: each ask once, at most ``concurrency`` at the same time."""
     return await control.run(todo(), ask)
 
 
@@ -86,24 +87,24 @@ class RunReport:
     missing: int = 0
     torn_bytes: int = 0
     server: str | None = None
-    """The base URL that was asked, without secrets."""
+    """The base URL of the server, without secrets."""
     last_error: str | None = None
-    """What the last verdict without a reply says of why, in the server's or the socket's words,
+    """The error message of the last verdict without a reply, from the server or socket, with
     secrets masked.
     """
     adjustments: tuple[str, ...] = ()
-    """Parameters that the server refused and that were left out since then."""
+    """Parameters that the server refused and later requests omit."""
     schema: str | None = None
-    """What the server did with a JSON schema, where that was tried."""
+    """How the server treated a JSON schema, if one was tried."""
     total: Spending = field(default_factory=Spending)
-    """What all invocations of the run spent."""
+    """Total spending of all invocations of the run."""
 
 
 def still_to_ask(
     folder: str | Path, questions: Sequence[Question], options: RunSettings
 ) -> Iterator[Ask]:
-    """Return everything that an invocation with these options would ask, without questions answered
-    in ``folder`` if it resumes.
+    """Return everything that an invocation with these options would ask, excluding questions
+    answered in ``folder`` if it resumes.
     """
     run, done = RunFolder(folder), None
     if options.resume and run.verdicts_path.is_file():
@@ -130,10 +131,11 @@ def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
             "--replies` wrote"
         )
     find = image_finder(dataset.root)
+    # Only hashes of names are kept, as there may be millions.
     seen, missing = (
         set[int](),
         dict[str, str](),
-    )  # of a name its hash alone is kept: there may be millions
+    )
     for some in distinct(questions, "images"):
         names = {hash(name): name for name in some}
         fresh = [names[key] for key in names.keys() - seen]
@@ -170,8 +172,8 @@ async def run_judge(
     Raises
     ------
     UsageError
-        If the folder holds another run, a run although ``resume`` is off, or verdicts that are not
-        asked for now; or if one question may take more calls than the budget allows.
+        If the folder holds another run, a run although ``resume`` is off, or verdicts that are no
+        longer asked for; or if one question may take more calls than the budget allows.
     """
     folder, budget = RunFolder(out), budget or Budget()
     budget.expect(most_calls(judge))
@@ -181,9 +183,8 @@ async def run_judge(
             spent_before(folder.verdicts_path, folder.manifest()) if options.resume else Spending()
         )
         before = answered(folder.verdicts_path)
-        if before.statuses.total() > len(
-            before
-        ):  # an invocation that asked errors again was killed
+        # An invocation that repeated errors was killed.
+        if before.statuses.total() > len(before):
             _drop_replaced(journal)
             before = answered(folder.verdicts_path)
         todo = _todo(dataset, before, options)
@@ -278,8 +279,8 @@ def _journal(folder: RunFolder, dataset: Dataset, options: RunSettings) -> Journ
 
 
 def _recall_schema(folder: RunFolder, manifest: Mapping[str, Any], judge: Judge) -> None:
-    """Continue in the mode that the first invocation chose; with another server or model, try
-    again.
+    """Continue in the mode that the first invocation chose. With another server or model, repeat
+    the trial.
     """
     trial, is_same = trial_of(judge), manifest.get("changes") == folder.manifest().get("changes")
     if trial is not None and is_same and manifest.get("schema"):
@@ -307,7 +308,7 @@ def _noting_schema(folder: RunFolder, manifest: dict[str, Any], judge: Judge) ->
 async def outcome_of(judge: Judge, ask: Ask) -> Outcome:
     try:
         judged: Judged = await judge(ask)
-    except Exception as error:  # of a judge of somebody's own
+    except Exception as error:  # user-defined judges may not have a trial
         error.add_note(f"while it was asked question {ask.question.id}, order {ask.order}")
         raise
     verdict = judged.verdict

@@ -1,4 +1,6 @@
-"""The local baseline on the questions of other runs, for reports that compare a judge with it."""
+"""Run the local baseline on the questions of other runs, for reports that compare a judge with
+it.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,10 @@ from visualjudge.runs.judge_dataset import RunSettings, run_judge
 def run_baselines(
     runs: Sequence[str | Path], scratch: Path, *, dataset: str | Path | None = None
 ) -> list[Path]:
-    """Ask the local judge the pairwise questions that ``runs`` answered, with one run folder per
+    """Ask the local judge the pairwise questions answered in ``runs``, with one run folder per
     dataset in ``scratch``.
 
-    Return None if one of the runs is already the local judge's.
+    Return None if one of the runs is already by the local judge.
     """
     folders = [RunFolder(run) for run in runs]
     if any(folder.manifest().get("backend") == LOCAL for folder in folders):

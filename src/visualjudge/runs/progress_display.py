@@ -1,4 +1,4 @@
-"""Progress of a run on stderr: how far, how fast, and the number of verdicts by status."""
+"""Show a run's progress on stderr: how far, how fast, and the number of verdicts by status."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from visualjudge.runs.spending import Spending
 _PLAIN_EVERY_S = 10.0
 _CELL_EVERY_S = 0.25
 _QUIET_S = 10.0
-"""Seconds without a result from which on they are told."""
+"""Seconds without a result after which they are shown."""
 
 
 def _notebook_output(title: str) -> Any:
@@ -43,13 +43,13 @@ def _notebook_output(title: str) -> Any:
 
 
 def counted(counts: Counter[str]) -> str:
-    """``ok 120 · unparseable 2``, most frequent first."""
+    """Return counts such as ``ok 120 · unparseable 2``, most frequent first."""
     return " · ".join(f"{name} {number}" for name, number in counts.most_common())
 
 
 def waiting(progress: Progress) -> str:
-    """``8 waiting for 30 s on URL, failed calls: connection 6`` if nothing has come back for a
-    while, else an empty string.
+    """Return ``8 waiting for 30 s on URL, failed calls: connection 6`` if nothing has come back for
+    a while, otherwise an empty string.
     """
     jobs = progress.budget.in_flight
     if not jobs or progress.quiet < _QUIET_S:
@@ -77,8 +77,8 @@ def spent(progress: Progress) -> str:
 
 
 def spent_in_all(progress: Progress, total: Spending) -> str:
-    """Return what a run has spent, and the part of this invocation if that differs; empty if
-    nothing was spent.
+    """Return the total spent by a run, and this invocation's part if different; empty if nothing
+    was spent.
     """
     budget = progress.budget
     now = (
@@ -103,7 +103,7 @@ def _amounts(tokens: int, cost: float | None) -> str:
 
 
 class _Bar(Bar):
-    """Shows the counts on a line of their own, because 80 columns hold only the bar."""
+    """Show the counts on a separate line, because the bar fills 80 columns."""
 
     def get_renderables(self) -> Iterable[RenderableType]:
         yield from super().get_renderables()
@@ -111,8 +111,8 @@ class _Bar(Bar):
 
 
 class Display:
-    """A context manager whose :meth:`update` the runner calls. A terminal shows a live bar, a log
-    one line now and then.
+    """A context manager whose :meth:`update` the runner calls. Terminals show a live bar; logs get
+    a line from time to time.
     """
 
     def __init__(self, title: str = "asking", *, console: Console | None = None) -> None:

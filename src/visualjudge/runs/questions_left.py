@@ -1,5 +1,5 @@
-"""What a run has left to ask, and which questions its verdicts answer: eight bytes per ask and per
-verdict. A question is read when it is asked.
+"""Determine what a run has left to ask and which questions its verdicts answer, with eight bytes
+per ask and per verdict. A question is read when it is asked.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class Todo:
     repeats: int
     numbers: Sequence[int]
     total: int
-    """How many asks there are, the answered ones included."""
+    """Number of asks, including answered ones."""
 
     def __call__(self) -> Iterator[Ask]:
         return self.asks(self.numbers)
 
     def asks(self, numbers: Iterable[int]) -> Iterator[Ask]:
-        """Yield the asks with these numbers; fastest if the numbers ascend."""
+        """Yield the asks with these numbers; fastest in ascending order."""
         place, known = 0, -1
 
         def places() -> Iterator[int]:
@@ -61,7 +61,7 @@ class Todo:
 def left_of(
     questions: Sequence[Question], *, swap: bool, repeats: int, done: Answered | None = None
 ) -> Todo:
-    """Return what is left of ``questions``, reading only the columns needed and no question."""
+    """Return the asks left of ``questions``, reading only the columns needed and no question."""
     asked: list[tuple[Order, int]] = [
         (order, k) for order in ORDERS[: 1 + swap] for k in range(repeats)
     ]
@@ -82,7 +82,7 @@ def left_of(
 
 _TEXTS = ("id", "order", "status", "cause", "error")
 _TURNED, _AGAIN = 0x1E3779B97F4A7C15, 0x42B2AE3D27D4EB4F
-"""What the order BA and each repeat add to the hash of an id, modulo 2**64."""
+"""Values added to the hash of an id for the order BA and for each repeat, modulo 2**64."""
 
 
 @dataclass
@@ -90,11 +90,11 @@ class Answered:
     """The verdicts of a run. Only the hash of each key is kept, as there may be ten million."""
 
     hashes: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Sorted."""
+    """Sorted hashes."""
     statuses: Counter[str] = field(default_factory=Counter)
     causes: Counter[str] = field(default_factory=Counter)
     error: str | None = None
-    """What the last line that has an error says."""
+    """The message of the last line with an error."""
 
     def holds(self, ids: Sequence[str], asked: Sequence[tuple[Order, int]]) -> BoolArray:
         """Return whether there is a verdict, with a row per id and a column per (order, repeat)."""

@@ -1,5 +1,5 @@
-"""Check that a resumed run is the run that was started: everything that affects a verdict must be
-the same.
+"""Check that a resumed run has the settings it was started with, as far as they affect a
+verdict.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
     questions.
     """
     before, after = _shape(old), _shape(new)
-    if before["media"] is None:  # a run of an older version
+    if before["media"] is None:  # written by an older version
         after["media"] = None
     names = [*before, *(name for name in after if name not in before)]
     return [
@@ -66,9 +66,9 @@ def _stated(dataset: Dataset) -> dict[str, Any]:
 
 
 def edited_images(dataset: Dataset, old: Mapping[str, Any]) -> list[Change]:
-    """Return images that were modified since the run began or since its last accepted change.
+    """Return images that were modified since the run began or since the last accepted change.
 
-    Modification times tell which files were written since; only those are read.
+    Only files whose modification time is later are read.
     """
     accepted = old.get("changes") or [{}]
     began = accepted[-1].get("at") or old.get("started")
@@ -96,14 +96,13 @@ def _written(dataset: Dataset, names: Iterable[str], since: float) -> Iterator[s
     if shards and all(
         path.stat().st_ctime < since for path in dataset.root.rglob("*") if path.is_file()
     ):
-        # no file of the dataset was written, so no image was: there are few, where images lie in
+        # no file of the dataset was written, hence no image; there are few files if images are in
         # shards
         return
     find = image_finder(dataset.root) if shards else dataset.root.joinpath
     for name in names:
-        with suppress(
-            OSError, ValueError, DataError
-        ):  # no question shows it: those that are shown were looked for before
+        # No question shows it: those that are shown were checked before.
+        with suppress(OSError, ValueError, DataError):
             if find(name).stat().st_ctime >= since:
                 yield name
 
@@ -117,8 +116,7 @@ def _edited(dataset: Dataset, name: str, digest: object) -> bool:
 
 def fallen_out(old: Mapping[str, Any], new: Mapping[str, Any], unasked: int) -> list[Change]:
     """Return what differs if ``unasked`` verdicts of the run are no longer asked for, because of a
-    different selection, no ``swap`` or fewer repeats. Empty if an earlier accepted change covers as
-    many.
+    different selection, no ``swap`` or fewer repeats. Empty if an accepted change covers as many.
     """
     accepted = old.get("unasked") or 0
     if unasked <= accepted:
@@ -149,8 +147,8 @@ def check_changes(folder: Path, found: list[Change], *, accept: bool) -> None:
 
 
 def recorded(found: list[Change], *, at: str, verdicts: int) -> dict[str, Any]:
-    """Return accepted changes as ``run.json`` keeps them; ``verdicts`` is the number given
-    before.
+    """Return accepted changes in the form of ``run.json``; ``verdicts`` is the number of verdicts
+    before the change.
     """
     return {
         "at": at,
@@ -160,7 +158,7 @@ def recorded(found: list[Change], *, at: str, verdicts: int) -> dict[str, Any]:
 
 
 def _shape(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that affect a verdict by name, as they are after a JSON round trip."""
+    """Return the settings that affect a verdict, by name, as they are after a JSON round trip."""
     parameters = manifest.get("parameters")
     dataset = manifest.get("dataset")
     shape = {name: manifest.get(name) for name in _NAMED}

@@ -17,9 +17,9 @@ from visualjudge.runs.compacting import CompactedFile
 from visualjudge.runs.journal import blocks
 
 KINDS = {"prices": {"*": (int, float)}, "total": {"*": (int, float, None)}}
-"""What a manifest says of money, for :func:`~visualjudge.core.jsons.check_kinds`."""
+"""Types of the manifest's fields on cost, for :func:`~visualjudge.core.jsons.check_kinds`."""
 PAID = "paid"
-"""The field of a verdict's line that states what was paid for, where that is not its ``usage``."""
+"""Field of a verdict's line with the tokens paid for, if they differ from ``usage``."""
 
 
 Counts = tuple[int | None, int | None]
@@ -35,11 +35,11 @@ class Spending:
 
     @property
     def tokens(self) -> int:
-        """Both."""
+        """The total of both."""
         return self.tokens_in + self.tokens_out
 
     def plus(self, tokens_in: int, tokens_out: int, prices: Prices) -> Spending:
-        """Return the sum with more tokens, at these prices."""
+        """Return the sum with additional tokens at these prices."""
         free = not tokens_in + tokens_out
         priced = free or prices.are_stated
         cost = (
@@ -50,23 +50,21 @@ class Spending:
         return Spending(self.tokens_in + tokens_in, self.tokens_out + tokens_out, cost)
 
     def and_by(self, budget: Budget) -> Spending:
-        """With what an invocation spent."""
+        """Return the sum with an invocation's spending."""
         return self.plus(budget.tokens_in, budget.tokens_out, budget.prices)
 
     def as_dict(self) -> dict[str, Any]:
-        """As ``run.json`` has it."""
+        """Return the form used in ``run.json``."""
         return {**asdict(self), "cost": None if self.cost is None else round(self.cost, 6)}
 
 
 def priced(budget: Budget) -> dict[str, Any]:
-    """Return the stated prices as a manifest holds them, so that its reader can compute the
-    cost.
-    """
+    """Return the stated prices for a manifest, so that readers can compute the cost."""
     return {} if budget.prices == Prices() else {"prices": asdict(budget.prices)}
 
 
 def paid_beside(verdict: Verdict, paid: Mapping[str, int]) -> dict[str, Any]:
-    """Return the tokens paid for as a verdict's line states them; empty if they are those of its
+    """Return the tokens paid for as stated in a verdict's line; empty if they equal those of its
     reply.
     """
     return {} if dict(paid) == dict(verdict.usage or {}) else {PAID: dict(paid)}
@@ -78,10 +76,10 @@ def spent_before(verdicts: Path, manifest: Mapping[str, Any]) -> Spending:
     Parameters
     ----------
     verdicts
-        The verdicts of the run. What they hold beyond the total in ``manifest``, an invocation
-        spent that was killed.
+        Verdicts of the run. Tokens beyond the total in ``manifest`` were spent by an invocation
+        that was killed.
     manifest
-        The run's ``run.json``, whose prices are those of the last invocation.
+        Contents of ``run.json``, with the prices of the last invocation.
     """
     tokens_in = tokens_out = 0
     for counts in _paid(verdicts):
@@ -133,8 +131,9 @@ def _stated(total: Mapping[str, Any]) -> Spending:
 
 
 def _prices(manifest: Mapping[str, Any]) -> Prices:
-    """Return the stated prices, or none if the values cannot be prices: another program may have
-    written the file."""
+    """Return the stated prices, or no prices if the values are invalid: another program may have
+    written the file.
+    """
     stated = manifest.get("prices") or {}
     try:
         return Prices(

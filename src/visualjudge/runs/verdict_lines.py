@@ -1,4 +1,4 @@
-"""Verdicts as lines of ``verdicts.jsonl``, and back."""
+"""Convert verdicts to and from lines of ``verdicts.jsonl``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _STATUSES = frozenset(get_args(Status))
 
 
 def verdict_line(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as a line of ``verdicts.jsonl``: seven fields that are always present,
-    others if they are not empty.
+    """Return a verdict as a line of ``verdicts.jsonl``: seven fields that are always present, and
+    others if not empty.
     """
     line: dict[str, Any] = {
         "id": verdict.id,

@@ -2,8 +2,7 @@
 the journal.
 
 An ask counts towards ``concurrency`` until its verdict is in the journal, so a killed run loses
-only the calls in flight, as a run of one process does. Budget, breaker and progress work as in one
-process.
+only the calls in flight. Budget, breaker and progress work as in a single process.
 """
 
 from __future__ import annotations
@@ -28,24 +27,24 @@ _OPTION = "--processes"
 
 @dataclass
 class JudgeService:
-    """A judge in a worker, with the questions; an ask comes as its number."""
+    """A judge in a worker, with the questions. Asks are sent as numbers."""
 
     judge: Judge
     todo: Todo
 
     def __post_init__(self) -> None:
-        self._before = self._diagnostics().failures.copy()  # of the process that sent the judge
+        self._before = self._diagnostics().failures.copy()  # set by the process that sent the judge
 
     def _diagnostics(self) -> Diagnostics:
         known: Diagnostics = getattr(self.judge, "diagnostics", None) or Diagnostics()
         return known
 
     async def answer(self, numbers: Sequence[int]) -> list[Outcome]:
-        """The outcomes, in the order of ``numbers``."""
+        """Return the outcomes in the order of ``numbers``."""
         return [await outcome_of(self.judge, ask) for ask in self.todo.asks(numbers)]
 
     async def finish(self) -> Diagnostics:
-        """Close the judge's connections and return what happened to them."""
+        """Close the judge's connections and return its clients' diagnostics."""
         await self.judge.aclose()
         told = self._diagnostics()
         return replace(told, failures=Counter(told.failures) - self._before)
@@ -55,7 +54,7 @@ OpenWorkers = Callable[[JudgeService], AbstractContextManager[Sequence[Worker]]]
 
 
 def workers_of(name: EngineName, number: int) -> OpenWorkers:
-    """Return what opens ``number`` workers for a judge: processes, or actors of Ray."""
+    """Return a function that opens ``number`` workers for a judge: processes, or Ray actors."""
     return lambda service: open_workers(
         name, number, service, type(service.judge).__name__, _OPTION
     )
@@ -81,8 +80,8 @@ class SpreadEngine:
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
 
     async def __call__(self, todo: Todo, ask: AskOne[Ask], control: RunControl) -> Progress:
-        """Do all of ``todo``. The first asks are made in this process; workers receive what they
-        showed about the server.
+        """Do all of ``todo``. The first asks are made in this process; workers receive what was
+        learned about the server.
         """
         trial, first = trial_of(self.judge), 0
 
@@ -107,7 +106,7 @@ class SpreadEngine:
             at_once = None if self.block == 1 else len(started) * self.block * AHEAD
             await control.run(numbers, _Blocks(workers, self.block).ask, concurrency=at_once)
             for worker in workers.workers:
-                if worker.ready.done():  # else it has been asked nothing
+                if worker.ready.done():  # otherwise it has received no ask
                     with suppress(WorkerLost):
                         self._add(await asyncio.wrap_future(worker.call("finish")))
         return control.progress
@@ -120,7 +119,7 @@ class SpreadEngine:
 
 
 class _Blocks:
-    """Gathers asks into blocks. Blocks of more than one ask are answered in their order."""
+    """Group asks into blocks. Blocks of more than one ask are answered in order."""
 
     def __init__(self, workers: Workers, size: int) -> None:
         self._workers, self._size = workers, size
@@ -136,7 +135,7 @@ class _Blocks:
         if len(self._block) >= self._size:
             self._send()
         elif len(self._block) == 1:
-            loop.call_soon(self._send)  # asks that are made until then join the block
+            loop.call_soon(self._send)  # asks made in the meantime join the block
         return await future
 
     def _send(self) -> None:

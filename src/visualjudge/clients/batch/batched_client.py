@@ -173,7 +173,7 @@ class Batched(Wrapping):
         return self.requests
 
     def answer(self, body: Sequence[bytes]) -> Answer:
-        """Return a batch's result for a request."""
+        """Return the result of a request in its batch."""
         call = _call.get()
         name = f"{call.name}-{call.posts}"
         result = self._requests.result(name)

@@ -21,17 +21,17 @@ Write = Callable[[Dataset, Path, Tick], list[Path]]
 
 @dataclass(frozen=True)
 class Format:
-    """How to write a format, whether ``--out`` is a file or folder, and the number of bytes per
-    image byte if images are embedded (0 if they are not).
+    """An export format: its writer, whether ``--out`` is a file or folder, and the number of bytes
+    per image byte if images are embedded (0 if they are not).
     """
 
     write: Write
     is_folder: bool
     blow_up: float = 0
     embedded: Format | None = None
-    """The same with images inside, where that is a choice."""
+    """The same format with embedded images, if available."""
     training: bool = False
-    """Whether it is for training: refused for benchmarks that are for evaluation only."""
+    """Whether the format is for training: refused for evaluation-only benchmarks."""
 
 
 FORMATS: Registry[str, Format] = Registry(
@@ -118,13 +118,13 @@ def _chosen(name: str, embed: bool) -> Format:
 
 
 def check_use(dataset: Dataset, name: str, *, training: bool) -> None:
-    """Check that a dataset may be exported: benchmarks for evaluation only may not be exported for
+    """Check that a dataset may be exported: evaluation-only benchmarks may not be exported for
     training.
 
     Raises
     ------
     UsageError
-        If it may not; the message names the format ``name``.
+        If the export is not allowed; the message names the format ``name``.
     """
     if training and dataset.benchmark.get("use") == "evaluation only":
         licence = dataset.benchmark.get("licence")
@@ -144,7 +144,7 @@ def check_out(out: Path, name: str, *, is_folder: bool, force: bool) -> None:
     Raises
     ------
     UsageError
-        If it may not.
+        If ``out`` may not be written.
     """
     if not out.exists():
         return

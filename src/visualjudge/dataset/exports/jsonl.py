@@ -1,6 +1,6 @@
-"""JSON lines for training judges: ShareGPT conversations, and preferences as TRL takes them.
+"""JSON lines for training judges: ShareGPT conversations, and preferences for TRL.
 
-Images stay where they are; a line names them relative to the folder that the JSONL lies in.
+Images are not copied; their paths are relative to the folder of the JSONL file.
 """
 
 from __future__ import annotations

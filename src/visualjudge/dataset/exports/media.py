@@ -1,4 +1,4 @@
-"""Shared by the exports: a dataset's images as bytes and as URIs, and its answers as text."""
+"""Helpers shared by the exports: images as bytes and URIs, and answers as text."""
 
 from __future__ import annotations
 

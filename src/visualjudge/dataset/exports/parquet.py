@@ -1,10 +1,10 @@
 """Hugging Face ``datasets`` parquet with embedded images; ``load_dataset(folder)`` reads it,
 offline too.
 
-Columns are a question's fields. ``images`` is a list of images (bytes and name, as the library's
-Image feature stores them). ``answer`` is text for every type of question, ``answer_score`` the
-number of a scoring question. The library finds the types in the file's footer; "Sequence" is
-understood by its old and new versions alike.
+Columns are the fields of a question. ``images`` is a list of images (bytes and name, as stored by
+the library's Image feature). ``answer`` is text for all question types; ``answer_score`` is the
+number of a scoring question. The library reads the types from the file's footer; its old and new
+versions both support "Sequence".
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from visualjudge.dataset.exports.media import answer_text, image_bytes
 from visualjudge.dataset.folder import Dataset
 
 ROWS = 64
-"""Questions of a row group: some 50 MB of images of 640×480 before the next is written."""
+"""Questions per row group: about 50 MB of 640×480 images in memory at a time."""
 ROWS_A_FILE = 2048
 SPLIT = "test"
 
@@ -46,8 +46,8 @@ _KINDS: dict[str, pl.DataType] = {
 
 
 def export_parquet(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
-    """Write ``out/data/test-0000k-of-0000n.parquet`` and ``out/README.md``; image bytes are those
-    of the dataset.
+    """Write ``out/data/test-0000k-of-0000n.parquet`` and ``out/README.md``. Image bytes are copied
+    from the dataset.
     """
     starts = range(0, max(1, len(dataset)), ROWS_A_FILE)
     footer = {"huggingface": json.dumps({"info": {"features": hf_features()}})}
@@ -59,14 +59,14 @@ def export_parquet(dataset: Dataset, out: Path, tick: Callable[[int, int], None]
             write_parquet(scratch, frames, schema(), rows_a_group=ROWS, metadata=footer)
         files.append(path)
     for stale in set((out / "data").glob(f"{SPLIT}-?????-of-?????.parquet")) - set(files):
-        # of an earlier export to this folder: the library would read it as a part of this one
+        # left by an earlier export; the library would read it too
         stale.unlink()
     write_text(out / "README.md", _card(dataset))
     return [*files, out / "README.md"]
 
 
 def schema() -> pl.Schema:
-    """The table's columns."""
+    """Return the table's columns."""
     return pl.Schema(
         {
             **dict.fromkeys(_TEXTS, pl.String()),
@@ -80,7 +80,7 @@ def schema() -> pl.Schema:
 
 
 def hf_features() -> dict[str, Any]:
-    """The features as the ``datasets`` library serialises them."""
+    """Return the features as serialised by the ``datasets`` library."""
     value = {kind: {"dtype": kind, "_type": "Value"} for kind in ("string", "float64", "int64")}
     many = {kind: {"feature": value[kind], "_type": "Sequence"} for kind in value}
     found: dict[str, Any] = dict.fromkeys(_TEXTS, value["string"])
@@ -106,7 +106,7 @@ def _row(dataset: Dataset, question: Question) -> dict[str, Any]:
 def _frames(
     dataset: Dataset, first: int, tick: Callable[[int, int], None]
 ) -> Iterator[pl.DataFrame]:
-    """A file's questions from ``first`` on."""
+    """Yield a file's questions from ``first`` on."""
     count = len(dataset.questions)
     for start in range(first, min(first + ROWS_A_FILE, count), ROWS):
         stop = min(start + ROWS, first + ROWS_A_FILE, count)
@@ -118,7 +118,9 @@ def _frames(
 
 
 def _card(dataset: Dataset) -> str:
-    """A dataset card: the part between the rules tells the library which files are which split."""
+    """Return a dataset card. Its front matter tells the library which files belong to which
+    split.
+    """
     counts = dataset.meta.get("counts", {}).get("by_question_type", {})
     told = ", ".join(f"{count} {name}" for name, count in counts.items())
     return (

@@ -1,12 +1,11 @@
-"""TSV as VLMEvalKit reads it: ``index``, images, ``question``, options, ``answer``, categories.
+"""TSV for VLMEvalKit: ``index``, images, ``question``, options, ``answer``, categories.
 
-Conventions (vlmeval/dataset/image_base.py, image_mcq.py): several images are the text of a Python
-list; ``<image 1>``, ``<image 2>`` … in the question say where each belongs. Without a column
-``image`` the images are files, named in ``image_path`` and opened as named, so absolutely. With it
-they are base64 text, and ``image_path`` has the names they are saved under; a cell may name another
-row in place of its own text only as a whole, not image by image, so that an image of several
-questions is there as often. Pairwise questions are multiple choice; rankings and scores have no
-options and go to tables of their own.
+Conventions (vlmeval/dataset/image_base.py, image_mcq.py): a cell with several images is the text of
+a Python list; ``<image 1>``, ``<image 2>`` … mark their places in the question. Without a column
+``image``, images are files with absolute paths in ``image_path``. With it, they are base64 text,
+and ``image_path`` has the names under which they are saved. A cell can refer to another row only as
+a whole, so an image used by several questions is repeated. Pairwise questions are multiple choice;
+rankings and scores have no options and are written to separate tables.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ CHOICES = {"A": "Option A", "B": "Option B"}
 
 
 ImageCells = Callable[[Question], dict[str, str]]
-"""The cells of a row that hold or name its images."""
+"""Cells of a row that contain or name its images."""
 
 
 def export_vlmevalkit(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
     """Write ``out/<dataset's name>_<question type>.tsv`` for each question type in the dataset.
 
-    Each image is written once, to ``out/images/<dataset's name>/``; the tables name it by its
-    absolute path.
+    Each image is written once, to ``out/images/<dataset's name>/``. The tables contain absolute
+    paths.
     """
     folder = f"{IMAGES}/{dataset.root.resolve().name}"
     home = out.resolve() / folder
@@ -100,7 +99,7 @@ def _write(
 
 
 def numbered(prompt: str) -> str:
-    """``prompt`` with its marks numbered: ``<image 1>``, ``<image 2>`` …"""
+    """Return ``prompt`` with numbered image marks: ``<image 1>``, ``<image 2>`` …"""
     first, *rest = prompt.split(IMAGE_MARK)
     return first + "".join(f"<image {k}>{part}" for k, part in enumerate(rest, start=1))
 

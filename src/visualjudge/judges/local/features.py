@@ -1,5 +1,5 @@
-"""Features of a prediction for the local judge; those of each type are in
-``vision/<type>/features.py``.
+"""Features of a prediction for the local judge. ``vision/<type>/features.py`` defines those of each
+type.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from visualjudge.vision.view import NOTHING, Features, Given, reduced
 
 GREY = 128
 DIGITS = 9
-"""Decimals of features: in which order items are added must not decide."""
+"""Decimals of features, so that they do not depend on the order of summation."""
 
 
 def given_of(
     task: str, image: Pixels | None, control: Pixels | None, hole: BoolArray | None
 ) -> Given:
-    """What a question of ``task`` gives; a generator that edits nothing was given its only image as
-    the control.
+    """Return the images that a question of ``task`` provides. For a generator without input images,
+    its only image is stored as the control.
     """
     alone = type_of(task).is_image and not (task_named(task).edits or task_named(task).restored)
     if alone and control is None:
@@ -32,7 +32,7 @@ def given_of(
 
 
 def features_of(task: str, prediction: Any, given: Given) -> Features:
-    """Features of a typed prediction; empty where this judge has nothing to look at."""
+    """Return the features of a typed prediction; empty if this judge cannot assess it."""
     kind = type_of(task)
     if kind.look is None or (given.image is None and not kind.is_image):
         return NOTHING
@@ -40,7 +40,7 @@ def features_of(task: str, prediction: Any, given: Given) -> Features:
 
 
 def over_grey(given: Given) -> Given:
-    """The same with uniform grey in place of the photograph and of the control image."""
+    """Return the same images with uniform grey instead of the photograph and the control image."""
     image, control = (
         None if one is None else np.full_like(one, GREY) for one in (given.image, given.control)
     )
@@ -48,7 +48,7 @@ def over_grey(given: Given) -> Given:
 
 
 def over_other(given: Given, other: Given) -> Given:
-    """The same with the photograph and the control image of another question, at its size."""
+    """Return the same images with another question's photograph and control image, resized."""
     image, control = (
         None if one is None or two is None else reduced(two, (one.shape[1], one.shape[0]))
         for one, two in ((given.image, other.image), (given.control, other.control))
@@ -57,8 +57,8 @@ def over_other(given: Given, other: Given) -> Given:
 
 
 def blind_features_of(task: str, prediction: Any, grey: Given) -> Features:
-    """What a prediction tells without the photograph: its features over ``grey``, and where its
-    items lie.
+    """Return the features available without the photograph: those over ``grey``, and the layout of
+    the items.
     """
     found, places = features_of(task, prediction, grey), type_of(task).places
     if places is None or grey.image is None:

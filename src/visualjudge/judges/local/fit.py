@@ -1,10 +1,11 @@
-"""Fitting the local judge: logistic regression on differences of features, with images kept whole.
+"""Fit the local judge: logistic regression on feature differences, with cross-validation by image.
 
-No intercept, so that the model is antisymmetric. A ``coherent`` fit gives each weight the sign that
-its feature has by itself, or 0: what only helps by correcting another feature does not hold on
-images of another kind. Ridge towards given weights (zero, or those of the package), its strength
-chosen by cross-validation over images. Logistic regression was chosen over gradient boosting: as
-accurate on held-out images here, a thousandth of the size, and its weights can be read.
+There is no intercept, so the model is antisymmetric. In a ``coherent`` fit, each weight has the
+sign that its feature has by itself, or is 0, because features that only correct others do not
+generalise to other kinds of images. Ridge regularisation pulls the weights towards given ones
+(zero, or the built-in ones); cross-validation over images chooses its strength. Compared with
+gradient boosting, logistic regression was as accurate on held-out images, is a thousandth of the
+size, and has readable weights.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One prediction with its features and its score; pairs are made inside a ``group``, folds by
+    """One prediction with its features and score. Pairs are formed within a ``group``, folds by
     ``image``.
     """
 
@@ -39,7 +40,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two predictions of one group, the better one first."""
+    """Two predictions of one group, with the better one first."""
 
     image: str
     group: str
@@ -49,7 +50,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class ImageHits:
-    """Pairs of one image and how many of them were ordered rightly; a tie counts half."""
+    """Number of pairs of one image and how many were ordered correctly; a tie counts half."""
 
     image: str
     hits: float
@@ -58,18 +59,20 @@ class ImageHits:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Fitted:
-    """Weights, and how often they were right on images that they were not fitted to."""
+    """Weights, and their accuracy on held-out images."""
 
     weights: Weights
     right: tuple[ImageHits, ...]
-    """What came of the held-out pairs of every image."""
+    """Results on the held-out pairs of each image."""
     pairs: int
     log_odds: Array
-    """Of each pair that the better one is better, by weights fitted without its image's fold."""
+    """For each pair, the log-odds that the better one is better, with weights fitted without its
+    image's fold.
+    """
 
 
 def pairs_of(samples: Iterable[Sample]) -> list[Pair]:
-    """All pairs of unequal score inside each group."""
+    """Return all pairs with unequal scores within each group."""
     groups: defaultdict[tuple[str, str], list[Sample]] = defaultdict(list)
     for sample in samples:
         groups[sample.image, sample.group].append(sample)
@@ -94,11 +97,11 @@ def fit(
     Parameters
     ----------
     pairs
-        What is learned from, of at least two images.
+        Pairs to learn from, of at least two images.
     samples
-        Predictions with scores (0..10), to learn scores from; may be empty.
+        Predictions with scores (0..10) to learn from; may be empty.
     prior
-        Weights that the fit is pulled towards.
+        Weights towards which the fit is pulled.
     coherent
         Whether each weight must have the sign that its feature has by itself, or be 0.
 
@@ -136,16 +139,14 @@ def fit(
 
 
 def _rounded(values: Array) -> list[float]:
-    """To 4 significant digits, so that the last bits of another machine's arithmetic leave no trace
-    in the file.
-    """
+    """Round to 4 significant digits, so that files do not depend on a machine's last bits."""
     return [float(f"{value:.4g}") for value in values]
 
 
 def _held_out(
     units: Array, share: Array, fold: NDArray[np.int_], ridge: float, start: Array, way: Array
 ) -> Array:
-    """Log-odds of each pair by weights that were fitted without its image's fold."""
+    """Return the log-odds of each pair with weights fitted without its image's fold."""
     found = np.zeros(len(units))
     for k in np.unique(fold):
         rest = fold != k
@@ -155,7 +156,9 @@ def _held_out(
 
 
 def _ridge(units: Array, share: Array, ridge: float, start: Array, way: Array) -> Array:
-    """Weights that each have the sign of ``way``, or are 0; any sign where ``way`` is 0."""
+    """Return weights that have the signs of ``way`` or are 0; any sign is allowed where ``way`` is
+    0.
+    """
 
     def loss(weights: Array) -> tuple[float, Array]:
         log_odds = units @ weights
@@ -175,8 +178,8 @@ def _total(log_odds: Array, share: Array) -> float:
 
 
 def _temperature(log_odds: Array, share: Array) -> float:
-    """What the held-out log-odds must be divided by to be the best probabilities (Guo et al., ICML
-    2017).
+    """Return the temperature by which to divide the held-out log-odds for the best probabilities
+    (Guo et al., ICML 2017).
     """
     candidates = np.exp(np.linspace(-1, 3, 81))
     return float(min(candidates, key=lambda t: _total(log_odds / t, share)))

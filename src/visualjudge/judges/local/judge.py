@@ -1,4 +1,4 @@
-"""The local judge: looks at the image and the prediction, never at the truth, and answers without a
+"""The local judge, which assesses the image and the prediction, without the ground truth or a
 language model.
 """
 
@@ -22,20 +22,20 @@ from visualjudge.judges.registry import LOCAL
 from visualjudge.vision.view import Features
 
 BASELINE = "local baseline"
-"""What reports call the model of the package."""
+"""Name of the built-in model in reports."""
 
 
 def local_judge(model: str, root: Path, *, seed: int = 0) -> LocalJudge:
-    """The judge of ``--backend local``.
+    """Return the judge of ``--backend local``.
 
     Parameters
     ----------
     model
-        ``default``, or the path of a file that ``train-local`` or ``distill`` wrote.
+        ``default``, or path of a file written by ``train-local`` or ``distill``.
     root
-        Folder of the dataset that it is asked about.
+        Folder of the dataset to judge.
     seed
-        Without effect: this judge draws nothing.
+        Ignored: the judge is deterministic.
 
     Raises
     ------
@@ -49,8 +49,8 @@ def local_judge(model: str, root: Path, *, seed: int = 0) -> LocalJudge:
 
 @dataclass
 class LocalJudge(OfflineJudge):
-    """Compares options by their features; declines where it has none, or where they do not
-    differ.
+    """A judge that compares options by their features. It declines if there are none or they are
+    equal.
     """
 
     looks: QuestionFeatures
@@ -59,7 +59,7 @@ class LocalJudge(OfflineJudge):
     simulated: bool = False
 
     async def __call__(self, ask: Ask) -> Judged:
-        """Its verdict, with the probabilities or the score as the raw response."""
+        """Return the verdict, with the probabilities or the score as the raw response."""
         begun = time.perf_counter()
         try:
             verdict = await asyncio.to_thread(self._verdict, ask)
@@ -89,7 +89,7 @@ class LocalJudge(OfflineJudge):
         )
 
     def describe(self) -> Mapping[str, Any]:
-        """Backend and model."""
+        """Return backend and model."""
         card = {"trained_on": self.model.card.get("trained_on")}
         named = {"judge": BASELINE} if self.name == "default" else {}
         return {**named, "backend": LOCAL, "base_url": None, "model": self.name, "parameters": card}

@@ -1,4 +1,4 @@
-"""Where the items of a prediction lie: features that need no photograph."""
+"""Layout features: where the items of a prediction are. They need no photograph."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from visualjudge.vision.view import Features
 
 MOST_ITEMS = 200
 NEAR = 2.0
-"""Pixels within which an item touches the border."""
+"""Distance in pixels within which an item touches the border."""
 
 
 def layout(boxes: FloatArray, size: Size) -> Features:
-    """Where n boxes (n×4 corners in pixels) lie on an image of (height, width) ``size``; at most
-    the first 200.
+    """Return layout features of n boxes (n×4 corners in pixels) on an image of (height, width)
+    ``size``; only the first 200 boxes are used.
     """
     height, width = size
     if not len(boxes):
@@ -48,7 +48,7 @@ def layout(boxes: FloatArray, size: Size) -> Features:
 
 
 def _overlaps(x1: FloatArray, y1: FloatArray, x2: FloatArray, y2: FloatArray) -> FloatArray:
-    """The largest IoU of each box with another one."""
+    """Return the largest IoU of each box with another one."""
     w = np.minimum(x2[:, None], x2) - np.maximum(x1[:, None], x1)
     h = np.minimum(y2[:, None], y2) - np.maximum(y1[:, None], y1)
     both, area = np.clip(w, 0, None) * np.clip(h, 0, None), (x2 - x1) * (y2 - y1)

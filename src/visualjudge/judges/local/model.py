@@ -1,9 +1,8 @@
-"""A model of the local judge: for each task a weight a feature, and what turns a difference into a
+"""A model of the local judge: for each task, a weight per feature and the conversion to a
 probability.
 
-The probability that A is better is the logistic of the weighted difference of the options' features
-(Bradley and Terry's model with covariates), so that exchanging the options gives exactly one minus
-it.
+The probability p that A is better is the logistic function of the weighted feature difference (a
+Bradley-Terry model with covariates), so swapping the options gives exactly 1 - p.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ FORMAT = "visualjudge-local"
 VERSION = 3
 READABLE = (1, 2, 3)
 CLIP = 4.0
-"""A difference counts at most this many standard deviations: one odd feature never decides
-alone.
+"""Feature differences are clipped to this many standard deviations, so that a single outlier never
+decides.
 """
 SCORING = ("centre", "spread", "score_weights")
 MOST_BYTES = 4 << 20
@@ -37,11 +36,11 @@ MOST_BYTES = 4 << 20
 class Weights:
     """The model of one task.
 
-    ``names``, ``scale`` and ``weights`` have one entry a feature; ``temperature`` divides the
-    log-odds. A score is ``first`` and what the ``trees`` add to it. Tasks of files of version 1 and
-    2 have none: there it follows from the sum by ``weights``, or by ``score_weights`` of features
-    less their ``centre`` over their ``spread``, and ``quality`` and ``score`` are the knots of an
-    isotonic calibration from that to the 0..10 scale.
+    ``names``, ``scale`` and ``weights`` have one entry per feature; ``temperature`` divides the
+    log-odds. A score is ``first`` plus the output of the ``trees``. Files of version 1 and 2 have
+    no trees: their scores follow from the sum weighted by ``weights``, or by ``score_weights`` with
+    features standardised by ``centre`` and ``spread``; ``quality`` and ``score`` are the knots of
+    its isotonic calibration to the 0..10 scale.
     """
 
     names: tuple[str, ...]
@@ -57,13 +56,15 @@ class Weights:
     trees: tuple[Tree, ...] = ()
 
     def log_odds(self, first: Features, second: Features) -> float:
-        """Log-odds that ``first`` is the better one; 0 where their features do not differ."""
+        """Return the log-odds that ``first`` is better; 0 if the features are equal."""
         apart = [first.get(name, 0.0) - second.get(name, 0.0) for name in self.names]
         units = np.clip(np.array(apart) / np.array(self.scale), -CLIP, CLIP)
         return float(units @ np.array(self.weights)) / self.temperature
 
     def score_of(self, features: Features) -> float | None:
-        """Expected score, 0..10; None where the model was trained on comparisons alone."""
+        """Return the expected score, 0..10, or None if the model was trained on comparisons
+        only.
+        """
         if self.trees:
             return scored(self.first, self.trees, features)
         if not self.quality:
@@ -79,7 +80,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class Model:
-    """Weights by task, and a card that says what they were trained on."""
+    """Weights by task, and a card that describes the training data."""
 
     tasks: Mapping[str, Weights]
     card: Mapping[str, Any] = field(default_factory=dict)
@@ -95,17 +96,17 @@ class Model:
 
 @cache
 def shipped() -> Model:
-    """The model of the package, ``--model default``."""
+    """Return the built-in model, ``--model default``."""
     return load(Path(__file__).with_name("default.vj"))
 
 
 def load(path: str | Path) -> Model:
-    """The model of a file that ``train-local`` or ``distill`` wrote.
+    """Load a model from a file written by ``train-local`` or ``distill``.
 
     Raises
     ------
     DataError
-        If the file is not found, or holds no model.
+        If the file does not exist or contains no model.
     """
     place = Path(path)
     if not place.is_file():

@@ -1,4 +1,4 @@
-"""From a question of a dataset to the features of its options, in the order as stored."""
+"""Compute the features of a question's options, in the order as stored."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.view import NOTHING, Features, Given
 
 CONTROL = "control_"
-"""How the media names of control images begin."""
+"""Prefix of the media names of control images."""
 KEPT = 4096
-"""Options whose features are kept: one option stands in many questions."""
+"""Number of options whose features are cached; an option occurs in many questions."""
 
 
 class QuestionFeatures:
-    """Features of the options of a dataset's questions; each is computed once and kept for other
-    questions.
+    """The features of the options of a dataset's questions, computed once and cached.
 
-    What is kept goes by what is looked at: depth maps and whole images are read back from the
-    media, other predictions are data, the same in all their encodings. Threads take turns, since
-    questions asked together share their options.
+    The cache key is what is assessed: media files for depth maps and whole images, and data for
+    other predictions, which are the same in all encodings. Threads take turns, because concurrent
+    questions share options.
 
-    With ``blind``, they are features of the predictions alone: the photographs are taken to be
-    grey.
+    With ``blind``, photographs are replaced with grey, so that features depend only on the
+    predictions.
     """
 
     def __init__(self, root: str | Path, *, blind: bool = False) -> None:
@@ -42,7 +41,7 @@ class QuestionFeatures:
         self._one_by_one = Lock()
 
     def options(self, question: Question) -> list[Features]:
-        """Features of each option; empty ones where there is nothing to look at.
+        """Return the features of each option; empty if there is nothing to assess.
 
         Raises
         ------
@@ -93,6 +92,6 @@ class QuestionFeatures:
 
 
 def changed(question: Question) -> bool:
-    """Whether predictions that are stored as data may no longer match the images."""
+    """Return whether predictions stored as data may no longer match the images."""
     named = any(PurePosixPath(image).name.startswith(CHANGED) for image in question.images)
     return named and not type_of(question.task).is_image

@@ -1,10 +1,10 @@
-"""Scores of single predictions: boosted oblivious trees, fitted to the least absolute error.
+"""Score single predictions with boosted oblivious trees, fitted to the least absolute error.
 
-What is right about a prediction is a share of its items, and shares are not sums: a repeated box
-costs one of two more than one of twenty. Each tree asks the same few questions of every prediction
-(Kohavi and Li, IJCAI 1995; Prokhorenkova et al., NeurIPS 2018), and adds a median of what is left
-(Friedman, Annals of Statistics 2001), shrunken: where the features tell nothing, the score is the
-median of all.
+Quality depends on the share of correct items, which is not additive: a repeated box matters more
+among two than among twenty. Each tree tests the same few conditions for every prediction (Kohavi
+and Li, IJCAI 1995; Prokhorenkova et al., NeurIPS 2018) and adds a shrunken median of the residuals
+(Friedman, Annals of Statistics 2001). If the features carry no information, the score is the
+overall median.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from numpy.typing import NDArray
 
 TREES, DEPTH, RATE = 100, 4, 0.12
 CUTS = 15
-"""Thresholds tried of each feature."""
+"""Number of thresholds tried per feature."""
 SHARE_OF_FEATURES, SHARE_OF_PREDICTIONS = 0.4, 0.6
-"""What each tree may use, drawn anew."""
+"""Shares of features and predictions drawn for each tree."""
 SMALL_LEAF = 10.0
-"""The number of predictions at which a leaf counts half."""
+"""Number of predictions at which a leaf counts half."""
 PER_ITEM = ("sum_", "repeats", "stacked", "labels")
-"""How the names of features begin that are also looked at over the number of items."""
+"""Prefixes of the features that are also divided by the number of items."""
 Features = Mapping[str, float]
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Features, the threshold of each, and 2^n leaves: the answer to question k has the value 2^k
-    in the place of the leaf.
+    """Features, their thresholds, and 2^n leaves. The answer to condition k is bit k of the leaf's
+    index.
     """
 
     names: tuple[str, ...]
@@ -39,7 +39,7 @@ class Tree:
     leaves: tuple[float, ...]
 
     def __call__(self, values: Features) -> float:
-        """The leaf of :func:`with_shares`."""
+        """Return the leaf for the result of :func:`with_shares`."""
         place = sum(
             (values.get(name, 0.0) > threshold) << k
             for k, (name, threshold) in enumerate(zip(self.names, self.thresholds, strict=True))
@@ -48,7 +48,7 @@ class Tree:
 
 
 def with_shares(features: Features) -> dict[str, float]:
-    """The features, and some of them over the number of items."""
+    """Return the features, plus some of them divided by the number of items."""
     count = max(1.0, features.get("count", 1.0))
     shares = {
         f"{name}/count": value / count
@@ -59,13 +59,13 @@ def with_shares(features: Features) -> dict[str, float]:
 
 
 def scored(first: float, trees: Iterable[Tree], features: Features) -> float:
-    """The score of a prediction, 0..10, from a constant and trees."""
+    """Return the score of a prediction, 0..10, from a constant and trees."""
     values = with_shares(features)
     return float(np.clip(first + sum(tree(values) for tree in trees), 0, 10))
 
 
 def fitted(features: Sequence[Features], scores: Sequence[float]) -> tuple[float, tuple[Tree, ...]]:
-    """The constant and the trees of predictions with scores of 0..10."""
+    """Fit the constant and the trees to predictions with scores of 0..10."""
     rows = [with_shares(row) for row in features]
     names = sorted({name for row in rows for name in row})
     values = np.array([[row.get(name, 0.0) for name in names] for row in rows])
@@ -91,8 +91,8 @@ def fitted(features: Sequence[Features], scores: Sequence[float]) -> tuple[float
 
 
 def _questions(above: Array, wrong: Array) -> NDArray[np.intp]:
-    """The columns of n×m answers (0, 1) that one by one set apart most where the score is too low
-    (``wrong`` 1) from where it is too high (−1).
+    """Choose columns of n×m answers (0, 1), one by one, that best separate too low scores
+    (``wrong`` 1) from too high ones (−1).
     """
     place, chosen = np.zeros(len(wrong), dtype=int), []
     for k in range(DEPTH):
@@ -107,7 +107,7 @@ def _questions(above: Array, wrong: Array) -> NDArray[np.intp]:
 
 
 def _leaf(left: Array) -> float:
-    """A shrunken median of what is left, to 4 significant digits."""
+    """Return a shrunken median of the residuals, to 4 significant digits."""
     if not len(left):
         return 0.0
     return float(f"{RATE * np.median(left) * len(left) / (len(left) + SMALL_LEAF):.4g}")

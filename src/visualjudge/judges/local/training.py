@@ -1,6 +1,4 @@
-"""From a data folder to a model of the local judge, with figures from images that each fit did not
-see.
-"""
+"""Train a model of the local judge on a data folder, with figures from held-out images."""
 
 from __future__ import annotations
 
@@ -30,13 +28,13 @@ FEWEST_IMAGES = 2
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A model, the fit of each task, and why a task has none."""
+    """A model, the fit of each task, and why some tasks have none."""
 
     model: Model
     fits: Mapping[str, Fitted]
     declined: Mapping[str, str]
     problems: tuple[str, ...] = ()
-    """What is wrong with what it was taught by."""
+    """Problems of the training data."""
 
 
 def train(
@@ -48,17 +46,17 @@ def train(
 ) -> Trained:
     """Fit every task that has pairs of at least two images.
 
-    Without a prior the fits of boxes, masks, poses and depth are coherent; in whole images
-    sharpness and noise rise together, and their weights have to correct each other.
+    Without a prior, the fits of boxes, masks, poses and depth are coherent. Those of whole images
+    are not, because sharpness and noise rise together and their weights must correct each other.
 
     Parameters
     ----------
     pairs, samples
-        By task: comparisons to learn from, and scored predictions (0..10) to calibrate scores with.
+        By task: comparisons to learn from, and scored predictions (0..10) for calibration.
     trained_on
-        What the model's card says it was trained on.
+        Training data as described on the model's card.
     prior
-        A model whose weights the fits are pulled towards.
+        Model towards whose weights the fits are pulled.
     """
     fits: dict[str, Fitted] = {}
     declined: dict[str, str] = {}
@@ -86,7 +84,7 @@ def _card_row(done: Fitted) -> dict[str, float]:
 def train_on_folder(
     root: str | Path, progress: Progress = lambda stage, done, total: None
 ) -> Trained:
-    """Train on the groups of a data folder, pulled towards the weights of the package.
+    """Train on the groups of a data folder, pulling the fit towards the built-in weights.
 
     Raises
     ------
@@ -110,7 +108,7 @@ def train_on_folder(
 
 
 def folder_samples(root: str | Path, progress: Progress) -> dict[str, list[Sample]]:
-    """Features and scores of every valid prediction of a data folder, by task."""
+    """Return features and scores of every valid prediction of a data folder, by task."""
     found: dict[str, list[Sample]] = {}
     for note, features in looked_at(root, progress):
         group = f"{note.class_of_interest} {note.error_type} {note.prompt}"
@@ -123,9 +121,7 @@ def folder_samples(root: str | Path, progress: Progress) -> dict[str, list[Sampl
 def looked_at(
     root: str | Path, progress: Progress = lambda stage, done, total: None
 ) -> Iterator[tuple[Annotation, Features]]:
-    """Every valid prediction of a data folder and its features, a task after the other, an image
-    after the other.
-    """
+    """Yield every valid prediction of a data folder with its features, by task and image."""
     with DataFolder(root) as folder:
         for task in folder.tasks:
             yield from _looked_at(folder, task, progress)
@@ -148,7 +144,7 @@ def _looked_at(
 
 
 def given_of_record(task: str, record: ImageRecord | None, root: Path) -> Given:
-    """What questions about an image show beside their options."""
+    """Return the images that questions show besides their options."""
     if record is None or not task_named(task).sourced:
         return Given()
     image = read_rgb(root / str(record.file))
@@ -159,8 +155,8 @@ def given_of_record(task: str, record: ImageRecord | None, root: Path) -> Given:
 
 
 def marked(image: Pixels, hole: BoolArray) -> Given:
-    """An H×W×3 uint8 image with its region to fill (H×W bool) drawn onto it, as questions show
-    it.
+    """Return an H×W×3 uint8 image with its region to fill (H×W bool) drawn on it, as in
+    questions.
     """
     return Given(context_image(image, hole), hole=hole)
 
@@ -171,7 +167,7 @@ def note_features(
     root: Path,
     look: Callable[[str, Any, Given], Features] = features_of,
 ) -> Features:
-    """Features of a prediction of the data folder ``root`` beside what is given."""
+    """Compute the features of a prediction of the data folder ``root`` with the given images."""
     size = None
     if given.image is not None and not type_of(note.task).is_image:
         size = given.image.shape[0], given.image.shape[1]

@@ -34,15 +34,15 @@ class BatchEngine:
     Parameters
     ----------
     client
-        What the judge asks.
+        Client of the judge.
     run
         Folder of the run.
     trial
-        The judge's trial of a schema, which the first question decides; None where it makes none.
+        The judge's schema trial, which the first question decides, or None.
     say
         Called with lines for the user.
     fresh
-        Ask what failed in earlier invocations again.
+        Whether to repeat asks that failed in earlier invocations.
     """
 
     client: Batched
@@ -53,7 +53,7 @@ class BatchEngine:
     fresh: bool = False
 
     async def __call__(self, todo: Todo, ask: AskOne[Ask], control: RunControl) -> Progress:
-        """Answer all of ``todo``. The provider decides on concurrency."""
+        """Answer all of ``todo``. The provider decides on the concurrency."""
         settings, stop = self.client.settings, control.stop
         with Ledger(self.run, self.fresh) as ledger:
             batches = Batches(ledger, self.provider, settings.poll_s, self.say, stop)
@@ -92,9 +92,7 @@ class _WaitingAsks:
             trial.tries = min(trial.tries, 1)  # a second one would wait for a second batch
         self._planner = Planner(self._ledger, batches.provider, client.settings.size)
         self._where: dict[int, str] = {}
-        """By the hash of an ask's key, the part that it waits for; an answered one waits for
-        none.
-        """
+        """By the hash of an ask's key: the part that it waits for. Answered asks wait for none."""
         for part in list(self._ledger.parts.values())[-1:]:
             self._refused_parameters.learned |= part.learned
             if trial is not None and part.settled:
@@ -115,8 +113,8 @@ class _WaitingAsks:
     # ------------------------------------------------------------ a round
 
     def left(self, todo: Callable[[], Iterator[Ask]]) -> Iterator[Ask]:
-        """Yield asks that are neither answered nor waiting; only the first one while it decides on
-        the schema.
+        """Yield asks that are neither answered nor waiting, or only the first one while it decides
+        on the schema.
         """
         for ask in todo():
             if hash(ask.key) not in self._where:
@@ -141,8 +139,8 @@ class _WaitingAsks:
         return asked
 
     async def refused(self) -> bool:
-        """Submit the requests of this round. Return whether the server refused some, which have
-        then failed.
+        """Submit the requests of this round. Return whether the server refused some of them, which
+        then count as failed.
         """
         self._planner.finish()
         await self._submit()
@@ -156,7 +154,7 @@ class _WaitingAsks:
         return any(part.batch is not None for part in self._ledger.open_parts())
 
     def _forget(self, ended: set[str]) -> None:
-        """Ask the questions again that waited for these parts."""
+        """Repeat the asks that waited for these parts."""
         self._where = {key: name for key, name in self._where.items() if name not in ended}
 
     async def _submit(self) -> None:

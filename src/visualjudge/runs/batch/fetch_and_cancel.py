@@ -46,14 +46,14 @@ class Keeper:
         Parameters
         ----------
         base_url
-            The server; None = the one that the environment names, or the backend's own.
+            URL of the server; None = from the environment, or the backend's default.
         trust
-            Ask the server that ``run.json`` names, whichever it is.
+            Whether to trust the server named in ``run.json``, whichever it is.
 
         Raises
         ------
         UsageError
-            If the run has no batches, or ``run.json`` names a server that the user did not.
+            If the run has no batches, or ``run.json`` names a server that the user did not name.
         DataError
             If ``run.json`` names no backend and model.
         """
@@ -136,8 +136,8 @@ def _client(
     *,
     trust: bool,
 ) -> RemoteClient:
-    """Return the client of a run's server. A key is sent only to servers that the user, the
-    environment or the backend names, because a run folder may come from a stranger.
+    """Return the client of a run's server. A key is sent only to servers named by the user, the
+    environment or the backend, because a run folder may be untrusted.
     """
     named = {"model_name": manifest["model"], "base_url": base_url, "api_key": api_key}
     given = {name: value for name, value in named.items() if value is not None}
@@ -161,7 +161,7 @@ def _client(
 
 
 async def drop(run: Path, name: str) -> Part:
-    """Drop a batch, by its id or its part's name. It is not asked for again, and its requests
+    """Drop a batch, given by its id or its part's name. It is not polled again, and its requests
     become failures.
 
     Raises

@@ -1,13 +1,13 @@
-"""The record of a run's batches, in its folder ``batches``: enough to continue after a kill, on any
-machine.
+"""The record of a run's batches in its folder ``batches``. It suffices to continue after a kill, on
+any machine.
 
 ``journal.jsonl`` records each step of each part (the requests of one batch) before and after it is
 taken, and is synced before the next step. ``PART.jsonl`` holds the requests until the server has
 accepted them as a batch, ``PART.names`` their names, and ``PART.results.jsonl`` one line per
 request once the batch has ended. No file holds an API key.
 
-The folder may come from a stranger: files are opened without following links, each line of the
-journal is checked, and only files of parts that the journal names are removed.
+The folder may be untrusted: files are opened without following links, each line of the journal is
+checked, and only files of parts that the journal names are removed.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from visualjudge.runs.journal import Journal, read_records
 
 FOLDER, JOURNAL = "batches", "journal.jsonl"
 CLOSED, DROPPED = "closed", "dropped"
-"""How a part ended that could not be had, and one that the user gave up."""
+"""The end of a part whose batch could not be reached, and of one that the user dropped."""
 OF = "the batches of a run"
-"""What the folder is, in messages."""
+"""The folder's name in messages."""
 _EVENTS: dict[str, dict[str, Any]] = {
     "begun": {},
     "planned": {"requests": int, "learned": [str], "trial": (str, None), "settled": bool},
@@ -49,12 +49,12 @@ _EVENTS: dict[str, dict[str, Any]] = {
     "reopened": {},
     "ended": {"status": str, "replies": int},
 }
-"""The fields of each line of the journal, beside ``part`` and ``at``."""
+"""Fields of each line of the journal, besides ``part`` and ``at``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The requests of one batch. ``learned`` and ``trial`` are what was known when they were
+    """The requests of one batch. ``learned`` and ``trial`` state what was known when they were
     written.
     """
 
@@ -63,25 +63,25 @@ class Part:
     learned: frozenset[str] = frozenset()
     trial: str | None = None
     settled: bool = True
-    """Whether the trial of a schema was over."""
+    """Whether the schema trial was over."""
     file: str | None = None
     submitting: str | None = None
-    """When it was tried to make the batch, in ISO 8601."""
+    """Time of the attempt to create the batch, in ISO 8601."""
     batch: str | None = None
     certain: bool = True
-    """Whether the server named the batch when it was made; else it was found, and may be
-    another's.
+    """Whether the server confirmed the batch when it was created; if it was found later, it may be
+    someone else's.
     """
     status: str | None = None
-    """How the batch ended; ``closed`` where it could not be had, for ``reason``."""
+    """How the batch ended; ``closed`` if it could not be reached, for ``reason``."""
     reason: str | None = None
     replies: int = 0
     foreign: frozenset[str] = frozenset()
-    """Batches that turned out to be others'."""
+    """Batches found to belong to others."""
 
     @property
     def open(self) -> bool:
-        """Whether its results are still missing."""
+        """Whether the part still lacks results."""
         return self.status is None
 
     def after(self, record: Mapping[str, Any]) -> Part:
@@ -181,7 +181,9 @@ def _is_time(value: Any) -> bool:
 
 
 LOST = "result lost"
-"""The server counts a reply and does not give it out: paid for, so not asked again unasked."""
+"""The server counts a reply but does not return it. It was paid for, so it is requested again only
+on demand.
+"""
 MISSING = "no result in the batch"
 
 
@@ -191,12 +193,12 @@ class Ledger:
 
     run: Path
     old_failures: bool = False
-    """Ask failures of earlier invocations again."""
+    """Whether to repeat failures of earlier invocations."""
     indexed: bool = True
-    """Whether requests and results are looked up."""
+    """Whether to index requests and results."""
     parts: dict[str, Part] = field(default_factory=dict, init=False)
     waiting: dict[str, str] = field(default_factory=dict, init=False)
-    """The part of each request that has no result yet, by its name."""
+    """The part of each request that has no result yet, by the request's name."""
     _places: dict[str, tuple[str, int]] = field(default_factory=dict, init=False)
     _used: set[str] = field(default_factory=set, init=False)
     _old: set[str] = field(default_factory=set, init=False)
@@ -244,7 +246,7 @@ class Ledger:
         return record
 
     async def reopen(self, part: Part) -> Part:
-        """Open a closed part again."""
+        """Reopen a closed part."""
         part = await self.say("reopened", part)
         self._places = {
             name: place for name, place in self._places.items() if place[0] != part.name
@@ -263,7 +265,7 @@ class Ledger:
         return [part for part in self.parts.values() if part.open]
 
     def ticket(self, part: Part) -> Ticket:
-        """Return the fields by which its batch can be found."""
+        """Return the fields by which the batch can be found."""
         known = {
             other.batch for other in self.parts.values() if other.batch and other.name != part.name
         }
@@ -275,11 +277,11 @@ class Ledger:
         return self._own(f"{name}.jsonl")
 
     def names_of(self, name: str) -> Path:
-        """Return the path of their names."""
+        """Return the path of the requests' names."""
         return self._own(f"{name}.names")
 
     def results_of(self, name: str) -> Path:
-        """Return the path of their results."""
+        """Return the path of its results."""
         return self._own(f"{name}.results.jsonl")
 
     def download(self) -> BinaryIO:
@@ -339,12 +341,12 @@ class Ledger:
         sources: Iterable[BinaryIO],
         failure: str | None = None,
     ) -> Collected:
-        """Write one line per request of a part: its result, or that there is none.
+        """Write one line per request of a part: its result, or a note that there is none.
 
         Parameters
         ----------
         failure
-            The cause of what the sources lack, where the server did not give all of them out.
+            Cause recorded for requests without a result, if the server did not return all results.
         """
         left = set(self._names(part.name))
         replies, total, others = 0, len(left), set()
@@ -369,7 +371,7 @@ class Ledger:
         return Collected(replies, len(left), whole, foreign)
 
     def give_up(self, part: Part) -> None:
-        """Write one line per request of a dropped part; nothing if the names are lost too."""
+        """Write one line per request of a dropped part, or nothing if the names are lost too."""
         names = self._names(part.name) if self.names_of(part.name).is_file() else []
         target = self.results_of(part.name)
         with atomic_path(target) as scratch, writing(target), scratch.open("wb") as out:
@@ -401,8 +403,8 @@ class Ledger:
             ) from None
 
     def sweep(self) -> None:
-        """Remove files that are not needed: requests that have results, and remains of parts whose
-        writing was interrupted.
+        """Remove files that are no longer needed: requests that have results, and leftovers of
+        parts whose writing was interrupted.
         """
         for name in self._begun | self.parts.keys():
             part = self.parts.get(name)
@@ -414,9 +416,9 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What the downloaded results hold for a part: replies of status 200, the number of requests
-    they do not mention, whether there are as many replies as the server counts, and whether all of
-    them belong to other requests.
+    """The downloaded results of a part: the number of replies with status 200, the number of
+    requests without a result, whether there are as many replies as the server counts, and whether
+    all of them belong to other requests.
     """
 
     replies: int
@@ -444,7 +446,8 @@ def _absent(look: Look, whole: bool) -> Result:
     if not whole:
         return Result(0, b"", LOST, retryable=False)
     if look.status in ("cancelled", "canceled", "cancelling"):
-        return Result(0, b"", CANCELLED, retryable=False)  # whoever did it did not want it
+        # Whoever cancelled the batch did not want the reply.
+        return Result(0, b"", CANCELLED, retryable=False)
     if look.refused:
         return Result(0, b"", REFUSED, retryable=look.limited)
     if look.status == UNSENT:

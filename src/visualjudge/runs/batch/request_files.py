@@ -15,17 +15,17 @@ from visualjudge.runs.batch.ledger import Ledger
 
 
 class Planner:
-    """Writes requests one by one.
+    """Write requests to files one by one.
 
     Parameters
     ----------
     size
-        Most requests of a file; None = the provider's limit.
+        Maximum number of requests per file; None = the provider's limit.
 
     Attributes
     ----------
     whole : list of (str, int)
-        Files that are whole and on the disk: a part's name and its number of requests.
+        Complete files on disk: a part's name and its number of requests.
     """
 
     def __init__(self, ledger: Ledger, provider: Provider, size: int | None) -> None:

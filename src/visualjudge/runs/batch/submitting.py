@@ -1,4 +1,4 @@
-"""Submit the parts of a run to the server, each once, and download complete results.
+"""Submit each part of a run to the server once, and download complete results.
 
 The ledger records each step before and after it is taken. If the answer to a submission was lost,
 the server is asked whether the batch exists before it is submitted again.
@@ -25,11 +25,13 @@ _BUSY = RetryPolicy(attempts=10, first_wait_s=1.0, longest_wait_s=120.0, patienc
 _DOWNLOADS = 5
 _TICK_S, _UNSURE_S = 0.25, 5.0
 _LOOKS = 60
-"""Looks in a row that may fail before a batch is closed: two hours, at one in two minutes."""
+"""Maximum number of failed polls in a row before a batch is closed: two hours, at one every two
+minutes.
+"""
 _REFUSALS = 3
-"""Batches in a row that no server makes of a run, before no more are tried."""
+"""Maximum number of refused batches in a row before a run stops submitting."""
 _MOST_FOREIGN = 10
-"""Batches of others that are taken for a part's before it is closed."""
+"""Maximum number of other users' batches that may be mistaken for a part's before it is closed."""
 
 
 @dataclass
@@ -39,17 +41,16 @@ class Batches:
     Parameters
     ----------
     longest_s
-        Seconds between two looks, at most.
+        Maximum number of seconds between two polls.
     say
         Called with lines for the user.
     closing
-        Whether a batch that cannot be had is closed; else ``failed`` says so, and nothing is
-        changed.
+        Whether to close a batch that cannot be reached; otherwise it is only listed in ``failed``.
 
     Attributes
     ----------
     problem
-        Why parts were left without a batch: what the run ends with when all others have ended.
+        Why parts have no batch; the run ends with this message once all others have ended.
     """
 
     ledger: Ledger
@@ -59,13 +60,13 @@ class Batches:
     stop: Stop = field(default_factory=Stop)
     closing: bool = True
     limited: int = 0
-    """Batches in a row that the server refused since too much was queued."""
+    """Number of batches in a row refused because too much was queued."""
     problem: str | None = None
     failed: list[str] = field(default_factory=list)
     taken: bool = False
-    """Whether the server made a batch in this invocation."""
+    """Whether the server created a batch in this invocation."""
     in_a_row: int = 0
-    """Parts in a row of which no batch was made."""
+    """Number of parts in a row without a batch."""
     _refused: dict[str, ClientError] = field(default_factory=dict)
     _unseen_looks: Counter[str] = field(default_factory=Counter)
 
@@ -80,7 +81,7 @@ class Batches:
     async def submit(self, part: Part) -> None:
         """Submit a part once; if it may have been submitted before, look for its batch first.
 
-        A refused part stays as it is until :meth:`settle` closes it or keeps it.
+        A refused part is unchanged until :meth:`settle` closes or keeps it.
         """
         for failures in itertools.count(1):
             if part.batch is not None or self.stop.reason is not None or self.in_a_row >= _REFUSALS:
@@ -125,7 +126,7 @@ class Batches:
     async def _may_repeat(
         self, part: Part, error: Unsure | ClientError, failures: int, *, unsure: bool
     ) -> bool:
-        """Wait before another try, or give the part up. Only an explicit refusal means that no
+        """Wait before another try, or give up on the part. Only an explicit refusal means that no
         batch was created.
         """
         plain = isinstance(error, ClientError) and not unsure
@@ -184,8 +185,9 @@ class Batches:
     # ------------------------------------------------------------ results
 
     async def look(self, part: Part) -> bool:
-        """Return whether a batch has ended or cannot be reached; results of an ended batch are
-        downloaded."""
+        """Return whether a batch has ended or cannot be reached. Results of an ended batch are
+        downloaded.
+        """
         if part.batch is None:
             await self.submit(part)
             return False
@@ -225,9 +227,7 @@ class Batches:
         return await self.provider.patiently(lambda: self.provider.look(batch))
 
     async def _unseen(self, part: Part, error: ClientError) -> bool:
-        """Look again later after errors of servers and networks; close the part after other
-        errors.
-        """
+        """Poll again later after server and network errors; close the part after other errors."""
         self._unseen_looks[part.name] += 1
         if not self.closing:
             self._tell(part, error)
@@ -258,7 +258,7 @@ class Batches:
         )
 
     async def _take(self, part: Part, look: Look) -> _Taken | None:
-        """Download its results, again if they are fewer than the server counts. Return None if the
+        """Download the results, again if there are fewer than the server counts. Return None if the
         batch belongs to other requests.
         """
         for number in range(_DOWNLOADS):
