@@ -217,7 +217,7 @@ def accuracy_tables(
         if judge.rows
         for by in tables
     ]
-    found = iter(_shares_of_all(made))
+    found = iter(shares_together([(sums, "right", of) for sums in made for of in ("n", "parsed")]))
     parts = iter(made)
     return [
         [
@@ -230,19 +230,19 @@ def accuracy_tables(
     ]
 
 
-def _shares_of_all(made: Sequence[ImageSums]) -> list[Shares]:
-    """The shares right of all verdicts and of those read, of each of ``made`` in turn."""
-    if not made:
+def shares_together(asked: Sequence[tuple[ImageSums, str, str]]) -> list[Shares]:
+    """:meth:`ImageSums.shares` of each of ``asked`` (sums, top, bottom), found by the same steps,
+    which takes far less time than one after the other.
+    """
+    if not asked:
         return []
-    sizes = [sums.cells for sums in made for _ in range(2)]
-    starts = np.cumsum([0, *sizes])
-    columns = [
-        sums.cell + starts[2 * k + which] for k, sums in enumerate(made) for which in range(2)
-    ]
+    starts = np.cumsum([0, *(sums.cells for sums, _, _ in asked)])
     whole = shares(
-        np.concatenate([sums.columns["right"] for sums in made for _ in range(2)]),
-        np.concatenate([sums.columns[name] for sums in made for name in ("n", "parsed")]),
-        np.concatenate(columns),
+        np.concatenate([sums.columns[top] for sums, top, _ in asked]),
+        np.concatenate([sums.columns[bottom] for sums, _, bottom in asked]),
+        np.concatenate(
+            [sums.cell + start for (sums, _, _), start in zip(asked, starts[:-1], strict=True)]
+        ),
         int(starts[-1]),
     )
     return [whole.part(*ends) for ends in pairwise(starts.tolist())]

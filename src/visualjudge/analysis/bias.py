@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from visualjudge.analysis.accuracy_cells import image_sums, mean_of, share_of
+from visualjudge.analysis.accuracy_cells import image_sums, mean_of, share_of, shares_together
 from visualjudge.analysis.pairwise_figures import Pairwise, Preference, Swap, withheld
 from visualjudge.analysis.statistics.bias_within_strata import Cases, lean
 from visualjudge.analysis.statistics.jackknife import FEW, TAIL, holm, renumbered, sums
@@ -153,7 +153,7 @@ def _with_both_orders(
         "second": (-pl.col("lead")).clip(0, 1),
     }
     counted = image_sums(both, [], values)
-    first, second = (counted.shares(name, "n") for name in ("first", "second"))
+    first, second = shares_together([(counted, name, "n") for name in ("first", "second")])
     leading, other = (first, second) if value > 0 else (second, first)
     reach = float(np.hypot(leading.high[0] - leading.value[0], other.value[0] - other.low[0])) / 2
     if np.isnan(reach):
@@ -243,10 +243,11 @@ def swap_figures(pairs: pl.DataFrame) -> Swap:
         int(sums.total(name)[0])
         for name in ("usable", "consistent", "always_first", "always_second", "withheld")
     )
+    consistent, right = shares_together([(sums, "consistent", "told"), (sums, "both_right", "n")])
     return Swap(
-        NO_SHARE if held == pairs.height else share_of(sums.shares("consistent", "told")),
+        NO_SHARE if held == pairs.height else share_of(consistent),
         same / usable if usable else None,
-        share_of(sums.shares("both_right", "n")),
+        share_of(right),
         first,
         second,
         mean_of(sums, "lead", "n")[1],

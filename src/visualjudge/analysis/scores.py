@@ -17,6 +17,7 @@ from visualjudge.analysis.accuracy_cells import (
     image_sums,
     mean_of,
     share_of,
+    shares_together,
 )
 from visualjudge.analysis.figures import Ranking, Scoring
 from visualjudge.analysis.pairwise_figures import CANNOT_TELL, DECLINED, declined_and_unsure
@@ -116,7 +117,7 @@ def ranking_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Ranking]:
     }
     sums = image_sums(_ranking_columns(table), by, values)
     total = {name: sums.total(name) for name in values}
-    exact, top = (sums.shares(name, "n") for name in ("exact", "top"))
+    exact, top = shares_together([(sums, name, "n") for name in ("exact", "top")])
     out = {}
     for k, tau in enumerate(tau_means(sums)):
         lost, reach = int(total["failed"][k]), total["told"][k] + total["failed"][k]

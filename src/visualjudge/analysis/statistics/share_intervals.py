@@ -410,7 +410,7 @@ class _Clusters:
         """
         terms, d = self._terms(pi), self.errors - pi[self.column] * self.cases
         low, high = np.zeros(pi.size), terms.least(self._squares(pi))
-        c = high
+        c: FloatArray = high
 
         def raised(c: FloatArray) -> FloatArray:
             return np.maximum(d, -c[self.column])
@@ -420,11 +420,11 @@ class _Clusters:
             squares = sums(self.column, moved**2, pi.size)
             found = terms.least(squares)
             low, high = np.where(found < c, low, c), np.where(found < c, c, high)
-            lower = sums(self.column, (d < moved).astype(np.float64), pi.size)
-            change = terms.slope(squares, found) * 2 * c * lower - 1
-            steps = c - (found - c) / change
-            inside = (steps >= low) & (steps <= high)
-            last, c = c, np.where(inside, steps, (low + high) / 2)
+            raises = sums(self.column, (d < moved).astype(float), pi.size)
+            slope = terms.slope(squares, found) * 2 * c * raises
+            step = (found - c) / np.maximum(1 - slope, TINY)
+            inside = (c + step >= low) & (c + step <= high)
+            last, c = c, np.where(inside, c + step, (low + high) / 2)
             if (np.abs(c - last) <= NEAR * c).all():
                 break
         moved = raised(c)
