@@ -423,9 +423,7 @@ def _order(found: System, least: int) -> Evidence:
 
 
 def _favour(found: System) -> Evidence:
-    """Return how many ranks the judge's favour moves a source, among sources whose favour is
-    significant.
-    """
+    """Return by how many ranks favouritism moves a source, if the favour is significant."""
     main = found.main
     if main is None or all(favour.p is None for favour in main.found.favours):
         return Evidence(None, None, 0, found.why or f"each source is on {FEW}")

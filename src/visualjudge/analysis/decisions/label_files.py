@@ -261,7 +261,7 @@ def _kinds(labels: Labels, study: Study) -> dict[str, str]:
 
 
 def place(labels: Labels, items: Items, study: Study, file: str) -> Placed:
-    """Assign each label to its rows; labels without an item, or unreadable, become problems."""
+    """Assign each label to its rows; unmatched or unreadable labels become problems."""
     rows: dict[str, list[int]] = {}
     annotations = items.annotation.to_list()
     for row, name in enumerate(items.item):

@@ -58,7 +58,7 @@ def _one_minus(observed: FloatArray, expected: FloatArray, n: FloatArray) -> Flo
 
 
 def _category_counts(ratings: FloatArray) -> FloatArray:
-    """Count how many raters gave each value (units × categories); 0 in units with a single rating."""
+    """Count how many raters gave each value (units × categories); 0 in units with one rating."""
     levels = np.unique(ratings[np.isfinite(ratings)])
     counts = (
         np.stack([(ratings == level).sum(0) for level in levels], 1)
@@ -159,6 +159,6 @@ def _pairable(ratings: FloatArray) -> FloatArray:
 
 
 def _centred(ratings: FloatArray) -> FloatArray:
-    """Centre the ratings: α does not depend on the origin, but floating-point sums of squares do."""
+    """Centre the ratings: α ignores the origin, but floating-point sums of squares do not."""
     known = ratings[np.isfinite(ratings)]
     return ratings - known.mean() if known.size else ratings

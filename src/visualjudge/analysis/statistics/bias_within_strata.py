@@ -208,7 +208,7 @@ def _grouping(cases: Cases) -> _Grouping:
 
 
 def _shrinkage(groups: _Grouping, rest: FloatArray) -> FloatArray | None:
-    """Return the factor for the sum over the other pairs; None if images do not appear to differ."""
+    """Return the factor for the sum over the other pairs; None if images do not seem to differ."""
     weighted, ones = groups.n * rest, np.ones(rest.size)
     both = float((weighted * groups.others(rest)).sum())
     pairs = float((groups.n * groups.others(ones)).sum())
@@ -242,7 +242,7 @@ class Lean:
         )
 
     def p(self, preference: float = 0.0) -> float:
-        """Return the two-sided p-value of the hypothesis that the preference equals ``preference``."""
+        """Return the two-sided p-value of a preference equal to ``preference``."""
         scores = self.top - 2 * preference * self.bottom
         return sign_flip_p(scores, scores / (1 - self.taken))
 

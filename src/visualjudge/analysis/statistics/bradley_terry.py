@@ -256,7 +256,7 @@ def dispersion(fit: Penalised, wins: FloatArray, ties: FloatArray, least: float 
 
 
 def _scores(fit: Penalised, wins: FloatArray, ties: FloatArray) -> FloatArray:
-    """Return the contribution of each image's games to the gradient in each strength, images × S."""
+    """Return each image's contribution to the gradient in each strength, images × S."""
     win, _ = _odds(fit.log_strength, -np.inf if fit.log_tie is None else fit.log_tie)
     games = wins + np.swapaxes(wins, 1, 2) + ties
     return np.asarray(((wins - np.swapaxes(wins, 1, 2) - games * (win - win.T)) / 2).sum(2))
@@ -265,7 +265,7 @@ def _scores(fit: Penalised, wins: FloatArray, ties: FloatArray) -> FloatArray:
 def drawn(
     fit: Penalised, wins: FloatArray, ties: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
-    """Draw strengths given the images, draws × S, with mean 0. ``wins``, ``ties``: images × S × S."""
+    """Draw strengths given the images, draws × S, mean 0. ``wins``, ``ties``: images × S × S."""
     images, size = wins.shape[:2]
     count = int(np.clip(CELLS // size**2, LEAST_DRAWS, MOST_DRAWS))
     weights = rng.standard_exponential((count, images))

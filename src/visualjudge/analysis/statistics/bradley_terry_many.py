@@ -325,7 +325,7 @@ def _strong(graph: _Graph, met: Met) -> IntArray:
 def _scores(
     graph: _Graph, parts: tuple[sparse.csr_array, ...], theta: FloatArray, eta: FloatArray
 ) -> FloatArray:
-    """Return the contribution of each image's games to the gradient in each strength, (S, images)."""
+    """Return each image's contribution to the gradient in each strength, (S, images)."""
     lead, _ = _odds(graph.along @ theta, eta)
     first, second, tied = parts
     games = first + second + tied

@@ -121,7 +121,7 @@ def _equal_mass(stated: FloatArray, bins: int) -> IntArray:
 
 
 def _expected_error(gaps: FloatArray, codes: IntArray, seed: int) -> Measure:
-    """Return the ECE from items' ``gaps``, stated less true in the column of their bin (n, bins)."""
+    """Return the ECE from items' ``gaps``, stated less true in their bin's column (n, bins)."""
     images = int(codes.max()) + 1
     mean = gaps.mean(0)
     value = float(np.abs(mean).sum())

@@ -18,8 +18,8 @@ from visualjudge.prompts.spans import images_within, spans_of
 
 LEVEL = 0.01
 OFF = 0.1
-"""Distance from one half at which a cue leaks: the share of images on which it is right, among
-those whose options differ in it, beyond chance (1 %, Holm over cues and tasks).
+"""A cue leaks if its accuracy, over images whose options differ in it, is at least this far from ½
+and significantly so (1 %, Holm over cues and tasks).
 """
 FEWEST = 10
 CUES = {

@@ -215,7 +215,7 @@ class Pages:
     images: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add_image(self, image_id: str, pixels: Pixels, **extra: str) -> None:
-        """Write the image once and its record."""
+        """Write the image, if it is new, and its record."""
         file = f"files/{image_id}.png"
         if not (self.root / file).exists():
             write_png(self.root / file, pixels)

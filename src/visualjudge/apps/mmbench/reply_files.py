@@ -37,7 +37,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def columns(letters: Iterable[str]) -> list[str]:
-    """Return the sheet's columns: A to D always, further letters if the data have them."""
+    """Return the sheet's columns: always A to D, and further letters if present in the data."""
     wanted = sorted({*"ABCD", *letters})
     return ["index", "question", *wanted, "prediction", "category", "l2_category"]
 

@@ -269,7 +269,7 @@ def as_text(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> str:
 
 
 def without_reply(models: Sequence[Model]) -> Iterator[str]:
-    """Return a sentence for each model with rows without a reply."""
+    """Yield a sentence for each model that lacks replies."""
     for model in models:
         sentence = missing_sentence(block(model.evaluation.whole))
         if sentence:

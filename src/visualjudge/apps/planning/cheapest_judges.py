@@ -252,7 +252,7 @@ class _Answers:
         return "probability" if known.size and known.all() else "agreement"
 
     def levels(self) -> Iterator[Asked]:
-        """Yield one order and both, once and repeated."""
+        """Yield each way to ask: in one or both orders, with one or all repeats."""
         orders = list(dict.fromkeys(order for order, _ in self.who.asks))
         most = max(repeat for _, repeat in self.who.asks) + 1
         for o in range(1, len(orders) + 1):

@@ -187,7 +187,7 @@ def _asked(row: Benchmark, copy: Copy, prompt: Prompt) -> Copy:
 
 
 def _check_match(copy: Copy, replies: Sequence[str], home: Path) -> None:
-    """Refuse a copy without questions, and replies of which none belongs to a question."""
+    """Refuse a copy without questions, and replies that match no question."""
     if not copy.items:
         raise DataError(f"{home}: has no usable question{_first(copy.left_out)}")
     keys = {item.key for item in copy.items}

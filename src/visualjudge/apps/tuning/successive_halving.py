@@ -55,7 +55,7 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """Name such as ``fill+v2+json``; only the encoding if the rest is as built and in text."""
+        """Name such as ``fill+v2+json``; defaults are omitted."""
         return "+".join(
             (
                 self.encoding,
