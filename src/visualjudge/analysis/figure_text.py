@@ -22,7 +22,7 @@ from visualjudge.analysis.figures import (
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Preference, unanswered
 from visualjudge.analysis.source_figures import SourceRow
 from visualjudge.analysis.study_table import missing_verdicts
-from visualjudge.analysis.value_and_interval import UNANSWERED, Estimate
+from visualjudge.analysis.value_and_interval import UNANSWERED, Estimate, Share
 from visualjudge.core.plurals import plural
 
 Ends = Sequence[float | None] | None
@@ -575,6 +575,24 @@ def opposite(row: Leak) -> str:
     if not set(said) & set(OPPOSITES):
         return f"the opposite of {rule(row)}"
     return " ".join(OPPOSITES.get(word, word) for word in said)
+
+
+def best_rule(found: Iterable[Leak]) -> tuple[str, Share] | None:
+    """The rule that is right most often, or the opposite of the one that is wrong most often, in
+    words; a rule of one property before one of several. None without any.
+    """
+    known = [(row, row.share.value) for row in found if row.share.value is not None]
+    if not known:
+        return None
+    row, value = max(
+        known, key=lambda one: (round(abs(one[1] - OF_TWO), 3), one[0].rule != "combined")
+    )
+    share = row.share
+    if value >= OF_TWO:
+        return rule(row), share
+    low, high = share.interval or (None, None)
+    ends = None if low is None or high is None else (1 - high, 1 - low)
+    return opposite(row), Share(1 - value, ends, share.n, share.images, share.why)
 
 
 def rule(row: Leak) -> str:

@@ -145,6 +145,8 @@ def report(
         for line in tool_lines(analysis, two):
             typer.echo(line)
     typer.echo(text(analysis.results, answers.sentences))
+    if answers.gamed:
+        typer.echo(answers.gamed)
     if answers.tasks is not None:
         typer.echo(answers.tasks.text())
     say(*left)

@@ -125,7 +125,7 @@ RADIUS_ALPHA = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """The answer whether a judge may rank the sources, by ``checks`` of all its questions or of one
+    """Whether a judge may rank the sources, by ``checks`` of all its questions or of one
     task.
     """
 
@@ -523,7 +523,9 @@ def _for_which(found: Answer) -> str:
 
 def _named(line: Check) -> str:
     """Name a check that decides the state, with the note on its figure."""
-    said = f" ({line.why})" if line.state == "fail" and line.why else ""
+    # the constant answer, shown beside an accuracy, is not why it fails
+    told = line.state == "fail" and line.why and line.name != "macro_accuracy"
+    said = f" ({line.why})" if told else ""
     return f"“{LABELS[line.name]}”{said}"
 
 

@@ -20,15 +20,18 @@ TITLE = "May I rank my models with {}?"
 
 @dataclass(frozen=True)
 class Opening:
-    """The answer of every judge, the table of their checks, and their answers by task."""
+    """The answer of every judge, the table of their checks, their answers by task, and whether the
+    questions can be gamed.
+    """
 
     sentences: tuple[str, ...]
     table: Table
     tasks: Table | None = None
+    gamed: str = ""
 
     def markdown(self) -> str:
         """Return the same in Markdown."""
-        lines = "\n\n".join(map(markdown_text, self.sentences))
+        lines = "\n\n".join(map(markdown_text, filter(None, (*self.sentences, self.gamed))))
         title = TITLE.format("this judge" if len(self.sentences) == 1 else "these judges")
         return "\n\n".join([f"## {title}", lines, *(table.markdown() for table in self._tables)])
 
@@ -44,7 +47,8 @@ def opening(analysis: Analysis) -> Opening:
     found = opening_of(replace(card, judges=tuple(card.judges[i] for i in shown)))
     columns = ("Check", *figure_text.names_of([analysis.results.judges[i] for i in shown]))
     notes = () if columns == found.table.columns else (figure_text.SETS,)
-    return replace(found, table=replace(found.table, columns=columns, notes=notes))
+    table = replace(found.table, columns=columns, notes=notes)
+    return replace(found, table=table, gamed=gamed(analysis, card))
 
 
 def opening_of(card: Card) -> Opening:
@@ -52,8 +56,60 @@ def opening_of(card: Card) -> Opening:
     names = [line.name for line in card.judges[0].checks] if card.judges else []
     rows = tuple((LABELS[name], *(_cell(judge, name) for judge in card.judges)) for name in names)
     columns = ("Check", *(judge.judge for judge in card.judges))
-    return Opening(
-        tuple(judge.answer for judge in card.judges), Table(columns, rows), tasks_table(card)
+    return Opening(tuple(map(_sentence, card.judges)), Table(columns, rows), tasks_table(card))
+
+
+NOT_NEEDED = "it does not need the photograph"
+
+
+def _sentence(judge: JudgeCard) -> str:
+    """The answer, with the tasks for which it differs, and whether the judge looks."""
+    said = [judge.answer.removesuffix(".")]
+    if tasks := task_answers(judge):
+        said.append(f"by task: {tasks}")
+    if ignores_photograph(judge):
+        said.append(NOT_NEEDED)
+    return "; ".join(said) + "."
+
+
+def ignores_photograph(judge: JudgeCard) -> bool:
+    """Whether it is certain that the judge does not need the photograph."""
+    return judge.photograph is not None and judge.photograph.all.state == "not_needed"
+
+
+def task_answers(judge: JudgeCard) -> str:
+    """The answers for single tasks, where they are not all the same as the one for all tasks: those
+    that are decided, and beside a yes also those that are not; else empty.
+    """
+    states = {
+        state: [figure_text.plain_name(task.task) for task in judge.tasks if task.state == state]
+        for state in ("pass", "fail", "undecided")
+    }
+    if judge.state != "pass":
+        del states["undecided"]
+    alike = {task.state for task in judge.tasks} == {judge.state}
+    if len(judge.tasks) < 2 or alike:
+        return ""
+    words = ("yes", "no", "can’t tell yet")
+    return ", ".join(
+        f"{word} for {figure_text.listed(names)}"
+        for word, names in zip(words, states.values(), strict=False)
+        if names
+    )
+
+
+def gamed(analysis: Analysis, card: Card) -> str:
+    """That a rule which never looks at the image reaches the accuracy that a judge must show; empty
+    where none does.
+    """
+    best = figure_text.best_rule(
+        row for row in analysis.results.leaks if row.scope == "all" and row.flagged
+    )
+    if best is None or (best[1].value or 0.0) < card.thresholds.checks["macro_accuracy"].value:
+        return ""
+    return (
+        f"These questions can be gamed: “{best[0]}” is right in {figure_text.with_ends(best[1])}, "
+        "without a look at the image. An accuracy near that does not show that a judge looks."
     )
 
 

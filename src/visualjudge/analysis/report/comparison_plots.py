@@ -13,15 +13,15 @@ from visualjudge.analysis.decisions.card import usual_card
 from visualjudge.analysis.decisions.check_figures import checks_of
 from visualjudge.analysis.figure_text import (
     about_images,
+    best_rule,
     counted,
     grouped,
     listed,
     many,
-    opposite,
     plain_name,
     rule,
 )
-from visualjudge.analysis.figures import Comparison, JudgeResult, Leak
+from visualjudge.analysis.figures import Comparison, JudgeResult
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.panels import Slope, SlopeRow, slopes
@@ -40,7 +40,7 @@ from visualjudge.analysis.report.accuracy_plots import (
 )
 from visualjudge.analysis.report.readings import points_tick, rough_points, rough_share
 from visualjudge.analysis.source_figures import SourceRow
-from visualjudge.analysis.value_and_interval import Estimate, Share
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.judges.registry import LOCAL
 
 LEVEL = 0.05
@@ -431,22 +431,6 @@ def _first_source(rows: Sequence[SourceRow]) -> str:
     return f"first is “{ahead.source}”; by the truth {len(true)} sources share the first place"
 
 
-def best_rule(found: Sequence[Leak]) -> tuple[str, Share] | None:
-    """The rule that is right most often, or the opposite of the one that is wrong most often; None
-    without any.
-    """
-    if not found:
-        return None
-    best = max(found, key=lambda row: abs((row.share.value or GUESS) - GUESS))
-    share = best.share
-    if (share.value or GUESS) >= GUESS:
-        return rule(best), share
-    low, high = share.interval or (None, None)
-    ends = None if low is None or high is None else (1 - high, 1 - low)
-    value = 1 - (share.value or 0.0)
-    return opposite(best), Share(value, ends, share.n, share.images, share.why)
-
-
 def rules(analysis: Analysis) -> Figure | LeftOut:
     """A row for each shallow rule: how often it is right on these questions, whatever the judge."""
     found = [row for row in analysis.results.leaks if row.scope == "all" and row.share.n]
@@ -466,7 +450,8 @@ def rules(analysis: Analysis) -> Figure | LeftOut:
     data = [(row.rule, *figures_of(row.share), row.p_holm, row.flagged) for row in found]
     caption = (
         "How often a rule is right that looks at one property of the options and never at the "
-        f"image. {INTERVALS} The dashed line is guessing."
+        "image; below 50 % the opposite rule is right more often. "
+        f"{INTERVALS} The dashed line is guessing."
     )
     return Figure(
         "rules",

@@ -21,21 +21,23 @@ from visualjudge.analysis import figure_text as words
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import (
     Answer,
-    Card,
     JudgeCard,
     short_answer,
     usual_card,
 )
 from visualjudge.analysis.decisions.check_figures import asked_for, shown_value
 from visualjudge.analysis.decisions.checks import ICONS, LABELS
-from visualjudge.analysis.figure_text import plain_name
+from visualjudge.analysis.decisions.report_opening import (
+    NOT_NEEDED,
+    gamed,
+    ignores_photograph,
+    task_answers,
+)
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.figure import LeftOut, page_style, unbroken
 from visualjudge.analysis.report.accuracy_plots import MOST_SERIES, order
-from visualjudge.analysis.report.comparison_plots import best_rule
 from visualjudge.analysis.report.methods import SOURCES, TERMS, methods
 from visualjudge.analysis.report.plots import PLOTS
-from visualjudge.analysis.report.readings import rough_share
 from visualjudge.analysis.report.section import those_drawn
 from visualjudge.analysis.report.sections import pair, sections
 
@@ -115,9 +117,9 @@ def _lines(judges: Sequence[JudgeResult], found: Sequence[JudgeCard]) -> list[Li
         ]
     groups: dict[tuple[str, str, str, tuple[Reason, ...]], list[str]] = {}
     for judge, answer in zip(judges, found, strict=True):
-        name, more = judge.name, _reasons(answer, briefly=True)
+        name, more = judge.name, (*_reasons(answer, briefly=True), *_unseen(answer))
         if answer.needs_images:
-            name, more = f"{name} ({words.about_images(answer.needs_images)})", ()
+            name, more = f"{name} ({words.about_images(answer.needs_images)})", _unseen(answer)
         groups.setdefault((*_told(answer), more), []).append(name)
     simulated = all(judge.simulated for judge in judges)
     return [
@@ -132,47 +134,12 @@ def _told(found: Answer) -> tuple[str, str, str]:
 
 
 def _of_tasks(found: JudgeCard) -> tuple[Reason, ...]:
-    """The answers for single tasks, where they are not all the same as the one for all tasks: those
-    that are decided, and beside a yes also those that are not.
-    """
-    states = {
-        state: [plain_name(task.task) for task in found.tasks if task.state == state]
-        for state in ("pass", "fail", "undecided")
-    }
-    if found.state != "pass":
-        del states["undecided"]
-    if (
-        len(found.tasks) < 2
-        or not any(states.values())
-        or {t.state for t in found.tasks} == {found.state}
-    ):
-        return ()
-    said = [
-        f"{word} for {words.listed(names)}"
-        for word, names in zip(("yes", "no", "can’t tell yet"), states.values(), strict=False)
-        if names
-    ]
-    return ((f"{', '.join(said)}", "answers"), ("; over all tasks together, ", ""))
+    said = task_answers(found)
+    return ((said, "answers"), ("; over all tasks together, ", "")) if said else ()
 
 
 def _unseen(found: JudgeCard) -> tuple[Reason, ...]:
-    """That the judge does not need the photograph, where that is certain."""
-    if found.photograph is None or found.photograph.all.state != "not_needed":
-        return ()
-    return (("; ", ""), ("it does not need the photograph", "photograph"))
-
-
-def _gamed(analysis: Analysis, card: Card) -> str:
-    """That a rule which never looks at the image reaches the accuracy that a judge must show; empty
-    where none does.
-    """
-    best = best_rule([row for row in analysis.results.leaks if row.scope == "all" and row.flagged])
-    if best is None or (best[1].value or 0.0) < card.thresholds.checks["macro_accuracy"].value:
-        return ""
-    return (
-        f"These questions can be gamed: “{best[0]}” is right in {rough_share(best[1])}, without "
-        "a look at the image. An accuracy near that does not show that a judge looks."
-    )
+    return (("; ", ""), (NOT_NEEDED, "photograph")) if ignores_photograph(found) else ()
 
 
 def _reasons(found: Answer, *, briefly: bool = False) -> tuple[Reason, ...]:
@@ -230,7 +197,7 @@ def context(
         "most": MOST_SERIES,
         "sentences": [card.judges[i].answer for i in shown],
         "first": first,
-        "gamed": _gamed(analysis, card),
+        "gamed": gamed(analysis, card),
         "left_out": [found for found in drawn.values() if isinstance(found, LeftOut)],
         "sections": found,
         "anchors": {

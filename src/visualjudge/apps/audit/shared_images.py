@@ -16,7 +16,7 @@ Tick = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Image ids of a dataset that another dataset shares, each with a description of where."""
+    """Image ids of a dataset that another dataset shares, each with where it occurs there."""
 
     images: Mapping[str, str]
 

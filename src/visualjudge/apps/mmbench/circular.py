@@ -14,7 +14,7 @@ from visualjudge.core.errors import DataError, InvalidRecord, Problem
 
 
 def without_image(table: Table) -> dict[int, Problem]:
-    """Return the rows whose image cell points at a missing row or back, by index."""
+    """Return the rows whose image cell points to a missing row or in a cycle, by index."""
     found: dict[int, Problem] = {}
     for row in table.rows:
         try:
