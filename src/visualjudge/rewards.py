@@ -1,5 +1,5 @@
-"""Verifiable rewards for training judges: ``reward(reply, question)``, and the functions that
-trainers call.
+"""Verifiable rewards for training judges: ``reward(reply, question)``, and the functions called by
+trainers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """PROMPT: versioned prompt assets and the prompts that are built from them.
 
-An asset is ``assets/<prompt_id>/<version>.yaml``; no prompt text lives in code. Of a dataset's
+An asset is ``assets/<prompt_id>/<version>.yaml``; no prompt text lives in code. For a dataset's
 questions, ``assets/questions/layout`` has the sentences of pairwise, ranking and scoring prompts,
-``context`` those on the task, ``format`` those on each encoding.
+``context`` those about the task, and ``format`` those about each encoding.
 """
 
 from visualjudge.prompts.store import (

@@ -1,4 +1,4 @@
-"""Which prompt assets the questions of a dataset are built from: a version, and folders that take
+"""The prompt assets from which a dataset's questions are built: a version, and folders that take
 precedence.
 """
 
@@ -25,17 +25,17 @@ class PromptSet:
     Parameters
     ----------
     version
-        Such as ``"v1"``. An asset that has no such version is used in its newest earlier one, so
-        that a version need hold only what it changes.
+        Such as ``"v1"``. An asset without this version is used in its latest earlier one, so a
+        version need contain only changed assets.
     folders
-        Folders of assets of your own, first one first; laid out as ``questions/layout/v1.yaml``.
+        Folders of your own assets in order of precedence, such as ``questions/layout/v1.yaml``.
     """
 
     version: str = DEFAULT_VERSION
     folders: tuple[str, ...] = ()
 
     def asset(self, name: str) -> PromptTemplate:
-        """The asset ``questions/<name>``.
+        """Return the asset ``questions/<name>``.
 
         Raises
         ------
@@ -45,13 +45,13 @@ class PromptSet:
         return _asset(self, f"{_HOME}{name}")
 
     def used(self) -> dict[str, str]:
-        """Each question asset with the version in use."""
+        """Return each question asset with the version in use."""
         store = _store(self.folders)
         names = {name for name, _ in store.prompts() if name.startswith(_HOME)}
         return {name: _version(self, name) for name in sorted(names)}
 
     def digests(self) -> dict[str, str]:
-        """SHA-256 of each asset in use that comes from one of ``folders``."""
+        """Return the SHA-256 of each asset in use that comes from one of ``folders``."""
         store = _store(self.folders)
         files = {name: store.path(name, version) for name, version in self.used().items()}
         own = {name: path for name, path in files.items() if not path.is_relative_to(ASSETS)}
@@ -63,7 +63,7 @@ class PromptSet:
         Raises
         ------
         UnknownPrompt
-            With the versions there are.
+            If there is none; the message lists the available versions.
         """
         known = {
             version for name, version in _store(self.folders).prompts() if name.startswith(_HOME)
@@ -80,13 +80,13 @@ V1 = PromptSet()
 def prompt_set(
     prompts: str | Path | PromptSet | None = None, version: str | None = None
 ) -> PromptSet:
-    """The set that ``prompts`` names: a version (``"v2"``), or a folder of assets (``"./v2"`` if
-    its name looks like a version), in ``version``.
+    """Return the set that ``prompts`` names: a version (``"v2"``), or a folder of assets
+    (``"./v2"`` if its name looks like a version), in ``version``.
 
     Raises
     ------
     UsageError
-        If two versions are named, there is no such folder, or it holds no question asset.
+        If two versions are named, or the folder is missing or has no question asset.
     UnknownPrompt
         If no asset has the version.
     """
@@ -128,13 +128,13 @@ def _asset(chosen: PromptSet, name: str) -> PromptTemplate:
 
 
 def forget() -> None:
-    """Read assets anew, after a folder was added."""
+    """Discard cached assets, after a folder was added."""
     _store.cache_clear()
     _asset.cache_clear()
 
 
 def _version(chosen: PromptSet, name: str) -> str:
-    """The newest version of ``name`` that is not newer than the chosen one."""
+    """Return the newest version of ``name`` that is not newer than the chosen one."""
     versions = sorted(
         (version for known, version in _store(chosen.folders).prompts() if known == name),
         key=_number,

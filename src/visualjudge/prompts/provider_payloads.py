@@ -1,7 +1,7 @@
-"""Payload shapes: how OpenAI, Gemini and Claude want a system text, texts and images in order.
+"""Payloads of system text, texts and images in order, for OpenAI, Gemini and Claude.
 
-An adapter is pure. The bytes of an image are passed through as they are (or as a fragment that is
-JSON already), so that nothing is copied or encoded here.
+Adapters are pure functions. The bytes of an image are passed through unchanged (or as a JSON
+fragment), so nothing is copied or encoded here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class ImageContent(Protocol):
 
     @property
     def mime(self) -> str:
-        """Such as ``image/png``."""
+        """MIME type, such as ``image/png``."""
         ...
 
     @property
@@ -26,22 +26,22 @@ class ImageContent(Protocol):
 
 Content = Sequence[str | ImageContent]
 Text = Callable[[ImageContent], str]
-"""What to write in place of an image's base64 form; a transport that splices bytes writes a
-mark.
+"""Function that returns the text in place of an image's base64 form; a transport that splices bytes
+writes a mark.
 """
 
 
 def openai_style(system: str | None, content: Content, data: Text) -> dict[str, Any]:
-    """``{"messages": [...]}`` of the OpenAI chat-completions protocol.
+    """Return ``{"messages": [...]}`` of the OpenAI chat-completions protocol.
 
     Parameters
     ----------
     system
-        Goes into a system message of its own; None = no such message.
+        Text of a separate system message; None = no such message.
     content
         Texts and images of the user message, in order.
     data
-        Gives the base64 of an image.
+        Returns the base64 of an image.
     """
     parts = [
         {"type": "text", "text": part}
@@ -54,8 +54,8 @@ def openai_style(system: str | None, content: Content, data: Text) -> dict[str, 
 
 
 def google_style(system: str | None, content: Content, data: Text) -> dict[str, Any]:
-    """``{"contents": [...], "systemInstruction": ...}`` of Gemini's REST interface; ``data`` gives
-    the base64.
+    """Return ``{"contents": [...], "systemInstruction": ...}`` of Gemini's REST interface; ``data``
+    returns the base64.
     """
     parts = [
         {"text": part}
@@ -68,8 +68,8 @@ def google_style(system: str | None, content: Content, data: Text) -> dict[str, 
 
 
 def anthropic_style(system: str | None, content: Content, data: Text) -> dict[str, Any]:
-    """``{"messages": [...], "system": ...}`` of the Anthropic messages protocol; ``data`` gives an
-    image's base64.
+    """Return ``{"messages": [...], "system": ...}`` of the Anthropic messages protocol; ``data``
+    returns an image's base64.
     """
     parts = [
         {"type": "text", "text": part}

@@ -1,6 +1,4 @@
-"""A question as the judge reads it: blocks of versioned text in a fixed order, with marks where the
-images go.
-"""
+"""Text of a question: blocks of versioned text in a fixed order, with marks for the images."""
 
 from __future__ import annotations
 
@@ -20,22 +18,22 @@ from visualjudge.vision.rows import Context, Task
 CONTEXTS: Registry[str, Context] = Registry(
     "context", {row.name: row.context for row in BUILT_IN if row.context is not None}
 )
-"""Of each prediction type; a type without a row has
+"""Context function of each prediction type; a type without an entry uses
 :func:`~visualjudge.vision.contexts.type_sentence`.
 """
 
 
 GRID = 32
-"""Cells along the longer side of a sub-sampled grid."""
+"""Number of cells along the longer side of a sub-sampled grid."""
 _GAP = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionScene:
-    """What all options of a question share.
+    """Properties shared by all options of a question.
 
-    ``size`` is the (height, width) that the text formats speak of; None where no format does.
-    ``combo`` marks an encoding of a text and an image per option.
+    ``size`` is the (height, width) stated in the text formats; None if no format states it.
+    ``combo`` marks an encoding with a text and an image per option.
     """
 
     task: Task
@@ -50,7 +48,7 @@ class QuestionScene:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What one option shows; ``prompt`` is its annotation's expression, instruction or generation
+    """Contents of one option; ``prompt`` is its annotation's expression, instruction or generation
     prompt.
     """
 
@@ -62,13 +60,13 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The text of a question and where its parts stand in it."""
+    """The text of a question, with the positions of its parts."""
 
     text: str
     spans: Spans
 
     def turned(self) -> Prompt:
-        """The prompt of the same two options in the other order."""
+        """Return the prompt with its two options exchanged."""
         return Prompt(*exchanged(self.text, self.spans))
 
 
@@ -95,32 +93,32 @@ def question_prompt(
     *,
     shared: SharedBlocks | None = None,
 ) -> Prompt:
-    """The prompt of one question.
+    """Return the prompt of one question.
 
     Parameters
     ----------
     kind
         ``"pairwise"`` with 2 options, ``"ranking"`` with 3 to 5, ``"scoring"`` with 1.
     scene
-        What the options share.
+        Properties shared by the options.
     options
-        In the order of their letters.
+        Options in the order of their letters.
     paraphrase
         Number of the final question of a pairwise prompt.
     prompts
-        The assets to build it from.
+        The assets to use.
     shared
         :func:`shared_blocks`, or a cache of it.
 
     Returns
     -------
     Prompt
-        With one ``<image>`` for each image, in the order: original, control, options.
+        The prompt, with one ``<image>`` for each image in the order: original, control, options.
 
     Raises
     ------
     PromptError
-        If an asset is missing or a placeholder stays unfilled.
+        If an asset is missing or a placeholder has no value.
     """
     said = tuple(option.prompt for option in options)
     own: Mapping[str, Callable[[], _Block]] = {
@@ -138,8 +136,7 @@ def shared_blocks(
     paraphrase: int,
     prompts: PromptSet,
 ) -> tuple[tuple[str, _Block], ...]:
-    """The blocks of a prompt with their names, in their order; those that show the options are
-    empty.
+    """Return the blocks of a prompt by name, in order; those that show the options are empty.
 
     Parameters as for :func:`question_prompt`; ``said`` is each option's ``prompt``.
     """
@@ -159,8 +156,8 @@ def shared_blocks(
 
 
 def format_text(scene: QuestionScene, prompts: PromptSet = V1) -> str:
-    """The description of the scene's encoding; empty where the prediction is an image of its
-    own.
+    """Return the description of the scene's encoding; empty if the prediction is itself an
+    image.
     """
     if type_of(scene.task.name).is_image:
         return ""
@@ -198,7 +195,9 @@ def _context(prompts: PromptSet, scene: QuestionScene, said: Sequence[str | None
 
 
 def _format_block(prompts: PromptSet, kind: QuestionType, scene: QuestionScene) -> str:
-    """A combo's options each show their own description, unless there is but one."""
+    """Return the format block. The options of a combo show their own descriptions, unless there is
+    only one.
+    """
     text = format_text(scene, prompts)
     if not text or (scene.combo and kind != "scoring"):
         return ""
@@ -257,7 +256,7 @@ def _final(layout: PromptTemplate, kind: QuestionType, paraphrase: int, n_option
 
 
 def _frame(size: Size | None) -> dict[str, int]:
-    """Width, height and the grid of a sub-sampled encoding."""
+    """Return width, height and the grid of a sub-sampled encoding."""
     if size is None:
         return {}
     height, width = size

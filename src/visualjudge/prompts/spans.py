@@ -1,7 +1,7 @@
-"""Where the parts of a prompt stand, and a prompt with its options exchanged.
+"""Positions of the parts of a prompt, and prompts with exchanged options.
 
-Datasets store the places with each question; those of version 0.1 do not, and only for them a
-prompt is taken apart again here.
+Datasets store the positions with each question. Only for those of version 0.1, which do not,
+prompts are parsed here.
 """
 
 from __future__ import annotations
@@ -18,41 +18,40 @@ _HEAD = "Options:"
 
 
 def spans_of(question: Question) -> Spans:
-    """The spans of a question, as stored or else as found in its prompt.
+    """Return the spans of a question, as stored or as found in its prompt.
 
     Raises
     ------
     DataError
-        If none are stored and the prompt does not show the options as version 0.1 wrote them.
+        If none are stored and the prompt does not have the layout of version 0.1.
     """
     return question.spans or find_spans(question.prompt, len(question.annotation_ids))
 
 
 def images_within(question: Question, span: Span) -> slice:
-    """Which of the question's images stand within ``span`` of its prompt."""
+    """Return which of the question's images are within ``span`` of its prompt."""
     start, end = span
     first = question.prompt.count(IMAGE_MARK, 0, start)
     return slice(first, first + question.prompt.count(IMAGE_MARK, start, end))
 
 
 def exchanged(prompt: str, spans: Spans) -> tuple[str, Spans]:
-    """The prompt of the same two options in the other order: what they show changes places, the
-    letters stay.
-    """
+    """Exchange the contents of the two options of a prompt; the letters stay."""
     (a, b), (c, d) = spans.options
     turned = f"{prompt[:a]}{prompt[c:d]}{prompt[b:c]}{prompt[a:b]}{prompt[d:]}"
     return turned, replace(spans, options=((a, a + d - c), (d - b + a, d)))
 
 
 def swapped(question: Question) -> Question:
-    """The question as shown with options A and B exchanged; doing so twice shows the same again.
+    """Return the question as shown with options A and B exchanged; applied twice, it shows the
+    original.
 
     Its answer and scores are those of the question as stored.
 
     Raises
     ------
     DataError
-        If the question has no two options, or its marks are not as many as its images.
+        If the question does not have two options, or its numbers of marks and images differ.
     """
     spans, images = spans_of(question), question.images
     if len(spans.options) != 2:
@@ -67,13 +66,13 @@ def swapped(question: Question) -> Question:
 
 
 def find_spans(prompt: str, n_options: int = 2) -> Spans:
-    """The options of a prompt of version 0.1: each after its letter at the start of a line, below
-    ``Options:``.
+    """Find the options of a prompt of version 0.1: each follows its letter at the start of a line,
+    below ``Options:``.
 
     Raises
     ------
     DataError
-        If the letters or the final question are not there.
+        If the letters or the final question are missing.
     """
     heads = _heads(prompt, n_options)
     end = _final_question(prompt)
@@ -104,20 +103,22 @@ def _heads(prompt: str, n_options: int) -> list[re.Match[str]]:
 
 
 def _final_question(prompt: str) -> int:
-    """Where the final question begins: one of the known paraphrases, or the last paragraph."""
+    """Return where the final question begins: one of the known paraphrases, or the last
+    paragraph.
+    """
     choices = V1.asset("layout").choices
     known = max(prompt.rfind(question.rstrip("?")) for question in choices)
     return known if known >= 0 else prompt.rstrip().rfind("\n\n")
 
 
 def interleaved(prompt: str, images: tuple[str, ...]) -> list[tuple[str, bool]]:
-    """The prompt's runs of text and its images (True) in the order of the marks; runs of white
-    space are left out.
+    """Return the prompt's texts and its images (True) in the order of the marks, without blank
+    texts.
 
     Raises
     ------
     DataError
-        If the marks are not as many as the images.
+        If the numbers of marks and images differ.
     """
     texts = prompt.split(IMAGE_MARK)
     if len(texts) != len(images) + 1:

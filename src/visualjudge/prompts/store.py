@@ -1,7 +1,7 @@
-"""Prompt assets: ``<prompt_id>/<version>.yaml`` in one or more folders, the only place where
-prompts live. Ours: ``prompts/assets``.
+"""Prompt assets: ``<prompt_id>/<version>.yaml`` in one or more folders, the only place for prompts.
+Ours are in ``prompts/assets``.
 
-In memory an asset is a :class:`PromptTemplate`, whose placeholders are filled in one pass.
+In memory, an asset is a :class:`PromptTemplate`, whose placeholders are filled in one pass.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ from visualjudge.core.yamls import read_yaml
 
 ASSETS = Path(__file__).parent / "assets"
 FOLDERS: Registry[str, str] = Registry("prompt folder", {})
-"""Folders of plug-ins. They add assets, and parts to assets that are there; they replace
-nothing.
-"""
+"""Folders of plug-ins. They add assets, and parts of existing assets, but replace nothing."""
 _TEXTS = ("user", "system", "input_schema", "output_schema")
 
 PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
@@ -41,18 +39,17 @@ class PromptTemplate:
     Parameters
     ----------
     prompt_id, version
-        Where the asset lies: ``<prompt_id>/<version>.yaml``; ``version`` such as ``"v1"``.
+        Location of the asset: ``<prompt_id>/<version>.yaml``; ``version`` such as ``"v1"``.
     user, system
         The texts; ``system`` may be None.
     input_schema, output_schema
-        Names of the schemas that the judge checks its input and the model's reply against; None =
-        unchecked.
+        Names of the schemas for the judge's input and the model's reply; None = unchecked.
     parts
-        Named texts that code puts together (the description of each encoding, for instance).
+        Named texts that code combines (for instance, the description of each encoding).
     choices
-        Texts of which one is drawn (the paraphrases of a question).
+        Alternative texts, one of which is drawn (the paraphrases of a question).
     metadata
-        Every other key of the asset.
+        All other keys of the asset.
     """
 
     prompt_id: str
@@ -71,7 +68,7 @@ class PromptTemplate:
         return f"{self.prompt_id}@{self.version}"
 
     def render_user(self, values: Mapping[str, Any] = _NOTHING) -> str:
-        """The user text with its placeholders filled.
+        """Return the user text with its placeholders filled.
 
         Raises
         ------
@@ -81,11 +78,11 @@ class PromptTemplate:
         return fill(self.user, values, where=self.name)
 
     def render_system(self, values: Mapping[str, Any] = _NOTHING) -> str | None:
-        """The system text filled likewise, or None where the prompt has none."""
+        """Return the system text with its placeholders filled, or None if there is none."""
         return None if self.system is None else fill(self.system, values, where=self.name)
 
     def part(self, key: str, values: Mapping[str, Any] = _NOTHING) -> str:
-        """The named text filled likewise.
+        """Return the named text with its placeholders filled.
 
         Raises
         ------
@@ -95,7 +92,7 @@ class PromptTemplate:
         return fill(self._part(key), values, where=f"{self.name}, part {key!r}")
 
     def around(self, key: str, name: str, values: Mapping[str, Any] = _NOTHING) -> tuple[str, str]:
-        """What stands before and after the placeholder ``name`` in the named text, both filled.
+        """Return the text before and after the placeholder ``name`` in the named text, both filled.
 
         Raises
         ------
@@ -123,10 +120,10 @@ class PromptTemplate:
 
 
 def fill(text: str, values: Mapping[str, Any], *, where: str) -> str:
-    """``text`` with each ``{{name}}`` replaced by ``values[name]``, in one pass.
+    """Replace each ``{{name}}`` in ``text`` by ``values[name]``, in one pass.
 
-    One pass, so that a value that itself contains ``{{…}}`` or braces (a prediction, an instruction
-    that somebody typed) is left exactly as it is.
+    With one pass, a value that itself contains ``{{…}}`` or braces (a prediction, a user's
+    instruction) is left unchanged.
 
     Raises
     ------
@@ -148,7 +145,7 @@ def fill(text: str, values: Mapping[str, Any], *, where: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _pieces(text: str) -> tuple[str, ...]:
-    """The text between placeholders and their names, in turn."""
+    """Split into texts and the placeholder names between them, alternately."""
     return tuple(PLACEHOLDER.split(text))
 
 
@@ -158,8 +155,8 @@ class PromptAssetStore:
     Parameters
     ----------
     roots
-        Folders to look in, first one first; then come the project's own assets, so that a folder of
-        yours can bring prompts of its own or further versions; then the folders of plug-ins.
+        Folders to search first, in order, for your own prompts or further versions; then come the
+        package's own assets, and then the folders of plug-ins.
     """
 
     def __init__(self, *roots: str | Path) -> None:
@@ -168,14 +165,14 @@ class PromptAssetStore:
         self._read: dict[tuple[str, str], PromptTemplate] = {}
 
     def get_prompt(self, prompt_id: str, version: str = "v1") -> PromptTemplate:
-        """The prompt ``prompt_id`` in ``version``.
+        """Return the prompt ``prompt_id`` in ``version``.
 
         Raises
         ------
         UnknownPrompt
-            If there is no such asset; the message lists those there are.
+            If there is no such asset; the message lists the existing ones.
         PromptError
-            If it is malformed.
+            If the asset is malformed.
         """
         key = (prompt_id, version)
         if key not in self._read:
@@ -184,7 +181,7 @@ class PromptAssetStore:
         return self._read[key]
 
     def prompts(self) -> Iterator[tuple[str, str]]:
-        """Every (prompt_id, version) there is, sorted."""
+        """Yield every existing (prompt_id, version), sorted."""
         found = set()
         for root in self._roots:
             for path in root.rglob("v*.yaml"):
@@ -192,7 +189,7 @@ class PromptAssetStore:
         yield from sorted(found)
 
     def _with_added_parts(self, asset: PromptTemplate) -> PromptTemplate:
-        """An asset with the parts that plug-ins add to it in the same version or, lacking that, in
+        """Return an asset with the parts that plug-ins add to it in the same version, or else in
         v1.
         """
         parts = dict(asset.parts)
@@ -205,8 +202,8 @@ class PromptAssetStore:
         return replace(asset, parts=parts)
 
     def _extended(self, asset: PromptTemplate) -> PromptTemplate:
-        """An asset that says ``extends: v1`` holds only what differs from that version of the same
-        prompt.
+        """Resolve ``extends: v1``: such an asset contains only differences from that version of the
+        same prompt.
         """
         base = asset.metadata.get("extends")
         if base is None:
@@ -228,7 +225,7 @@ class PromptAssetStore:
         )
 
     def path(self, prompt_id: str, version: str) -> Path:
-        """The file of an asset.
+        """Return the file of an asset.
 
         Raises
         ------
@@ -259,7 +256,7 @@ def _parse(path: Path, prompt_id: str, version: str) -> PromptTemplate:
         raise PromptError(str(error)) from None
     if not isinstance(content, dict):
         raise PromptError(f"{path}: a prompt asset must be a mapping")
-    # A file says which prompt it is, so that a copy in the wrong place is noticed.
+    # A file states its prompt, so that a copy in the wrong place is noticed.
     stated = content.pop("prompt_id", None), content.pop("version", None)
     if stated != (prompt_id, version):
         raise PromptError(
@@ -287,11 +284,11 @@ _BETWEEN = {("text", "image"): "", ("image", "text"): "\n", ("image", "image"): 
 
 
 def _from_blocks(content: dict[str, Any], path: Path) -> dict[str, Any]:
-    """A prompt file of GEditBench: ``system_prompt``, and ``user_prompt`` as a list of texts and
-    images in order.
+    """Convert a prompt file of GEditBench: ``system_prompt``, and ``user_prompt`` as a list of
+    texts and images in order.
 
-    Its texts are joined as its adapter joins them. Schemas that it names are those of its own code,
-    and not checked.
+    Texts are joined as in GEditBench's adapter. The schemas it names belong to its code and are not
+    checked.
     """
     blocks, system = content.pop("user_prompt"), content.pop("system_prompt", None)
     if not isinstance(blocks, list) or not all(

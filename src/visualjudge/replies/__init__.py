@@ -1,4 +1,4 @@
-"""READ: the only readers of a judge's reply. Nothing is guessed: what cannot be read is a failure
+"""READ: the only readers of a judge's replies. They never guess: an unreadable reply is a failure
 with a cause.
 """
 

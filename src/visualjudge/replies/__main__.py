@@ -1,4 +1,5 @@
-"""``python -m visualjudge.replies`` tests ``phrases.yaml``: each example is read as its row says.
+"""``python -m visualjudge.replies`` tests ``phrases.yaml``: each example must be read as its row
+states.
 
 ``python -m visualjudge.replies REPLY…`` shows how pairwise replies are read.
 """
@@ -20,7 +21,9 @@ SLOTS = {"X", "Y", "n", "scale"}
 
 
 def faults() -> Iterator[str]:
-    """What is wrong in the file, a line each: the row's place, and what its example is read as."""
+    """Yield the errors of the file, one line each: the row's position, and how its example
+    is read.
+    """
     lists = {name for sections in source().values() for name in sections["words"]} | SLOTS
     lines = (files("visualjudge.replies") / "phrases.yaml").read_text("utf-8").splitlines()
     for language, sections in source().items():
@@ -41,7 +44,7 @@ def faults() -> Iterator[str]:
 
 
 def due_of(kind: str, phrase: str) -> object:
-    """What an example says: B is the better option, 7 the score."""
+    """Return the expected value of an example: B is the better option, 7 the score."""
     tie = next(
         (value for slot, value in (("{tie}", "tie"), ("{both bad}", "both_bad")) if slot in phrase),
         None,
@@ -50,8 +53,8 @@ def due_of(kind: str, phrase: str) -> object:
 
 
 def value_of(kind: str, phrase: str, example: str) -> object:
-    """What the reader makes of an example; a tie beside named options is known by its cause
-    alone.
+    """Return how the reader reads an example; a tie beside named options is recognised only by its
+    cause.
     """
     reading = read_reply(
         example, "scoring" if "{n}" in phrase else "pairwise", ties=("tie", "both_bad")

@@ -1,8 +1,8 @@
-"""How sure a judge says it is: "(80% confident)", "Confidence: 0.8", ``"confidence": 85``.
+"""A judge's stated confidence: "(80% confident)", "Confidence: 0.8", ``"confidence": 85``.
 
-One number for the answer as a whole, 0 to 1. Two different numbers, a word ("fairly sure"), or a
-bare number whose scale is open (``Confidence: 4``) say nothing; nor does the confidence of a
-detection that the judge speaks of.
+The confidence is one number for the whole answer, 0 to 1. Two different numbers, a word ("fairly
+sure"), a bare number with an ambiguous scale (``Confidence: 4``), or the confidence of a detection
+that the judge mentions are ignored.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _STATED = re.compile(
     re.IGNORECASE,
 )
 WITHIN = 400
-"""Characters at the end of a reply in which it is looked for."""
+"""Number of characters at the end of a reply that are searched."""
 LEAST_PERCENT = 20.0
-"""A bare number from here to 100 is a percentage; between 1 and this its scale is open."""
+"""Bare numbers from here to 100 are percentages; between 1 and this, the scale is ambiguous."""
 
 
 def stated_confidence(text: str) -> float | None:
-    """The confidence, 0 to 1, that the end of a reply states; None where it states none or
+    """Return the confidence, 0 to 1, stated at the end of a reply; None without one, or with
     several.
     """
     found = {_share(match) for match in _STATED.finditer(text[-WITHIN:])}

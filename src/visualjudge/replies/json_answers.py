@@ -1,4 +1,4 @@
-"""JSON in a reply: plain, in a code fence, in prose, repaired where slightly broken. Nothing is
+"""JSON in a reply: plain, in a code fence, in prose, or repaired if slightly malformed. Nothing is
 guessed.
 """
 
@@ -15,13 +15,13 @@ from visualjudge.replies.stripped_text import without_thoughts
 
 Object = dict[str, Any]
 MOST_MARKS = 24
-"""Marks that are looked at: the last ones of a reply."""
+"""Maximum number of marks to consider: the last ones of a reply."""
 
 _FENCE = re.compile(r"```[A-Za-z0-9_+-]*(.*?)(?:```|\Z)", re.DOTALL)
 _KEY_FOLLOWS = re.compile(r"\{\s*(?:[\"'}]|\w+\s*:)")
 _STRUCTURE = re.compile(r'[{}"]|\\.', re.DOTALL)
 _COMPLETE_ENDS = "\"'”’]}"
-_DECODER = json.JSONDecoder(strict=False)  # a line feed inside a string is a small fault
+_DECODER = json.JSONDecoder(strict=False)  # a line feed inside a string is a minor error
 _DEEPEST, _LONGEST_REPAIR = 40, 20_000
 
 _COMMON = "final_answer final answer verdict winner choice decision result selection prediction"
@@ -38,10 +38,10 @@ ANSWER_KEYS = {
 
 
 def object_with(text: str, key: str) -> Object | None:
-    """The one object of ``text`` that has ``key`` at its top level, or None.
+    """Return the one object of ``text`` that has ``key`` at its top level, or None.
 
-    Thoughts are left aside; code fences come before prose; a list that holds nothing but one object
-    is that object. Different values for the key in different objects are none.
+    Thoughts are ignored; code fences have precedence over prose; a list with a single object counts
+    as that object. Different values of the key in different objects give None.
     """
     said = without_thoughts(text).strip()
     try:
@@ -61,11 +61,11 @@ def object_with(text: str, key: str) -> Object | None:
 
 
 def object_as_geditbench(text: str, key: str) -> Object | None:
-    """The object that GEditBench's judges read, for figures that must be comparable with theirs.
+    """Return the object that GEditBench's judges read, for figures comparable with theirs.
 
-    The JSON block (a fence, else from the first brace to the last), repaired; without a block, the
-    whole text repaired. Thoughts count as text. One thing is not taken over: a value that the
-    reply's end cut off stays unread.
+    This is the repaired JSON block (a fence, or from the first brace to the last), or without a
+    block, the whole text repaired. Thoughts count as text. Unlike there, a value truncated by the
+    end of the reply remains unread.
     """
     fence = _FENCED_JSON.search(text)
     braces = text[text.find("{") : text.rfind("}") + 1] if "{" in text else ""
@@ -84,7 +84,7 @@ OBJECT_RULES = {"strict": object_with, "geditbench": object_as_geditbench}
 
 
 def objects(text: str, most: int | None = None) -> Iterator[tuple[int, int, Object]]:
-    """Outermost objects in order, the last ``most`` of them, with where each begins and ends."""
+    """Yield the last ``most`` outermost objects in order, each with its start and end."""
     for start, end in list(_regions(text))[-most if most else None :]:
         chunk = text[start : len(text) if end is None else end]
         value = _decoded(chunk) if end is not None else None
@@ -101,8 +101,8 @@ def objects(text: str, most: int | None = None) -> Iterator[tuple[int, int, Obje
 
 
 def _regions(text: str) -> Iterator[tuple[int, int | None]]:
-    """Balanced braces, and an open one that nothing closes (None). Braces in double quotes do not
-    count.
+    """Yield the regions of balanced braces, and of an open brace that is never closed (None).
+    Braces in double quotes are ignored.
     """
     depth, start, quoted = 0, 0, False
     for mark in _STRUCTURE.finditer(text):
@@ -124,8 +124,8 @@ def _regions(text: str) -> Iterator[tuple[int, int | None]]:
 
 
 def _could_be_whole(chunk: str) -> bool:
-    """Whether a half-written object ends with a whole value: a number at its end may be the
-    beginning of a longer.
+    """Return whether a truncated object ends with a complete value: a number at its end may be
+    incomplete.
     """
     return chunk.rstrip()[-1:] in _COMPLETE_ENDS
 
@@ -138,7 +138,7 @@ def _decoded(chunk: str) -> Any:
 
 
 def answers(text: str, question_type: str) -> list[tuple[str, int, int]]:
-    """The answers that JSON objects give under a key that names one, and where."""
+    """Return the answers that JSON objects give under an answer key, with their positions."""
     if "{" not in text:
         return []
     names = ANSWER_KEYS[question_type].split()
@@ -154,8 +154,8 @@ def answers(text: str, question_type: str) -> list[tuple[str, int, int]]:
 
 
 def _by_rank(items: list[Object]) -> str | None:
-    """``[{"option": "A", "rank": 2}, …]`` as "B, A, …"; with a score in the place of the rank, from
-    the highest.
+    """Read ``[{"option": "A", "rank": 2}, …]`` as "B, A, …"; with scores instead of ranks, from the
+    highest.
     """
     ranked = []
     for item in items:
@@ -195,7 +195,7 @@ _OPTION_KEYS = (
 
 
 _SCALE = re.compile(r"^(?:of|total_points|best_possible|highest)$|max|scale|range|out_of")
-"""Keys of the scale of a score, or of its greatest value."""
+"""Keys of a score's scale, or of its maximum."""
 _UPWARD = re.compile(
     r"^\W*(?:from[_ ])?(?:worst|lowest)[_ -]?(?:to[_ -]?(?:best|highest)|first)|^\W*ascending", re.I
 )
@@ -205,7 +205,7 @@ def _answer_in(value: Object, names: list[str]) -> str | None:
     if "ranking" in names and any(
         isinstance(item, str) and _UPWARD.search(item) for item in value.values()
     ):
-        return "?"  # which way round the letters stand is not sure
+        return "?"  # the direction of the letters is unknown
     keys = {str(key).strip().lower().replace(" ", "_").replace("-", "_"): key for key in value}
     greatest = next(
         (
@@ -231,7 +231,7 @@ def _answer_in(value: Object, names: list[str]) -> str | None:
 
 
 def _phrase(value: Any, names: list[str]) -> str:
-    """A JSON value as the words that a reader would say."""
+    """Return a JSON value in the words that the reader expects."""
     if isinstance(value, dict):
         if "ranking" in names and sorted(map(str, value.values())) == [
             str(n) for n in range(1, len(value) + 1)

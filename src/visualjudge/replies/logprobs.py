@@ -1,12 +1,10 @@
-"""What the log-probabilities of a reply's tokens say about its answer: the probability of A, the
-expected score.
+"""Answers from the log-probabilities of a reply's tokens: the probability of A, the expected score.
 
 An answer may be one token or several ("Tie", "Image" + " A"), and one token may begin several
-answers ("1" begins 1 and
-10). So the tokens are followed from where the answer begins; each alternative that fits exactly one
-answer adds its probability to that answer's, and the token that was said is followed further. What
-fits none, or several without having been followed ("Image", when "Tie" was said), is not shared
-out: ``unresolved`` tells how much that is.
+answers ("1" begins 1 and 10). So the tokens are followed from the start of the answer. Each
+alternative that matches exactly one answer adds its probability to that answer, and the token that
+was generated is followed further. Probability that matches no answer, or several without having
+been followed ("Image", when "Tie" was generated), is not distributed; ``unresolved`` is the latter.
 """
 
 from __future__ import annotations
@@ -21,13 +19,11 @@ from visualjudge.clients.base import Reply, Token
 from visualjudge.replies.json_answers import ANSWER_KEYS
 
 LEAST_SEEN = 0.1
-"""With less of the probability than this on any answer, the model was about to say something
-else.
-"""
+"""Minimum probability on the answers; with less, the model was about to say something else."""
 MOST_UNRESOLVED = 0.1
 
 OptionWords = Mapping[str, Sequence[str]]
-"""Answer -> the ways to write it, in lower case."""
+"""The spellings of each answer, in lower case."""
 
 PAIR: OptionWords = {
     "A": ("a", "image a", "image_a", "option a"),
@@ -47,10 +43,10 @@ _BEFORE_ANSWER = " \t\n\r*_(\"'`"
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Probability of each answer; they and ``unresolved`` sum to 1.
+    """Probability of each answer; with ``unresolved``, they sum to 1.
 
-    ``unresolved`` went to beginnings of several answers; ``seen`` is the share of the model's whole
-    probability that went to answers at all.
+    ``unresolved`` is the probability of beginnings shared by several answers; ``seen`` is the share
+    of the model's total probability on answers.
     """
 
     probabilities: Mapping[str, float]
@@ -59,16 +55,15 @@ class Distribution:
 
 
 def distribution(tokens: Sequence[Token], options: OptionWords) -> Distribution | None:
-    """The answers' probabilities.
+    """Return the probability of each answer.
 
     Parameters
     ----------
     tokens
-        Of the whole reply, with alternatives. In a JSON reply the answer begins after the key that
-        would be read, the last one of that name (``ANSWER_KEYS``); in any other where the reply
-        begins.
+        Tokens of the whole reply, with alternatives. In a JSON reply the answer begins after the
+        last answer key (``ANSWER_KEYS``), otherwise at the start of the reply.
     options
-        The answers and the ways to write each.
+        The answers and the spellings of each.
 
     Returns
     -------
@@ -87,8 +82,8 @@ def distribution(tokens: Sequence[Token], options: OptionWords) -> Distribution 
 
 
 def probability_of_a(reply: Reply) -> float | None:
-    """P(A) / (P(A) + P(B)); None without log-probabilities, or where the reply was about something
-    else.
+    """Return P(A) / (P(A) + P(B)); None without log-probabilities, or if the reply was about
+    something else.
     """
     found = _trusted(reply, PAIR)
     if found is None:
@@ -98,18 +93,18 @@ def probability_of_a(reply: Reply) -> float | None:
 
 
 def winner_probabilities(reply: Reply) -> Distribution | None:
-    """Probabilities of Image A, Image B and Tie in the reply to a pairwise judge, or None
-    likewise.
+    """Return the probabilities of Image A, Image B and Tie in a pairwise reply; None as in
+    :func:`probability_of_a`.
     """
     return _trusted(reply, WINNER)
 
 
 def expected_score(reply: Reply) -> float | None:
-    """Mean of the whole scores 0 to 10, weighted by their probability (G-Eval, Liu et al. 2023), or
-    None likewise.
+    """Return the mean of the integer scores 0 to 10, weighted by probability (G-Eval, Liu et al.
+    2023); None as in :func:`probability_of_a`.
 
-    Also None where the reply's score has a fraction (the alternatives then tell the digits before
-    it only), or where more than a tenth is unresolved (a 1 that may have become a 10).
+    Also None if the reply's score has a fraction (the alternatives then cover only the digits
+    before it), or if more than a tenth is unresolved (a 1 that may have become a 10).
     """
     said = "".join(text for text, _, _ in _from_answer(reply.tokens or ()))
     if re.match(r"\s*\d+\.\d", said):
@@ -128,11 +123,11 @@ def _trusted(reply: Reply, options: OptionWords) -> Distribution | None:
 
 
 def _from_answer(tokens: Sequence[Token]) -> Iterator[tuple[str, float, list[tuple[str, float]]]]:
-    """From where the answer begins: what was said, its probability, and each alternative's text and
-    probability.
+    """Yield from the start of the answer: the generated text, its probability, and each
+    alternative's text and probability.
 
-    The first token may hold the end of what stands before the answer (``' "A'``); alternatives that
-    begin otherwise are left out there.
+    The first token may include the end of the preceding text (``' "A'``); alternatives with a
+    different beginning are ignored there.
     """
     fields = {
         field[1]: field.end() for field in _FIELD.finditer("".join(token.token for token in tokens))
@@ -153,10 +148,10 @@ def _from_answer(tokens: Sequence[Token]) -> Iterator[tuple[str, float, list[tup
 def _paths(
     steps: Sequence[tuple[str, float, list[tuple[str, float]]]], options: OptionWords
 ) -> Iterator[tuple[str | None, float]]:
-    """Each way in which the tokens lead to exactly one answer, or (None) to the beginning of
-    several; its probability.
+    """Yield each way in which the tokens lead to exactly one answer, or (None) to a beginning of
+    several, with its probability.
 
-    An alternative that says nothing yet (a space, an opening quote) is neither.
+    An alternative without content (a space, an opening quote) is neither.
     """
     said, reached = "", 1.0
     for number, (text, probability, others) in enumerate(steps):
@@ -183,7 +178,7 @@ def _fits(said: str, options: OptionWords) -> tuple[str, ...]:
 
 
 def _can_become(said: str, forms: Iterable[str]) -> bool:
-    """Whether ``said`` is the beginning of a form, a form, or a form and something after it."""
+    """Return whether ``said`` is the beginning of a form, or begins with a form."""
     text = said.lstrip(_BEFORE_ANSWER).lower()
     return any(
         form.startswith(text) or (text.startswith(form) and not text[len(form)].isalnum())
@@ -196,7 +191,7 @@ def _is_whole(said: str, forms: Iterable[str]) -> bool:
 
 
 def _p(logprob: float) -> float:
-    """0 for tokens that a grammar forbids (vLLM gives them -9999). Rounding may leave a
-    log-probability above 0.
+    """Return the probability; 0 for tokens that a grammar forbids (-9999 in vLLM). Rounding may
+    leave a log-probability above 0.
     """
     return math.exp(min(0.0, logprob))

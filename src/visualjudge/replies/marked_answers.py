@@ -34,7 +34,7 @@ _MARKS = {
         r"[ \t*]*(?:(?:image|response|answer)[ -])?([012])(?=[ \t*.`]*$)",
     ),
 }
-"""By rule: what a mark begins with, and the rest; the first rule that finds one counts. "better" is
+"""Rules: the beginning of a mark, and the rest; the first rule with a match counts. "better" is
 MJ-Bench's form.
 """
 _FLAGS = re.I | re.M | re.S
@@ -44,9 +44,9 @@ _PATTERNS = {
 }
 _BLAMES = ("worse", "worst", "worst first")
 NEAR = 6
-"""Words before a mark that can blame what it holds."""
+"""Number of words before a mark that may reject its content."""
 SHORT = 60
-"""Characters of a mark whose reading is kept."""
+"""Maximum length of a mark whose reading is cached."""
 _OF_NUMBER = {"0": "tie", "1": "A", "2": "B"}
 _TIES = {
     "A=B": "tie",
@@ -60,7 +60,7 @@ _TIES = {
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a mark holds, and where; ``opened`` is where the mark itself begins."""
+    """The content of a mark and its position; ``opened`` is where the mark itself begins."""
 
     text: str
     start: int
@@ -70,7 +70,7 @@ class Mark:
 
 
 def read_marks(text: str, question_type: str, n_options: int) -> Said | None:
-    """The value of the marks of a reply; the last, where several differ and it concludes."""
+    """Return the value of a reply's marks: the last one, if several differ and it concludes."""
     marks = next((found for rule in _MARKS if (found := _found(text, rule))), [])
     marks = marks or [
         Mark(said, start, end, "JSON", start) for said, start, end in answers(text, question_type)
@@ -81,7 +81,7 @@ def read_marks(text: str, question_type: str, n_options: int) -> Said | None:
         and len(marks) > 1
         and all(len(letter) == 1 for letter in letters)
     ):
-        # a mark for each letter, "[[C]], [[A]], [[B]]": MLLM-as-a-Judge's form
+        # one mark per letter, "[[C]], [[A]], [[B]]", as in MLLM-as-a-Judge
         marks = [replace(marks[0], text=", ".join(letters), end=marks[-1].end)]
     said = [_of_mark(mark, question_type, n_options) for mark in marks]
     values = {one.value for one in said}
@@ -94,8 +94,8 @@ def read_marks(text: str, question_type: str, n_options: int) -> Said | None:
 
 
 def _found(text: str, rule: str) -> list[Mark]:
-    """The last marks of a kind; of tags, those named as the first, and what follows a last one that
-    nothing closes.
+    """Return the last marks of a kind; for tags, those with the name of the first, and the text
+    after an unclosed last one.
     """
     opened = list(_OPENINGS[rule].finditer(text))
     unclosed = opened[-1:] if rule == "tag" else []
@@ -115,7 +115,7 @@ def _found(text: str, rule: str) -> list[Mark]:
 
 
 def _of_mark(mark: Mark, question_type: str, n_options: int) -> Said:
-    """What a mark holds, read as a reply of its own."""
+    """Read the content of a mark as a reply."""
     inner = plain(without_markup(mark.text))
     letters = re.sub(r"[\s()\[\]'.!]", "", inner).upper()
     tie = _TIES.get(letters) or (
@@ -136,30 +136,31 @@ def _read_inner(inner: str, question_type: str, n_options: int) -> Said:
 
 
 _read_short = lru_cache(maxsize=4096)(_read_inner)
-"""Most marks hold a letter or a number: each is read once."""
+"""Most marks contain a letter or a number; each is read once."""
 
 
 def _lead(text: str, mark: Mark) -> str:
-    """The line before a mark."""
+    """Return the line before a mark."""
     begin = max(text.rfind("\n", 0, mark.opened) + 1, mark.opened - 120)
     return plain(text[begin : mark.opened])
 
 
 def _is_blamed(text: str, mark: Mark) -> bool:
-    """Whether the words before a mark make it the worse one: "Worse: \\boxed{A}"."""
+    """Return whether the words before a mark make it the worse one: "Worse: \boxed{A}"."""
     if set(">=") & set(mark.text) or mark.rule == "JSON":
         return False
     lead = _lead(text, mark)
     if lead.isascii() and _is_free(lead.lower()):
-        return False  # which spares most replies the tokens of a line
+        return False  # spares most replies the tokens of a line
     return has(listed(tokens(lead))[-NEAR:], *_BLAMES)
 
 
 def _is_free(lead: str) -> bool:
-    """Whether it is plain that none of the last words of a line in ASCII blames: no sign of such a
-    word stands there, or enough words after the last.
+    """Return whether clearly none of the last words of an ASCII line rejects: no sign of such a
+    word occurs, or enough words follow the last one.
 
-    A word that is part of no entry is a word of its own, and so is at least one between two such.
+    A word that is not part of an entry counts as one word, and so does what lies between two of
+    them.
     """
     signs = [*sign_of(*_BLAMES).finditer(lead)]
     if not signs:
@@ -175,8 +176,8 @@ def _is_free(lead: str) -> bool:
 
 
 def _concludes(marks: Sequence[Mark], text: str) -> bool:
-    """Whether the last of different marks replaces the earlier: it stands apart, under no other
-    label.
+    """Return whether the last of different marks replaces the earlier ones: it is separate, and has
+    no other label.
     """
     last, lead = marks[-1], listed(tokens(_lead(text, marks[-1])))
     between = text[marks[-2].end : last.opened]

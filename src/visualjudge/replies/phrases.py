@@ -1,4 +1,4 @@
-"""``phrases.yaml``, made ready: the lists that a word is on, and the phrases as a tree of
+"""``phrases.yaml`` as data structures: the lists that contain a word, and the phrases as a tree of
 tokens.
 """
 
@@ -21,22 +21,22 @@ LONGEST_GAP = 5
 _PIECE = re.compile(r"\{[^{}]+\}|…|[^{}…]+")
 _BOUNDS = frozenset((",", ";", ":", "-", "--", "(", ")", "[", "]", "|", ">"))
 _OPENING = frozenset(("reason", "although", "but", "so", "and"))
-"""What ends a clause: marks, and words that begin another."""
+"""Marks that end a clause, and words that begin another."""
 _GUARDS = ("denies", "doubts", "supposes", "again", "worse", "worst", "option", "first", "second")
-"""Lists that make a word count although ``filler`` holds it as well."""
+"""Lists whose words count even if ``filler`` contains them too."""
 
 
 @dataclass(slots=True)
 class Node:
-    """A place in the tree: what may follow, and what ends here (a list's name, or a kind of
-    phrase).
+    """A node of the tree: the possible continuations, and what ends here (a list's name, or a kind
+    of phrase).
     """
 
     next: dict[str, Node] = field(default_factory=dict)
     ends: set[str] = field(default_factory=set)
 
     def add(self, steps: Sequence[str], name: str) -> None:
-        """Let ``name`` end where ``steps`` lead."""
+        """Add the path ``steps``, at whose end ``name`` is found."""
         node = self
         for step in steps:
             node = node.next.setdefault(step, Node())
@@ -45,7 +45,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A phrase of a kind at tokens ``start`` to ``end``, with what stands in its slots."""
+    """A phrase of a kind at tokens ``start`` to ``end``, with the contents of its slots."""
 
     kind: str
     start: int
@@ -55,16 +55,16 @@ class Match:
 
 @cache
 def source() -> dict[str, dict[str, dict[str, object]]]:
-    """The file as it is: language to section to rows."""
+    """Return the file as parsed: language to section to rows."""
     text = (files(__package__) / "phrases.yaml").read_text("utf-8")
     loader = getattr(
         yaml, "CBaseLoader", yaml.BaseLoader
-    )  # to others "no" and "on" are truth values
+    )  # YAML would read "no" and "on" as truth values
     return yaml.load(text, Loader=loader)  # type: ignore[no-any-return]
 
 
 def expanded(phrase: str) -> Iterator[str]:
-    """Each way to say a phrase: ``(a|b|)`` is a, b or nothing, one level deep."""
+    """Yield each variant of a phrase: ``(a|b|)`` is a, b or nothing, one level deep."""
     parts = [piece.split("|") for piece in re.split(r"\(([^()]*)\)", phrase)]
     ways = product(*(part if n % 2 else ["|".join(part)] for n, part in enumerate(parts)))
     return (" ".join("".join(said).split()) for said in ways)
@@ -72,7 +72,7 @@ def expanded(phrase: str) -> Iterator[str]:
 
 @cache
 def words() -> Node:
-    """The tree of all lists of words."""
+    """Return the tree of all lists of words."""
     root = Node()
     for language in source().values():
         for name, entries in language["words"].items():
@@ -84,7 +84,7 @@ def words() -> Node:
 
 @cache
 def all_words() -> frozenset[str]:
-    """Every word of an entry of a list."""
+    """Return every word of every list entry."""
     found, nodes = set[str](), [words()]
     while nodes:
         node = nodes.pop()
@@ -95,8 +95,8 @@ def all_words() -> frozenset[str]:
 
 @cache
 def sign_of(*lists: str) -> re.Pattern[str]:
-    """What finds the longest word of each entry of these lists, in lower case: where it finds none
-    in a text, no entry stands there.
+    """Return a pattern for the longest word of each entry of these lists, in lower case: without a
+    match, a text has no entry.
     """
     signs = {
         max((token.text for token in tokens(plain(said))), key=len)
@@ -110,7 +110,7 @@ def sign_of(*lists: str) -> re.Pattern[str]:
 
 @cache
 def phrases() -> Node:
-    """The tree of all phrases."""
+    """Return the tree of all phrases."""
     root = Node()
     for language in source().values():
         for kind in KINDS:
@@ -147,7 +147,9 @@ def after_option() -> frozenset[str]:
 
 
 def _steps(said: str) -> list[str]:
-    """A phrase as steps: words, ``{list}``, ``{X}``, ``…``; "." where nothing may follow."""
+    """Split a phrase into steps: words, ``{list}``, ``{X}``, ``…``; "." where nothing may
+    follow.
+    """
     found: list[str] = []
     for piece in _PIECE.findall(said):
         plain_words = piece[0] not in "{…"
@@ -157,7 +159,9 @@ def _steps(said: str) -> list[str]:
 
 
 def listed(found: list[Word]) -> list[Word]:
-    """The tokens with the lists that they are on; an entry of several words becomes one token."""
+    """Return the tokens with the lists that contain them; an entry of several words becomes one
+    token.
+    """
     out: list[Word] = []
     at, root = 0, words().next
     while at < len(found):
@@ -191,12 +195,13 @@ def listed(found: list[Word]) -> list[Word]:
 
 
 def is_filler(token: Word) -> bool:
-    """Whether a token changes no answer."""
+    """Return whether a token does not affect any answer."""
     return "filler" in token.kinds and not token.option and token.kinds.isdisjoint(_GUARDS)
 
 
 def spoken(found: list[Word], *, ordinals: bool = True) -> list[Word]:
-    """The tokens of a sentence without fillers, and without the words for options beside a letter.
+    """Return the tokens of a sentence without fillers, and without the words for options beside a
+    letter.
 
     With ``ordinals``, "the first" stands for option A. An "A" that is the article is left out.
     """
@@ -229,7 +234,7 @@ def spoken(found: list[Word], *, ordinals: bool = True) -> list[Word]:
 
 
 def _is_option(found: list[Word], at: int) -> bool:
-    """Whether a token that may be the article or an ordinal stands for an option."""
+    """Return whether a token that may be an article or an ordinal refers to an option."""
     token, before = found[at], found[at - 1] if at else None
     after_word = (
         before is not None
@@ -259,7 +264,7 @@ def _is_option(found: list[Word], at: int) -> bool:
 
 
 def matches(found: list[Word]) -> Iterator[Match]:
-    """Every phrase in the tokens of a sentence, the longest at each place; phrases do not
+    """Yield every phrase in the tokens of a sentence, the longest at each position; phrases do not
     overlap.
     """
     at, root = 0, phrases()
@@ -269,7 +274,7 @@ def matches(found: list[Word]) -> Iterator[Match]:
             yield from (Match(kind, at, best[0], best[2]) for kind in best[1])
         ends = (
             best[0] - ("declares" in best[1]) if best else 0
-        )  # what is declared may begin a phrase
+        )  # a declared value may begin a phrase
         at = max(ends, at + 1)
 
 
@@ -279,7 +284,7 @@ Ended = tuple[int, set[str], dict[str, Word]]
 def _longest(
     node: Node, found: list[Word], at: int, slots: dict[str, Word], *, gap: bool
 ) -> Ended | None:
-    """Where the longest phrase ends that goes on from ``node`` at token ``at``."""
+    """Return the end of the longest phrase that continues from ``node`` at token ``at``."""
     ways: list[Ended | None] = [(at, node.ends, slots)] if node.ends else []
     if "." in node.next and (
         at == len(found) or found[at].text in _BOUNDS or found[at].kinds & _OPENING
@@ -299,7 +304,7 @@ def _longest(
 
 
 def _fits(token: Word) -> Iterator[str]:
-    """The steps of the tree that a token takes."""
+    """Yield the steps of the tree that match a token."""
     if token.option:
         yield "{X}"
         yield "{Y}"

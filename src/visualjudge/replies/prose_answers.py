@@ -1,5 +1,5 @@
-"""What lines declare and sentences say, by the phrases of ``phrases.yaml``: claims, and the one
-that counts.
+"""Answers in lines and sentences, by the phrases of ``phrases.yaml``: claims, and the one that
+counts.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class _Claim:
 
 @dataclass(slots=True)
 class _Heard:
-    """What sentences claim, deny and call a tie; ``taken_back``: the sentence that took back what
-    stood before it.
+    """Claims, denials and ties of the sentences; ``taken_back`` is the sentence that retracted the
+    preceding ones.
     """
 
     claims: list[_Claim] = field(default_factory=list)
@@ -53,9 +53,7 @@ class _Heard:
 
 
 def read_sentences(text: str, question_type: str, n_options: int, *, marked_only: bool) -> Said:
-    """What plain text states: its labelled lines and lines that are the answer, else its
-    sentences.
-    """
+    """Read plain text: its labelled lines and lines that are the answer, or else its sentences."""
     found = sentences(text, question_type, n_options)
     if not found:
         return Said(None, "no answer")
@@ -77,9 +75,7 @@ def read_sentences(text: str, question_type: str, n_options: int, *, marked_only
 
 
 def _listen(found: Sequence[Sentence], *, scoring: bool) -> _Heard:
-    """What the phrases of the sentences claim, since the last that takes back what stands before
-    it.
-    """
+    """Collect the claims of the sentences since the last one that retracts the preceding ones."""
     heard, named = _Heard(), False
     for sentence in found:
         if sentence.takes_back() and (heard.claims or heard.ties or named):
@@ -92,7 +88,7 @@ def _listen(found: Sequence[Sentence], *, scoring: bool) -> _Heard:
 
 
 def _listed_pair(found: Sequence[Sentence]) -> Said | None:
-    """The first of "1. B 2. A", where a reply is nothing else."""
+    """Return the first option of "1. B 2. A", if the reply has nothing else."""
     tokens = [token for sentence in found for token in sentence.parts]
     named = [token for token in tokens if token.option]
     others = [
@@ -113,7 +109,7 @@ def _listed_pair(found: Sequence[Sentence]) -> Said | None:
 
 
 def _hear(sentence: Sentence, match: Match, heard: _Heard, *, scoring: bool) -> None:
-    """Note what one phrase claims, denies or calls a tie."""
+    """Record what one phrase claims, denies or calls a tie."""
     level = LEVELS.get(match.kind, 0)
     value = _value(match)
     if isinstance(value, float) != scoring or value == "":
@@ -153,8 +149,8 @@ def _hear(sentence: Sentence, match: Match, heard: _Heard, *, scoring: bool) -> 
 
 
 def _concludes(sentence: Sentence, match: Match, clause: Clause) -> bool:
-    """Whether a preference in one respect ends a sentence that concludes: "Overall, B is better in
-    colour".
+    """Return whether a preference in one respect ends a concluding sentence: "Overall, B is better
+    in colour".
     """
     but = next(
         (one.start for one in sentence.clauses if one.opened == "but" and one.start >= match.end),
@@ -165,7 +161,7 @@ def _concludes(sentence: Sentence, match: Match, clause: Clause) -> bool:
 
 
 def _value(match: Match) -> str | float:
-    """The value that the slots of a phrase hold; "" for none."""
+    """Return the value in the slots of a phrase; "" without one."""
     slots = match.slots
     if match.kind in TIES:
         return TIES[match.kind]
@@ -179,8 +175,8 @@ def _value(match: Match) -> str | float:
 
 
 def _may_declare(sentence: Sentence, match: Match) -> bool:
-    """Whether a label's answer is no heading or item of a list, which a reason of its own
-    follows.
+    """Return whether a label's answer is not a heading or a list item followed by its own
+    reason.
     """
     clause = sentence.clause_of(match.start)
     follows = clause.start > 0 and sentence.said[clause.start - 1].text == ":"
@@ -206,7 +202,7 @@ def _may_declare(sentence: Sentence, match: Match) -> bool:
 
 
 def _lines(found: Sequence[Sentence], heard: _Heard, *, scoring: bool) -> None:
-    """Answers on a line of their own: under a label, and on the first or last line."""
+    """Read answers on separate lines: under a label, and on the first or last line."""
     whole = [one for one in found if one.whole and any(t.text[0].isalnum() for t in one.said)]
     for sentence, following in pairwise(found):
         label = (
@@ -231,8 +227,8 @@ def _lines(found: Sequence[Sentence], heard: _Heard, *, scoring: bool) -> None:
 
 
 def _is_heading(found: Sequence[Sentence], sentence: Sentence) -> bool:
-    """Whether labelled points follow a line, "A" and "- Strengths: …": it names what they are
-    about.
+    """Return whether labelled points follow a line, "A" and "- Strengths: …", so that it is a
+    heading.
     """
     after = [
         token.text for one in found[sentence.number + 1 : sentence.number + 2] for token in one.said
@@ -266,7 +262,7 @@ def _is_label(sentence: Sentence, *, scoring: bool) -> bool:
 
 
 def _bare(sentence: Sentence, *, scoring: bool) -> str | float | None:
-    """The answer that a sentence is, and nothing else."""
+    """Return the answer if the sentence consists only of it."""
     if sentence.asks or sentence.said[-1].text == ":":
         return None
     if any(one.option and two.text == ":" for one, two in pairwise(sentence.said)):
@@ -295,7 +291,9 @@ def _bare(sentence: Sentence, *, scoring: bool) -> str | float | None:
 
 
 def _other_numbers(sentence: Sentence, match: Match) -> bool:
-    """Whether the limb of a score holds another number that is not denied: "6 or 7"."""
+    """Return whether the clauses around a score contain another number that is not denied: "6 or
+    7".
+    """
     clause = sentence.clause_of(match.start)
     limb = [one for one in sentence.limb_of(clause) if one.opened not in ("although", "reason")]
     plain = [one for one in limb if one is clause or not sentence.has("denies", one.start, one.end)]
@@ -306,8 +304,8 @@ def _other_numbers(sentence: Sentence, match: Match) -> bool:
 
 
 def _bare_scores(found: Sequence[Sentence], heard: _Heard) -> str | None:
-    """A score that is the whole of the first clause, or of the last: "7, because …", "One dog is
-    missed: 7.".
+    """Read a score that is the entire first or last clause: "7, because …", "One dog is missed:
+    7.".
     """
     kept = [one for one in found if one.number >= heard.taken_back and one.near]
     for sentence, at in ((kept[0], 0), (kept[-1], 0), (kept[-1], -1)) if kept else ():
@@ -346,10 +344,10 @@ def _bare_scores(found: Sequence[Sentence], heard: _Heard) -> str | None:
 def _leads(
     said: Sequence[Word], rest: Sequence[Word], value: str | float, n_sentences: int
 ) -> bool:
-    """Whether the first clause is the score, and what follows its reason."""
+    """Return whether the first clause is the score, followed by its reason."""
     explicit = any("/" in token.text for token in said)
     if value == 1.0 and n_sentences > 1 and not explicit:
-        return False  # the first of a list
+        return False  # the first item of a list
     if (
         has(rest[:2], "denies", "other scale")
         or (n_sentences > 1 and any(token.text == ":" for token in rest[:1]))
@@ -361,8 +359,8 @@ def _leads(
 
 
 def _follows(sentence: Sentence) -> bool:
-    """Whether the last clause is no criterion's ("Noise: 6"), and no number of another kind stands
-    before it.
+    """Return whether the last clause does not belong to a criterion ("Noise: 6"), and no number of
+    another kind precedes it.
     """
     clause = sentence.clauses[-1]
     before = sentence.said[: clause.start]
@@ -394,10 +392,10 @@ def _follows(sentence: Sentence) -> bool:
 
 
 def _alone(found: Sequence[Sentence], heard: _Heard) -> str | None:
-    """A sentence that is only an option, the first or the last of a reply; no answer to a question
-    of blame.
+    """Read a sentence that is only an option, the first or the last of a reply, unless the question
+    asks for the worse one.
 
-    Returns the cause where several such sentences make the reply unread.
+    Return the cause if several such sentences make the reply unreadable.
     """
     asked = [one for one in found if one.asks and not one.options() and one.said[0].text != "why"]
     blamed = any(not has(one.said, "better", "best", "choose") for one in asked)
@@ -432,8 +430,8 @@ def _alone(found: Sequence[Sentence], heard: _Heard) -> str | None:
 
 
 def _leading(found: Sequence[Sentence], heard: _Heard) -> None:
-    """A reply that begins with an option and its reason: "B, because …"; not where the other begins
-    a part.
+    """Read a reply that begins with an option and its reason, "B, because …", unless the other
+    option begins a part.
     """
     first, said = found[0], found[0].said
     if len(said) < 2 or said[0].option not in OTHER or first.asks or first.has("doubts"):
@@ -458,7 +456,7 @@ def _leading(found: Sequence[Sentence], heard: _Heard) -> None:
 
 
 def _chosen(heard: _Heard, found: list[Sentence], *, marked_only: bool) -> Said:
-    """The one value that the claims agree on, or why there is none."""
+    """Return the one value on which the claims agree, or why there is none."""
     claims = sorted(heard.claims, key=lambda claim: (claim.sentence, claim.limb, claim.start))
     top = max((claim.level for claim in claims), default=0)
     if top >= LINE:
@@ -476,7 +474,7 @@ def _chosen(heard: _Heard, found: list[Sentence], *, marked_only: bool) -> Said:
 
 
 def _declared(claims: Sequence[_Claim], top: int, heard: _Heard, found: Sequence[Sentence]) -> Said:
-    """The last declaration, unless its own line or what follows it says otherwise."""
+    """Return the last declaration, unless its own line or later text contradicts it."""
     best = [claim for claim in claims if claim.level == top]
     chosen = best[-1]
     line = _line_of(found, chosen)
@@ -491,7 +489,7 @@ def _declared(claims: Sequence[_Claim], top: int, heard: _Heard, found: Sequence
 
 
 def _agreed(claims: Sequence[_Claim], top: int, heard: _Heard, found: Sequence[Sentence]) -> Said:
-    """What sentences prefer, where nothing of their own weight or later contradicts it."""
+    """Return what sentences prefer, if nothing of equal weight or later contradicts it."""
     several = Said(None, "several answers")
     if top == 1 and any(tie.level for tie in heard.ties):
         return Said(None, "tie")
@@ -531,19 +529,19 @@ def _agreed(claims: Sequence[_Claim], top: int, heard: _Heard, found: Sequence[S
 
 
 def _line_of(found: Sequence[Sentence], claim: _Claim) -> int:
-    """The line that a claim stands on."""
+    """Return the line of a claim."""
     return next((sentence.line for sentence in found if sentence.number == claim.sentence), 0)
 
 
 def _hedged(found: list[Sentence]) -> str | None:
-    """ "hedge" where options are named in sentences that only suppose."""
+    """Return "hedge" if options are named in sentences that only suppose."""
     supposed = any(sentence.has("supposes") and sentence.options() for sentence in found)
     return "hedge" if supposed and not any(sentence.has("either") for sentence in found) else None
 
 
 def _cause_of_no_score(found: Sequence[Sentence], cause: str | None) -> str | None:
-    """``other scale`` where a number is beyond ten or over another; ``several answers`` where there
-    are two.
+    """Return ``other scale`` if a number is above ten or on another scale, and ``several answers``
+    if there are two.
     """
     tokens = [token for sentence in found for token in sentence.said]
     numbers = {token.number for token in tokens if token.number is not None}

@@ -1,4 +1,4 @@
-"""Orders of options: chains ("B > A > C"), numbered lists, and places ("B is best, C second, A
+"""Orders of options: chains ("B > A > C"), numbered lists, and ranks ("B is best, C second, A
 last").
 """
 
@@ -35,7 +35,7 @@ _ORDINALS = ("1st", "2nd", "3rd", "4th", "5th", "first", "second", "third", "fou
 
 
 def order_in(found: Sequence[Sentence], n_options: int, *, marked_only: bool) -> Said:
-    """The order that sentences, or the items of a list, state."""
+    """Return the order that sentences or list items state."""
     said: list[Said] = []
     direction = ""
     for sentence in found:
@@ -76,7 +76,7 @@ def _cause(found: Sequence[Sentence], n_options: int) -> str:
 
 
 def _chains(sentence: Sentence, direction: str, n_options: int) -> Iterator[Said]:
-    """The orders of a sentence, if what stands around them lets them be one."""
+    """Yield the orders in a sentence, if the surrounding words permit."""
     said = sentence.said
     for at, token in enumerate(said):
         if "order" not in token.kinds:
@@ -119,7 +119,9 @@ def _chains(sentence: Sentence, direction: str, n_options: int) -> Iterator[Said
 
 
 def _may_be_led(before: Sequence[Word], known: frozenset[str]) -> bool:
-    """Whether the words before an order are known, and not the question's own ("Rank them")."""
+    """Return whether the words before an order are known and not the question's own ("Rank
+    them").
+    """
     named = {"ranking", "answer", "best first", "worst first", "choose", "score", "place 1", "best"}
     if "option" in known and not known & named:
         return False
@@ -133,7 +135,7 @@ def _may_be_led(before: Sequence[Word], known: frozenset[str]) -> bool:
 
 
 def _asks_to_rank(said: Sequence[Word]) -> bool:
-    """Whether words are the question's own: "Rank A, B, C from best to worst."."""
+    """Return whether the words are the question's own: "Rank A, B, C from best to worst."."""
     return (
         bool(said)
         and said[0].text.split()[0] in ("rank", "order", "sort")
@@ -153,7 +155,9 @@ def _may_be_followed(after: Sequence[Word]) -> bool:
 
 
 def _is_no_menu(before: Sequence[Word], token: Word, towards: str) -> bool:
-    """Whether options in alphabetical order are an order, and no list of what there is."""
+    """Return whether options in alphabetical order are a ranking rather than a list of the
+    options.
+    """
     known = frozenset[str]().union(*(one.kinds for one in before))
     if "spelt" in token.kinds and "option" in known:
         return False
@@ -165,9 +169,7 @@ def _is_no_menu(before: Sequence[Word], token: Word, towards: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """An option in a list, with its place (0: none), the token after it, and the words of its
-    note.
-    """
+    """A listed option with its rank (0: none), the token after it, and the words of its note."""
 
     place: int
     token: Word
@@ -178,8 +180,8 @@ class _Item:
 def _gathered(
     found: Sequence[Sentence],
 ) -> tuple[list[_Item], list[_Item], list[Word], dict[int, int]]:
-    """Items with a place, lines that begin with an option, the words of all other lines, and how
-    many of these words stand before the option at a place of the reply.
+    """Return the items with a rank, the lines that begin with an option, the words of all other
+    lines, and how many of these words precede the option at a position of the reply.
     """
     rows, lines, introduced, led = list[_Item](), list[_Item](), list[Word](), dict[int, int]()
     for sentence in found:
@@ -197,7 +199,9 @@ def _gathered(
 
 
 def listed_order(found: Sequence[Sentence], n_options: int) -> Said | None:
-    """Items "1. B", "Rank 1: B", "B (best)", or lines that are an option; not where words blame."""
+    """Read items "1. B", "Rank 1: B", "B (best)", or lines that are an option, unless words reverse
+    the order.
+    """
     rows, lines, introduced, led = _gathered(found)
     lines = lines[-n_options:]
     numbered = [row.place for row in rows] == list(range(1, n_options + 1))
@@ -235,7 +239,7 @@ def listed_order(found: Sequence[Sentence], n_options: int) -> Said | None:
 
 
 def _items(said: Sequence[Word]) -> Iterator[_Item]:
-    """The options that stand right after a place: "1. B", "first: B"."""
+    """Yield the options that directly follow a rank: "1. B", "first: B"."""
     for n, token in enumerate(said):
         place, previous = _number_of_place(token), said[n - 1] if n else None
         if (
@@ -256,7 +260,7 @@ def _item(place: int, token: Word, said: Sequence[Word]) -> _Item:
 
 
 def _number_of_place(token: Word) -> int:
-    """The place that a token counts: 1, "1st", "first place"; 0 for none."""
+    """Return the rank that a token states: 1, "1st", "first place"; 0 without one."""
     if token.number in range(1, 9):
         return int(token.number or 0)
     named = next((n for n in range(1, 6) if f"place {n}" in token.kinds), 0)
@@ -264,7 +268,9 @@ def _number_of_place(token: Word) -> int:
 
 
 def _placed(found: Sequence[Sentence], n_options: int) -> Said | None:
-    """The order that places give: "B is best, A is second and C last", "Best: B. Worst: C."."""
+    """Return the order that ranks give: "B is best, A is second and C last", "Best: B.
+    Worst: C.".
+    """
     places: dict[str, set[int]] = {}
     previous = 0
     for sentence in found:
@@ -282,7 +288,7 @@ def _placed(found: Sequence[Sentence], n_options: int) -> Said | None:
 
 
 def _places_of(sentence: Sentence, n_options: int, previous: int) -> Iterator[tuple[str, int]]:
-    """The options of a sentence that are given a place, part by part."""
+    """Yield the options of a sentence with a rank, part by part."""
     held: list[Word] = []
     for token in [*sentence.parts, Word(",", 0, 0)]:
         if not (token.text in (",", ";") or "and" in token.kinds):
@@ -304,7 +310,7 @@ def _places_of(sentence: Sentence, n_options: int, previous: int) -> Iterator[tu
 
 
 def _place(token: Word, n_options: int, previous: int) -> int:
-    """The place that a word gives: "first", "best", "last", "then"; 0 for none."""
+    """Return the rank that a word gives: "first", "best", "last", "then"; 0 without one."""
     for n in range(1, 6):
         if f"place {n}" in token.kinds:
             return n

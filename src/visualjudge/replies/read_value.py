@@ -1,4 +1,4 @@
-"""What is read of a reply."""
+"""The value read from a part of a reply."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A value with its place (characters, end exclusive) and the name of what read it; or no value,
-    and the cause. ``turned``: an order stood worst first. ``marked``: the tier that read it."""
+    """A value with its position (characters, end exclusive) and the rule that read it; or no value,
+    and the cause. ``turned`` means that an order was stated worst first; ``marked`` is the tier
+    that read it.
+    """
 
     value: str | float | None
     cause: str | None = None

@@ -1,5 +1,5 @@
-"""Sentences by which a model declines to judge. Undecided is not declined: "I cannot tell which is
-better".
+"""Sentences by which a model declines to judge. Indecision is not a refusal: "I cannot tell which
+is better".
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _OTHERS = re.compile(
     re.I,
 )
 _LONGEST = 1_000
-"""A model that declines says so soon."""
+"""Number of characters within which a refusal must occur."""
 _MAY_DECLINE = re.compile(
     r"canno|can'|can’|can no|unable|able to|sorry|apolog|won'|won’|will not|couldn|could n|not app|not com"
     r"|access|ability|declin|refus|guideline|polic|unfortun|incapab|regret|capabil|rejected|please|see an|"
@@ -50,7 +50,7 @@ _MAY_DECLINE_ELSEWHERE = re.compile(
 
 
 def is_refusal(text: str) -> bool:
-    """Whether some sentence declines: ``cannot … help``, ``sorry … cannot``, a policy that
+    """Return whether any sentence declines: ``cannot … help``, ``sorry … cannot``, a policy that
     forbids.
     """
     said = text[:_LONGEST]

@@ -1,4 +1,4 @@
-"""From a reply to a value, or to the cause of its absence."""
+"""Read a reply: its value, or the cause why it has none."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ TYPES = ("pairwise", "ranking", "scoring")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read.
+    """Result of reading a reply.
 
     ``value`` is a letter, a string of letters, a number from 0 to 10, ``"tie"`` or ``"both_bad"``
-    where these are allowed, or ``"Failed"``; ``status`` tells which failure and ``cause`` why.
-    ``span`` is where in the reply the answer stands (characters, end exclusive), ``rule`` what read
-    it, and ``read_by`` the tier: ``"marked"`` (JSON, boxes, "Answer: B", a line that is only the
-    answer) or ``"prose"`` (sentences).
+    where these are allowed, or ``"Failed"``; ``status`` is the kind of failure and ``cause`` the
+    reason. ``span`` is the position of the answer in the reply (characters, end exclusive),
+    ``rule`` the rule that read it, and ``read_by`` the tier: ``"marked"`` (JSON, boxes, "Answer:
+    B", a line that is only the answer) or ``"prose"`` (sentences).
     """
 
     value: str | float
@@ -68,34 +68,34 @@ def read_reply(
     names: Mapping[str, str] = MappingProxyType({}),
     read: Tiers = "all",
 ) -> Reading:
-    """The value that a reply states.
+    """Return the value that a reply states.
 
     Parameters
     ----------
     text
-        The reply as it came, thoughts and markup included.
+        The reply as received, including thoughts and markup.
     question_type
         ``"pairwise"``, ``"ranking"`` or ``"scoring"``.
     n_options
-        How many options a ranking has.
+        Number of options in a ranking.
     finish_reason
-        ``"length"`` makes any reply ``truncated``: what was cut off may have said otherwise.
-        ``"refusal"`` makes it a refusal.
+        ``"length"`` makes any reply ``truncated``, because the missing part might change the
+        answer. ``"refusal"`` makes it a refusal.
     ties
-        Which of ``"tie"`` and ``"both_bad"`` the question allows as answers. A tie that is not
+        The answers among ``"tie"`` and ``"both_bad"`` that the question allows. A tie that is not
         allowed is ``unparseable`` with cause ``"tie"``.
     names
-        What the prompt calls the options beside their letters, such as ``{"left": "A", "right":
+        Names of the options in the prompt besides their letters, such as ``{"left": "A", "right":
         "B"}``. Such a word counts after "the", after a colon and at the beginning of a line.
     read
-        ``"marked"``: read no sentences.
+        ``"marked"``: do not read sentences.
 
     Returns
     -------
     Reading
         The last answer that is marked as such (JSON, ``\\boxed{B}``, ``[[B]]``, "Answer: B", a line
-        that is only the answer), else what the sentences say by the phrases of ``phrases.yaml``.
-        Two that contradict each other are none.
+        that is only the answer), or else the answer of the sentences by the phrases of
+        ``phrases.yaml``. Contradictory answers give none.
 
     Examples
     --------
@@ -134,9 +134,7 @@ def read_reply(
 
 
 def _read(text: str, question_type: QuestionType, n_options: int, *, marked_only: bool) -> Said:
-    """What the marks state, unless words after them take them back; else what lines and sentences
-    state.
-    """
+    """Read the marks, unless later words retract them, or else lines and sentences."""
     clean = plain(without_markup(text))
     said = read_marks(text, question_type, n_options)
     if said is None:
@@ -167,7 +165,7 @@ def _read(text: str, question_type: QuestionType, n_options: int, *, marked_only
 
 
 def _taken_back(text: str, end: int, question_type: QuestionType, n_options: int) -> int | None:
-    """Where a sentence after a mark begins that takes it back."""
+    """Return the start of a sentence after a mark that retracts it."""
     rest = text[end : end + 2_000]
     for sentence in sentences(rest, question_type, n_options) if rest.strip(" .\\n})]") else ():
         if sentence.takes_back() and not (
@@ -178,8 +176,8 @@ def _taken_back(text: str, end: int, question_type: QuestionType, n_options: int
 
 
 def _from_worst(text: str, said: Said) -> bool:
-    """Whether the text around an order that was read as it stands says that orders stand worst
-    first.
+    """Return whether the text around an order that was read as written says that it is
+    worst first.
     """
     around = text[max(0, said.start - 2_000) : said.start] + " ; " + text[said.end : said.end + 500]
     own = listed(tokens(text[said.start : said.end]))
@@ -187,7 +185,7 @@ def _from_worst(text: str, said: Said) -> bool:
 
 
 def _lettered(text: str, names: Mapping[str, str]) -> str:
-    """The text with "A's" in the place of a name of A, filled up so that it keeps its length."""
+    """Replace each name of A by "A's", padded to keep the length of the text."""
     letters = {name.lower(): f"{letter}'s"[: len(name)] for name, letter in names.items()}
     words = "|".join(sorted(map(re.escape, letters), key=len, reverse=True))
     before = (

@@ -1,5 +1,5 @@
-"""Sentences and their clauses: where a phrase counts, and where something denies, supposes or
-limits it.
+"""Sentences and their clauses: where a phrase counts, and where it is denied, supposed or
+limited.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from visualjudge.replies.tokens import Word, tokens
 from visualjudge.replies.value_tokens import with_orders, with_scores
 
 HEAD, TAIL = 260, 760
-"""Characters at the beginning and at the end of a reply that sentences are read in."""
+"""Number of characters at the beginning and end of a reply in which sentences are read."""
 FAR_HEAD, FAR_TAIL = 1_000, 2_000
 FAR_LINES = 20
-"""Characters, and lines of them, in which labels and lists are looked for."""
+"""Maximum number of characters, and of lines, that are searched for labels and lists."""
 _CONNECTIVES = ("reason", "although", "but", "so", "and")
 _HARMLESS_BEFORE = frozenset(
     (
@@ -58,8 +58,9 @@ _FAR_LINE = re.compile(r"^[^\n]{1,100}", re.M)
 
 @dataclass(slots=True)
 class Clause:
-    """Tokens ``start`` to ``end`` of a sentence; ``opened`` is the kind of word that begins it,
-    ``limb`` counts the parts of the sentence that "but", "so" and semicolons set apart."""
+    """Tokens ``start`` to ``end`` of a sentence; ``opened`` is the kind of word that begins the
+    clause, and ``limb`` counts the parts of the sentence separated by "but", "so" and semicolons.
+    """
 
     start: int
     end: int
@@ -69,9 +70,9 @@ class Clause:
 
 @dataclass(slots=True)
 class Sentence:
-    """A sentence without fillers. ``asks``: a question. ``whole``: all of its line. ``near``: in
-    the head or the tail, so that its phrases are read. ``parts``: the tokens before orders and
-    scores are joined.
+    """A sentence without fillers. ``asks``: it is a question. ``whole``: it fills its line.
+    ``near``: it is in the head or tail, so its phrases are read. ``parts``: the tokens before
+    orders and scores are joined.
     """
 
     said: list[Word]
@@ -87,28 +88,28 @@ class Sentence:
         self.clauses = list(_clauses(self.said))
 
     def has(self, kind: str, start: int = 0, end: int | None = None) -> bool:
-        """Whether a word of this list stands between two tokens."""
+        """Return whether a word of this list occurs between two tokens."""
         return any(kind in token.kinds for token in self.said[start:end])
 
     def options(self) -> list[str]:
-        """The letters named, in order."""
+        """Letters of the options named, in order."""
         return [letter for token in self.said for letter in token.option or token.letters]
 
     def clause_of(self, at: int) -> Clause:
-        """The clause that holds a token, or that it begins."""
+        """Return the clause that contains or begins with a token."""
         held = (one for one in self.clauses if at < one.end and not one.start > at + 1)
         return next(held, self.clauses[-1])
 
     def limb_of(self, clause: Clause) -> list[Clause]:
-        """The clauses of the same part of the sentence."""
+        """Return the clauses of the same part of the sentence."""
         return [one for one in self.clauses if one.limb == clause.limb]
 
     def matches(self) -> Iterator[Match]:
-        """The phrases in it."""
+        """Yield the phrases in the sentence."""
         return matches(self.said)
 
     def takes_back(self) -> bool:
-        """Whether it begins by taking back what stands before it: "Wait, …", "No, …"."""
+        """Whether it begins by retracting the preceding text: "Wait, …", "No, …"."""
         words = [token for token in self.said if token.text[0].isalnum()][:2]
         return has(words, "again") or self.said[0].text == "no"
 
@@ -124,7 +125,9 @@ class Sentence:
 
 
 def sentences(text: str, question_type: str, n_options: int) -> list[Sentence]:
-    """The sentences of plain text: those of the head and the tail, between them those of labels."""
+    """Return the sentences of plain text: those of the head and the tail, and between them only
+    those of labels.
+    """
     found: list[Sentence] = []
     line = 0
     for start, end, near in _windows(text, question_type):
@@ -165,7 +168,7 @@ def _valued(said: list[Word], question_type: str, n_options: int) -> list[Word]:
 
 
 def _without_brackets(said: list[Word]) -> list[Word]:
-    """The tokens with "B" for "(B)", and without "(A or B)", which a label may hold."""
+    """Return the tokens with "B" for "(B)", and without "(A or B)", which a label may contain."""
     out: list[Word] = []
     for token in said:
         out.append(token)
@@ -186,7 +189,7 @@ def _without_brackets(said: list[Word]) -> list[Word]:
 
 
 def _ends(token: Word, held: Sequence[Word], following: Word, question_type: str) -> bool:
-    """Whether a token ends a sentence; the point of "1. B" does not."""
+    """Return whether a token ends a sentence; the point of "1. B" does not."""
     before = held[-2] if len(held) > 1 else None
     listing = question_type == "ranking" or (len(held) == 3 and held[0].text == "ranking")
     leads = before is None or bool(before.option) or (listing and before.text in (":", ",", "rank"))
@@ -197,7 +200,7 @@ def _ends(token: Word, held: Sequence[Word], following: Word, question_type: str
 
 
 def _windows(text: str, question_type: str) -> Iterator[tuple[int, int, bool]]:
-    """The parts of a text that are read, and whether wholly."""
+    """Yield the parts of a text to read, and whether they are read completely."""
     if len(text) <= HEAD + TAIL:
         yield 0, len(text), True
         return
@@ -221,7 +224,7 @@ def _clauses(said: Sequence[Word]) -> Iterator[Clause]:
         kind = next((kind for kind in _CONNECTIVES if kind in token.kinds), "")
         dash = token.text[0] == "-" and 0 < at < len(said) - 1
         spaced = dash and said[at - 1].end < token.start and token.end < said[at + 1].start
-        dash = spaced or (dash and token.text == "--")  # the dash of Chinese has no blanks
+        dash = spaced or (dash and token.text == "--")  # the Chinese dash has no spaces
         if kind or token.text[0] in ",;:()[]|" or dash:
             if at > start:
                 yield Clause(start, at, opened, limb)
@@ -233,12 +236,12 @@ def _clauses(said: Sequence[Word]) -> Iterator[Clause]:
 
 
 def has(said: Iterable[Word], *kinds: str) -> bool:
-    """Whether a token is on one of these lists."""
+    """Return whether a token is on one of these lists."""
     return any(not token.kinds.isdisjoint(kinds) for token in said)
 
 
 def stands(sentence: Sentence, match: Match) -> str:
-    """Whether a phrase counts: ``"yes"``, ``"denied"``, ``"limited"``, or ``"no"``."""
+    """Return whether a phrase counts: ``"yes"``, ``"denied"``, ``"limited"``, or ``"no"``."""
     said, first = sentence.said, sentence.clause_of(match.start)
     last = sentence.clause_of(match.end - 1)
     before, after = said[first.start : match.start], said[match.end : last.end]
@@ -281,7 +284,7 @@ def stands(sentence: Sentence, match: Match) -> str:
 
 
 def _bounded(match: Match, before: Sequence[Word], after: Sequence[Word]) -> str:
-    """Whether the words of the clause right before and after a phrase are known."""
+    """Return whether the words of the clause directly before and after a phrase are known."""
     if not all(_harmless(token, _HARMLESS_BEFORE) for token in before):
         return "limited" if has(before, "limits") else "no"
     if has(after, "limits"):
@@ -296,7 +299,7 @@ def _harmless(token: Word, kinds: frozenset[str]) -> bool:
 
 
 def _without_other(after: Sequence[Word], match: Match) -> Sequence[Word]:
-    """What follows a phrase, without "than A" where A is the other option."""
+    """Return the words after a phrase without "than A", if A is the other option."""
     other = [n for n, token in enumerate(after[:3]) if token.option]
     named = match.slots.get("X") or match.slots.get("Y")
     lead = {token.text for token in after[: other[0]]} if other else set()
@@ -311,7 +314,9 @@ def _without_other(after: Sequence[Word], match: Match) -> Sequence[Word]:
 
 
 def _denied_before(sentence: Sentence, clause: Clause) -> bool:
-    """Whether an earlier clause of the limb, about no option, denies: "It is not true that, …"."""
+    """Return whether an earlier clause of the part, which names no option, denies: "It is not true
+    that, …".
+    """
     for one in sentence.limb_of(clause):
         held = sentence.said[one.start : one.end]
         if one.end <= clause.start and one.opened not in ("reason", "although"):
@@ -322,7 +327,9 @@ def _denied_before(sentence: Sentence, clause: Clause) -> bool:
 
 
 def _blamed_later(sentence: Sentence, clause: Clause) -> bool:
-    """Whether a later part, about no option, denies or blames: "A looks better but is worse"."""
+    """Return whether a later part, which names no option, denies or blames: "A looks better but is
+    worse".
+    """
     for one in sentence.clauses:
         held = sentence.said[one.start : one.end]
         if one.start >= clause.end and one.opened in ("but", "") and one.limb >= clause.limb:

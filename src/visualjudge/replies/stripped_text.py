@@ -1,5 +1,5 @@
-"""What surrounds an answer: thoughts, the question's own words, tags and boxes. Texts keep their
-length throughout, so that a place in what is left is a place in the reply.
+"""Remove what surrounds an answer: thoughts, the question's own words, tags and boxes. Texts keep
+their length, so positions remain valid in the reply.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _THOUGHT = re.compile(
     rf"|<unused94>thought)|</(?:{'|'.join(_NAMES.split())})>|<\|end_of_thought\|>|◁/think▷|\[/think\]"
     r"|<\|channel\|>final(?:<\|message\|>)?|assistantfinal|<unused95>"
 )
-"""Marks of a model's thinking, by family: DeepSeek, Qwen and most others; Sky; Kimi; Mistral;
+"""Marks of a model's thoughts, by family: DeepSeek, Qwen and most others; Sky; Kimi; Mistral;
 gpt-oss; MedGemma.
 """
 _MAY_THINK = ("<", "◁", "[think]", "[/think]", "assistantfinal")
@@ -32,7 +32,7 @@ _ROLE = re.compile(
     r"\A\W{0,20}(?:assistant|model|bot|ai|gpt|judge|q(?:uestion)?:[^\n]{0,200}\sa)\s*:(?=\s*\S)",
     re.I,
 )
-"""Who speaks, where a model writes the chat template or the question as well."""
+"""Speaker labels, if a model also writes the chat template or the question."""
 _STRUCK = re.compile(r"~~[^~\n]{1,80}~~|<(del|s|strike)>[^<\n]{1,80}</\1>")
 _ECHOES = (
     "respond with the ranking as a single string of letters only",
@@ -54,15 +54,15 @@ _MAY_ECHO = (
     "bcaed",
     "random",
 )
-"""Sentences of the prompts. A model that repeats its question has said nothing by that."""
+"""Sentences of the prompts: a model that repeats its question has not answered."""
 _IMAGE_MARK = re.compile(r"^[ \t]*[A-H]\.[ \t]*(?:<image>|(?=[{\[]))", re.M)
 
 
 def without_thoughts(text: str) -> str:
-    """The text with every thought blanked out, one that never ends included.
+    """Blank out every thought in the text, including one that never ends.
 
-    Chat templates often put the opening mark into the prompt, so that a reply has the closing one
-    alone: then all before it is thought, unless nothing follows.
+    Chat templates often put the opening mark into the prompt, so that a reply has only the closing
+    one. Then all text before it is a thought, unless nothing follows.
     """
     lowered = text.lower()
     if not any(mark in lowered for mark in _MAY_THINK):
@@ -86,7 +86,7 @@ def without_thoughts(text: str) -> str:
 
 
 def without_echo(text: str) -> str:
-    """The text with the question's own words, and what stands before them, blanked out."""
+    """Blank out the question's own words, and the text before them."""
     lowered = text.lower()
     if len(lowered) == len(text) and any(words in lowered for words in _MAY_ECHO):
         ends = [at + len(echo) for echo in _ECHOES if (at := lowered.rfind(echo)) >= 0]
@@ -103,7 +103,7 @@ def without_echo(text: str) -> str:
 
 
 def without_markup(text: str) -> str:
-    """Without code fences, tags and LaTeX commands."""
+    """Blank out code fences, tags and LaTeX commands."""
     if "\\" in text or "&" in text:
         text = _FRACTION.sub(lambda match: f"{match[1]}/{match[2]}".rjust(len(match[0])), text)
         text = _ABOVE.sub(lambda match: ">".center(len(match[0])), text)

@@ -1,4 +1,6 @@
-"""A reply as tokens: words, numbers, marks; letters of scripts without blanks stand alone."""
+"""A reply as tokens: words, numbers and marks; in scripts without spaces, each letter is a
+token.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 _ALONE = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-"""Thai, kana, Chinese characters, Hangul syllables: each is a token, so that phrases need no word
-bounds there.
+"""Thai, kana, Chinese characters and Hangul syllables: each is a token, so phrases need no word
+boundaries.
 """
 _PUNCTUATION = r"""\s.,:;!?…()\[\]{}<>=/|\\^+%"“”„«»‘’'`´×·•–—−→⇒➜≻≫½±&@~、★☆⭐≈।،؛؟⁄\-"""
 _LETTER = rf"[^{_PUNCTUATION}\d{_ALONE}]"
@@ -23,7 +25,7 @@ _SAME_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
     )
 }
 _DECORATION = {ord(sign): " " for sign in '*_`#$\u200b\ufeff"“”„«»'}
-"""Bold, code, headings, quotes."""
+"""Marks of bold, code, headings and quotes."""
 _CYRILLIC = {"А": "A", "В": "B", "С": "C"}
 _QUOTES = ("'", "’", "‘", "´")
 _GLUED = ("Option", "Image", "Model", "Prediction", "option", "image", "model")
@@ -33,8 +35,8 @@ _GLUED = ("Option", "Image", "Model", "Prediction", "option", "image", "model")
 class Word:
     """A word in lower case, a number or a mark, at characters ``start`` to ``end`` of the reply.
 
-    ``kinds`` are the names of the lists of ``phrases.yaml`` that hold it; ``option`` is the letter
-    that it stands for, and ``sure`` tells whether it can be nothing else (a capital A may be the
+    ``kinds`` are the names of the lists of ``phrases.yaml`` that contain it; ``option`` is the
+    letter it refers to, and ``sure`` says whether that is unambiguous (a capital A may be an
     article).
     """
 
@@ -46,18 +48,18 @@ class Word:
     sure: bool = True
     number: float | None = None
     letters: str = ""
-    """What a word of the letters A to H in capitals spells: "BCA"."""
+    """The letters of a word that consists of capitals A to H: "BCA"."""
 
 
 def plain(text: str) -> str:
-    """The text with one form for each mark, and without decoration; characters keep their
-    places.
+    """Return the text with a single form of each mark, and without decoration; characters keep
+    their positions.
     """
     return text.translate(_SAME_WIDTH).translate(_DECORATION) if text else text
 
 
 def tokens(text: str, start: int = 0, end: int | None = None) -> list[Word]:
-    """The tokens of :func:`plain` text between two places."""
+    """Return the tokens of :func:`plain` text between two positions."""
     found = []
     for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
         said, (at, stop) = match[0], match.span()
@@ -72,8 +74,8 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> list[Word]:
 
 
 def _number(said: str) -> float:
-    """The number of digits with a point or a comma; one of thousands or of several parts is beyond
-    any scale.
+    """Return the number given by digits with a point or a comma; thousands, or several parts, are
+    beyond any scale.
     """
     if said.endswith("½"):
         return int(said[:-1]) + 0.5
@@ -84,8 +86,8 @@ def _number(said: str) -> float:
 
 @lru_cache(maxsize=8192)
 def _word(said: str) -> tuple[str, str, bool, str]:
-    """Text, option, whether it is sure, and letters of a word; "B" and "B's" are option B, if a
-    capital stands there.
+    """Return text, option, whether it is sure, and letters of a word; "B" and "B's" are option B if
+    capitalised.
     """
     letter = _CYRILLIC.get(said, said)[0]
     if letter in "ABCDEFGH" and (len(said) == 1 or said[1:] in ("'s", "’s", "'S", "’S")):

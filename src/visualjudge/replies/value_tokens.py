@@ -11,7 +11,7 @@ from visualjudge.replies.tokens import Word
 
 GREATEST = 10.0
 _OPEN = frozenset(("-", "±", "<", ">", "~", "/", "+", "^", "=", "%", "½", "<=", ">=", "to", "×"))
-"""Marks beside a number that make it a range, a difference or a share."""
+"""Marks beside a number that make it a range, a difference or a proportion."""
 _LINKS = frozenset(
     (
         ",",
@@ -45,7 +45,7 @@ _SCALE = re.compile(
 
 
 def other_scale(text: str, start: int, end: int) -> bool:
-    """Whether the words around a score at these places name a scale that does not end at ten."""
+    """Return whether the words around a score name a scale that does not end at ten."""
     begin = max(text.rfind("\n", 0, start) + 1, start - 100)
     stop = re.compile(r"[.,;:\n](?!\d)").search(text, end, end + 60)
     line = text[begin : stop.start() if stop else end + 60]
@@ -55,8 +55,8 @@ def other_scale(text: str, start: int, end: int) -> bool:
 
 
 def with_scores(said: Sequence[Word]) -> list[Word]:
-    """The tokens with each score as one token of kind ``n``; a number of another kind stays a
-    number.
+    """Return the tokens with each score as one token of kind ``n``; other numbers remain
+    numbers.
     """
     out, at = list[Word](), 0
     said = _without_scale(said)
@@ -74,8 +74,8 @@ def with_scores(said: Sequence[Word]) -> list[Word]:
 
 
 def _without_scale(said: Sequence[Word]) -> Sequence[Word]:
-    """The tokens with "(0-10)" and "0 to 10", which tell the scale of a score, as one of kind
-    ``scale``.
+    """Return the tokens with "(0-10)" and "0 to 10", which state the scale of a score, as one token
+    of kind ``scale``.
     """
     out: list[Word] = []
     for token in said:
@@ -91,17 +91,17 @@ def _without_scale(said: Sequence[Word]) -> Sequence[Word]:
 
 
 def _number(token: Word) -> float | None:
-    """The number that a token is, in digits or as a word ("seven")."""
+    """Return the number that a token states, in digits or as a word ("seven")."""
     if token.number is not None:
         return token.number
     return next((float(kind[7:]) for kind in token.kinds if kind.startswith("number ")), None)
 
 
 def _score_at(said: Sequence[Word], at: int) -> tuple[float, int] | None:
-    """The score whose number is token ``at``, and where it ends.
+    """Return the score that starts with the number at token ``at``, and its end.
 
     "7", "7/10" and "7 out of 10" are scores; "7-8", "7 to 8", "7 %", "7 boxes", "-7" and "7/5" are
-    none.
+    not.
     """
     number, before = _number(said[at]), said[at - 1] if at else None
     if number is None or not 0 <= number <= GREATEST:
@@ -128,11 +128,11 @@ def _score_at(said: Sequence[Word], at: int) -> tuple[float, int] | None:
 
 
 def with_orders(said: Sequence[Word], n_options: int) -> list[Word]:
-    """The tokens with each order of all options as one token: "BCA", "B > C > A", "B, then C, then
-    A".
+    """Return the tokens with each order of all options as one token: "BCA", "B > C > A", "B, then
+    C, then A".
 
-    Its kind is ``order``; "compared" where more than commas links the options, "upward" where "<"
-    does.
+    Its kind is ``order``, with "compared" if more than commas links the options, and "upward" if
+    "<" does.
     """
     out, at = list[Word](), 0
     said = _without_notes(said)
@@ -167,8 +167,8 @@ def with_orders(said: Sequence[Word], n_options: int) -> list[Word]:
 
 
 def _without_notes(said: Sequence[Word]) -> Sequence[Word]:
-    """The tokens without "(best)" beside the first option and "(worst)" beside the last; "(B)" is
-    "B".
+    """Return the tokens without "(best)" beside the first option and "(worst)" beside the last;
+    "(B)" becomes "B".
     """
     options = [at for at, token in enumerate(said) if token.option]
     dropped: set[int] = set()
@@ -182,12 +182,12 @@ def _without_notes(said: Sequence[Word]) -> Sequence[Word]:
 
 
 def is_whole(letters: str, n_options: int) -> bool:
-    """Whether letters name each option once."""
+    """Return whether the letters name each option once."""
     return "".join(sorted(letters)) == "ABCDEFGH"[:n_options]
 
 
 def _end_of_chain(said: Sequence[Word], at: int) -> int:
-    """Where the chain of options that begins at token ``at`` ends."""
+    """Return the end of the chain of options that begins at token ``at``."""
     end = at + 1
     for after in range(at + 1, len(said)):
         token = said[after]
@@ -206,7 +206,7 @@ def _end_of_chain(said: Sequence[Word], at: int) -> int:
 
 
 def _letters(chain: Sequence[Word], links: Sequence[Word], n_options: int) -> str:
-    """The options of a chain in their order; nothing where its links contradict one another."""
+    """Return the options of a chain in order; nothing if its links contradict one another."""
     signs = {token.text[0] for token in links}
     kinds = frozenset[str]().union(*(token.kinds for token in links))
     mixed = ">" in signs and "," in signs
@@ -223,7 +223,8 @@ def _letters(chain: Sequence[Word], links: Sequence[Word], n_options: int) -> st
 
 
 def direction_of(said: Iterable[Word]) -> str:
-    """ "down" where words say best first, "up" where worst first, "?" where they only blame; else
+    """Return "down" if words say best first, "up" if worst first, "?" if they only blame, and
+    otherwise nothing.
     nothing.
     """
     kinds = frozenset[str]().union(*(token.kinds for token in said))

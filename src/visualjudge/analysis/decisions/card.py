@@ -1,6 +1,4 @@
-"""The card of a judge: may I rank my models with it, in all and by task, and what it has shown of
-itself.
-"""
+"""The card of a judge: may I rank my models with it, overall and by task, and what has it shown."""
 
 from __future__ import annotations
 
@@ -54,12 +52,12 @@ Item = tuple[str, str, str]
 KEYS = ("item", "source", "dimension")
 PASSED = 0.5
 LEAST_PEOPLE = 3
-"""Fewer people decide nothing (Calderon et al. 2025)."""
+"""Minimum number of people for a decision (Calderon et al. 2025)."""
 
 
 def against_people(study: Study, run: int, people: Sequence[str | Path], epsilon: float) -> AltTest:
-    """Could the run's scores take a person's place? Ratings of one item, source and dimension are
-    compared.
+    """Test whether the run's scores could replace a person's. Ratings of the same item, source and
+    dimension are compared.
 
     Raises
     ------
@@ -86,7 +84,7 @@ def against_people(study: Study, run: int, people: Sequence[str | Path], epsilon
 
 
 def _scores(ratings: pl.DataFrame) -> dict[Item, float]:
-    """One rater's scores."""
+    """Return one rater's scores."""
     return {
         (item, source, what): score
         for item, source, what, score in ratings.select(*KEYS, "score").iter_rows()
@@ -94,11 +92,11 @@ def _scores(ratings: pl.DataFrame) -> dict[Item, float]:
 
 
 def omega(study: Study, run: int, people: Sequence[str | Path], epsilon: float) -> Evidence:
-    """ω, clustered by image, as evidence: the result of tests, which has no interval, from at least
-    3 people.
+    """Return ω, clustered by image, as evidence. It is the result of tests, so it has no interval,
+    and needs at least 3 people.
 
-    Below one half, it is undecided whether the judge is as good as most people; that it is worse is
-    shown by ρ < ½.
+    Below one half, it is undecided whether the judge is as good as most people; ρ < ½ shows that it
+    is worse.
     """
     try:
         found = against_people(study, run, people, epsilon)
@@ -127,7 +125,9 @@ RADIUS_ALPHA = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """May the sources be ranked with a judge, by ``checks`` of all its questions or of one task."""
+    """The answer whether a judge may rank the sources, by ``checks`` of all its questions or of one
+    task.
+    """
 
     judge: str
     checks: tuple[Check, ...]
@@ -135,7 +135,7 @@ class Answer:
 
     @property
     def state(self) -> State:
-        """fail if any check fails; pass if the order of sources and every check that was measured
+        """``fail`` if any check fails; ``pass`` if the order of sources and every measured check
         pass.
         """
         states = {line.name: line.state for line in self.checks}
@@ -148,14 +148,14 @@ class Answer:
 
     @property
     def verdict(self) -> Verdict:
-        """The state in a word."""
+        """The state as one word."""
         return {"pass": "yes", "fail": "no"}.get(self.state, "unclear")  # type: ignore[return-value]
 
     @property
     def needs_images(self) -> int | None:
-        """How many more images would probably settle it: the fewest for a "no" where a figure
-        misses its threshold, else the most that any check needs. None where it is settled, or where
-        some check needs more than images.
+        """How many more images would probably settle the answer: the smallest number for a "no" if
+        a figure misses its threshold, else the largest that any check needs. None if settled, or if
+        a check needs something other than images.
         """
         if self.state == "not_measured":
             return next(
@@ -178,7 +178,7 @@ class Answer:
 
     @property
     def answer(self) -> str:
-        """One sentence."""
+        """The answer in one sentence."""
         return answer(self)
 
 
@@ -191,9 +191,7 @@ class TaskCard(Answer):
 
 @dataclass(frozen=True, eq=False)
 class JudgeCard(Answer):
-    """One judge: its checks, its system card, and how far its probabilities and scores can be taken
-    at their word.
-    """
+    """One judge: its checks, its system card, and how reliable its probabilities and scores are."""
 
     simulated: bool = False
     probabilities: Calibration | None = None
@@ -201,24 +199,22 @@ class JudgeCard(Answer):
     own_scores: tuple[OwnScore, ...] = ()
     expected: int | None = None
     missing: int | None = None
-    """Verdicts that a finished run has, and those of them that are not there; None where that is
-    not known.
-    """
+    """Number of verdicts in the finished run, and of those that are missing; None if unknown."""
     remarks: Remarks = NO_REMARKS
     tasks: tuple[TaskCard, ...] = ()
     """The answer for each task of the questions."""
     photograph: PhotographNeed | None = None
-    """What it gains from the photograph; None where it was not asked without."""
+    """Accuracy gained by seeing the photograph; None if the judge was never asked without it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Card:
-    """The cards of all judges, and the thresholds that they were held to."""
+    """The cards of all judges, and the thresholds applied."""
 
     judges: tuple[JudgeCard, ...]
     thresholds: Thresholds
     benchmarks: tuple[BenchmarkRow, ...] = ()
-    """A row a judge, benchmark and type of question, where the runs are on several datasets."""
+    """One row per judge, benchmark and type of question, if the runs are on several datasets."""
 
     def _repr_html_(self) -> str:
         from visualjudge.analysis.decisions.card_page import body
@@ -238,7 +234,7 @@ def card_of(
     people: Sequence[str | Path] = (),
     epsilon: float = 0.2,
 ) -> Card:
-    """The card from an analysis that is there already."""
+    """Return the card of an existing analysis."""
     held = rules or read_thresholds()
     study, results = analysis.study, analysis.results.judges
     cards = tuple(
@@ -249,7 +245,7 @@ def card_of(
 
 @lru_cache(maxsize=1)
 def usual_card(analysis: Analysis) -> Card:
-    """The card by the thresholds of the package, as the report and metrics.json have it."""
+    """Return the card with the package's thresholds, as in the report and metrics.json."""
     return card_of(analysis)
 
 
@@ -291,7 +287,7 @@ def _judge(
 
 
 def _task(study: Study, run: int, result: JudgeResult, task: str, rules: Thresholds) -> TaskCard:
-    """The answer from the questions of one task."""
+    """Return the answer from the questions of one task."""
     table = study.joined[run].filter(pl.col("task") == task)
     own = replace(study, runs=(replace(study.runs[run], answered=table),))
     pairs = own.kind(0, "pairwise", PAIRED)
@@ -311,10 +307,9 @@ def _task(study: Study, run: int, result: JudgeResult, task: str, rules: Thresho
 
 @dataclass(frozen=True)
 class Shown:
-    """What the questions of a run, or of one of its tasks, show: ``place`` is the lean to the
-    option shown first.
+    """Results of the questions of a run or of one of its tasks; ``place`` is the position bias.
 
-    ``short``: how many more images its tasks need, so that each has enough for an interval.
+    ``short`` is the number of images that its tasks still need for an interval each.
     """
 
     pairwise: Pairwise
@@ -325,7 +320,7 @@ class Shown:
 
 
 def shown_of(result: JudgeResult) -> Shown:
-    """What all questions of a run show."""
+    """Return the results of all questions of a run."""
     place = next((row.estimate for row in result.bias if row.feature == "position"), None)
     images = (cell.accuracy.share.images for cell in result.by_task if cell.accuracy.share.n)
     short = sum(max(0, LEAST_IMAGES - n) for n in images)
@@ -333,8 +328,8 @@ def shown_of(result: JudgeResult) -> Shown:
 
 
 def answer_of(study: Study, run: int, shown: Shown, rules: Thresholds, people: Evidence) -> Answer:
-    """The answer by ``shown`` and by the order of the sources; ``people``: what ratings of people
-    show.
+    """Return the answer from ``shown`` and the order of the sources; ``people`` is the evidence
+    from people's ratings.
     """
     ordered = system(study, run, rules.families)
     skill = skill_of(shown)
@@ -379,23 +374,23 @@ def _evidence(shown: Shown) -> Mapping[str, Evidence]:
 
 
 def _constant(pairwise: Pairwise) -> str | None:
-    """What a judge gets that looks at nothing, to compare its accuracy with."""
+    """Return the accuracy of a judge that ignores the content, for comparison."""
     if pairwise.constant is None:
         return None
     return f"a constant answer gets {figure_text.percent(pairwise.constant)}"
 
 
 def _closed(ends: Ends | None) -> Interval | None:
-    """An interval with two ends, or none."""
+    """Return an interval that has two ends, or None."""
     if ends is None or ends[0] is None or ends[1] is None:
         return None
     return ends[0], ends[1]
 
 
 def _failed(study: Study, run: int) -> Evidence:
-    """The share of replies that could not be used, of all kinds of questions. Calls are its unit,
-    fewer where failures are seen to go together in images. Where none failed, a note says how many
-    images may fail as a whole: few images cannot tell a judge without failures from one that fails
+    """Return the share of unusable replies, over all kinds of questions. The unit is the call, or
+    fewer if failures are seen to cluster in images. Without failures, a note says how many images
+    may fail as a whole: few images cannot distinguish a judge without failures from one that fails
     on all questions of some image.
     """
     table = study.joined[run]
@@ -428,7 +423,7 @@ def _order(found: System, least: int) -> Evidence:
 
 
 def _favour(found: System) -> Evidence:
-    """How many ranks the judge moves a source by favour, of those whose favour is shown."""
+    """Return by how many ranks favouritism moves a source, if the favour is significant."""
     main = found.main
     if main is None or all(favour.p is None for favour in main.found.favours):
         return Evidence(None, None, 0, found.why or f"each source is on {FEW}")
@@ -437,11 +432,11 @@ def _favour(found: System) -> Evidence:
 
 
 def skill_of(shown: Shown) -> Evidence:
-    """What the first kind that was asked (pairwise, ranking, scoring) shows of skill, less what
-    chance gives.
+    """Return the skill shown by the first kind of question that was asked (pairwise, ranking,
+    scoring), less chance.
 
-    It is of pairs, as the report says it: a mean over tasks takes no part, as four verdicts of a
-    second task would decide over hundreds of the first.
+    Skill is over all pairs, as in the report. It is not a mean over tasks, in which four verdicts
+    of a second task would outweigh hundreds of the first.
     """
     pairwise = shown.pairwise
     chance = pairwise.chance if pairwise.questions else 0.0
@@ -464,7 +459,7 @@ def skill_of(shown: Shown) -> Evidence:
 
 
 def _probabilities(study: Study, run: int) -> Calibration | None:
-    """Of the answers given with a probability: does the option's probability come true?"""
+    """Return how well stated probabilities match the share of right answers."""
     told = study.kind(run, "pairwise", ("probability_a", "answer", "cluster")).filter(
         pl.col("probability_a").is_between(0, 1) & pl.col("answer").is_in(["A", "B"])
     )
@@ -477,7 +472,7 @@ def _probabilities(study: Study, run: int) -> Calibration | None:
 
 
 def _radius(study: Study, run: int) -> ConformalRadius | None:
-    """How far a score of a new image lies from the truth, in nine of ten."""
+    """Return the largest distance of a new image's score from the truth, in nine of ten cases."""
     scored = study.kind(run, "scoring", ("parsed", "number", "truth", "cluster")).filter(
         pl.col("parsed")
     )
@@ -491,11 +486,11 @@ def _radius(study: Study, run: int) -> ConformalRadius | None:
 
 
 def answer(found: Answer) -> str:
-    """May the sources be ranked with this judge? One sentence, the report's first: yes, no or
-    undecided, as its state.
+    """Return whether the sources may be ranked with this judge, in the report's first sentence:
+    yes, no or undecided.
 
-    Besides the order of the sources, it names the other checks that decide the state, and how many
-    more images would probably settle it.
+    It also names the other checks that decide the state, and how many more images would probably
+    settle it.
     """
     line = next(item for item in found.checks if item.name == "order_of_sources")
     said = _order_said(found, line)
@@ -518,7 +513,7 @@ def answer(found: Answer) -> str:
 
 
 def _for_which(found: Answer) -> str:
-    """The check that needs the stated number of images, where several are undecided."""
+    """Name the check that needs the stated number of images, if several are undecided."""
     undecided = [line for line in found.checks if line.state == "undecided"]
     needing = [line for line in undecided if line.needs_images == found.needs_images]
     if len(undecided) < 2 or not needing:
@@ -527,7 +522,7 @@ def _for_which(found: Answer) -> str:
 
 
 def _named(line: Check) -> str:
-    """A check that decides the state, with the note beside its figure."""
+    """Name a check that decides the state, with the note on its figure."""
     # the constant answer, which stands beside an accuracy, is not why it fails
     told = line.state == "fail" and line.why and line.name != "macro_accuracy"
     said = f" ({line.why})" if told else ""
@@ -535,8 +530,8 @@ def _named(line: Check) -> str:
 
 
 def _order_said(found: Answer, line: Check) -> str:
-    """Whether it orders the sources as the truth does, with the figures, or why that is not
-    decided.
+    """Say whether the judge orders the sources as the truth does, with the figures, or why that is
+    undecided.
     """
     main = found.system.main
     if main is None or line.value is None:
@@ -552,7 +547,7 @@ def _order_said(found: Answer, line: Check) -> str:
 
 
 def short_answer(found: Answer) -> str:
-    """The answer in plain words: "Can’t tell yet: about 60 more images would settle it"."""
+    """Return the answer in plain words: "Can’t tell yet: about 60 more images would settle it"."""
     if found.state == "pass":
         return "Yes"
     if found.state == "fail":

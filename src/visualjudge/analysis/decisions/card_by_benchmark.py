@@ -1,7 +1,7 @@
-"""One row for each judge, benchmark and type of question, where a card is over several benchmarks.
+"""One row for each judge, benchmark and type of question, for a card over several benchmarks.
 
-Rows of one type are comparable: the share right of pairs (with the share that guessing has), the
-mean τ-b of rankings, Spearman's ρ of scores. Rows of different types are not.
+Rows of the same type are comparable: the accuracy on pairs (with that of guessing), the mean τ-b of
+rankings, Spearman's ρ of scores. Rows of different types are not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Figure = tuple[str, float | None, Ends | None]
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkRow:
-    """``value`` of ``measure`` with its 95 % interval; ``guessing`` is what chance gives."""
+    """``value`` of ``measure`` with its 95 % interval; ``guessing`` is the value at chance."""
 
     judge: str
     benchmark: str
@@ -36,7 +36,7 @@ class BenchmarkRow:
 
 
 def rows_of(study: Study, runs: Iterable[int]) -> tuple[BenchmarkRow, ...]:
-    """The rows of these runs; none where the questions are of one dataset."""
+    """Return the rows of these runs; none if the questions are of one dataset."""
     return tuple(row for k in runs for row in _rows(study, k))
 
 
@@ -65,9 +65,7 @@ def _rows(study: Study, run: int) -> Iterator[BenchmarkRow]:
 
 
 def _guessing(questions: pl.DataFrame) -> float:
-    """The share right of a guess among the answers that the questions allow; 0 for a
-    correlation.
-    """
+    """Return the accuracy of a guess among the allowed answers; 0 for a correlation."""
     if questions["kind"][0] != "pairwise":
         return 0.0
     return guessed(questions)
@@ -96,7 +94,7 @@ FIGURES: Mapping[str, Callable[[pl.DataFrame], Figure]] = {
 
 
 def benchmarks_table(rows: tuple[BenchmarkRow, ...]) -> Table:
-    """The rows as a table."""
+    """Return the rows as a table."""
     columns = (
         "Judge",
         "Benchmark",

@@ -1,5 +1,5 @@
-"""The card as text, Markdown, one HTML page, and a badge (SVG). All names are escaped; nothing is
-loaded.
+"""The card as text, Markdown, one HTML page, and a badge (SVG). All names are escaped, and nothing
+is loaded.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from visualjudge.analysis.decisions.may_rank_models import KindOfSystem
 
 ANSWERS = {"yes": "yes", "no": "no", "unclear": "cannot tell"}
-"""What pages call the answers."""
+"""Names of the answers on pages."""
 MOST_OVERTURNED = 3
 TASKS_NOTE = (
     "Each task by its own questions alone; the overall answer is from all questions together."
@@ -39,12 +39,12 @@ TASKS_NOTE = (
 
 
 def signed(value: float) -> str:
-    """With its sign; a rounded zero has none."""
+    """Format a number with its sign; a rounded zero has none."""
     return ("+" if round(value, 3) > 0 else "") + number(value)
 
 
 def checks_table(found: JudgeCard) -> Table:
-    """The checks of one judge."""
+    """Return the checks of one judge."""
     rows = tuple(_check_row(line) for line in found.checks)
     return Table(("Check", "State", "Value", "95 %", "Required", "Images", "Why"), rows)
 
@@ -65,7 +65,7 @@ def _check_row(line: Check) -> tuple[str, ...]:
 
 
 def tasks_table(card: Card) -> Table | None:
-    """The answer of each judge for each task; None where there is one task."""
+    """Return the answer of each judge for each task; None if there is only one task."""
     if not any(len(found.tasks) > 1 for found in card.judges):
         return None
     rows = tuple(
@@ -85,14 +85,12 @@ def _task_cells(task: TaskCard) -> tuple[str, ...]:
 
 
 def said(task: TaskCard) -> str:
-    """The answer in a word."""
+    """Return the answer as one word."""
     return STATES[task.state] if task.state == "not_measured" else ANSWERS[task.verdict]
 
 
 def due(task: TaskCard) -> str:
-    """What an answer that is no "yes" is due to: the checks, or the one reason that all of them
-    have.
-    """
+    """Explain an answer other than "yes": the checks, or the one reason that they share."""
     if task.state == "pass":
         return ""
     order = [line for line in task.checks if line.name == "order_of_sources"]
@@ -110,7 +108,7 @@ def due(task: TaskCard) -> str:
 
 
 def system_table(found: JudgeCard) -> Table:
-    """The agreement of the sources' order with the truth, by kind of question."""
+    """Return the agreement of the sources' order with the truth, by kind of question."""
     rows = []
     for kind in found.system.kinds:
         tau, order, spa = kind.found.tau_b, kind.found.pair_order, kind.found.spa
@@ -144,8 +142,8 @@ def system_table(found: JudgeCard) -> Table:
 
 
 def sources_table(kind: KindOfSystem) -> Table:
-    """Each source by the judge and by the truth, the ranks it may have in its group, and who is
-    favoured.
+    """Return each source by judge and by truth, its possible ranks in its group, and which sources
+    are favoured.
     """
     found, apart = kind.found, len(set(kind.groups)) > 1
     rows = []
@@ -206,7 +204,9 @@ def _source_notes(kind: KindOfSystem) -> list[str]:
 
 
 def _said(found: JudgeCard) -> list[str]:
-    """The answer, and whether the judge needs the photograph where it was asked without."""
+    """Return the answer, and whether the judge needs the photograph if it was also asked without
+    it.
+    """
     return [
         found.answer,
         *([] if found.photograph is None else [f"{photograph_gain(found.photograph.all)}."]),
@@ -251,7 +251,7 @@ def _tables(found: JudgeCard) -> list[Table]:
 
 
 def own_scores_table(found: JudgeCard) -> Table:
-    """The own scores of the benchmark that the judge was run on."""
+    """Return the benchmark's own scores for the judge."""
     rows = tuple(
         (score.name, own_score(score)) for score in found.own_scores if score.value is not None
     )
@@ -267,7 +267,7 @@ def _over_all(card: Card) -> list[Table]:
 
 
 def diagram_table(found: JudgeCard) -> Table | None:
-    """The reliability diagram as a table."""
+    """Return the reliability diagram as a table."""
     if found.probabilities is None:
         return None
     rows = tuple(
@@ -277,7 +277,7 @@ def diagram_table(found: JudgeCard) -> Table | None:
 
 
 def text(card: Card) -> str:
-    """For a terminal."""
+    """Return the card for a terminal."""
     parts = [table.text() + "\n" for table in _over_all(card)]
     for found in card.judges:
         parts += [*map(folded, (*_said(found), *found.remarks.lines)), ""]
@@ -287,7 +287,7 @@ def text(card: Card) -> str:
 
 
 def markdown(card: Card) -> str:
-    """One Markdown page."""
+    """Return the card as one Markdown page."""
     parts = ["# Judge card", "", *(table.markdown() + "\n" for table in _over_all(card))]
     for found in card.judges:
         parts += [
@@ -311,7 +311,7 @@ def _simulated(found: JudgeCard) -> str:
 
 
 def body(card: Card, *, page: bool = False) -> str:
-    """The answers and their checks, then every table: for a notebook, or for the ``page`` with its
+    """Return the answers, their checks and all tables, for a notebook or for the ``page`` with its
     stylesheet.
     """
     from visualjudge.analysis.decisions.card import short_answer
@@ -343,7 +343,7 @@ def body(card: Card, *, page: bool = False) -> str:
 
 
 def methods(card: Card) -> str:
-    """A paragraph for the Methods section of a paper, with the source of each statistic."""
+    """Return a paragraph for the Methods section of a paper, with the source of each statistic."""
     least = card.thresholds.least_images
     asked = "; ".join(
         f"{LABELS[line.name].lower()} {asked_for(line)}"
@@ -365,14 +365,14 @@ def methods(card: Card) -> str:
 
 
 def style() -> str:
-    """The stylesheet of the card's page, and of other pages that are tables."""
+    """Return the stylesheet of the card's page, and of other pages of tables."""
     return page_style(
         resources.files("visualjudge.analysis.decisions").joinpath("card.css").read_text("utf-8")
     )
 
 
 def html(card: Card) -> str:
-    """One self-contained page, whose first screen is a slide."""
+    """Return one self-contained page whose first screen is a slide."""
     several = len(card.judges) > 1
     title = f"May I rank my models with {'these judges' if several else 'this judge'}?"
     head = (
@@ -384,7 +384,9 @@ def html(card: Card) -> str:
 
 
 def model_index(card: Card) -> list[dict[str, object]]:
-    """The cards as ``model-index`` of a Hugging Face model card, one entry for each judge."""
+    """Return the cards as the ``model-index`` of a Hugging Face model card, one entry for each
+    judge.
+    """
     return [
         {
             "name": found.judge,
@@ -415,7 +417,7 @@ def model_index(card: Card) -> list[dict[str, object]]:
 
 
 def badge(found: JudgeCard) -> str:
-    """An SVG badge: the judge's state in its colour."""
+    """Return an SVG badge: the judge's state in its colour."""
     left, state = "judge", STATES[found.state]
     right = f"{ICONS[found.state]} {state}"
     width = (52, 18 + 7 * len(right))

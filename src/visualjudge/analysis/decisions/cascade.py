@@ -1,5 +1,5 @@
-"""When to ask the better judge: the confidence at which a cheap judge keeps its risk, and what that
-saves.
+"""When to ask the better judge: the confidence at which a cheap judge stays within a risk, and the
+savings.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The share of the common questions answered rightly, with its 95 % interval."""
+    """Share of the common questions answered correctly, with its 95 % interval."""
 
     value: float
     interval: Interval | None
@@ -35,13 +35,12 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Cascade:
-    """The rule, what it promises, and what it would have done on the questions that both judges
-    answered.
+    """The rule, its guarantee, and its results on the questions that both judges answered.
 
-    ``ahead``: how many more of the questions the cheap judge answers rightly, −1 … 1, with its 95 %
-    interval. ``saved``: the share of the questions that the expensive judge need not be asked.
-    ``tokens_saved``: the share of its tokens less those of the cheap judge; None where tokens are
-    not known.
+    ``ahead`` is the cheap judge's accuracy less the expensive one's, −1 … 1, with its 95 %
+    interval. ``saved`` is the share of the questions that the expensive judge need not answer.
+    ``tokens_saved`` is the share of its tokens that are saved, less those of the cheap judge; None
+    if tokens are unknown.
     """
 
     cheap: str
@@ -60,7 +59,7 @@ class Cascade:
 
     @property
     def answer(self) -> str:
-        """What to do, in one sentence."""
+        """The recommendation in one sentence."""
         if self.cheap_is_better:
             return (
                 f"Do not use this cascade: {self.cheap} alone is right more often than "
@@ -84,7 +83,7 @@ class Cascade:
 
     @property
     def cheap_is_better(self) -> bool:
-        """Whether the cheap judge is shown to be right more often than the expensive one."""
+        """Whether the cheap judge is significantly more accurate than the expensive one."""
         return self.ahead.interval is not None and self.ahead.interval[0] > 0
 
     @property
@@ -115,15 +114,15 @@ def cascade(
     delta: float = 0.1,
     dataset: str | Path | None = None,
 ) -> Cascade:
-    """The cascade of two runs over one dataset, by its true answers.
+    """Return the cascade of two runs over one dataset with true answers.
 
     Parameters
     ----------
     risk
-        Largest share of errors among the cheap judge's answers that stand.
+        Maximum share of errors among the cheap judge's accepted answers.
     delta
-        With probability 1 − ``delta``, over the questions that the threshold is chosen on, the risk
-        is kept.
+        The risk holds with probability 1 − ``delta`` over the questions on which the threshold is
+        chosen.
 
     Raises
     ------
@@ -134,7 +133,7 @@ def cascade(
 
 
 def cascade_study(study: Study, *, risk: float = 0.1, delta: float = 0.1) -> Cascade:
-    """:func:`cascade` of the first two runs of ``study``."""
+    """Return :func:`cascade` of the first two runs of ``study``."""
     tables = [_questions(study.kind(run, "pairwise")) for run in (0, 1)]
     both = (
         tables[0]
@@ -186,7 +185,9 @@ def cascade_study(study: Study, *, risk: float = 0.1, delta: float = 0.1) -> Cas
 
 
 def _questions(pairs: pl.DataFrame) -> pl.DataFrame:
-    """One row a question: every usable answer (else None), every probability of A, tokens."""
+    """Return one row per question: all usable answers (else None), all probabilities of A, and the
+    tokens.
+    """
     return pairs.group_by("id", maintain_order=True).agg(
         pl.col("answer", "cluster").first(),
         texts=pl.when(pl.col("parsed")).then(pl.col("text")),
@@ -198,7 +199,9 @@ def _questions(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _majority(texts: Sequence[str | None]) -> str | None:
-    """The answer, a tie too, that most usable replies give; None where two have as many."""
+    """Return the answer (including ties) that most usable replies give; None if the two most
+    frequent are equally so.
+    """
     (first, most), (_, second) = (
         *Counter(t for t in texts if t).most_common(2),
         (None, 0),
@@ -216,7 +219,7 @@ def accuracy_of(right: BoolArray, image: IntArray) -> Accuracy:
 
 
 def _ahead(first: BoolArray, second: BoolArray, image: IntArray) -> Accuracy:
-    """The share right of ``first`` less that of ``second`` on the same questions."""
+    """Return the accuracy of ``first`` less that of ``second`` on the same questions."""
     where = renumbered(image)[1]
     gap, n = first.astype(float) - second, np.bincount(where).astype(float)
     value, found = ratio(sums(where, gap, n.size), n)

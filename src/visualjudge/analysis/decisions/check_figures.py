@@ -1,4 +1,4 @@
-"""A check as pages show it: its value, its threshold in words, and the figure of all checks."""
+"""A check as shown on pages: its value, its threshold in words, and the figure of all checks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from visualjudge.analysis.decisions.checks import Check, Threshold
 
 UNITS = {"macro_accuracy": "%", "right_in_both_orders": "%", "failed": "%", "lean": "points"}
-"""Of checks that are shares, or differences of shares."""
+"""Checks that are shares, or differences of shares."""
 
 SIGNS = {"at_least": "≥", "at_most": "≤", "within": "within ±"}
 FAVOURITISM = (
@@ -24,11 +24,11 @@ FAVOURITISM = (
     "disfavours it."
 )
 MOST_JUDGES = 6
-"""Judges whose checks are drawn."""
+"""Maximum number of judges whose checks are plotted."""
 MOST_NAMED = 4
-"""From so many judges on, the finding does not name the checks that fail."""
+"""Number of judges from which the finding no longer names the checks that fail."""
 SHORT = {WITHIN: "too close to the threshold", UNSKILLED: "not certain to beat chance"}
-"""Reasons without a number of images, as the figure has room for them."""
+"""Reasons without a number of images, short enough for the figure."""
 ENDS = {
     "macro_accuracy": (0.0, 1.0),
     "right_in_both_orders": (0.0, 1.0),
@@ -38,11 +38,11 @@ ENDS = {
     "favour": (-0.5, 5.0),
     "omega": (0.0, 1.0),
 }
-"""The axis of each check, which grows where an interval is longer."""
+"""The axis of each check, extended if an interval is longer."""
 
 
 def shown_value(line: Check, digits: int = 3) -> str:
-    """A check's value: a share in per cent, a lean in points, any other as a number."""
+    """Format a check's value: a share in per cent, a bias in points, any other as a number."""
     unit = UNITS.get(line.name)
     if line.value is None or unit is None:
         return number(line.value, digits=digits)
@@ -50,7 +50,7 @@ def shown_value(line: Check, digits: int = 3) -> str:
 
 
 def asked_for(line: Check) -> str:
-    """The threshold in words: ≥ 75 %."""
+    """Format the threshold: ≥ 75 %."""
     value, unit = line.threshold.value, UNITS.get(line.name)
     return f"{SIGNS[line.threshold.direction]} " + (
         f"{100 * value:g} {unit}" if unit else f"{value:g}"
@@ -58,7 +58,7 @@ def asked_for(line: Check) -> str:
 
 
 def checks_of(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
-    """The checks of some judges' cards."""
+    """Return the figure of some judges' checks."""
     drawn = judges[:MOST_JUDGES]
     names = [line.name for line in drawn[0].checks] if drawn else []
     of_judges = [{line.name: line for line in judge.checks} for judge in drawn]
@@ -125,7 +125,9 @@ def checks_of(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
 
 
 def _row(name: str, lines: Sequence[Check], failed: Sequence[bool]) -> CheckRow:
-    """``failed``: of each judge, whether its answer is no already, which no more images change."""
+    """Return one row of the figure; ``failed`` says for each judge whether its answer is already
+    no, so that more images do not help.
+    """
     held = tuple(
         Held(line.value, line.interval, line.images, line.state, _said(line, more=not settled))
         for line, settled in zip(lines, failed, strict=True)
@@ -148,7 +150,7 @@ def _passing(threshold: Threshold, ends: tuple[float, float]) -> tuple[float, fl
 
 
 def _said(line: Check, *, more: bool) -> str:
-    """79 %: undecided, about 40 more images (where ``more`` images are of use)."""
+    """Describe a check: "79 %: undecided, about 40 more images" (if ``more`` images help)."""
     needed = f", {about_images(line.needs_images)}" if line.needs_images and more else ""
     if line.state == "undecided" and not line.needs_images:
         needed = f", {SHORT.get(str(line.why), line.why)}"
@@ -157,7 +159,9 @@ def _said(line: Check, *, more: bool) -> str:
 
 
 def _counted(judges: Sequence[JudgeCard]) -> str:
-    """local passes 3 of 6 checks and fails 1 (right in both orders); gpt passes 6 of 6 checks."""
+    """Describe the results: "local passes 3 of 6 checks and fails 1 (right in both orders); gpt
+    passes 6 of 6 checks".
+    """
     if len(judges) >= MOST_NAMED:
         return counted("Checks that pass", [(judge.judge, *_passed(judge)) for judge in judges])
     said = []
@@ -170,6 +174,6 @@ def _counted(judges: Sequence[JudgeCard]) -> str:
 
 
 def _passed(judge: JudgeCard) -> tuple[int, int]:
-    """How many of the checks that were measured pass."""
+    """Return how many of the measured checks pass, and how many were measured."""
     states = [line.state for line in judge.checks if line.state != "not_measured"]
     return states.count("pass"), len(states)

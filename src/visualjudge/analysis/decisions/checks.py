@@ -2,9 +2,8 @@
 settle it.
 
 ``pass`` and ``fail``: the whole interval meets, or misses, the threshold. ``undecided``: neither.
-``not_measured``: the run has no figure. The number of images is that at which a power of 80 % is
-reached, as the interval shrinks with their square root (Lachin 2011); where no case erred, it
-shrinks with their number.
+``not_measured``: the run has no figure. The number of images is that for a power of 80 %; the
+interval shrinks with their square root (Lachin 2011), or with their number if there are no errors.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ STATES: Mapping[State, str] = {
     "undecided": "undecided",
     "not_measured": "not measured",
 }
-"""What pages call the states."""
+"""Names of the states on pages."""
 ICONS: Mapping[State, str] = {"pass": "✓", "fail": "✗", "undecided": "?", "not_measured": "–"}
-"""The sign of each state, beside its word."""
+"""Symbol of each state, shown beside its name."""
 WITHIN = "the threshold lies within the interval"
 UNSKILLED = "it is undecided whether the judge is better than chance"
 POWER = 1.43
-"""(1.96 + 0.84) / 1.96: how many times narrower an interval has to be for a power of 80 %."""
+"""(1.96 + 0.84) / 1.96: the factor by which an interval must be narrower for a power of 80 %."""
 MOST_TIMES = 100
-"""A figure that would need more than so many times the images is too near its threshold to be
-decided.
+"""Maximum factor for the number of images: a figure that needs more is too close to its threshold
+to be decided.
 """
 Direction = Literal["at_least", "at_most", "within"]
 DIRECTIONS: tuple[Direction, ...] = ("at_least", "at_most", "within")
@@ -52,18 +51,18 @@ LABELS = {
     "favour": "Favouritism, in ranks",
     "omega": "Could replace people (ω)",
 }
-"""What pages call the checks."""
+"""Names of the checks on pages."""
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """What a check asks for."""
+    """The requirement of a check."""
 
     direction: Direction
     value: float
 
     def state(self, interval: Interval) -> State:
-        """By the whole interval; "undecided" where the threshold lies inside it."""
+        """Return the state from the whole interval; "undecided" if the threshold lies inside it."""
         low, high = interval
         limit = self.value
         met, missed = {
@@ -74,12 +73,12 @@ class Threshold:
         return "pass" if met else "fail" if missed else "undecided"
 
     def met_by(self, value: float) -> bool:
-        """Whether the figure itself meets the threshold."""
+        """Return whether the value itself meets the threshold."""
         return self.state((value, value)) == "pass"
 
     def images_needed(self, value: float, interval: Interval, images: int) -> int | None:
-        """How many more images would probably decide it; None where the figure is at the threshold,
-        or too near it.
+        """Return how many more images would probably decide it; None if the figure is at the
+        threshold or too close to it.
         """
         low, high = value - interval[0], interval[1] - value
         limit = math.copysign(self.value, value) if self.direction == "within" else self.value
@@ -93,8 +92,8 @@ class Threshold:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """A card's rules: one threshold a check, the fewest images, and which sources are of a judge's
-    family.
+    """A card's rules: one threshold per check, the minimum number of images, and the sources of
+    each judge's family.
     """
 
     checks: Mapping[str, Threshold]
@@ -104,12 +103,12 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a run shows of one check; ``value`` None: it was not measured. ``why``: why there is no
-    interval.
+    """Evidence of a run for one check; ``value`` is None if not measured, and ``why`` explains a
+    missing interval.
 
-    ``tested``: the figure is the result of tests. It has no interval, and is held to the threshold
-    itself. ``note``: what is said beside the figure, whatever its state. ``short``: how many more
-    images there must be for a figure with an interval; None where that is not what is missing.
+    ``tested`` marks a figure that is the result of tests: it has no interval, and its value is
+    compared with the threshold. ``note`` is shown beside the figure in any state. ``short`` is the
+    number of images that are missing for an interval; None if it is missing for another reason.
     """
 
     value: float | None
@@ -123,14 +122,14 @@ class Evidence:
 
 NOT_ASKED = Evidence(None, None, 0, "was not asked")
 NO_ORDER = Evidence(None, None, 0, "no order shown")
-"""Of a run of which the order of the options is not known."""
+"""Evidence of a run in which the order of the options is unknown."""
 NO_PEOPLE = Evidence(None, None, 0, "no answers of several people to compare with (--people)")
 
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the card. ``needs_images``: how many more would probably settle what is
-    undecided.
+    """One line of the card. ``needs_images`` is how many more would probably settle an undecided
+    check.
     """
 
     name: str
@@ -154,15 +153,15 @@ class Check:
 
 
 def needs(images: int | None) -> str:
-    """How many more images would probably settle it."""
+    """Say how many more images would probably settle it."""
     return (
         f"needs {about_images(images)}" if images else "no number of images is known to settle it"
     )
 
 
 def check(name: str, evidence: Evidence, rules: Thresholds, *, skill: Evidence) -> Check:
-    """The state of one check; ``skill``: what shows whether the judge is better than chance (above
-    0).
+    """Return the state of one check; ``skill`` is the evidence that the judge is better than chance
+    (above 0).
     """
     threshold, found = rules.checks[name], evidence
     state, why, needed = _state(found, threshold, rules.least_images, skill)
@@ -203,13 +202,13 @@ def _for_skill(skill: Evidence) -> int | None:
 
 
 def read_thresholds(path: str | Path | None = None) -> Thresholds:
-    """The rules in ``path`` (YAML), or those that ship with the package. Checks that are left out
-    keep the defaults.
+    """Read the rules from ``path`` (YAML), or those of the package. Omitted checks keep the
+    defaults.
 
     Raises
     ------
     DataError
-        If the file cannot be read, names an unknown check, or a threshold is no number.
+        If the file cannot be read, names an unknown check, or a threshold is not a number.
     """
     default = yaml.safe_load(
         resources.files(__package__).joinpath("thresholds.yaml").read_text("utf-8")

@@ -1,5 +1,5 @@
-"""A leaderboard of sources from many judge verdicts and few labels, beside what the judge alone
-says.
+"""A leaderboard of sources from many judge verdicts and few labels, next to that of the judge
+alone.
 """
 
 from __future__ import annotations
@@ -39,20 +39,21 @@ Interval = tuple[float, float]
 METHOD = "prediction-powered (PPI++), clustered by image"
 LEAST_LABELLED_IMAGES = 3
 REACH = 1.96 + 0.84
-"""Standard errors that a gap must span to be found at 95 % in four of five studies."""
+"""Number of standard errors in a gap that is detected at 95 % in four of five studies."""
 
 
 @dataclass(frozen=True)
 class CorrectedRow:
-    """One source: what the judge says (``naive``), the corrected figure, and the ranks it may have.
+    """One source: the judge's value (``naive``), the corrected value, and the possible ranks.
 
-    ``worth``: effective labels over labels, 1 = the judge adds nothing. ``lee``: the win rate by
-    Rogan–Gladen/Lee. ``strength`` and ``naive_strength``: Bradley–Terry log strengths.
+    ``worth`` is effective labels divided by labels; 1 means that the judge adds nothing. ``lee`` is
+    the win rate by Rogan–Gladen/Lee; ``strength`` and ``naive_strength`` are Bradley–Terry log
+    strengths.
     """
 
     source: str
     group: str
-    """The tasks that it is compared in; sources of different groups have no common order."""
+    """Tasks in which the source is compared; sources of different groups have no common order."""
     naive: float | None
     corrected: float | None
     interval: Interval | None
@@ -65,13 +66,13 @@ class CorrectedRow:
     strength: float | None = None
     strength_interval: Interval | None = None
     why: str | None = None
-    """Why there is no interval, and no rank set."""
+    """Why there is no interval and no rank set."""
 
 
 @dataclass(frozen=True)
 class Assumption:
-    """What a figure rests on, and how far the data can check it; ``holds`` None: it cannot be
-    checked here.
+    """An assumption behind a figure, and how far the data can check it; ``holds`` is None if it
+    cannot be checked.
     """
 
     assumes: str
@@ -82,7 +83,7 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Sources by group, best first. ``lam``: how far the judge is used, 0 (labels alone) to 1."""
+    """Sources by group, best first. ``lam`` is the judge's weight, 0 (labels only) to 1."""
 
     rows: tuple[CorrectedRow, ...]
     measure: str
@@ -94,8 +95,8 @@ class Leaderboard:
     problems: tuple[Problem, ...] = ()
     gap: float | None = None
     labels_for_gap: int | None = None
-    """Labels in all at which a difference of ``gap`` would be decided; None: labels alone never do,
-    or not known.
+    """Total labels at which a difference of ``gap`` would be decided; None if labels alone never
+    decide it, or if unknown.
     """
     unlabelled: int = 0
     """Items that could still be labelled."""
@@ -120,11 +121,11 @@ def correct(
     dataset: str | Path | None = None,
     gap: float | None = None,
 ) -> Leaderboard:
-    """Correct what the judges of ``runs`` say of each source by the labels of people in ``labels``
+    """Correct the judges' values of each source in ``runs`` by the labels of people in ``labels``
     (CSV).
 
-    Several runs count as a panel: the mean of what they say. ``gap`` asks how many labels decide
-    such a difference. ``kind``: which labels count, where they answer questions of several kinds.
+    Several runs form a panel, whose values are averaged. ``gap`` requests the number of labels that
+    decide such a difference. ``kind`` selects the labels if they answer questions of several kinds.
 
     Raises
     ------
@@ -137,7 +138,7 @@ def correct(
 def correct_study(
     study: Study, labels: str | Path, *, kind: str | None = None, gap: float | None = None
 ) -> Leaderboard:
-    """:func:`correct` on runs that are in memory."""
+    """Run :func:`correct` on runs in memory."""
     read = read_labels(labels)
     chosen = kind or kind_of(read, study)
     read = labels_of_kind(read, study, chosen)
@@ -194,7 +195,7 @@ def _means(
 
 
 def _why_open(means: PooledMeans, s: int) -> str | None:
-    """Why a source has no interval; None where it has one."""
+    """Explain why a source has no interval; None if it has one."""
     if not np.isfinite(means.values[s]):
         return f"labels on fewer than {LEAST_LABELLED_IMAGES} images"
     return "its labels all agree" if means.interval(s) is None else None
@@ -246,8 +247,8 @@ class _Strengths:
 
 
 def _strengths(found: Items, placed: Placed, means: PooledMeans) -> _Strengths:
-    """Bradley–Terry by the judge alone and corrected; NaN where a strength is not bounded or lacks
-    labels.
+    """Return Bradley–Terry strengths by the judge alone and corrected; NaN if a strength is
+    unbounded or lacks labels.
     """
     size = len(found.names)
     nothing = np.full(size, np.nan)
@@ -279,8 +280,8 @@ def _strengths(found: Items, placed: Placed, means: PooledMeans) -> _Strengths:
 def _corrected_strengths(
     found: Items, placed: Placed, means: PooledMeans, first: IntArray, other: IntArray
 ) -> Strengths:
-    """From the comparisons of sources that have labels enough; ``first`` and ``other`` are their
-    rows.
+    """Return the strengths from comparisons of sources with enough labels; ``first`` and ``other``
+    are their rows.
     """
     known = np.isfinite(means.values)
     kept = known[found.source[first]] & known[found.source[other]]
@@ -303,8 +304,8 @@ def _corrected_strengths(
 
 
 def _lee(found: Items, placed: Placed, s: int) -> LeeCorrection | None:
-    """By the judge's error rates on this source's own labels; None where they hold no win, no loss
-    or no skill.
+    """Correct by the judge's error rates on this source's own labels; None without a win, a loss or
+    skill.
     """
     own = found.source == s
     said, truth = found.filled()[own], placed.y[own]
@@ -324,7 +325,7 @@ def _lee(found: Items, placed: Placed, s: int) -> LeeCorrection | None:
     )
 
 
-# ------------------------------------------------ what it rests on, and how many labels
+# ------------------------------------------------ assumptions, and the number of labels
 
 
 def _assumptions(found: Items, placed: Placed, means: PooledMeans) -> tuple[Assumption, ...]:
@@ -358,10 +359,10 @@ def _assumptions(found: Items, placed: Placed, means: PooledMeans) -> tuple[Assu
 
 
 def _labels_for(gap: float, means: PooledMeans, group: IntArray, labels: int) -> int | None:
-    """Labels in all at which the typical difference of two comparable sources has a standard error
-    of ``gap`` / 2.8.
+    """Return the total labels at which the typical difference of two comparable sources has a
+    standard error of ``gap`` / 2.8.
 
-    None where no number of labels is enough, or no two of one group have a corrected mean.
+    None if no number of labels is enough, or no two sources of a group have a corrected mean.
     """
     known = np.flatnonzero(np.isfinite(means.values))
     first, second = (known[side] for side in np.triu_indices(known.size, 1))

@@ -1,4 +1,4 @@
-"""The decisions as JSON: names and places that other programs rely on."""
+"""The decisions as JSON, with names and positions that other programs rely on."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _remarks(found: Remarks) -> Json:
 
 
 def leaderboard_json(board: Leaderboard) -> Json:
-    """``{"rows": [...], "method", "lambda", ...}``."""
+    """Return ``{"rows": [...], "method", "lambda", ...}``."""
     from visualjudge.analysis.decisions.correct import METHOD
 
     return {
@@ -83,7 +83,7 @@ def _row(row: CorrectedRow) -> Json:
 
 
 def card_json(card: Card) -> Json:
-    """``{"judges": [{"judge", "checks": [...], "system": {...}}]}``."""
+    """Return ``{"judges": [{"judge", "checks": [...], "system": {...}}]}``."""
     rows = [
         {**asdict(row), "ci95": None if row.interval is None else list(row.interval)}
         for row in card.benchmarks
@@ -125,8 +125,8 @@ def _judge(found: JudgeCard) -> Json:
 
 
 def tasks_json(found: JudgeCard) -> list[Json]:
-    """``[{"task", "card": {"answer": "yes" | "no" | "unclear", "needs_images", ...}}]``, as in
-    metrics.json.
+    """Return ``[{"task", "card": {"answer": "yes" | "no" | "unclear", "needs_images", ...}}]``, as
+    in metrics.json.
     """
     return [{"task": task.task, "card": _task(task)} for task in found.tasks]
 
@@ -156,7 +156,7 @@ def _check(line: Check) -> Json:
 
 
 def _system(found: JudgeCard) -> Json:
-    """The figures of the main kind of question, and beside them those of every kind."""
+    """Return the figures of the main kind of question, and those of every kind."""
     main = found.system.main
     names = (
         "kind",
@@ -212,8 +212,8 @@ def _favour(found: Favour) -> Json:
 
 
 def probabilities_json(card: JudgeCard) -> Json | None:
-    """How often stated probabilities come true, with the bins of the reliability diagram; None:
-    none is stated.
+    """Return how often stated probabilities come true, with the bins of the reliability diagram;
+    None without probabilities.
     """
     found = card.probabilities
     if found is None:
@@ -234,7 +234,7 @@ def probabilities_json(card: JudgeCard) -> Json | None:
 
 
 def cascade_json(found: Cascade) -> Json:
-    """The rule, what it promises, and what it would have done."""
+    """Return the rule, its guarantee, and its results."""
     kept = found.threshold
 
     def accuracy(measured: Accuracy) -> Json:
@@ -269,7 +269,7 @@ def cascade_json(found: Cascade) -> Json:
 
 
 def published_json(cells: Sequence[PublishedCell], scheme: str) -> Json:
-    """Cells as published beside the means."""
+    """Return cells as published beside the means."""
     rows = [
         {
             "rater": cell.rater,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 number, span = partial(figure_text.number, digits=3), partial(figure_text.span, digits=3)
-"""A number, and an interval; a dash stands for a missing one."""
+"""A number and its interval; a dash stands for a missing one."""
 
 
 RANKS_NOTE = "Ranks: those that each source may have, by itself, at 95 %."
@@ -25,7 +25,7 @@ GROUPS_NOTE = "Sources are compared inside a group only: in tasks that compare t
 
 
 def leaderboard_table(board: Leaderboard) -> Table:
-    """A corrected leaderboard."""
+    """Return a corrected leaderboard."""
     lee, strength = (
         any(getattr(row, name) is not None for row in board.rows) for name in ("lee", "strength")
     )
@@ -54,7 +54,7 @@ def leaderboard_table(board: Leaderboard) -> Table:
 
 
 def leaderboard_notes(board: Leaderboard) -> tuple[str, ...]:
-    """What the figures are, what they assume, and how many labels a gap needs."""
+    """Return notes on the figures, their assumptions, and how many labels a gap needs."""
     who = " + ".join(board.judges)
     scope = (
         f"{figure_text.many(board.labels, 'label')}, {figure_text.many(board.images, 'image')}, λ "
@@ -91,13 +91,13 @@ def _needed(board: Leaderboard) -> str:
 
 
 def _compared(board: Leaderboard) -> bool:
-    """Whether two sources of one group have a corrected figure."""
+    """Return whether two sources of one group have a corrected figure."""
     known = [row.group for row in board.rows if row.corrected is not None]
     return len(set(known)) < len(known)
 
 
 def cascade_table(found: Cascade) -> Table:
-    """What the cascade does, beside each judge alone."""
+    """Return the results of the cascade and of each judge alone."""
     rows = (
         (
             found.cheap,
@@ -136,7 +136,7 @@ def cascade_table(found: Cascade) -> Table:
 
 
 def published_table(cells: Sequence[PublishedCell], scheme: str) -> Table:
-    """Cells as published beside the right figure."""
+    """Return cells as published beside the correct figure."""
     rows = tuple(
         (
             cell.dimension,

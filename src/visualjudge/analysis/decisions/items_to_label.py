@@ -1,9 +1,9 @@
-"""Which items to label next: drawn with known probabilities, more often where the judge is unsure
-if that gains.
+"""Items to label next: drawn with known probabilities, and more often where the judge is unsure if
+that helps.
 
-It gains where the judge errs more on the items on which it is unsure. The errors that are known say
-so: against the labels that are there, else against the dataset's ground truth. Where they show no
-gain, items are drawn at random.
+It helps if the judge errs more on items on which it is unsure. This is estimated from known errors:
+against existing labels, or else against the dataset's ground truth. If they show no gain, items are
+drawn at random.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
 USUAL = 50
-"""Items that are drawn where no number is asked for, or all that are left."""
+"""Default number of items to draw, or all that remain."""
 About = tuple[str, str, tuple[str, ...]]
 """Task, image and sources of an item."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """An item to label: ``name`` (annotation or question), and the probability with which it was
-    drawn.
+    """An item to label: its ``name`` (annotation or question), and the probability with which it
+    was drawn.
 
-    ``probability`` is over all rounds, ``round_probability`` in its own ``round``, from the items
-    that were left. ``said``: a label that was there already.
+    ``probability`` is over all rounds, and ``round_probability`` within its own ``round``, among
+    the items that remained. ``said`` is an existing label.
     """
 
     name: str
@@ -57,11 +57,12 @@ class Drawn:
 
 @dataclass(frozen=True)
 class LabelQueue:
-    """``by`` is ``annotation_id`` or ``question_id``. The labels that were there come first.
+    """The queue of items to label. ``by`` is ``annotation_id`` or ``question_id``. Existing labels
+    come first.
 
-    ``gain``: what drawing by the judge's doubt is expected to save beside drawing at random, by the
-    errors that are known; None: too few are. Where it is not ``shown``, the items were drawn at
-    random.
+    ``gain`` is the expected saving of drawing by the judge's doubt over drawing at random,
+    estimated from known errors; None if too few are known. If it is not ``shown``, the items were
+    drawn at random.
     """
 
     by: str
@@ -71,8 +72,8 @@ class LabelQueue:
     remarks: Remarks = NO_REMARKS
 
     def table(self) -> pl.DataFrame:
-        """The queue as ``visualjudge correct --labels`` reads it, once the empty column is filled
-        in.
+        """Return the queue as ``visualjudge correct --labels`` reads it, once the empty column is
+        filled in.
         """
         column = {"annotation_id": "score", "question_id": "answer"}[self.by]
         rows = [
@@ -110,22 +111,22 @@ def label(
     dataset: str | Path | None = None,
     seed: int = 0,
 ) -> LabelQueue:
-    """Draw ``n`` items to label; None: 50, or all that are left.
+    """Draw ``n`` items to label; None: 50, or all that remain.
 
     Parameters
     ----------
     kind
-        scoring, pairwise or ranking; None: scoring where the runs hold scores, else pairwise, else
+        scoring, pairwise or ranking; None: scoring if the runs hold scores, else pairwise, else
         ranking.
     labels
-        Labels that are there already, of any number of rounds: their items are not drawn again, and
-        stand in the queue with the probability that they have over all rounds.
+        Existing labels, from any number of rounds: their items are not drawn again, and appear in
+        the queue with their probability over all rounds.
 
     Raises
     ------
     DataError
-        If a run cannot be read, names no two sources, or holds no item, or fewer than ``n``,
-        without a label.
+        If a run cannot be read or does not name two sources, or if no unlabelled items, or fewer
+        than ``n``, remain.
     """
     return label_study(load_study(runs, dataset=dataset), n, kind=kind, labels=labels, seed=seed)
 
@@ -138,7 +139,7 @@ def label_study(
     labels: str | Path | None = None,
     seed: int = 0,
 ) -> LabelQueue:
-    """:func:`label` on runs that are in memory."""
+    """Run :func:`label` on runs in memory."""
     known = None if labels is None else read_labels(labels)
     chosen = kind or (kind_of(known, study) if known else _first_kind(study))
     found = require_sources(items(study, chosen))
@@ -170,8 +171,8 @@ def label_study(
 def _rounds(
     placed: Placed | None, done: IntArray, chances: FloatArray
 ) -> tuple[IntArray, FloatArray]:
-    """The round of every item, labelled ones first, and its probability in it; NaN: as all
-    others.
+    """Return the round of every item, labelled ones first, and its probability in that round; NaN:
+    equal.
     """
     if placed is None:
         return np.ones(chances.size, dtype=np.int64), chances
@@ -181,8 +182,8 @@ def _rounds(
 
 
 def _strata(found: Items, heads: IntArray) -> tuple[IntArray, IntArray]:
-    """The number of the stratum of every row (the source of a score, else the task), and the items
-    of each stratum.
+    """Return the stratum of every row (the source of a score, else the task), and the items of each
+    stratum.
     """
     strata = found.source if found.kind == "scoring" else found.task
     return strata, np.bincount(strata[heads], minlength=int(strata.max()) + 1)
@@ -191,8 +192,8 @@ def _strata(found: Items, heads: IntArray) -> tuple[IntArray, IntArray]:
 def _gain(
     found: Items, placed: Placed | None, heads: IntArray, n: int
 ) -> tuple[Gain | None, FloatArray]:
-    """What drawing ``n`` of all items by the judge's doubt would save, and the error to expect of
-    each item.
+    """Return the saving of drawing ``n`` of all items by the judge's doubt, and the expected error
+    of each item.
     """
     y = found.truth if placed is None else np.where(np.isfinite(placed.y), placed.y, found.truth)
     known = np.isfinite(y)
@@ -216,7 +217,7 @@ def _gain(
 
 
 def _line(x: FloatArray, y: FloatArray, weights: FloatArray) -> tuple[float, float]:
-    """The level and the slope of ``y`` by ``x``, both at least 0: doubt alone does not say how
+    """Fit the level and the slope of ``y`` by ``x``, both at least 0: doubt alone does not tell how
     large errors are.
     """
     share = weights / weights.sum()
@@ -230,8 +231,8 @@ def _line(x: FloatArray, y: FloatArray, weights: FloatArray) -> tuple[float, flo
 
 
 def _residuals(found: Items, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """y − λ · judge about their means by source, of (R,) rows; λ from 0 to 1 makes their squares
-    least.
+    """Return the residuals of y − λ · judge about their means by source, for (R,) rows; λ in 0..1
+    minimises their squares.
     """
     size = len(found.names)
     total = np.maximum(np.bincount(found.source, weights, size), 1e-12)
@@ -248,7 +249,7 @@ def _residuals(found: Items, y: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _number(wanted: int | None, left: int) -> int:
-    """How many of the ``left`` items without a label are drawn."""
+    """Return how many of the ``left`` unlabelled items are drawn."""
     if not left:
         raise DataError("every item has a label: nothing is left to draw")
     if wanted is not None and wanted > left:
@@ -267,16 +268,16 @@ def _first_kind(study: Study) -> str:
 
 
 def _heads(found: Items) -> IntArray:
-    """The first row of every item."""
+    """Return the first row of every item."""
     return np.sort(np.unique(found.item.to_numpy(), return_index=True)[1])
 
 
 def expected_error(found: Items) -> FloatArray:
-    """How far the judge may be off, up to a factor: its own disagreement, and what its value leaves
-    open.
+    """Return how far the judge may be off, up to a factor: its own disagreement, and the
+    uncertainty that its value implies.
 
-    A score in the middle of the scale can err by more than one at its end; a verdict of ½ says
-    nothing.
+    A score in the middle of the scale can err by more than one at its end; a verdict of ½ is
+    uninformative.
     """
     low, high = (0.0, 10.0) if found.kind == "scoring" else (0.0, 1.0)
     said = found.filled()
@@ -289,7 +290,7 @@ def expected_error(found: Items) -> FloatArray:
 
 
 def _meta(study: Study, kind: str) -> Mapping[str, About]:
-    """Task, image and sources of every item."""
+    """Return the task, image and sources of every item."""
     rows = study.questions.filter(pl.col("kind") == kind)
     item = (
         pl.col("id")
@@ -312,9 +313,11 @@ def _drawn(
     chance: tuple[float, int, float],
     said: str | None,
 ) -> Drawn:
-    """``chance``: over all rounds, the round, and in it."""
+    """Return one drawn item; ``chance`` holds the probability over all rounds, the round, and the
+    probability within it.
+    """
     task, image, sources = meta[found.item[row]]
     name = found.annotation[row] if found.kind == "scoring" else found.item[row]
     if found.kind == "scoring" and (found.annotation == name).sum() > 1:
-        name = found.item[row]  # several tasks have it
+        name = found.item[row]  # the same name occurs in several tasks
     return Drawn(name, task, image, sources, *chance, said)

@@ -1,11 +1,10 @@
-"""What a judge says of every source on every item: one row an item and source, all encodings and
-repeats averaged.
+"""A judge's value of every source on every item: one row per item and source, averaged over
+encodings and repeats.
 
 A source counts once in each group of sources that may be ranked against each other
-(:mod:`visualjudge.analysis.leaderboard`); scores of one task are comparable. A scoring
-question is an item of one source (its score); a pairwise or ranking question is an item of each of
-its sources (the share of the others that it beats: 1, ½, 0 …). Several runs are averaged: the
-panel's mean.
+(:mod:`visualjudge.analysis.leaderboard`); scores of one task are comparable. A scoring question is
+an item of one source (its score); a pairwise or ranking question is an item of each of its sources
+(the share of the others that it beats: 1, ½, 0 …). Several runs are averaged into a panel's mean.
 """
 
 from __future__ import annotations
@@ -28,24 +27,24 @@ RANGES = {"scoring": (0.0, 10.0), "pairwise": (0.0, 1.0), "ranking": (0.0, 1.0)}
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """One kind of question: ``said`` and ``truth`` (R,), with the option, source, image and item of
-    every row.
+    """Items of one kind of question: ``said`` and ``truth`` (R,), with the option, source, image
+    and item of every row.
 
     ``names`` and ``groups`` (S,): the sources in the order of their groups. Only those of one group
-    are comparable. ``said`` is NaN where no reply could be used. ``spread`` is the judge's own
-    disagreement about the item: between encodings, repeats, orders and judges, or by the
-    probability it gives.
+    are comparable. ``said`` is NaN without a usable reply. ``spread`` is the judge's own
+    disagreement about the item: between encodings, repeats, orders and judges, or from the stated
+    probability.
     """
 
     kind: str
     names: tuple[str, ...]
     groups: tuple[str, ...]
     places: pl.DataFrame
-    """``place`` among ``names`` of each ``task`` and ``source``."""
+    """``place``: the index in ``names`` of each ``task`` and ``source``."""
     item: pl.Series
     annotation: pl.Series
     task: IntArray
-    """The number of each row's task."""
+    """Number of each row's task."""
     option: IntArray
     source: IntArray
     image: IntArray
@@ -53,33 +52,33 @@ class Items:
     truth: FloatArray
     spread: FloatArray
     level: FloatArray
-    """How good the option is by truth: its score, or its score less the others' mean."""
+    """True quality of the option: its score, or its score less the others' mean."""
 
     @property
     def images(self) -> int:
-        """Number of different images."""
+        """Number of distinct images."""
         return int(np.unique(self.image).size)
 
     @property
     def group(self) -> IntArray:
-        """The number of each source's group."""
+        """Number of each source's group."""
         return np.unique(self.groups, return_inverse=True)[1]
 
     @property
     def comparable(self) -> bool:
-        """Whether any two sources are of one group."""
+        """Whether any two sources are in the same group."""
         return len(set(self.groups)) < len(self.names)
 
     @property
     def measure(self) -> str:
-        """What the mean of ``said`` is called."""
+        """Name of the mean of ``said``."""
         return MEASURES[self.kind]
 
     def answered(self) -> tuple[Items, tuple[str, ...]]:
-        """The items without the sources that no usable reply is on, or that are then alone in their
-        group; and these.
+        """Return the items without the sources that have no usable reply or are then alone in their
+        group, and these sources.
 
-        A source is named by its group and itself.
+        A source is named with its group.
         """
         kept = (
             np.bincount(
@@ -112,8 +111,8 @@ class Items:
         ), left
 
     def filled(self) -> FloatArray:
-        """``said`` with the source's mean where no reply could be used: a prediction like any
-        other.
+        """Return ``said`` with the source's mean where there is no usable reply: a prediction like
+        any other.
         """
         known = np.isfinite(self.said)
         sums = np.bincount(self.source, np.where(known, self.said, 0.0), len(self.names))
@@ -124,14 +123,14 @@ class Items:
 
 
 def kinds(study: Study) -> list[str]:
-    """The kinds of questions that the runs answered and that compare named sources, in the order of
-    trust.
+    """Return the kinds of questions that the runs answered and that compare named sources, most
+    trusted first.
     """
     return [kind for kind in ("pairwise", "ranking", "scoring") if items(study, kind).comparable]
 
 
 def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items:
-    """The items of one kind of question, over the runs numbered ``runs`` (None: all)."""
+    """Return the items of one kind of question, over the runs numbered ``runs`` (None: all)."""
     chosen = range(len(study.runs)) if runs is None else runs
     tables = [_long(study.kind(run, kind, _NEEDED), kind) for run in chosen]
     keys = ["key", "item", "annotation", "option", "source", "task", "cluster"]
@@ -176,7 +175,7 @@ def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items
 
 
 def _between(columns: list[str]) -> pl.Expr:
-    """The range of what several runs say."""
+    """Return the range of several runs' values."""
     return (
         (pl.max_horizontal(columns) - pl.min_horizontal(columns)).fill_null(0.0)
         if len(columns) > 1
@@ -203,7 +202,7 @@ _NEEDED = (
 
 
 def _long(verdicts: pl.DataFrame, kind: str) -> pl.DataFrame:
-    """One row an item and source of one run; ``key`` sorts as the item does."""
+    """Return one row per item and source of one run; ``key`` sorts as the item does."""
     rows = _SAID[kind](verdicts).drop_nulls("source")
     return rows.group_by("key", "option").agg(
         pl.col("item", "annotation", "source", "task", "cluster").first(),
@@ -232,7 +231,7 @@ def _scoring(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _of_two_sources(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Only questions that compare different named sources say anything of sources."""
+    """Keep the questions that compare different named sources: only these inform about sources."""
     named = pl.col("sources").list.drop_nulls()
     return verdicts.filter(named.list.n_unique() > 1)
 
@@ -259,7 +258,7 @@ def _pairwise(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _option_columns(side: int) -> dict[str, pl.Expr]:
-    """What a row of the option at ``side`` states, for pairs and rankings alike."""
+    """Return the columns of the option at ``side``, for pairs and rankings alike."""
     return {
         "key": pl.col("question"),
         "item": pl.col("id"),
@@ -295,7 +294,7 @@ def _ranking(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _above_others(side: int) -> pl.Expr:
-    """The true score of an option less the mean of the others'."""
+    """Return the true score of an option less the mean of the others'."""
     scores = pl.col("scores")
     own = scores.list.get(side, null_on_oob=True)
     return own - (scores.list.sum() - own) / (scores.list.len() - 1)
@@ -305,12 +304,12 @@ _SAID = {"scoring": _scoring, "pairwise": _pairwise, "ranking": _ranking}
 
 
 def require_sources(found: Items) -> Items:
-    """``found``, if at least two sources of one task are compared.
+    """Return ``found`` if at least two sources of one task are compared.
 
     Raises
     ------
     DataError
-        If none are.
+        If not.
     """
     if not found.comparable:
         raise DataError(
@@ -322,6 +321,6 @@ def require_sources(found: Items) -> Items:
 
 
 def _named(found: Items) -> str:
-    """How many sources of how many groups there are."""
+    """Describe how many sources and groups there are."""
     groups = len(set(found.groups))
     return f"{len(found.names)}, none of them with another" if groups > 1 else str(len(found.names))

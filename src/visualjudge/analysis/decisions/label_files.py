@@ -1,10 +1,10 @@
-"""Labels that people gave: ``labels.csv`` with ``annotation_id,score`` or ``question_id,answer``,
-or a people's run.
+"""Labels from people: ``labels.csv`` with ``annotation_id,score`` or ``question_id,answer``, or a
+run answered by people.
 
-A ``probability`` column (as ``visualjudge label`` writes it) says with which probability each item
-was chosen; the answers of a people's run (``visualjudge studio --items``) bear it too. Where there
-was more than one round, it is the probability over all of them; ``round`` and ``round_probability``
-then say in which one the item was drawn, and how.
+A ``probability`` column (as ``visualjudge label`` writes it) holds the probability with which each
+item was chosen; the answers of a people's run (``visualjudge studio --items``) have it too. With
+more than one round, it is the probability over all rounds; ``round`` and ``round_probability`` are
+then the round in which the item was drawn, and its probability there.
 """
 
 from __future__ import annotations
@@ -31,10 +31,9 @@ PEOPLE = "people"
 
 @dataclass(frozen=True)
 class Label:
-    """What a person said of one annotation (a score) or question (an answer), and how it came to be
-    asked.
+    """A person's label of one annotation (a score) or question (an answer), and how it was drawn.
 
-    ``probability`` over all rounds, and ``drawn`` in its own; None: as all others.
+    ``probability`` is over all rounds, ``drawn`` within its own round; None: equal for all.
     """
 
     name: str
@@ -46,8 +45,8 @@ class Label:
 
 @dataclass(frozen=True)
 class Labels:
-    """``by`` is ``annotation_id`` or ``question_id``; one label a name, what could not be read in
-    ``problems``.
+    """``by`` is ``annotation_id`` or ``question_id``; there is one label per name, and unreadable
+    ones are in ``problems``.
     """
 
     by: str
@@ -56,13 +55,12 @@ class Labels:
 
 
 def read_labels(path: str | Path) -> Labels:
-    """Read the table, or the folder of a people's run, at ``path``. What is not labelled yet is
-    skipped.
+    """Read the table, or the folder of a people's run, at ``path``. Unlabelled items are skipped.
 
     Raises
     ------
     DataError
-        If it is not there, is no CSV and no people's run, lacks its columns, or labels nothing.
+        If it is missing, is neither a CSV nor a people's run, lacks its columns, or labels nothing.
     """
     home = Path(path)
     if home.is_dir():
@@ -94,7 +92,7 @@ def read_labels(path: str | Path) -> Labels:
 
 
 def _label(name: str, said: str, row: Mapping[str, str | None]) -> Label | str:
-    """The label of a row, or what is wrong with how it was drawn."""
+    """Return the label of a row, or what is wrong with its probability or round."""
     chance, drawn = (
         _probability(row.get(column)) for column in ("probability", "round_probability")
     )
@@ -109,13 +107,13 @@ def _label(name: str, said: str, row: Mapping[str, str | None]) -> Label | str:
 
 
 def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
-    """The queue that ``visualjudge label`` wrote: what it names, and each name with the probability
-    of its draw.
+    """Read the queue that ``visualjudge label`` wrote: what it names, and the probability with
+    which each name was drawn.
 
     Raises
     ------
     DataError
-        If the file is not there, or is no such queue.
+        If the file is missing or is not such a queue.
     """
     table = _table(Path(path))
     by = next((name for name in FORMS if {name, "probability"} <= set(table.columns)), None)
@@ -132,8 +130,8 @@ def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
 
 
 def is_unlabelled(path: str | Path) -> bool:
-    """Whether the file is a queue of ``visualjudge label`` that nobody has filled in: nothing is
-    lost with it.
+    """Return whether the file is a queue of ``visualjudge label`` without any answers, which can be
+    overwritten.
     """
     try:
         by, _ = read_queue(path)
@@ -143,12 +141,11 @@ def is_unlabelled(path: str | Path) -> bool:
 
 
 def _answers(run: RunFolder) -> Labels:
-    """The labels of a people's run: the mean score, or the answer that most raters gave, of each
-    question.
+    """Return the labels of a people's run: the mean score of each question, or the answer of most
+    raters.
 
-    Repeats and known items were not drawn as the others, and count for nothing here; nor does a
-    question on which as many raters gave one answer as another, unless it is a pair: then it is a
-    tie.
+    Repeats and known items were drawn differently, and are ignored. A question without a majority
+    is ignored too, unless it is a pair: then it is a tie.
     """
     if run.manifest().get("backend") != PEOPLE:
         raise DataError(f"{run.path}: must be a table of labels or a run of people")
@@ -173,7 +170,7 @@ def _answers(run: RunFolder) -> Labels:
 
 
 def _agreed(values: list[Any]) -> str | None:
-    """What several raters say of one question together."""
+    """Return the joint answer of several raters to one question."""
     if isinstance(values[0], int | float):
         return repr(sum(values) / len(values))
     (first, most), *others = Counter(values).most_common(2)
@@ -205,7 +202,7 @@ def _probability(text: str | None) -> float | str | None:
 class Placed:
     """Labels on the rows of :class:`Items`: ``y`` and ``probability`` (R,), NaN where undefined.
 
-    ``drawn``: the probability in the label's own ``round``; ``said``: what the label of a row says.
+    ``drawn`` is the probability in the label's own ``round``, and ``said`` the label of a row.
     """
 
     y: FloatArray
@@ -217,13 +214,13 @@ class Placed:
 
 
 def kind_of(labels: Labels, study: Study) -> str:
-    """The kind of question that the labels answer: scoring for scores, else the kind of the
+    """Return the kind of question that the labels answer: scoring for scores, else the kind of the
     labelled questions.
 
     Raises
     ------
     DataError
-        If the runs hold none of them, or the labels answer questions of two kinds.
+        If the runs hold none of these questions, or the labels answer questions of two kinds.
     """
     found = sorted(set(_kinds(labels, study).values()))
     if not found:
@@ -237,8 +234,8 @@ def kind_of(labels: Labels, study: Study) -> str:
 
 
 def labels_of_kind(labels: Labels, study: Study, kind: str) -> Labels:
-    """The labels on questions of one kind, and those on none of the dataset, which :func:`place`
-    names.
+    """Return the labels on questions of one kind, and those on unknown questions, which
+    :func:`place` reports.
 
     Raises
     ------
@@ -254,9 +251,7 @@ def labels_of_kind(labels: Labels, study: Study, kind: str) -> Labels:
 
 
 def _kinds(labels: Labels, study: Study) -> dict[str, str]:
-    """The kind of question that each label answers; labels on no question of the dataset are left
-    out.
-    """
+    """Return the kind of question that each label answers, without labels on unknown questions."""
     if labels.by == "annotation_id":
         return dict.fromkeys(labels.labels, "scoring")
     known = study.questions.filter(pl.col("id").is_in(list(labels.labels))).select(
@@ -266,9 +261,7 @@ def _kinds(labels: Labels, study: Study) -> dict[str, str]:
 
 
 def place(labels: Labels, items: Items, study: Study, file: str) -> Placed:
-    """Each label on its rows; labels that fit no item, or say what cannot be read, become
-    problems.
-    """
+    """Assign each label to its rows; unmatched or unreadable labels become problems."""
     rows: dict[str, list[int]] = {}
     annotations = items.annotation.to_list()
     for row, name in enumerate(items.item):
@@ -298,7 +291,7 @@ def place(labels: Labels, items: Items, study: Study, file: str) -> Placed:
 
 
 def _reason(label: Label, by: str, kind: str, where: list[int] | None) -> tuple[str, str]:
-    """The field that is wrong, and why."""
+    """Return the field that is wrong, and why."""
     if where is None:
         return by, "no run judged it"
     if by == "annotation_id" and len(where) > 1:
@@ -318,7 +311,9 @@ def _by_question(rows: Mapping[str, list[int]], study: Study) -> dict[str, list[
 
 
 def _values(said: str, items: Items, where: list[int]) -> list[float] | None:
-    """What the label gives each row: a score 0..10, or each source's share of the others beaten."""
+    """Return the value of the label for each row: a score 0..10, or each source's share of the
+    others beaten.
+    """
     if items.kind == "scoring":
         if len(where) > 1:
             return None

@@ -1,7 +1,7 @@
-"""May I rank my models with this judge? Each kind of question's answer, and the one that counts.
+"""Whether a judge may rank models: each kind of question's answer, and the one that counts.
 
-Where the true scores of all annotations put the sources in another order than the questions that
-were drawn do, the answer says so.
+If the true scores of all annotations order the sources differently from the drawn questions, the
+answer says so.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from visualjudge.core.records import FloatArray
 
 
 def overturned(study: Study, found: Items, true: FloatArray) -> tuple[tuple[str, str], ...]:
-    """Pairs of comparable sources: the first has the higher mean true score, the second the higher
-    ``true`` (S,).
+    """Return pairs of comparable sources whose order is reversed: the first has the higher mean
+    true score, the second the higher ``true`` (S,).
 
-    The scores are those of all different annotations in the dataset's questions, asked or not.
+    The scores are those of all distinct annotations in the dataset's questions, asked or not.
     """
     scores, group = _mean_scores(study, found), found.group
     first, second = np.triu_indices(group.size, 1)
@@ -47,7 +47,7 @@ def overturned(study: Study, found: Items, true: FloatArray) -> tuple[tuple[str,
 
 
 def _mean_scores(study: Study, found: Items) -> FloatArray:
-    """The mean true score of each source in its group (S,)."""
+    """Return the mean true score of each source in its group (S,)."""
     lists = ["annotations", "sources", "scores"]
     asked = study.questions.lazy().filter(unchanged()).select("task", *lists).explode(lists)
     each = asked.select(pl.col("task", "annotations", "sources").cast(pl.String), "scores")
@@ -65,13 +65,12 @@ KINDS = ("pairwise", "ranking", "scoring")
 
 @dataclass(frozen=True, eq=False)
 class KindOfSystem:
-    """What one kind of question says of the order of the sources.
+    """Results of one kind of question on the order of the sources.
 
-    ``worth``: effective labels a label, n_eff / n, that the judge's values within a source are
-    worth at best (many judged items a label); 1 = nothing. ``groups``: of each source, the name of
-    those that it is comparable with. ``true_ends``: the interval of each source's true mean.
-    ``overturned``: pairs of sources that the scores of all annotations put in the other order than
-    the questions do.
+    ``worth`` is the best possible number of effective labels per label, n_eff / n, from the judge's
+    values within a source (with many judged items per label); 1 means no gain. ``groups`` names the
+    group of each source. ``true_ends`` has the interval of each source's true mean. ``overturned``
+    lists pairs of sources that the scores of all annotations order differently from the questions.
     """
 
     kind: str
@@ -83,19 +82,19 @@ class KindOfSystem:
     worth: float | None
     self_preference: Favour | None = None
     left_out: tuple[str, ...] = ()
-    """Sources, with their groups, that no usable reply compares with another: no figure here is of
-    them.
+    """Sources, with their groups, that no usable reply compares with another; no figure here
+    includes them.
     """
 
     @property
     def measure(self) -> str:
-        """What the means are."""
+        """Name of the means."""
         return MEASURES[self.kind]
 
     @property
     def extent(self) -> str:
-        """What was compared: 5 sources, or 16 sources in 5 groups; 1 left out without a usable
-        reply.
+        """Describe what was compared: 5 sources, or 16 sources in 5 groups; 1 left out without a
+        usable reply.
         """
         groups = len(set(self.groups))
         left = f" ({len(self.left_out)} more left out: no usable reply)" if self.left_out else ""
@@ -104,9 +103,9 @@ class KindOfSystem:
         )
 
     def moved(self) -> tuple[int, tuple[int, int], str | None]:
-        """The most ranks that a source gains or loses because the judge favours or disfavours it,
-        the least and most that its interval allows, and the source. Only sources whose favour is
-        shown (p < 5 % after Holm) count.
+        """The largest number of ranks that a source gains or loses by the judge's favour, the range
+        by its interval, and the source. Only sources whose favour is significant (p < 5 % after
+        Holm) count.
         """
         places = [
             (self._places(s, f.value), self._ends(s, f), s)
@@ -137,7 +136,7 @@ class KindOfSystem:
         return low, high
 
     def _places(self, source: int, favour: float) -> int:
-        """How many sources of its group it passes by ``favour``."""
+        """Return how many sources of its group it passes by ``favour``."""
         group, judged = np.array(self.groups), self.found.judged
         own = judged[source]
         between = (judged - own) * (judged - own + favour) < 0
@@ -149,7 +148,7 @@ class System:
     """The kinds that compare at least two sources; ``main`` is the first of pairwise, ranking,
     scoring.
 
-    ``why``: the reason, if no kind does; ``images``: those on which it answered questions on the
+    ``why`` is the reason if no kind does; ``images`` counts those with answered questions about the
     sources.
     """
 
@@ -159,12 +158,12 @@ class System:
 
     @property
     def main(self) -> KindOfSystem | None:
-        """The kind whose figures stand for the judge."""
+        """The kind whose figures represent the judge."""
         return self.kinds[0] if self.kinds else None
 
 
 def system(study: Study, run: int, families: Mapping[str, tuple[str, ...]] | None = None) -> System:
-    """The system card of one run."""
+    """Return the system card of one run."""
     own = _own_sources(study.runs[run].name, families or {})
     asked = [found for kind in KINDS if (found := items(study, kind, (run,))).comparable]
     measured = [_measured(study, found, own) for found in asked]
@@ -179,7 +178,7 @@ def system(study: Study, run: int, families: Mapping[str, tuple[str, ...]] | Non
 
 
 def _why_none(found: Items) -> str:
-    """Why the first kind of question that compares sources does not order them."""
+    """Explain why the first kind of question that compares sources does not order them."""
     known = np.isfinite(found.said) & np.isfinite(found.truth)
     if not known.any():
         return "it answered no question on the sources"
@@ -195,7 +194,7 @@ def _why_none(found: Items) -> str:
 
 
 def _own_sources(judge: str, families: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """The sources of the family that the judge is declared to be of."""
+    """Return the sources of the judge's declared family."""
     return next(
         (sources for name, sources in families.items() if name.lower() in judge.lower()), ()
     )
@@ -228,7 +227,7 @@ def _measured(study: Study, asked: Items, own: tuple[str, ...]) -> KindOfSystem 
 
 
 def _true_ends(sums: Sums, kind: str) -> tuple[Interval | None, ...]:
-    """The interval of each true mean: of scores as of a mean, of won comparisons as of a share."""
+    """Return the interval of each true mean: of scores as a mean, of wins as a share."""
     image, source = np.nonzero(sums.count)
     top, bottom, size = sums.true[image, source], sums.count[image, source], sums.count.shape[1]
     if kind != "scoring":
@@ -241,8 +240,8 @@ def _true_ends(sums: Sums, kind: str) -> tuple[Interval | None, ...]:
 
 
 def worth(found: Items) -> float | None:
-    """1 / (1 − ρ²) with ρ the correlation of judge and truth within source; None where it cannot be
-    computed.
+    """Return 1 / (1 − ρ²), where ρ is the correlation of judge and truth within source; None if it
+    cannot be computed.
     """
     kept = np.isfinite(found.said) & np.isfinite(found.truth)
     if kept.sum() < 10:
@@ -258,7 +257,7 @@ def worth(found: Items) -> float | None:
 
 
 def _self_preference(found: Items, own: tuple[str, ...]) -> Favour | None:
-    """How much more the judge's own family gains by it than all other sources; None where none is
+    """Return how much more the judge favours its own family than all other sources; None if none is
     declared.
     """
     mine = np.array([name in own for name in found.names])

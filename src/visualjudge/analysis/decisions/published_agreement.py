@@ -1,13 +1,12 @@
-"""Agreement tables as others printed them, beside the right figure, so that numbers can be
-compared.
+"""Agreement tables as published, beside the correct figure, so that numbers can be compared.
 
 ``viescore``: Ku et al. 2024. A cell is the hyperbolic tangent of the *mean* of Spearman's ρ over
 sources. A Fisher mean takes the tangent of the mean of arctanh ρ; without the arctanh, every
-printed correlation is too small. Beside it stands the mean of ρ itself, as `agreement` gives it:
-arctanh 1 is infinite, so that one source would decide. A judge's list of scores counts by the
-least, each cut to a whole number; items count where the judge gave both SC and PQ; a person's score
-is the mean over people; O is √(SC · PQ), for people of each person, then averaged. A constant judge
-has no cell.
+printed correlation is too small. The mean of ρ itself is given beside it, as in `agreement`:
+arctanh 1 is infinite, so a single source could decide a Fisher mean. A judge's list of scores
+counts as its minimum, each score truncated to an integer. Items count if the judge gave both SC and
+PQ. The human score is the mean over people. O is √(SC · PQ), for people computed per person, then
+averaged. A constant judge has no cell.
 """
 
 from __future__ import annotations
@@ -26,9 +25,10 @@ LEAST_ITEMS = 3
 
 @dataclass(frozen=True)
 class PublishedCell:
-    """One rater in one dimension: ρ of every source, the mean as published, and the mean.
+    """One rater in one dimension: ρ of every source, the mean as published, and the mean of ρ.
 
-    None where some source has no ρ (the published mean is NaN there), or no source has one.
+    The published mean is None if some source has no ρ (it is NaN as published), and the mean if no
+    source has one.
     """
 
     rater: str
@@ -43,13 +43,13 @@ class PublishedCell:
 def as_published(
     table: pl.DataFrame, judges: Sequence[str] = (), *, scheme: str = "viescore"
 ) -> tuple[PublishedCell, ...]:
-    """The cells of a long table of ratings (``item, source, rater, dimension, score``, optional
-    ``kind``).
+    """Return the cells of a long table of ratings (``item, source, rater, dimension, score``,
+    optional ``kind``).
 
     Raises
     ------
     UsageError
-        If the scheme is unknown, or no rater is a judge.
+        If the scheme is unknown, or none of the raters is a judge.
     """
     if scheme not in SCHEMES:
         raise UsageError(f"--as-published must be one of {', '.join(SCHEMES)}, got {scheme}")
@@ -77,7 +77,9 @@ def _viescore(judged: pl.DataFrame, people: pl.DataFrame) -> tuple[PublishedCell
 
 
 def _cut(judged: pl.DataFrame) -> pl.DataFrame:
-    """Scores cut to whole numbers, items with both parts only, and O from the cut parts."""
+    """Return scores truncated to integers, only items with both parts, and O from the truncated
+    parts.
+    """
     split = judged.with_columns(
         task=pl.col("dimension").str.replace(r"/[^/]*$", ""),
         part=pl.col("dimension").str.extract(r"([^/]*)$"),
@@ -100,8 +102,8 @@ def _cut(judged: pl.DataFrame) -> pl.DataFrame:
 
 
 def _persons(people: pl.DataFrame) -> list[PublishedCell]:
-    """Each person against the mean of the others, then the mean over people in the same way, a
-    source a figure.
+    """Compare each person with the mean of the others, then average over people in the same way,
+    one figure per source.
     """
     keys = ["item", "source", "dimension"]
     total = people.group_by(keys).agg(total=pl.col("score").sum(), raters=pl.len())
@@ -141,7 +143,7 @@ def _cell(rater: str, dimension: str, kind: str, part: pl.DataFrame) -> Publishe
 def _rho(a: FloatArray, b: FloatArray) -> float | None:
     if a.size < LEAST_ITEMS or np.ptp(a) == 0 or np.ptp(b) == 0:
         return None
-    from scipy import stats  # half a second of start-up
+    from scipy import stats  # takes half a second to import
 
     return float(stats.spearmanr(a, b)[0])
 

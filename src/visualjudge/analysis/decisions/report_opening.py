@@ -1,4 +1,4 @@
-"""What a report opens with: may I rank my models with these judges? A sentence a judge, and the
+"""The opening of a report: whether these judges may rank models, one sentence per judge, and all
 checks side by side.
 """
 
@@ -30,7 +30,7 @@ class Opening:
     gamed: str = ""
 
     def markdown(self) -> str:
-        """The same in Markdown."""
+        """Return the same in Markdown."""
         lines = "\n\n".join(map(markdown_text, filter(None, (*self.sentences, self.gamed))))
         title = TITLE.format("this judge" if len(self.sentences) == 1 else "these judges")
         return "\n\n".join([f"## {title}", lines, *(table.markdown() for table in self._tables)])
@@ -42,7 +42,7 @@ class Opening:
 
 @lru_cache(maxsize=1)
 def opening(analysis: Analysis) -> Opening:
-    """The opening of a report on ``analysis``: of the judges that it is about."""
+    """Return the opening of a report on ``analysis``, for the judges that the report is about."""
     shown, card = analysis.results.shown, usual_card(analysis)
     found = opening_of(replace(card, judges=tuple(card.judges[i] for i in shown)))
     columns = ("Check", *figure_text.names_of([analysis.results.judges[i] for i in shown]))
@@ -52,7 +52,7 @@ def opening(analysis: Analysis) -> Opening:
 
 
 def opening_of(card: Card) -> Opening:
-    """The opening from a card that is there already."""
+    """Return the opening from an existing card."""
     names = [line.name for line in card.judges[0].checks] if card.judges else []
     rows = tuple((LABELS[name], *(_cell(judge, name) for judge in card.judges)) for name in names)
     columns = ("Check", *(judge.judge for judge in card.judges))

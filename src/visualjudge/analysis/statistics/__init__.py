@@ -1,6 +1,7 @@
-"""Pure functions of statistics: arrays in, a frozen result out. No files, no polars, no runs.
+"""Statistics as pure functions: they take arrays, return a frozen result, and know no files, polars
+or runs.
 
-Every result has ``.value`` and, where one can be given, ``.interval`` (low, high; 95 %)::
+Every result has ``.value`` and, where it can be computed, ``.interval`` (low, high; 95 %)::
 
     prediction_powered     few labels and many predictions             Angelopoulos et al. 2023
     pooled_means           the same for many systems, labels of any probability

@@ -1,8 +1,8 @@
-"""Krippendorff's α: agreement of any number of raters, with gaps, beyond chance. 1 = perfect, 0 =
-chance.
+"""Krippendorff's α: agreement beyond chance of any number of raters, with missing ratings. 1 is
+perfect, 0 is chance.
 
 Source: Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability". Both disagreements are sums
-over units of moments, so α needs no table of all value pairs, and α without one image is a
+of moments over units, so α needs no table of value pairs, and leaving out an image is a
 subtraction. The ordinal difference of two values, Σ n_g from c to k less (n_c + n_k)/2, is the
 difference of their mid-ranks; ordinal α is interval α of mid-ranks. Equal to the ``krippendorff``
 package (tested).
@@ -23,7 +23,7 @@ Interval = tuple[float, float]
 
 
 def _midranks(values: FloatArray) -> FloatArray:
-    """Mid-ranks of the values that are there; NaN stays."""
+    """Return the mid-ranks of ``values``; NaN stays NaN."""
     known = np.isfinite(values)
     levels, which, counts = np.unique(values[known], return_inverse=True, return_counts=True)
     out = np.full(values.shape, np.nan)
@@ -32,8 +32,8 @@ def _midranks(values: FloatArray) -> FloatArray:
 
 
 def _moments(ratings: FloatArray) -> FloatArray:
-    """Per unit: pairable values, Σ, Σ², and Σ of squared differences over ordered pairs / (m - 1).
-    Units × 4.
+    """Return per unit (units × 4): the number of pairable values, Σ, Σ², and the sum of squared
+    differences over ordered pairs / (m - 1).
     """
     known = np.isfinite(ratings)
     m = known.sum(0)
@@ -45,7 +45,7 @@ def _moments(ratings: FloatArray) -> FloatArray:
 
 
 def _interval_alpha(sums: FloatArray) -> FloatArray:
-    """α of rows n, Σ, Σ², Σ within."""
+    """Return α for rows of n, Σ, Σ², and Σ within units."""
     n, total, squares, within = sums.T
     expected = 2 * (n * squares - total**2)
     return _one_minus(within * (n - 1), expected, n)
@@ -58,7 +58,7 @@ def _one_minus(observed: FloatArray, expected: FloatArray, n: FloatArray) -> Flo
 
 
 def _category_counts(ratings: FloatArray) -> FloatArray:
-    """Units × categories: how many raters gave each value, 0 in units with a single rating."""
+    """Count how many raters gave each value (units × categories); 0 in units with one rating."""
     levels = np.unique(ratings[np.isfinite(ratings)])
     counts = (
         np.stack([(ratings == level).sum(0) for level in levels], 1)
@@ -69,7 +69,7 @@ def _category_counts(ratings: FloatArray) -> FloatArray:
 
 
 def _nominal_columns(ratings: FloatArray) -> FloatArray:
-    """Units × (categories + 1): the counts, and the disagreeing ordered pairs / (m - 1)."""
+    """Return the counts and the disagreeing ordered pairs / (m - 1), units × (categories + 1)."""
     counts = _category_counts(ratings)
     m = counts.sum(1)
     unlike = (m**2 - (counts**2).sum(1)) / np.maximum(m - 1, 1)
@@ -85,8 +85,8 @@ def _nominal_alpha(sums: FloatArray) -> FloatArray:
 def alpha(ratings: FloatArray, level: Level = "nominal") -> float | None:
     """Krippendorff's α of ``ratings`` (raters × units, NaN = not rated).
 
-    None where no unit has two ratings, or all pairable values are the same (chance cannot be told
-    from agreement).
+    None if no unit has two ratings, or if all pairable values are equal (agreement and chance are
+    then indistinguishable).
     """
     _, columns, by_rows = _prepared(ratings, level)
     value = by_rows(columns.sum(0, keepdims=True))[0]
@@ -96,13 +96,13 @@ def alpha(ratings: FloatArray, level: Level = "nominal") -> float | None:
 def alpha_interval(
     ratings: FloatArray, level: Level, groups: IntArray | None = None
 ) -> Interval | None:
-    """95 % interval of α by leaving out each of ``groups`` of units (one integer a unit; default:
-    each unit alone).
+    """Return the 95 % interval of α by leaving out each of ``groups`` of units in turn (one integer
+    per unit; by default each unit is a group).
 
-    On the scale of -log(1 - α), the log of the disagreement: t and skewness as everywhere
-    (:mod:`visualjudge.analysis.statistics.jackknife`), and an error that is at least the binomial
-    one of the units that disagree. Where nobody disagrees, the disagreement is at most Clopper and
-    Pearson's for none in the groups.
+    The interval is computed on the scale -log(1 - α), the log of the disagreement, with the
+    corrections for t and skewness of :mod:`visualjudge.analysis.statistics.jackknife`. Its standard
+    error is at least the binomial error of the units that disagree. Without any disagreement, its
+    upper bound is Clopper and Pearson's for 0 of the groups.
     """
     labels = np.unique(
         np.arange(ratings.shape[1]) if groups is None else groups, return_inverse=True
@@ -123,7 +123,7 @@ def alpha_interval(
 
 
 def _disagreeing(ratings: FloatArray) -> tuple[float, float]:
-    """Pairable units, and how many of them hold two values that differ."""
+    """Count the pairable units, and those that hold two different values."""
     known = np.isfinite(ratings)
     pairable = known.sum(0) > 1
     low, high = np.where(known, ratings, np.inf).min(0), np.where(known, ratings, -np.inf).max(0)
@@ -144,7 +144,9 @@ def _alpha_ends(value: float, found: Spread, units: tuple[float, float]) -> Inte
 def _prepared(
     ratings: FloatArray, level: Level
 ) -> tuple[FloatArray, FloatArray, Callable[[FloatArray], FloatArray]]:
-    """The ratings as scored, their sums a unit, and what makes α of rows of sums."""
+    """Return the prepared ratings, their sums per unit, and the function that computes α from rows
+    of sums.
+    """
     scored = ratings if level != "ordinal" else _midranks(_pairable(ratings))
     nominal = level == "nominal"
     columns = _nominal_columns(scored) if nominal else _moments(_centred(scored))
@@ -152,11 +154,11 @@ def _prepared(
 
 
 def _pairable(ratings: FloatArray) -> FloatArray:
-    """Single ratings of a unit removed: they take no part in the ranks."""
+    """Remove single ratings of a unit: they take no part in the ranks."""
     return np.where(np.isfinite(ratings).sum(0) > 1, ratings, np.nan)
 
 
 def _centred(ratings: FloatArray) -> FloatArray:
-    """α does not depend on the origin; sums of squares do, in floating point."""
+    """Centre the ratings: α ignores the origin, but floating-point sums of squares do not."""
     known = ratings[np.isfinite(ratings)]
     return ratings - known.mean() if known.size else ratings

@@ -1,12 +1,12 @@
-"""The alternative annotator test: may a judge take a person's place?
+"""The alternative annotator test: may a judge replace a person?
 
-Each person is left out in turn; on the items of that person, the judge and the person are scored
-against the others. ω, the winning rate, is the share of people over whom the judge's advantage is
-significant, given ε for its lower cost; ρ, the advantage probability, is the mean probability that
-the judge is at least as near to the others.
+Each person is left out in turn; on that person's items, the judge and the person are both scored
+against the other people. ω, the winning rate, is the share of people over whom the judge's
+advantage is significant, given an allowance ε for its lower cost; ρ, the advantage probability, is
+the mean probability that the judge is at least as close to the others.
 
-The published test counts items as independent. Items of one image are not: where the images are
-given, a second test leaves out each image in turn, and both are named.
+The published test counts items as independent. Items of the same image are not: if images are
+given, a second test leaves out each image in turn, and both results are returned.
 
 Source: Calderon, Reichart & Dror 2025, "The alternative annotator test for LLM-as-a-judge"
 (nitaytech/AltTest); Benjamini & Yekutieli 2001; Bell & McCaffrey 2002 (clusters, as in
@@ -35,11 +35,11 @@ LEAST_ITEMS = 30
 
 @dataclass(frozen=True)
 class AgainstPerson:
-    """The judge against one person: ``advantage`` (ρ) on ``items`` items, the test's p, and whether
-    it was won.
+    """Result of the judge against one person: the advantage ρ over ``items`` items, the p-value of
+    the test, and whether the judge won.
 
-    ``p`` and ``won`` are as published, items independent; ``p_by_image`` and ``won_by_image`` are
-    clustered by image, None where no images were given.
+    ``p`` and ``won`` treat items as independent, as published; ``p_by_image`` and ``won_by_image``
+    are clustered by image, and None if no images were given.
     """
 
     person: str
@@ -54,10 +54,10 @@ class AgainstPerson:
 
 @dataclass(frozen=True)
 class AltTest:
-    """``value`` is ω (the judge passes at ω ≥ 0.5), ``advantage`` is ρ; ``left_out``: people with
-    too few items.
+    """Result of the test: ``value`` is ω (the judge passes at ω ≥ 0.5), ``advantage`` is ρ, and
+    ``left_out`` names the people with too few items.
 
-    ``by_image``: ω of the tests that are clustered by image; None where no images were given.
+    ``by_image`` is ω of the tests clustered by image; None if no images were given.
     """
 
     value: float
@@ -84,12 +84,12 @@ class AltTest:
 
 
 def accuracy(answer: Any, others: Sequence[Any]) -> float:
-    """Share of the others who gave this very answer."""
+    """Return the share of the others who gave the same answer."""
     return float(np.mean([answer == other for other in others]))
 
 
 def neg_rmse(answer: float, others: Sequence[float]) -> float:
-    """Minus the root mean squared distance to the others' numbers."""
+    """Return minus the root mean squared distance to the others' numbers."""
     return -float(np.sqrt(np.mean([(answer - other) ** 2 for other in others])))
 
 
@@ -111,18 +111,18 @@ def alt_test(
     Parameters
     ----------
     epsilon
-        What a person's answer costs more than the judge's, in probability: 0.2 for experts, 0.15
-        for trained people,
-        0.1 for crowd workers (the source's advice).
+        Extra cost of a person's answer, in probability. The source advises 0.2 for experts, 0.15
+        for trained people, and 0.1 for crowd workers.
     metric
         ``accuracy`` (labels), ``neg_rmse`` (numbers), or a function (answer, others' answers) →
         larger is better.
     q
-        False discovery rate over people, by Benjamini and Yekutieli.
+        False discovery rate over people (Benjamini and Yekutieli).
     least_items
-        People with fewer items that the judge and another person answered too are left out.
+        Minimum number of a person's items that the judge and another person also answered; people
+        with fewer are left out.
     images
-        The image of an item; None: only the published test is computed.
+        The image of each item; if None, only the published test is computed.
 
     Raises
     ------
@@ -173,8 +173,8 @@ def alt_test(
 def _indicators(
     person: str, human: Mapping[str, Mapping[str, Any]], judge: Mapping[str, Any], score: Metric
 ) -> tuple[list[Any], list[int], list[int]]:
-    """The items that the person, the judge and somebody else answered, and who is at least as near
-    as the other.
+    """Compare judge and person on the items that both and somebody else answered: 1 where each is
+    at least as close as the other.
     """
     items, judged, own = [], [], []
     for item, answer in human[person].items():
@@ -191,19 +191,21 @@ def _indicators(
 
 
 def _p_value(judged: list[int], own: list[int], epsilon: float) -> float:
-    """One-sided t-test of: the person's advantage over the judge is below ε."""
+    """Return the p-value of a one-sided t-test that the person's advantage over the judge is below
+    ε.
+    """
     difference = np.subtract(own, judged)
-    if np.ptp(difference) == 0:  # no spread: decided by the value itself, as the t-test's limit
+    if np.ptp(difference) == 0:  # no spread: the value decides, as in the t-test's limit
         return 0.0 if difference[0] < epsilon else 1.0
-    from scipy import stats  # half a second of start-up
+    from scipy import stats  # takes half a second to import
 
     return float(stats.ttest_1samp(difference, epsilon, alternative="less").pvalue)
 
 
 def _p_by_image(judged: list[int], own: list[int], epsilon: float, image: IntArray) -> float:
-    """The same, clustered by image; 1 on too few images.
+    """Return :func:`_p_value` clustered by image; 1 with too few images.
 
-    Where the person is nowhere ahead, p is at least the probability of that in so many images at an
+    If the person is ahead in no image, p is at least the probability of this outcome at an
     advantage of ε.
     """
     ahead = np.subtract(own, judged).astype(float)
@@ -221,15 +223,15 @@ def _p_by_image(judged: list[int], own: list[int], epsilon: float, image: IntArr
     if error < jackknife.TINY:
         return 0.0 if mean < epsilon else 1.0
     t = (mean - epsilon) / error
-    if t < 0:  # at most at t = 3, beyond which the correction would turn back
+    if t < 0:  # at most at t = 3: beyond it the correction would reverse
         t = min(0.0, t + max(float(found.skew[0]), 0.0) * (2 * min(t * t, 9.0) + 1) / 6)
     p = float(t_sf(-t, float(found.df[0])))
     return p if (ahead > 0).any() or not epsilon else max(p, (1 - epsilon) ** count)
 
 
 def benjamini_yekutieli(p_values: Sequence[float], q: float) -> list[bool]:
-    """Which hypotheses are rejected at false discovery rate ``q`` under any dependence."""
-    from scipy import stats  # half a second of start-up
+    """Return which hypotheses are rejected at false discovery rate ``q``, under any dependence."""
+    from scipy import stats  # takes half a second to import
 
     p = np.asarray(p_values, float)
     adjusted = stats.false_discovery_control(p, method="by")

@@ -1,6 +1,4 @@
-"""What every statistic checks of its arguments: shapes, finite values, ranges. Errors name the
-argument.
-"""
+"""Argument checks of the statistics: shapes, finite values, ranges. Errors name the argument."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from visualjudge.core.records import FloatArray, IntArray
 
 
 def vector(name: str, values: ArrayLike, *, least: int = 0) -> FloatArray:
-    """``values`` as a vector of finite floats with at least ``least`` of them.
+    """Return ``values`` as a vector of at least ``least`` finite floats.
 
     Raises
     ------
@@ -30,7 +28,7 @@ def vector(name: str, values: ArrayLike, *, least: int = 0) -> FloatArray:
 
 
 def same_length(**arrays: FloatArray | IntArray) -> None:
-    """Raises UsageError unless all have one length."""
+    """Raise UsageError unless all arrays have the same length."""
     sizes = {name: len(array) for name, array in arrays.items()}
     if len(set(sizes.values())) > 1:
         said = ", ".join(f"{name} {size}" for name, size in sizes.items())
@@ -38,21 +36,21 @@ def same_length(**arrays: FloatArray | IntArray) -> None:
 
 
 def share(name: str, value: float) -> float:
-    """``value``, which must lie in 0..1."""
+    """Return ``value``, which must lie in 0..1."""
     if not 0 <= value <= 1:
         raise UsageError(f"{name} must be between 0 and 1, got {value}")
     return float(value)
 
 
 def risk(name: str, value: float) -> float:
-    """``value``, which must lie strictly between 0 and 1."""
+    """Return ``value``, which must lie strictly between 0 and 1."""
     if not 0 < value < 1:
         raise UsageError(f"{name} must be above 0 and below 1, got {value}")
     return float(value)
 
 
 def cluster_codes(name: str, clusters: ArrayLike, length: int) -> IntArray:
-    """Clusters (names or numbers) as 0, 1, 2, …; one a row."""
+    """Return clusters (names or numbers, one per row) as 0, 1, 2, …"""
     names = np.asarray(clusters)
     if names.shape != (length,):
         raise UsageError(

@@ -1,29 +1,29 @@
-"""A lean to one feature, free of differences in difficulty: right answers compared inside strata
-and images.
+"""Bias towards a feature at equal difficulty: right answers are compared within strata and images.
 
 With y = right and s = ±½ for "the option with more of the feature is (not) the better one", the
-least-squares slope of y on s, with an intercept and a slope on the margin of its own in each
-stratum, is the difference in accuracy at equal difficulty; half of it is the preference. Strata
-without both kinds of question add nothing. Weights are those of least squares, which for shares are
-Mantel and Haenszel's (1959). The interval holds the preferences that the test by sign flips of
-images does not reject; the flipped scores are those that images would have, had the lines of the
-strata been fitted without them (CR3: Bell & McCaffrey 2002).
+least-squares slope of y on s, with a separate intercept and margin slope in each stratum, is the
+difference in accuracy at equal difficulty; half of it is the preference. Strata that lack one kind
+of question contribute nothing. The least-squares weights are Mantel and Haenszel's (1959) for
+shares. The interval contains the preferences that the sign-flip test over images does not reject.
+The flipped score of an image is computed with the strata fitted without that image (CR3: Bell &
+McCaffrey 2002).
 
 A judge with position bias is right more often if the better option is shown first. If a feature is
-correlated with the position, by design or by chance, that must not count as a bias to the feature:
-``Cases.first`` adds the position to the lines of the strata.
+correlated with the position, this must not count as bias towards the feature: ``Cases.first`` adds
+the position to the regression in each stratum.
 
-Images differ in difficulty too. From each pair's y the shrunken mean of the *other* pairs of its
-image is taken (the best linear prediction of a random effect: Henderson 1975; leaving the pair
-itself out keeps it an adjustment by what was known beforehand), and the same from s where s stands
-for the slope's denominator, so the slope stays unbiased.
+Images differ in difficulty too. The shrunken mean of the *other* pairs of the image is subtracted
+from each pair's y (the best linear prediction of a random effect: Henderson 1975). Leaving the pair
+itself out makes this an adjustment by prior knowledge. The same is done to s in the slope's
+denominator, so the slope stays unbiased.
 
-The test by sign flips needs no degrees of freedom: it asks whether the contributions of images to
-a sum are as often up as down. Under the null the images' scores have mean 0, and turning the sign
-of any leaves their joint distribution as it is (Hemerik, Goeman & Finos 2020: sign-flipped score
-contributions, robust to variances that differ and to dependence inside an image). The distribution
-of the sum over all 2ᵐ signs is not drawn but computed: its cumulant generating function is Σ log
-cosh(t u), and Lugannani and Rice's (1980) formula gives the tail, to three digits for ten images.
+The sign-flip test needs no degrees of freedom: it asks whether the images' contributions to a sum
+are positive as often as negative. Under the null hypothesis the images' scores have mean 0, and
+flipping any sign does not change their joint distribution (Hemerik, Goeman & Finos 2020:
+sign-flipped score contributions, robust to unequal variances and to dependence within an image).
+The distribution of the sum over all 2ᵐ signs is computed rather than sampled: its cumulant
+generating function is Σ log cosh(t u), and the formula of Lugannani and Rice (1980) gives the tail,
+to three digits for ten images.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ MOST_STEPS = 200
 
 
 def root(function: Callable[[float], float], low: float, high: float, near: float) -> float:
-    """The place between ``low`` and ``high`` where ``function`` changes its sign, to ``near``.
+    """Return where ``function`` changes its sign between ``low`` and ``high``, to within ``near``.
 
-    By the Illinois method (Dowell & Jarratt 1971), with a bisection where a step leaves more than
-    half of the bracket.
+    Uses the Illinois method (Dowell & Jarratt 1971), and bisects where a step leaves more than half
+    of the bracket.
 
     Raises
     ------
@@ -87,14 +87,16 @@ def root(function: Callable[[float], float], low: float, high: float, near: floa
 
 TINY = 1e-12
 CENTRE = 1e-3
-"""Below this many standard deviations from 0 the formula is 0/0, and the normal tail serves."""
+"""Number of standard deviations from 0 below which the formula is 0/0 and the normal tail is used.
+"""
 
 
 def sign_flip_p(scores: FloatArray, flipped: FloatArray | None = None) -> float:
-    """Two-sided p of Σ ``scores`` (images,) over all signs of its terms; 1 where every score is 0.
+    """Return the two-sided p of Σ ``scores`` (images,) over all signs of its terms; 1 if every
+    score is 0.
 
-    ``flipped``: the terms whose signs are turned, where the scores were fitted and are too small as
-    they stand.
+    ``flipped`` gives the terms whose signs are flipped, if the scores were fitted and are therefore
+    too small.
     """
     terms = np.abs(scores if flipped is None else flipped)
     u = terms[terms > TINY * max(1.0, float(terms.max(initial=0)))]
@@ -111,8 +113,8 @@ def sign_flip_p(scores: FloatArray, flipped: FloatArray | None = None) -> float:
 
 
 def _tail(u: FloatArray, x: float) -> float:
-    """P(Σ ±u ≥ x) by the saddlepoint t, where the slope Σ u tanh(t u) of the generating function is
-    x.
+    """Return P(Σ ±u ≥ x), with the saddlepoint t at which the slope Σ u tanh(t u) of the generating
+    function equals x.
     """
     high = 1.0
     while float((u * np.tanh(high * u)).sum()) < x:
@@ -132,11 +134,11 @@ LEVEL = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """Usable replies: one row a stratum, image, pair, kind of question and margin; arrays of shape
-    (rows,).
+    """Usable replies in arrays of shape (rows,): one row per stratum, image, pair, kind of question
+    and margin.
 
-    ``more``: the option with more of the feature is the better one; ``n`` replies, of which
-    ``right`` were right.
+    ``more`` says whether the option with more of the feature is the better one; ``right`` of the
+    ``n`` replies were right.
     """
 
     stratum: IntArray
@@ -147,12 +149,12 @@ class Cases:
     n: FloatArray
     right: FloatArray
     first: BoolArray | None = None
-    """The better option was shown first, where a lean to the place is to be held apart."""
+    """Whether the better option was shown first; given if position bias is to be separated."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Grouping:
-    """The same rows with strata, images and pairs numbered from 0, and the margin less its mean in
+    """The same rows with strata, images and pairs numbered from 0, and the margin centred within
     the stratum.
     """
 
@@ -162,16 +164,18 @@ class _Grouping:
     margin: FloatArray
     n: FloatArray
     place: FloatArray
-    """Whether the better option was shown first, less the stratum's line on the margin; 0 where it
-    takes no part.
+    """Whether the better option was shown first, less the stratum's regression on the margin; 0 if
+    position is not separated.
     """
 
     def by(self, place: IntArray, values: FloatArray) -> FloatArray:
-        """Totals of ``values`` at each place of the rows, (rows,)."""
+        """Sum ``values`` by ``place``, the number of each row's group; shape (rows,)."""
         return sums(place, values, int(place.max()) + 1)[place]
 
     def straightened(self, values: FloatArray) -> FloatArray:
-        """``values`` (a row's mean) less the stratum's plane on the margin and the place."""
+        """Return ``values`` (row means) less the stratum's regression on the margin and the
+        position.
+        """
         left = values - self.by(self.stratum, self.n * values) / self.by(self.stratum, self.n)
         for on in (self.margin, self.place):
             squares = self.by(self.stratum, self.n * on**2)
@@ -182,7 +186,7 @@ class _Grouping:
         return np.asarray(left)
 
     def others(self, values: FloatArray) -> FloatArray:
-        """Σ of the other pairs of the same image."""
+        """Sum ``values`` over the other pairs of the same image."""
         weighted = self.n * values
         return np.asarray(self.by(self.image, weighted) - self.by(self.pair, weighted))
 
@@ -204,9 +208,7 @@ def _grouping(cases: Cases) -> _Grouping:
 
 
 def _shrinkage(groups: _Grouping, rest: FloatArray) -> FloatArray | None:
-    """What the sum over the other pairs is multiplied by; None where images are not seen to
-    differ.
-    """
+    """Return the factor for the sum over the other pairs; None if images do not seem to differ."""
     weighted, ones = groups.n * rest, np.ones(rest.size)
     both = float((weighted * groups.others(rest)).sum())
     pairs = float((groups.n * groups.others(ones)).sum())
@@ -221,18 +223,18 @@ def _shrinkage(groups: _Grouping, rest: FloatArray) -> FloatArray | None:
 
 @dataclass(frozen=True, eq=False)
 class Lean:
-    """What each image adds to the slope of right on s: Σ s̃y and Σ s̃s, arrays of shape
+    """Contributions of each image to the slope of right on s: Σ s̃y and Σ s̃s, arrays of shape
     (images,).
     """
 
     top: FloatArray
     bottom: FloatArray
     taken: FloatArray
-    """The part of an image's variance that the lines of its strata took out, 0..1."""
+    """Share of an image's variance that the regressions of its strata removed, 0..1."""
 
     @property
     def preference(self) -> float:
-        """Half the slope, -½..½; NaN where no stratum tells."""
+        """Half the slope, -½..½; NaN if no stratum is informative."""
         return (
             float(self.top.sum() / self.bottom.sum() / 2)
             if self.bottom.sum() > FLAT
@@ -240,15 +242,15 @@ class Lean:
         )
 
     def p(self, preference: float = 0.0) -> float:
-        """Two-sided p that the preference is ``preference``."""
+        """Return the two-sided p-value of a preference equal to ``preference``."""
         scores = self.top - 2 * preference * self.bottom
         return sign_flip_p(scores, scores / (1 - self.taken))
 
     def ends(self) -> tuple[float, float] | None:
-        """The preferences that are not rejected at 5 %; None with too few images.
+        """Return the range of preferences not rejected at 5 %; None with too few images.
 
-        Where every image gives the same, nothing varied: the ends are Clopper and Pearson's (1934)
-        for none of the effective images apart.
+        If all images give the same value, the ends are those of Clopper and Pearson (1934) for 0 of
+        the effective images.
         """
         kept = np.abs(self.bottom) > FLAT
         weights = np.abs(self.bottom[kept])
@@ -261,7 +263,7 @@ class Lean:
         return self._end(-1), self._end(1)
 
     def _spread(self) -> float:
-        """The standard error, but for small samples' corrections."""
+        """Return the standard error without small-sample corrections."""
         rest = self.top - 2 * self.preference * self.bottom
         return float(np.sqrt((rest**2).sum()) / self.bottom.sum())
 
@@ -277,7 +279,7 @@ class Lean:
 
 
 def lean(cases: Cases) -> Lean:
-    """What each image adds to the preference."""
+    """Return the contributions of each image to the preference."""
     groups = _grouping(cases)
     s, y = np.where(cases.more, 0.5, -0.5), np.asarray(cases.right, float) / groups.n
     rest, apart = groups.straightened(y), groups.straightened(s)
@@ -295,8 +297,8 @@ def lean(cases: Cases) -> Lean:
 
 
 def _taken(groups: _Grouping, apart: FloatArray) -> FloatArray:
-    """s̃'Hs̃ / s̃'s̃ of each image, with H the projection on the lines of its strata (Bell &
-    McCaffrey 2002).
+    """Return s̃'Hs̃ / s̃'s̃ of each image, where H projects on the regressions of its strata (Bell
+    & McCaffrey 2002).
     """
     images = int(groups.image.max()) + 1
     entry, which = renumbered(groups.stratum * images + groups.image)

@@ -1,23 +1,22 @@
-"""Strengths of sources from who beat whom: Bradley and Terry's model, with ties as Davidson's,
-penalised as Firth's.
+"""Strengths of sources from pairwise wins: Bradley and Terry's model, with Davidson's ties and
+Firth's penalty.
 
 P(i beats j) = π_i/(π_i + π_j + ν√(π_i π_j)), P(tie) = ν√(π_i π_j)/(same), by Newton's method on log
 π and log ν.
 
 :func:`davidson` maximises the likelihood. Without ties ν = 0 and this is Bradley–Terry, equal to
-``choix`` (tested).
-:func:`penalised` adds h/2 wins each way between sources that met, with h the leverage of their
-games: without ties the penalty of Firth (1993), Jeffreys' prior, which removes the first-order bias
-and keeps every strength finite (Kosmidis & Firth 2021). It adds as many games as there are
-strengths, S - 1, however many pairs of sources met. Where games of an image go together, the bias
-grows with the dispersion φ (Rao & Scott 1984), and so does the penalty.
+``choix`` (tested). :func:`penalised` adds h/2 wins each way between sources that met, where h is
+the leverage of their games. Without ties this is the penalty of Firth (1993), Jeffreys' prior,
+which removes the first-order bias and keeps every strength finite (Kosmidis & Firth 2021). It adds
+S - 1 games in total, one per free strength, however many pairs met. If the games of an image are
+correlated, the bias grows with the dispersion φ (Rao & Scott 1984), and so does the penalty.
 :func:`drawn` draws strengths from the weighted-likelihood bootstrap: each image has an exponential
 weight (Rubin 1981; Newton & Raftery 1994), each half game of the penalty a gamma weight (Fong,
-Lyddon & Holmes 2019). Of two sources whose images have one game each these are the draws of
-Jeffreys' posterior, Beta(wins + ½, losses + ½), so that a source without a loss has a long upper
-tail and not an infinite one.
+Lyddon & Holmes 2019). For two sources with one game per image, these are draws from Jeffreys'
+posterior, Beta(wins + ½, losses + ½), so a source without a loss has a long upper tail rather than
+an infinite one.
 
-Sources besides: Bradley & Terry 1952; Davidson 1970; Ford 1957 (a finite maximum of the likelihood
+Other sources: Bradley & Terry 1952; Davidson 1970; Ford 1957 (a finite maximum of the likelihood
 exists only if the graph of wins is strongly connected); Zermelo 1929.
 """
 
@@ -43,19 +42,18 @@ from visualjudge.core.records import BoolArray, FloatArray, IntArray
 NEWTON_STEPS = 200
 RIDGE = 0.01
 STEADY = 1e-11
-"""Strengths that move less than this between two rounds of the penalty have arrived."""
+"""Change of strengths between two rounds of the penalty below which the fit has converged."""
 MOST_DRAWS, LEAST_DRAWS, CELLS = 1000, 200, 4_000_000
 FARTHEST = 40.0
-"""No drawn strength is farther from the mean: an odds ratio of 10^17 says no more than a larger
-one.
+"""Limit of drawn strengths, from their mean: an odds ratio of 10^17 says no more than a larger one.
 """
 NEVER_LOST, NEVER_WON = "it never lost", "it never won"
 
 
 @dataclass(frozen=True, eq=False)
 class Strengths:
-    """``log_strength`` (sources,), mean 0 in a component; ``component`` numbers the sources that
-    can be compared.
+    """Strengths ``log_strength`` (sources,), with mean 0 in each component; ``component`` numbers
+    the groups of sources that can be compared.
     """
 
     log_strength: FloatArray
@@ -65,10 +63,11 @@ class Strengths:
 
 
 def parts_of(links: BoolArray) -> IntArray:
-    """The number of each node's strongly connected part, (S,), numbered by their first nodes.
+    """Return the number of each node's strongly connected part, (S,), numbered by their first
+    nodes.
 
-    ``links`` (S × S): whether a way leads from one to the other. ``scipy.sparse.csgraph`` has the
-    same for sparse graphs, and takes as long to import as NumPy.
+    ``links`` (S × S) says whether an edge leads from one node to the other.
+    ``scipy.sparse.csgraph`` does the same for sparse graphs, but takes as long to import as NumPy.
     """
     reached = links | np.eye(links.shape[0], dtype=bool)
     ways = -1
@@ -79,11 +78,11 @@ def parts_of(links: BoolArray) -> IntArray:
 
 
 def components(wins: FloatArray, ties: FloatArray) -> tuple[IntArray, bool]:
-    """Which sources are compared, directly or through others, and whether each group is strongly
-    connected by wins.
+    """Return the component of each source (those compared directly or through others), and whether
+    each is strongly connected by wins.
 
-    Ties link sources, but do not bound their strengths: wins and ties without a loss grow with ν
-    without end.
+    Ties connect sources but do not bound their strengths: with wins and ties but no loss, the
+    strength grows with ν without limit.
     """
     links = (wins > 0) | (ties > 0)
     weak, strong = parts_of(links | links.T), parts_of(wins > 0)
@@ -95,13 +94,13 @@ def davidson(
 ) -> Strengths:
     """Fit ``wins`` (S × S, [i, j] = times i beat j) and ``ties`` (S × S, symmetrical).
 
-    ``ridge`` is the precision of a normal prior on log strengths; by default 0, or 0.01 where some
-    source won, or lost, everything, so that no finite maximum exists (``regularised`` then says
-    so).
+    ``ridge`` is the precision of a normal prior on log strengths. The default is 0, or 0.01 if a
+    source won or lost all its games, so that no finite maximum exists (then ``regularised`` is
+    true).
     """
     tied = np.zeros_like(wins, dtype=float) if ties is None else np.asarray(ties, float)
     groups, finite = components(wins, tied)
-    if not np.any(wins):  # nothing but ties: equal strengths, and no finite tie parameter
+    if not np.any(wins):  # only ties: equal strengths, and no finite tie parameter
         return Strengths(np.zeros(len(wins)), groups, None, True)
     penalty = (0.0 if finite else RIDGE) if ridge is None else ridge
     theta, log_tie = _newton(np.asarray(wins, float), tied, groups, penalty)
@@ -117,9 +116,7 @@ def _newton(
     ridge: float,
     start: tuple[FloatArray, float] | None = None,
 ) -> tuple[FloatArray, float | None]:
-    """Damped Newton steps; the shift of each component is pinned by a unit of curvature along
-    it.
-    """
+    """Take damped Newton steps; the shift of each component is fixed by unit curvature along it."""
     size, any_ties = wins.shape[0], bool(ties.sum() > 0)
     theta, eta = start or (np.zeros(size), -1.0 if any_ties else -np.inf)
     pin = sum(np.outer(groups == g, groups == g).astype(float) for g in np.unique(groups))
@@ -144,7 +141,7 @@ def _newton(
 
 
 def _odds(theta: FloatArray, eta: float) -> tuple[FloatArray, FloatArray]:
-    """P(i beats j) and P(tie), S × S."""
+    """Return P(i beats j) and P(tie), S × S."""
     half = (theta[:, None] - theta[None, :]) / 2
     top = np.maximum(np.abs(half), max(eta, 0.0))
     win, lose, tie = np.exp(half - top), np.exp(-half - top), np.exp(eta - top)
@@ -169,7 +166,7 @@ def _log_likelihood(
 def _derivatives(
     theta: FloatArray, eta: float, wins: FloatArray, ties: FloatArray, ridge: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Gradient (S + 1) and negative Hessian, in log strengths and log ν."""
+    """Return the gradient (S + 1) and negative Hessian, in log strengths and log ν."""
     size = theta.size
     win, tie = _odds(theta, eta)
     games = wins + wins.T + ties
@@ -192,8 +189,8 @@ def _derivatives(
 
 @dataclass(frozen=True, eq=False)
 class Penalised:
-    """``log_strength`` (S,), mean 0; ``added`` (S, S): the penalty's wins; ``dispersion``: games
-    that go together.
+    """Penalised fit: ``log_strength`` (S,) with mean 0, ``added`` (S, S) with the wins added by the
+    penalty, and the ``dispersion`` of clustered games.
     """
 
     log_strength: FloatArray
@@ -203,8 +200,8 @@ class Penalised:
 
 
 def penalised(wins: FloatArray, ties: FloatArray, dispersion: float = 1.0) -> Penalised:
-    """Fit ``wins`` (S × S, [i, j] = times i beat j) and ``ties`` (S × S, symmetrical) of sources
-    that are linked.
+    """Fit ``wins`` (S × S, [i, j] = times i beat j) and ``ties`` (S × S, symmetrical) of connected
+    sources.
     """
     games = wins + wins.T + ties
     met, group = games > 0, np.zeros(wins.shape[0], dtype=np.int64)
@@ -224,8 +221,8 @@ def penalised(wins: FloatArray, ties: FloatArray, dispersion: float = 1.0) -> Pe
 
 
 def _leverage(theta: FloatArray, eta: float, wins: FloatArray, ties: FloatArray) -> FloatArray:
-    """How much the games of each two sources hold of the strengths, S × S; over pairs the sum is S
-    - 1.
+    """Return the leverage of each pair's games on the strengths, S × S; it sums to S - 1 over
+    pairs.
     """
     _, hessian = _derivatives(theta, eta, wins, ties, 0.0)
     information = hessian[:-1, :-1]
@@ -238,11 +235,11 @@ def _leverage(theta: FloatArray, eta: float, wins: FloatArray, ties: FloatArray)
 
 
 def dispersion(fit: Penalised, wins: FloatArray, ties: FloatArray, least: float = 1.0) -> float:
-    """The clustered variance of the strengths over that of independent games, at least ``least``:
-    Rao and Scott's mean generalised design effect. ``wins``, ``ties``: images × S × S.
+    """Return the clustered variance of the strengths divided by that of independent games, at least
+    ``least``: Rao and Scott's mean generalised design effect. ``wins``, ``ties``: images × S × S.
 
-    Only games inside a strongly connected part count: elsewhere one of the two always won, and
-    nothing varied.
+    Only games within a strongly connected part count: elsewhere one side always won, so nothing
+    varied.
     """
     strong = parts_of(wins.sum(0) > 0)
     inside = strong[:, None] == strong[None, :]
@@ -259,7 +256,7 @@ def dispersion(fit: Penalised, wins: FloatArray, ties: FloatArray, least: float 
 
 
 def _scores(fit: Penalised, wins: FloatArray, ties: FloatArray) -> FloatArray:
-    """What each image's games add to the likelihood's slope in each strength, images × S."""
+    """Return each image's contribution to the gradient in each strength, images × S."""
     win, _ = _odds(fit.log_strength, -np.inf if fit.log_tie is None else fit.log_tie)
     games = wins + np.swapaxes(wins, 1, 2) + ties
     return np.asarray(((wins - np.swapaxes(wins, 1, 2) - games * (win - win.T)) / 2).sum(2))
@@ -268,9 +265,7 @@ def _scores(fit: Penalised, wins: FloatArray, ties: FloatArray) -> FloatArray:
 def drawn(
     fit: Penalised, wins: FloatArray, ties: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
-    """Strengths drawn from what the images leave open, draws × S, of mean 0. ``wins``, ``ties``:
-    images × S × S.
-    """
+    """Draw strengths given the images, draws × S, mean 0. ``wins``, ``ties``: images × S × S."""
     images, size = wins.shape[:2]
     count = int(np.clip(CELLS // size**2, LEAST_DRAWS, MOST_DRAWS))
     weights = rng.standard_exponential((count, images))
@@ -296,7 +291,7 @@ def drawn(
 
 
 def _steps(theta: FloatArray, eta: FloatArray, wins: FloatArray, ties: FloatArray) -> FloatArray:
-    """A Newton step of each draw, at most 2 a parameter: draws × S, and log ν where there are
+    """Return a Newton step of each draw, at most 2 per parameter: draws × S, and log ν if there are
     ties.
     """
     size, lost = theta.shape[1], np.swapaxes(wins, 1, 2)
@@ -328,12 +323,12 @@ def _steps(theta: FloatArray, eta: FloatArray, wins: FloatArray, ties: FloatArra
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """How sure the strengths of S sources are, and their differences.
+    """Uncertainty of the strengths of S sources, and of their differences.
 
-    ``low`` and ``high`` (S,): 95 % ends; NaN: that side is open. ``images``: different ones of each
-    source. ``below`` and ``above`` (S, S): ends of the strength of i less that of j; ``p`` (S, S):
-    two-sided, of no difference. ``alone`` and ``together``: the ranks that each source may have, of
-    each at 95 % and of all sources at once.
+    ``low`` and ``high`` (S,) are the ends of the 95 % intervals, NaN for an open side; ``images``
+    counts each source's distinct images. ``below`` and ``above`` (S, S) are the interval ends of
+    the strength of i less that of j, and ``p`` (S, S) its two-sided p-value. ``alone`` and
+    ``together`` are the possible ranks of each source, at 95 % for each source and for all jointly.
     """
 
     low: FloatArray
@@ -347,8 +342,8 @@ class Standing:
 
 
 def never(wins: FloatArray, ties: FloatArray) -> tuple[BoolArray, BoolArray]:
-    """Sources that never won and sources that never lost, and never tied: one side of their
-    strength is open.
+    """Return the sources that never won, and those that never lost, without ties: one side of their
+    interval is open.
     """
     tied = ties.sum(1) > 0
     return (wins.sum(1) == 0) & ~tied, (wins.sum(0) == 0) & ~tied
@@ -357,13 +352,13 @@ def never(wins: FloatArray, ties: FloatArray) -> tuple[BoolArray, BoolArray]:
 def standing(
     fit: Penalised, wins: FloatArray, ties: FloatArray, images: IntArray, draws: FloatArray
 ) -> Standing:
-    """Intervals, differences and ranks from ``draws`` (draws × S); ``wins``, ``ties``: images × S ×
-    S.
+    """Return intervals, differences and ranks from ``draws`` (draws × S); ``wins``, ``ties``:
+    images × S × S.
 
-    Draws are widened about the strengths by Student's t at the effective images of the source less
-    one. Simultaneous sets are those of a credible band over all differences (Besag, Green, Higdon &
-    Mengersen 1995), as Mogstad, Romano, Shaikh & Wilhelm (2024) make rank sets from differences. A
-    source on too few images has no interval, and any rank.
+    Draws are widened around the strengths by Student's t, with the source's effective images less
+    one as degrees of freedom. Simultaneous sets come from a credible band over all differences
+    (Besag, Green, Higdon & Mengersen 1995), from which rank sets are derived as in Mogstad, Romano,
+    Shaikh & Wilhelm (2024). A source with too few images has no interval and may have any rank.
     """
     value, own = fit.log_strength, (wins + np.swapaxes(wins, 1, 2) + ties).sum(2)
     image, source = np.nonzero(own)
@@ -403,17 +398,17 @@ def standing(
 
 
 def wider(effective: FloatArray, lever: float) -> FloatArray:
-    """What a reach of the draws is multiplied by with so many effective images.
+    """Return the factor by which the spread of the draws is widened, given the effective images.
 
-    ``lever``: the mean leverage of an image whose games go together (Bell & McCaffrey 2002).
+    ``lever`` is the mean leverage of an image with correlated games (Bell & McCaffrey 2002).
     """
     n = np.maximum(effective, 2.0)
     return np.asarray(t_isf(TAIL, n - 1) / NORMAL * np.sqrt(n / (n - 1) / (1 - lever)))
 
 
 def _factor(farthest: FloatArray) -> FloatArray:
-    """The 95 % quantile over draws of how far out the farthest difference lies, at least one
-    reach.
+    """Return the 95 % quantile over draws of the largest difference in units of its half-width, at
+    least 1.
     """
     return np.asarray(np.maximum(np.quantile(farthest, 1 - 2 * TAIL, axis=0), 1.0))
 
@@ -431,8 +426,8 @@ def _ranks(
 def _why(
     fit: Penalised, wins: FloatArray, ties: FloatArray, told: BoolArray
 ) -> tuple[str | None, ...]:
-    """Why a source has no interval, or an open one. Strengths that no image moves have none:
-    nothing varied.
+    """Explain why a source has no interval, or an open one. Strengths that no image affects have
+    none.
     """
     no_low, no_high = never(wins.sum(0), ties.sum(0))
     total = wins.sum(0)

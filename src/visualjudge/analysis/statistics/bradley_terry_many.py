@@ -1,14 +1,13 @@
-"""Strengths of many sources: the model and the draws of
+"""Strengths of many sources, with the model and the draws of
 :mod:`~visualjudge.analysis.statistics.bradley_terry`.
 
-They are computed over the pairs that met and not over all pairs, so that memory and time grow with
-the games.
+Only pairs that met are computed, so memory and time grow with the number of games.
 
 Newton's steps are solved by conjugate gradients on the graph of the pairs (Hestenes & Stiefel
-1952), all draws at once. Two things are nearer to hand than for few sources: the leverage of a pair
-is that of two sources whose other opponents are known, a (1/hᵢ + 1/hⱼ) with a the information of
-their games and h that of all games of a source, scaled to sum to S − 1; and rank sets are from
-differences over their standard deviations, not their quantiles (Romano & Wolf 2005).
+1952), all draws at once. Two things are approximated: the leverage of a pair is computed as if the
+strengths of its other opponents were known, a (1/hᵢ + 1/hⱼ), where a is the information of the
+pair's games and h that of all games of a source, scaled to sum to S − 1; and rank sets use
+differences divided by their standard deviations rather than quantiles (Romano & Wolf 2005).
 """
 
 from __future__ import annotations
@@ -43,19 +42,19 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 CELLS = 100_000
-"""Pairs times draws that are worked on at once: they fit a processor's cache."""
+"""Number of pairs times draws processed at once, chosen to fit a processor's cache."""
 CLOSE, NEAR = 1e-7, 2e-3
-"""How little strengths move in a last step, as root mean square: of the estimate, and of a draw."""
+"""Convergence limits for the root mean square of a step: of the estimate, and of a draw."""
 ROUNDS = 4
-"""Of the penalty, whose leverages are approximate."""
+"""Convergence limit of the penalty, whose leverages are approximate."""
 MOST_PRODUCTS, SHARPER = 25, 0.1
-"""Of conjugate gradients: how many, and what is left of the residual."""
+"""Maximum number of conjugate-gradient steps, and the residual at which they stop."""
 
 
 @dataclass(frozen=True, eq=False)
 class Met:
-    """Games of P pairs that met: wins of the first, of the second, and ties; (P, D) of D draws, or
-    (P, 1).
+    """Games of P pairs that met: wins of the first, wins of the second, and ties; (P, D) for D
+    draws, or (P, 1).
     """
 
     first: FloatArray
@@ -64,14 +63,14 @@ class Met:
 
     @property
     def games(self) -> FloatArray:
-        """All of them."""
+        """Number of games of each pair."""
         return self.first + self.second + self.tied
 
 
 @dataclass(frozen=True, eq=False)
 class Duels:
-    """N games of S sources: ``image``, the two sources, and what the first got (1, ½, 0); arrays
-    (N,).
+    """N games of S sources: the ``image``, the two sources, and the result of the first (1, ½, 0);
+    arrays (N,).
     """
 
     image: IntArray
@@ -81,7 +80,7 @@ class Duels:
     size: int
 
     def pairs(self) -> tuple[IntArray, IntArray, IntArray]:
-        """The first and second source of each pair that met (P,), and the pair of each game
+        """Return the first and second source of each pair that met (P,), and the pair of each game
         (N,).
         """
         low, high = np.minimum(self.a, self.b), np.maximum(self.a, self.b)
@@ -89,7 +88,7 @@ class Duels:
         return codes // self.size, codes % self.size, place
 
     def by_image(self, place: IntArray, pairs: int) -> tuple[sparse.csr_array, ...]:
-        """Wins of the pair's first and second source, and ties: each (P, images)."""
+        """Return the wins of the pair's first and second source, and the ties: each (P, images)."""
         from scipy import sparse  # takes long to import
 
         _, image = renumbered(self.image)
@@ -103,8 +102,8 @@ class Duels:
 
 @dataclass(frozen=True, eq=False)
 class ManyStrengths:
-    """``log_strength`` (S,), mean 0, and how sure it is, as :class:`~strengths.Standing` says;
-    ``draws`` (D, S).
+    """Strengths ``log_strength`` (S,) with mean 0, their uncertainty as in
+    :class:`~strengths.Standing`, and ``draws`` (D, S).
     """
 
     log_strength: FloatArray
@@ -121,8 +120,8 @@ class ManyStrengths:
     endless: bool
 
     def difference(self, i: int, j: int) -> tuple[float, float, float]:
-        """The ends of the strength of i less that of j, and the p of no difference; NaN where one
-        is not known.
+        """Return the interval of the strength of i less that of j, and its p-value; NaN where
+        unknown.
         """
         if not (self.known[i] and self.known[j]):
             return np.nan, np.nan, np.nan
@@ -140,7 +139,7 @@ class ManyStrengths:
 
 
 class _Graph:
-    """The pairs as a graph: differences along its edges, and sums at its nodes."""
+    """Graph of the pairs: differences along its edges, and sums at its nodes."""
 
     def __init__(self, first: IntArray, second: IntArray, size: int) -> None:
         from scipy import sparse
@@ -153,13 +152,13 @@ class _Graph:
         self.both = abs(self.at)
 
     def only(self, kept: BoolArray) -> _Graph:
-        """The same of some pairs."""
+        """Return the graph restricted to the pairs ``kept``."""
         return _Graph(self.first[kept], self.second[kept], self.size)
 
 
 @dataclass(frozen=True, eq=False)
 class _Slopes:
-    """Gradient and curvature of the log likelihood: by node (S, D), by pair (P, D), and in log ν
+    """Gradient and curvature of the log-likelihood: by node (S, D), by pair (P, D), and in log ν
     (D,).
     """
 
@@ -171,7 +170,7 @@ class _Slopes:
 
 
 def _odds(apart: FloatArray, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """P(first wins) − P(second wins), and P(tie), at a difference of strengths."""
+    """Return P(first wins) − P(second wins), and P(tie), for a difference in strength."""
     half = apart / 2
     top = np.maximum(np.abs(half), np.maximum(eta, 0.0))
     win, lose, tie = np.exp(half - top), np.exp(-half - top), np.exp(eta - top)
@@ -195,7 +194,7 @@ def _slopes(graph: _Graph, met: Met, theta: FloatArray, eta: FloatArray) -> _Slo
 def _solved(
     graph: _Graph, at: _Slopes, gradient: FloatArray, slope: FloatArray, *, sharp: float
 ) -> FloatArray:
-    """The step (S + 1, D), in strengths and log ν, by preconditioned conjugate gradients."""
+    """Return the step (S + 1, D), in strengths and log ν, by preconditioned conjugate gradients."""
     scale = np.vstack([graph.both @ at.spread, at.curve]) + TINY
 
     tied = bool(at.curve.any())
@@ -226,8 +225,8 @@ def _solved(
 def _maximum(
     graph: _Graph, met: Met, theta: FloatArray, eta: FloatArray, *, close: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Strengths (S, D), each of mean 0, and log ν (D,), by Newton's steps of at most 2 a
-    parameter.
+    """Return the strengths (S, D), each with mean 0, and log ν (D,), by Newton steps of at most 2
+    per parameter.
     """
     ties = bool(np.isfinite(eta).all())
     for _ in range(NEWTON_STEPS):
@@ -244,7 +243,7 @@ def _maximum(
 
 
 def _leverage(graph: _Graph, met: Met, theta: FloatArray, eta: FloatArray) -> FloatArray:
-    """How much the games of each pair hold of the strengths (P, 1); the sum is S − 1."""
+    """Return the leverage of each pair's games on the strengths (P, 1); it sums to S − 1."""
     spread = _slopes(graph, met, theta, eta).spread
     own = np.maximum(graph.both @ spread, TINY)
     lever = np.minimum(spread * (1 / own[graph.first] + 1 / own[graph.second]), 1.0) + TINY
@@ -254,8 +253,8 @@ def _leverage(graph: _Graph, met: Met, theta: FloatArray, eta: FloatArray) -> Fl
 def _fit(
     graph: _Graph, met: Met, dispersion: float, start: tuple[FloatArray, FloatArray] | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Penalised strengths (S, 1), log ν (1,), and the wins that the penalty adds each way (P,
-    1).
+    """Return the penalised strengths (S, 1), log ν (1,), and the wins that the penalty adds each
+    way (P, 1).
     """
     theta, eta = start or (
         np.zeros((graph.size, 1)),
@@ -272,9 +271,10 @@ def _fit(
 def many_strengths(
     duels: Duels, repeats: float, images: IntArray, rng: np.random.Generator
 ) -> ManyStrengths:
-    """Strengths of the sources of ``duels``, all linked, and how sure they are.
+    """Return the strengths of the sources of ``duels``, all connected, with their uncertainty.
 
-    ``repeats``: games that go together at least; ``images`` (S,): different images of each source.
+    ``repeats`` is the minimum number of correlated games; ``images`` (S,) counts each source's
+    distinct images.
     """
     first, second, place = duels.pairs()
     graph, parts = _Graph(first, second, duels.size), duels.by_image(place, first.size)
@@ -287,7 +287,9 @@ def many_strengths(
 
 
 def strengths_alone(duels: Duels, repeats: float) -> tuple[FloatArray, BoolArray, BoolArray]:
-    """The strengths (S,) without what is unsure of them, and who never won and who never lost."""
+    """Return the strengths (S,) without their uncertainty, and which sources never won and never
+    lost.
+    """
     first, second, place = duels.pairs()
     graph, parts = _Graph(first, second, duels.size), duels.by_image(place, first.size)
     met = Met(*(np.asarray(part.sum(1), float)[:, None] for part in parts))
@@ -309,9 +311,9 @@ def _never(graph: _Graph, met: Met) -> tuple[BoolArray, BoolArray]:
 
 
 def _strong(graph: _Graph, met: Met) -> IntArray:
-    """The number of each source's strongly connected part in the graph of wins."""
+    """Return the number of each source's strongly connected part in the graph of wins."""
     from scipy import sparse
-    from scipy.sparse import csgraph  # as long as NumPy to import
+    from scipy.sparse import csgraph  # takes as long to import as NumPy
 
     forth, back = met.first[:, 0] > 0, met.second[:, 0] > 0
     winner = np.concatenate([graph.first[forth], graph.second[back]])
@@ -323,7 +325,7 @@ def _strong(graph: _Graph, met: Met) -> IntArray:
 def _scores(
     graph: _Graph, parts: tuple[sparse.csr_array, ...], theta: FloatArray, eta: FloatArray
 ) -> FloatArray:
-    """What each image's games add to the likelihood's slope in each strength, (S, images)."""
+    """Return each image's contribution to the gradient in each strength, (S, images)."""
     lead, _ = _odds(graph.along @ theta, eta)
     first, second, tied = parts
     games = first + second + tied
@@ -337,7 +339,9 @@ def _dispersion(
     eta: FloatArray,
     least: float,
 ) -> float:
-    """As :func:`~visualjudge.analysis.statistics.bradley_terry.dispersion`."""
+    """Compute :func:`~visualjudge.analysis.statistics.bradley_terry.dispersion` over the pairs that
+    met.
+    """
     met = Met(*(np.asarray(part.sum(1), float)[:, None] for part in parts))
     strong = _strong(graph, met)
     free = graph.size - int(strong.max()) - 1
@@ -360,8 +364,8 @@ def _drawn(
     fit: tuple[FloatArray, FloatArray, FloatArray, float],
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Strengths drawn as :func:`~visualjudge.analysis.statistics.bradley_terry.drawn` draws them;
-    draws × S.
+    """Draw strengths as :func:`~visualjudge.analysis.statistics.bradley_terry.drawn` does; draws ×
+    S.
     """
     theta, eta, added, together = fit
     step = max(1, CELLS // graph.first.size)
@@ -431,7 +435,7 @@ def _standing(
 def _rank_sets(
     value: FloatArray, draws: FloatArray, wide: FloatArray, known: BoolArray
 ) -> tuple[tuple[RankSet | None, ...], tuple[RankSet | None, ...]]:
-    """The ranks that each source may have, of it alone and of all at once."""
+    """Return the possible ranks of each source, individually and jointly."""
     size = value.size
     off = (draws - value).astype(np.float32)
     squares = off.T @ off / len(draws)
@@ -454,7 +458,7 @@ def _rank_sets(
 
 
 def _ranks(value: FloatArray, reach: FloatArray, known: BoolArray, i: int) -> RankSet:
-    """The best and the worst rank of source ``i``."""
+    """Return the best and the worst rank of source ``i``."""
     if not known[i]:
         return 1, value.size
     gap = value[i] - value

@@ -1,11 +1,11 @@
-"""The confidence above which a cheap judge's answers are accepted, and a radius that covers the
-next residual.
+"""The confidence above which a cheap judge's answers are accepted, and the radius that covers a new
+residual.
 
-Thresholds are tested from a strict one down, and the first that fails ends the search (fixed
+Thresholds are tested from strict to lenient, and the first that fails ends the search (fixed
 sequence testing). Three searches start from keeping 5, 25 and 60 % of the answers, each at level
-δ/3, since few answers prove nothing and many may err too often. So the promise holds for the
-threshold chosen: with probability ≥ 1 − δ over calibration sets, the share of errors among the
-answers that are kept is at most α. The bound of that share is the engine's
+δ/3, because few answers prove nothing and many may err too often. The guarantee holds for the
+chosen threshold: with probability ≥ 1 − δ over calibration sets, the share of errors among the kept
+answers is at most α. The bound of that share is computed as elsewhere
 (:mod:`~visualjudge.analysis.statistics.share_intervals`) for images that may go wrong as a whole.
 
 Sources: Bauer 1991 (fixed sequences); Angelopoulos et al. 2021, "Learn then test"; Jung, Brahman &
@@ -32,10 +32,10 @@ from visualjudge.core.records import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class ConformalRadius:
-    """``value``: a new residual is at most this, in absolute value, with probability ≥ 1 −
+    """Radius ``value``: the absolute value of a new residual is at most this with probability ≥ 1 −
     ``alpha``.
 
-    Infinite where there are too few residuals (or images) to promise anything.
+    Infinite with too few residuals (or images) for a guarantee.
     """
 
     value: float
@@ -47,10 +47,10 @@ class ConformalRadius:
 def conformal_radius(
     residuals: ArrayLike, alpha: float, clusters: ArrayLike | None = None
 ) -> ConformalRadius:
-    """The radius from (n,) residuals of a calibration set that trained nothing.
+    """Return the radius from (n,) residuals of a calibration set that was not used for training.
 
-    ``clusters`` names the image of each residual: the promise is then for an item of a *new* image,
-    each image weighs the same, and 1/(images + 1) of the weight lies at infinity.
+    ``clusters`` names the image of each residual: the guarantee then holds for an item of a *new*
+    image, each image has the same weight, and 1/(images + 1) of the weight is at infinity.
 
     Raises
     ------
@@ -75,16 +75,16 @@ def conformal_radius(
 
 STEPS = 20
 STARTS = (0.05, 0.25, 0.6)
-"""The shares of the answers that the strictest thresholds of the searches keep."""
+"""Shares of the answers kept by the strictest threshold of each search."""
 
 
 @dataclass(frozen=True)
 class RiskThreshold:
-    """Answers whose confidence is at least ``value`` are kept; infinite where no threshold keeps
-    the risk.
+    """Threshold ``value``: answers with at least this confidence are kept; infinite if no threshold
+    meets the risk.
 
-    ``errors``: the share of errors among those kept, here; ``bound``: its upper bound at level 1 −
-    ``delta``.
+    ``errors`` is the observed share of errors among kept answers, and ``bound`` its upper bound at
+    level 1 − ``delta``.
     """
 
     value: float
@@ -105,14 +105,14 @@ def risk_threshold(
     delta: float = 0.1,
     clusters: ArrayLike | None = None,
 ) -> RiskThreshold:
-    """The lowest threshold of (n,) confidences at which (n,) errors, 0 or 1, stay at most
+    """Return the lowest threshold of (n,) confidences at which (n,) errors, 0 or 1, are bounded by
     ``alpha``.
 
     Raises
     ------
     UsageError
-        If lengths differ, there is no answer, an error is neither 0 nor 1, or a risk is not between
-        0 and 1.
+        If lengths differ, there is no answer, an error is neither 0 nor 1, or ``alpha`` or
+        ``delta`` is not between 0 and 1.
     """
     sure, errors = vector("confidence", confidence, least=1), vector("wrong", wrong, least=1)
     same_length(confidence=sure, wrong=errors)
@@ -143,8 +143,8 @@ def risk_threshold(
 def _search(
     sure: FloatArray, errors: FloatArray, codes: IntArray, start: float, alpha: float, delta: float
 ) -> tuple[float, float]:
-    """The lowest threshold before the first that fails, and its bound; infinite where the first one
-    fails.
+    """Return the lowest threshold before the first that fails, with its bound; infinite if the
+    first fails.
     """
     chosen, bound = float("inf"), 1.0
     quantiles = np.quantile(sure, 1 - np.linspace(start, 1, STEPS), method="inverted_cdf")
@@ -158,8 +158,8 @@ def _search(
 
 
 def upper_bound(wrong: FloatArray, codes: IntArray, delta: float) -> float:
-    """Upper bound, at level 1 − ``delta``, of the share of errors, where an image may go wrong as a
-    whole.
+    """Return the upper bound, at level 1 − ``delta``, of the share of errors, allowing whole images
+    to go wrong.
     """
     where = renumbered(codes)[1]
     return share_intervals.upper_bound(

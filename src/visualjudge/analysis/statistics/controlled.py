@@ -1,10 +1,10 @@
-"""Strengths of sources at equal covariates: Davidson's model with effects of what else differs.
+"""Strengths of sources at equal covariates: Davidson's model with covariate effects.
 
-The log odds of i over j are θ_i − θ_j + z·β, where z says how much more of each covariate i has in
-this game (style control: Chiang et al. 2024, "Chatbot Arena"); P(tie) is ν over the geometric mean
-of the two, as in :mod:`visualjudge.analysis.statistics.bradley_terry`, whose added wins are added
-here too, at equal covariates. Without ties and additions it is logistic regression (tested against
-statsmodels). Standard errors are from sums of scores by image (Liang & Zeger 1986).
+The log odds of i over j are θ_i − θ_j + z·β, where z is the difference of the covariates of i and j
+in this game (style control: Chiang et al. 2024, "Chatbot Arena"); P(tie) is as in
+:mod:`visualjudge.analysis.statistics.bradley_terry`, and so are the added wins, at equal
+covariates. Without ties and added wins this is logistic regression (tested against statsmodels).
+Standard errors are computed from sums of scores by image (Liang & Zeger 1986).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ RIDGE = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Controlled:
-    """``log_strength`` (S,), mean 0, and ``effect`` (C,) with 95 % ends (…, 2); ``log_tie``: None
-    without ties.
+    """Fitted model: ``log_strength`` (S,) with mean 0, ``effect`` (C,), both with 95 % intervals
+    (…, 2); ``log_tie`` is None without ties.
     """
 
     log_strength: FloatArray
@@ -51,20 +51,20 @@ def controlled(
     start: FloatArray | None = None,
     ridge: float = RIDGE,
 ) -> Controlled:
-    """Fit n games between ``size`` sources that are linked.
+    """Fit n games between ``size`` sources, which must be linked by games.
 
     Parameters
     ----------
     a, b, outcome
         The sources of each game, and 1, ½ or 0 for ``a``; (n,).
     covariates
-        How much more of each ``a`` has, (n, C).
+        Covariates of ``a`` less those of ``b``, (n, C).
     image
-        Which games go together, (n,).
+        The image of each game, (n,); games of one image are a cluster.
     added
-        Wins of i over j that are added, (S, S).
+        Wins of i over j to add as a penalty, (S, S).
     start
-        Strengths to begin with, (S,).
+        Initial strengths, (S,).
     ridge
         Precision of the prior on effects.
     """
@@ -119,7 +119,9 @@ def _design(a: IntArray, b: IntArray, covariates: FloatArray, size: int) -> spar
 def _odds(
     line: FloatArray, eta: float, won: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Slope and curvature of the log-likelihood in the log odds; P(win) less P(loss); P(tie)."""
+    """Return the slope and curvature of the log-likelihood in the log odds, P(win) − P(loss), and
+    P(tie).
+    """
     half = line / 2
     top = np.maximum(np.abs(half), max(eta, 0.0))
     win, lose, tie = np.exp(half - top), np.exp(-half - top), np.exp(eta - top)
@@ -131,7 +133,7 @@ def _odds(
 def _spread(
     x: sparse.csr_array, residual: FloatArray, image: IntArray, inverse: FloatArray
 ) -> FloatArray:
-    """Standard errors of all parameters, clustered by image."""
+    """Return the standard errors of all parameters, clustered by image."""
     from scipy import sparse
 
     _, place = np.unique(image, return_inverse=True)
@@ -144,7 +146,9 @@ def _spread(
 
 
 def _widths(a: IntArray, b: IntArray, image: IntArray, size: int, count: int) -> FloatArray:
-    """Student's t over the normal, by the effective images of each source, and of all games."""
+    """Return the ratio of Student's t to the normal quantile, by the effective images of each
+    source and of all games.
+    """
     _, place = np.unique(image, return_inverse=True)
     cells, held = np.unique(
         np.concatenate([place * size + a, place * size + b]), return_counts=True

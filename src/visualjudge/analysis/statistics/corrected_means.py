@@ -1,20 +1,21 @@
-"""What people would say on average, from few labels and many predictions of a judge.
+"""Average of what people would say, from few labels and many predictions of a judge.
 
 The mean of one system (:func:`ppi_mean`) is θ = λ · mean(f of the unlabelled) + mean(y − λ f of the
-labelled): the judge's mean, corrected by its error on the labelled items. No bias of the judge
-makes θ wrong; a good judge (λ near 1) makes its interval narrow, a useless one (λ = 0) leaves the
-mean of the labels.
+labelled): the judge's mean, corrected by its error on the labelled items. θ is unbiased whatever
+the judge's bias; a good judge (λ near 1) makes its interval narrow, and a useless one (λ = 0)
+leaves the mean of the labels.
 
 Sources: Angelopoulos, Bates, Fannjiang, Jordan & Zrnic 2023, "Prediction-powered inference";
 Angelopoulos, Duchi & Zrnic 2023, "PPI++" (λ); without clusters this is ``ppi_mean_ci`` of
 ppi-python 0.2.3 (tested). Zrnic & Candès 2024, "Active statistical inference" (labels of unequal
 probability). Satterthwaite 1946 (degrees of freedom).
 
-The means of many systems at once (:func:`pooled_means`) are from one pool of items of which some
-carry a label: θ_s = λ · mean(f over the pool of s) + Σ w (y − λ f) over its labels, with weights w
-∝ 1/π of the label's probability: PPI++ where all π are equal, Zrnic and Candès's active estimator
-where they are not. One λ serves all systems: it moves width, never the target. Errors are clustered
-by image over the whole pool, so that two systems seen on the same images are compared as a pair.
+:func:`pooled_means` estimates the means of many systems at once, from one pool of partly labelled
+items: θ_s = λ · mean(f over the pool of s) + Σ w (y − λ f) over its labels, with weights w ∝ 1/π,
+where π is the probability that an item is labelled. This is PPI++ if all π are equal, and the
+active estimator of Zrnic and Candès otherwise. All systems share one λ: it changes the width of the
+intervals, never the target. Errors are clustered by image over the whole pool, so that two systems
+seen on the same images are compared as a pair.
 
 Sources: Angelopoulos, Duchi & Zrnic 2023; Zrnic & Candès 2024; Hájek 1971 (weights that sum to
 one); Bell & McCaffrey 2002 (residuals over √(1 − h)); Satterthwaite 1946.
@@ -52,10 +53,11 @@ Clusters = ArrayLike | tuple[ArrayLike, ArrayLike]
 
 @dataclass(frozen=True)
 class PPIMean:
-    """A mean from ``labels`` labelled and ``predictions`` other items.
+    """A mean from ``labels`` labelled items and ``predictions`` unlabelled ones.
 
-    ``effective_labels``: how many labels alone would give an interval as narrow (n_eff); NaN where
-    it has no width. ``images``: clusters, or items where no clusters were given.
+    ``effective_labels`` (n_eff) is the number of labels that would give an equally narrow interval
+    without the judge; NaN if the interval has no width. ``images`` counts clusters, or items if no
+    clusters were given.
     """
 
     value: float
@@ -76,17 +78,16 @@ def ppi_mean(
     lam: float | None = None,
     clusters: Clusters | None = None,
 ) -> PPIMean:
-    """Prediction-powered mean with a 95 % interval.
+    """Return the prediction-powered mean with a 95 % interval.
 
     Parameters
     ----------
     y, f
-        (n,) labels, and the judge's predictions of the same items.
+        (n,) labels, and the judge's predictions for the same items.
     f_unlabelled
-        (N,) the judge's predictions of items without a label.
+        (N,) the judge's predictions for items without a label.
     lam
-        How far the judge is used, 0 (labels only) to 1; None: the value that makes the variance
-        least, clipped to
+        Weight of the judge, 0 (labels only) to 1; None: the value of minimum variance, clipped to
         0..1.
     clusters
         None: items are independent; the interval is normal and equals ppi-python's. Otherwise the
@@ -135,7 +136,7 @@ def _effective(variance: float, error: float) -> float:
 
 
 def _both(clusters: Clusters, n: int, many: int) -> IntArray:
-    """The cluster of every row, labelled first."""
+    """Return the cluster of every row, labelled rows first."""
     if isinstance(clusters, tuple | list) and len(clusters) == 2:
         first, second = (np.asarray(part) for part in clusters)
         if first.shape == (n,) and second.shape == (many,):
@@ -181,8 +182,8 @@ def _clustered(
 def satterthwaite(
     first: float, first_freedom: float, second: float, second_freedom: float
 ) -> float:
-    """Degrees of freedom of the sum of two variances, each estimated with its own; never below the
-    smaller.
+    """Return the degrees of freedom of the sum of two variances that are estimated separately;
+    never below the smaller of their degrees of freedom.
     """
     second = max(second, 0.0)
     if first + second <= 0:
@@ -192,18 +193,19 @@ def satterthwaite(
 
 
 LEAST_IMAGES = 3
-"""Fewer images with a label give no interval."""
+"""Minimum number of labelled images for an interval."""
 
 
 @dataclass(frozen=True, eq=False)
 class PooledMeans:
-    """Per system (S,): ``naive`` (the judge's mean), ``values`` (corrected; NaN without enough
-    labels), ``labels``.
+    """Means of S systems: ``naive`` (the judge's mean), ``values`` (corrected; NaN with too few
+    labels) and ``labels``, each of shape (S,).
 
-    ``covariance`` (S, S) of the values; ``label_covariance`` is the part that more labels would
-    shrink; ``freedom`` (S, S) of their differences, the diagonal of the values;
-    ``effective_labels`` (S,): how many labels alone would be as precise; ``balance_p``: that the
-    judge says on labelled items what it says on all.
+    ``covariance`` (S, S) is that of the values, and ``label_covariance`` the part that more labels
+    would reduce. ``freedom`` (S, S) has the degrees of freedom of the differences, and of the
+    values on the diagonal. ``effective_labels`` (S,) is the number of labels that would be as
+    precise without the judge. ``balance_p`` is the p-value of the hypothesis that the judge's mean
+    is the same on labelled items as on all.
     """
 
     naive: FloatArray
@@ -218,7 +220,7 @@ class PooledMeans:
     balance_p: float | None
 
     def interval(self, system: int) -> tuple[float, float] | None:
-        """95 %, by Student's t; None where the value or its spread is not known."""
+        """Return the 95 % interval by Student's t; None if the value or its spread is unknown."""
         error = float(np.sqrt(self.covariance[system, system]))
         if not np.isfinite(self.values[system]) or not error > 0:
             return None
@@ -236,7 +238,7 @@ class _Pool:
     size: tuple[int, int]
 
     def means(self, values: FloatArray, weights: FloatArray) -> FloatArray:
-        """Weighted mean of ``values`` for each system; NaN where there is no weight."""
+        """Return the weighted mean of ``values`` for each system; NaN without weight."""
         top = np.bincount(self.system, weights=values * weights, minlength=self.size[1])
         bottom = np.bincount(self.system, weights=weights, minlength=self.size[1])
         return np.asarray(
@@ -244,7 +246,7 @@ class _Pool:
         )
 
     def sums(self, values: FloatArray) -> FloatArray:
-        """Images × systems."""
+        """Return the sums of ``values``, images × systems."""
         cells = self.image * self.size[1] + self.system
         flat = np.bincount(cells, weights=values, minlength=self.size[0] * self.size[1])
         return np.asarray(flat.reshape(self.size), dtype=float)
@@ -259,27 +261,28 @@ def pooled_means(
     probability: ArrayLike | None = None,
     lam: float | None = None,
 ) -> PooledMeans:
-    """Corrected means of S systems.
+    """Return the corrected means of S systems.
 
     Parameters
     ----------
     f
-        (R,) what the judge says of every item of the pool.
+        (R,) the judge's prediction for every item of the pool.
     y
         (R,) the labels; NaN where undefined.
     systems
-        (R,) numbers 0..S−1.
+        (R,) the system of each item, 0..S−1.
     clusters
         (R,) the image of each item.
     probability
-        (R,) with which each labelled item was chosen; None or NaN: equal within its system.
+        (R,) probability with which each labelled item was chosen; None or NaN: equal within its
+        system.
     lam
-        0..1; None: the value of least variance.
+        Weight of the judge, 0..1; None: the value of minimum variance.
 
     Raises
     ------
     UsageError
-        If lengths differ, a prediction or probability cannot be used, or nothing is labelled.
+        If lengths differ, a prediction or probability is invalid, or nothing is labelled.
     """
     said, system = vector("f", f, least=1), np.asarray(systems, dtype=np.int64)
     truth = np.asarray(y, dtype=float)
@@ -297,7 +300,7 @@ def pooled_means(
 def _weights(
     labelled: BoolArray, probability: ArrayLike | None, system: IntArray, count: int
 ) -> FloatArray:
-    """w of every item: 1/π over its sum in the system, 0 without a label."""
+    """Return w of every item: 1/π divided by its sum over the system; 0 without a label."""
     chances = (
         np.full(labelled.size, np.nan)
         if probability is None
@@ -367,8 +370,8 @@ def _estimate(pool: _Pool, labelled: BoolArray, lam: float | None) -> PooledMean
 def _freedom(
     covariance: FloatArray, labels: FloatArray, label_images: IntArray, images: int, spent: int
 ) -> FloatArray:
-    """Satterthwaite's, for each value (diagonal) and each difference of two; ``spent``: one where λ
-    was estimated.
+    """Return Satterthwaite's degrees of freedom of each value (diagonal) and each difference;
+    ``spent`` is 1 if λ was estimated.
     """
 
     def of_differences(matrix: FloatArray) -> FloatArray:
@@ -388,8 +391,8 @@ def _freedom(
 def _balance(
     influence: FloatArray, pool: _Pool, naive: FloatArray, enough: BoolArray
 ) -> float | None:
-    """p that the weighted labelled items have the judge's mean of the pool, all systems in one
-    test.
+    """Return the p-value of the hypothesis that the judge's mean on the weighted labelled items
+    equals its mean on the pool, for all systems in one test.
     """
     known = enough & np.isfinite(naive)
     if not known.any():
@@ -403,7 +406,7 @@ def _balance(
 
 @dataclass(frozen=True)
 class LeeCorrection:
-    """The corrected rate (``value``), beside what the judge said (``naive``). Both 0..1."""
+    """The corrected rate ``value`` and the judge's own rate ``naive``, both 0..1."""
 
     value: float
     interval: Interval
@@ -411,7 +414,7 @@ class LeeCorrection:
 
 
 def lee_correction(p: float, n: int, q0: float, q1: float, m0: int, m1: int) -> LeeCorrection:
-    """The true share of positives with a 95 % interval.
+    """Return the true share of positives with a 95 % interval.
 
     Parameters
     ----------
@@ -428,7 +431,7 @@ def lee_correction(p: float, n: int, q0: float, q1: float, m0: int, m1: int) -> 
     ------
     UsageError
         If a share is outside 0..1, a count below 1, or q0 + q1 ≤ 1 (the judge is no better than
-        chance, and nothing can be recovered from what it says).
+        chance, so the rate cannot be recovered).
     """
     for name, value in (("p", p), ("q0", q0), ("q1", q1)):
         share(name, value)
@@ -446,7 +449,7 @@ def _interval(p: float, n: int, q0: float, q1: float, m0: int, m1: int) -> Inter
     size, size0, size1 = n + z**2, m0 + 2.0, m1 + 2.0
     p, q0, q1 = (n * p + z**2 / 2) / size, (m0 * q0 + 1) / size0, (m1 * q1 + 1) / size1
     power = q0 + q1 - 1
-    if power <= 0:  # the adjustment of few labels took away what was better than chance
+    if power <= 0:  # with few labels, the adjustment may remove all skill
         return 0.0, 1.0
     rate = (p + q0 - 1) / power
     spread0, spread1 = q0 * (1 - q0) / size0, q1 * (1 - q1) / size1
@@ -458,10 +461,11 @@ def _interval(p: float, n: int, q0: float, q1: float, m0: int, m1: int) -> Inter
 def allocate_labels(
     total: int, p: float, q0: float, q1: float, *, pilot: int = 0
 ) -> tuple[int, int]:
-    """How many of ``total`` labels go to items that are truly negative (m0) and positive (m1).
+    """Return how many of ``total`` labels to spend on truly negative (m0) and truly positive (m1)
+    items.
 
-    The allocation makes the interval of :func:`lee_correction` shortest, by q0 and q1 as ``pilot``
-    labels of each kind gave them; at least ``pilot`` go to each.
+    The allocation minimises the interval of :func:`lee_correction`, with q0 and q1 as estimated
+    from ``pilot`` labels of each kind; each kind gets at least ``pilot``.
 
     Raises
     ------

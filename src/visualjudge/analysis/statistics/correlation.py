@@ -1,14 +1,13 @@
 """Correlations with and without case weights, and soft pairwise accuracy.
 
-Weights are how often a resample takes each case
-(draws × N), so one call gives every bootstrap replicate. Each equals SciPy's for weights of one
-(tested).
+Weights (draws × N) say how often a resample contains each case, so one call computes every
+bootstrap replicate. With weights of 1, each equals SciPy's (tested).
 
 Sources: Spearman 1904; Kendall 1945 (τ-b).
 
-Soft pairwise accuracy: does a metric tell systems apart with the certainty that people do? It is
-1 − mean over pairs of |p by people − p by the metric|. Ties and near-ties cost little, confident
-reversals cost most.
+Soft pairwise accuracy measures whether a metric separates systems with the same certainty as
+people. It is 1 − mean over pairs of |p by people − p by the metric|. Ties and near-ties cost
+little, confident reversals cost most.
 
 Source: Thompson, Mathur, Deutsch & Khayrallah 2024, "Improving statistical significance in human
 evaluation of automatic metrics via soft pairwise accuracy" (the metric of WMT 2024).
@@ -30,7 +29,7 @@ from visualjudge.core.records import FloatArray, IntArray
 
 KENDALL_MOST = 3000
 FEW_CASES = 200
-"""Up to here the table of signs takes less time than the import of ``scipy.stats``."""
+"""Number of cases up to which the table of signs is faster than importing ``scipy.stats``."""
 GROUPS = 200
 WEIGHT_CELLS = 4_000_000
 Weighted = Callable[[FloatArray, FloatArray, Any], FloatArray]
@@ -42,8 +41,8 @@ def _finite(value: float) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """Cases by their values: the different pairs ``x``, ``y`` (pairs,), and the ``place`` of each
-    case's (cases,).
+    """Cases grouped by value: the distinct pairs ``x``, ``y`` (pairs,), and the pair of each case
+    in ``place`` (cases,).
     """
 
     x: FloatArray
@@ -51,14 +50,14 @@ class Cases:
     place: IntArray
 
     def value(self, weighted: Weighted) -> float | None:
-        """The correlation of all cases; None for fewer than two cases or a constant."""
+        """Return the correlation of all cases; None with fewer than two cases or a constant."""
         if self.place.size < 2:
             return None
         return _finite(weighted(self.x, self.y, np.bincount(self.place)[None, :])[0])
 
     def left_out(self, groups: IntArray, weighted: Weighted) -> FloatArray:
-        """The correlation without each group in turn, (groups,); ``groups`` has each case's number,
-        from 0.
+        """Return the correlation without each group in turn, (groups,); ``groups`` has each case's
+        group number, from 0.
         """
         pairs, count = self.x.size, int(groups.max()) + 1
         out = np.empty(count)
@@ -75,8 +74,8 @@ class Cases:
 
 
 def cases(x: ArrayLike, y: ArrayLike) -> Cases:
-    """The cases whose values are ``x`` and ``y`` (cases,): scores have few values, and equal pairs
-    count as one.
+    """Group the cases with values ``x`` and ``y`` (cases,) by value: scores have few distinct
+    values.
     """
     (a, of_a), (b, of_b) = (
         np.unique(np.asarray(values, float), return_inverse=True) for values in (x, y)
@@ -86,17 +85,19 @@ def cases(x: ArrayLike, y: ArrayLike) -> Cases:
 
 
 def pearson(x: ArrayLike, y: ArrayLike) -> float | None:
-    """Product-moment correlation; None for fewer than two cases or a constant."""
+    """Return the product-moment correlation; None with fewer than two cases or a constant."""
     return cases(x, y).value(weighted_pearson)
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> float | None:
-    """Rank correlation with mid-ranks for ties; None for fewer than two cases or a constant."""
+    """Return the rank correlation with mid-ranks for ties; None with fewer than two cases or a
+    constant.
+    """
     return cases(x, y).value(weighted_spearman)
 
 
 def kendall(x: ArrayLike, y: ArrayLike) -> float | None:
-    """Kendall's τ-b; None for fewer than two cases or a constant."""
+    """Return Kendall's τ-b; None with fewer than two cases or a constant."""
     a, b = np.asarray(x, float), np.asarray(y, float)
     if a.size < 2 or np.all(a == a[0]) or np.all(b == b[0]):
         return None
@@ -104,13 +105,15 @@ def kendall(x: ArrayLike, y: ArrayLike) -> float | None:
         return _finite(float(weighted_kendall(a, b, np.ones((1, a.size)))[0]))
     from scipy import (
         stats,
-    )  # half a second of start-up, and O(n log n) where the table of signs is O(n²)
+    )  # takes half a second to import, but is O(n log n) where the table of signs is O(n²)
 
     return _finite(float(stats.kendalltau(a, b)[0]))
 
 
 def _pearson(a: FloatArray, b: FloatArray, weights: FloatArray) -> FloatArray:
-    """Weighted correlation per row of ``weights``; ``a`` and ``b`` are (N,) or draws × N."""
+    """Return the weighted correlation per row of ``weights``; ``a`` and ``b`` are (N,) or draws ×
+    N.
+    """
     total = weights.sum(1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         da = a - (weights * a).sum(1, keepdims=True) / total
@@ -124,8 +127,8 @@ def _pearson(a: FloatArray, b: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def weighted_midranks(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Mid-ranks of ``values`` (N,) in a sample that holds case i ``weights[d, i]`` times; draws ×
-    N.
+    """Return the mid-ranks of ``values`` (N,) in samples that contain case i ``weights[d, i]``
+    times; draws × N.
     """
     levels, which = np.unique(values, return_inverse=True)
     order = np.argsort(which, kind="stable")
@@ -136,7 +139,7 @@ def weighted_midranks(values: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def weighted_spearman(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """Spearman's ρ for each row of ``weights`` (draws × N); NaN where a draw is constant."""
+    """Return Spearman's ρ for each row of ``weights`` (draws × N); NaN where a draw is constant."""
     out = np.empty(weights.shape[0])
     step = max(1, WEIGHT_CELLS // max(1, x.size))
     for start in range(0, out.size, step):
@@ -148,7 +151,7 @@ def weighted_spearman(x: FloatArray, y: FloatArray, weights: FloatArray) -> Floa
 
 
 def weighted_pearson(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """Pearson's r for each row of ``weights`` (draws × N); NaN where a draw is constant."""
+    """Return Pearson's r for each row of ``weights`` (draws × N); NaN where a draw is constant."""
     out = np.empty(weights.shape[0])
     step = max(1, WEIGHT_CELLS // max(1, x.size))
     for start in range(0, out.size, step):
@@ -157,8 +160,8 @@ def weighted_pearson(x: FloatArray, y: FloatArray, weights: FloatArray) -> Float
 
 
 def weighted_kendall(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """Kendall's τ-b for each row of ``weights``; NaN above 3000 cases (the table of signs is N ×
-    N).
+    """Return Kendall's τ-b for each row of ``weights``; NaN above 3000 cases (the table of signs is
+    N × N).
     """
     if x.size > KENDALL_MOST:
         return np.full(weights.shape[0], np.nan)
@@ -170,7 +173,7 @@ def weighted_kendall(x: FloatArray, y: FloatArray, weights: FloatArray) -> Float
 
 
 def kendall_rows(a: FloatArray, b: FloatArray) -> FloatArray:
-    """τ-b of each row of ``a`` with the same row of ``b`` (both N × k); NaN where a row is
+    """Return τ-b of each row of ``a`` with the same row of ``b`` (both N × k); NaN where a row is
     constant.
     """
     first, second = np.triu_indices(a.shape[1], 1)
@@ -180,8 +183,8 @@ def kendall_rows(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def jackknife_groups(clusters: IntArray, most: int = GROUPS) -> IntArray:
-    """Each row's image as 0, 1, 2, …; above ``most`` images, dealt to ``most`` groups (Kott
-    2001).
+    """Return each row's image as 0, 1, 2, …; more than ``most`` images are divided into ``most``
+    groups (Kott 2001).
     """
     codes = np.unique(clusters, return_inverse=True)[1].astype(np.int64)
     return np.asarray(codes % most if codes.size and codes.max() >= most else codes)
@@ -189,22 +192,22 @@ def jackknife_groups(clusters: IntArray, most: int = GROUPS) -> IntArray:
 
 @dataclass(frozen=True)
 class SoftPairwiseAccuracy:
-    """``value``, 0..1, over ``pairs`` pairs of systems."""
+    """Result: ``value``, 0..1, over ``pairs`` pairs of systems."""
 
     value: float
     pairs: int
 
 
 def soft_pairwise_accuracy(p_human: ArrayLike, p_metric: ArrayLike) -> SoftPairwiseAccuracy:
-    """Of one-sided p-values that the first system of each pair is better, by people and by the
-    metric.
+    """Return the soft pairwise accuracy from one-sided p-values, by people and by the metric, that
+    the first system of each pair is better.
 
-    Both are (pairs,), or (systems, systems) matrices of which the upper triangle is read.
+    Both are (pairs,), or (systems, systems) matrices whose upper triangle is read.
 
     Raises
     ------
     UsageError
-        If the shapes differ, there is no pair, or a p is outside 0..1.
+        If the shapes differ, there is no pair, or a p-value is outside 0..1.
     """
     people, metric = _pairs("p_human", p_human), _pairs("p_metric", p_metric)
     same_length(p_human=people, p_metric=metric)

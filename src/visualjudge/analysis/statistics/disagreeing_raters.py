@@ -1,16 +1,17 @@
-"""The truth from several raters who err and disagree, by EM: a class, or which of two is better.
+"""Truth estimated from several raters who err and disagree, by EM: a class, or the better of two
+options.
 
 Classes are by Dawid and Skene's model: P(rater r says l | truth k) = confusion[r, k, l], P(truth k)
-= prior[k]; raters err independently given the truth. EM starts at the share of raters who gave each
-label (the majority), and maximises the likelihood. Source: Dawid & Skene 1979, "Maximum likelihood
-estimation of observer error-rates using the EM algorithm".
+= prior[k]; raters err independently given the truth. EM starts from the share of raters who gave
+each label, and maximises the likelihood. Source: Dawid & Skene 1979, "Maximum likelihood estimation
+of observer error-rates using the EM algorithm".
 
-Which of two options is better is by Bradley and Terry's model with a discrimination of each rater:
-P(rater r prefers the first option of pair n) = 1/(1 + exp(−γ_r δ_n)), where δ_n is the difference
-of the strengths of its two options, normal over pairs with variance 1. Discriminations maximise the
-marginal likelihood, less a weak normal prior; δ is integrated out on a grid (Bock & Aitkin 1981,
-for γ alone; Chen et al. 2013, for comparisons). A rater who guesses has γ = 0, one who prefers the
-worse option γ < 0.
+The better of two options is estimated by Bradley and Terry's model with one discrimination γ per
+rater: P(rater r prefers the first option of pair n) = 1/(1 + exp(−γ_r δ_n)), where δ_n, the
+difference in strength of the two options, is normal over pairs with variance 1. Discriminations
+maximise the marginal likelihood with a weak normal prior; δ is integrated out on a grid (Bock &
+Aitkin 1981; Chen et al. 2013 for comparisons). A rater who guesses has γ = 0, and one who prefers
+the worse option has γ < 0.
 """
 
 from __future__ import annotations
@@ -29,9 +30,11 @@ TINY = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class DawidSkene:
-    """``posterior`` (N, K) of each item's truth, ``prior`` (K,), ``confusion`` (R, K, K).
+    """Fitted model: ``posterior`` (N, K) of each item's truth, ``prior`` (K,), ``confusion`` (R, K,
+    K).
 
-    A row of a truth that a rater never met is even. ``log_likelihood`` is that of the last step.
+    Rows for classes that a rater never saw are uniform. ``log_likelihood`` is that of the last
+    step.
     """
 
     posterior: FloatArray
@@ -42,12 +45,14 @@ class DawidSkene:
 
     @property
     def right(self) -> FloatArray:
-        """How often each rater names the truth, (R,)."""
+        """Share of each rater's labels that equal the truth, (R,)."""
         return np.asarray(np.einsum("k,rkk->r", self.prior, self.confusion))
 
 
 def majority(labels: IntArray, classes: int) -> FloatArray:
-    """The share of the raters of each item who gave each label, (N, K); even where nobody did."""
+    """Return the share of each item's raters who gave each label, (N, K); uniform for items without
+    labels.
+    """
     votes = np.stack([(labels == k).sum(0) for k in range(classes)], axis=1).astype(float)
     total = votes.sum(1, keepdims=True)
     return np.asarray(np.where(total > 0, votes / np.maximum(total, 1), 1 / classes))
@@ -61,21 +66,21 @@ def dawid_skene(
     start: FloatArray | None = None,
     steps: int = STEPS,
 ) -> DawidSkene:
-    """Fit (R, N) labels, 0 … ``classes`` − 1, −1 where a rater gave none.
+    """Fit (R, N) labels, 0 … ``classes`` − 1; −1 where a rater gave none.
 
     Parameters
     ----------
     weights
         How often each item counts, (N,); default: once.
     start
-        First posterior, (N, K); default: :func:`majority`.
+        Initial posterior, (N, K); default: :func:`majority`.
     steps
-        At most so many steps; it ends where no posterior moves by 1e-10.
+        Maximum number of steps; EM stops when no posterior changes by 1e-10.
 
     Raises
     ------
     UsageError
-        If there is no label, or one is not a class.
+        If there is no label, or a label is not a class.
     """
     if not labels.size or (labels >= classes).any() or (labels < -1).any() or (labels < 0).all():
         raise UsageError(f"labels must be 0 to {classes - 1}, or -1, and at least one be given")
@@ -101,7 +106,7 @@ def dawid_skene(
 
 
 def _raters(posterior: FloatArray, said: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The prior and the confusion matrices at a posterior."""
+    """Return the prior and the confusion matrices given a posterior."""
     met = posterior.T @ said
     total = met.sum(2, keepdims=True)
     confusion = np.where(total > 0, met / np.maximum(total, TINY), 1 / met.shape[2])
@@ -109,19 +114,21 @@ def _raters(posterior: FloatArray, said: FloatArray) -> tuple[FloatArray, FloatA
 
 
 NODES = np.linspace(-5, 5, 100)
-"""Differences at which the likelihood is summed; none is 0, half are above."""
+"""Differences over which the likelihood is summed; none is 0, and half are positive."""
 LOG_PRIOR = -(NODES**2) / 2 - special.logsumexp(-(NODES**2) / 2)
 PAIR_STEPS, PAIRS_CLOSE = 500, 1e-8
 PRECISION = 1 / 9
-"""Of the prior on discriminations: raters who always agree have a finite one."""
+"""Standard deviation of the prior on discriminations; it keeps those of raters who always agree
+finite.
+"""
 NEWTON_STEPS = 8
 
 
 @dataclass(frozen=True, eq=False)
 class RatedPairs:
-    """``better`` (N,): the probability that the first option is the better one; ``strength`` (N,):
-    the expected difference; ``discrimination`` (R,); ``on_grid`` (N, nodes): the posterior of the
-    difference. ``log_likelihood`` is penalised.
+    """Fitted model: ``better`` (N,) is the probability that the first option is better,
+    ``strength`` (N,) the expected difference, ``discrimination`` (R,), and ``on_grid`` (N, nodes)
+    the posterior of the difference. ``log_likelihood`` is penalised.
     """
 
     better: FloatArray
@@ -139,16 +146,16 @@ def rated_pairs(
     start: FloatArray | None = None,
     steps: int = PAIR_STEPS,
 ) -> RatedPairs:
-    """Fit (R, N) preferences: 1 the first option, 0 the second, −1 none given.
+    """Fit (R, N) preferences: 1 for the first option, 0 for the second, −1 for none.
 
     Parameters
     ----------
     weights
         How often each pair counts, (N,); default: once.
     start
-        First discriminations, (R,); default: 1.
+        Initial discriminations, (R,); default: 1.
     steps
-        At most so many steps; it ends where no discrimination moves by 1e-8.
+        Maximum number of steps; EM stops when no discrimination changes by 1e-8.
 
     Raises
     ------
@@ -185,8 +192,8 @@ def rated_pairs(
 
 
 def discrimination(own: IntArray, on_grid: FloatArray) -> float:
-    """Of one more rater with (N,) preferences, where the others leave the differences this
-    posterior, (N, nodes).
+    """Return the discrimination of a further rater with (N,) preferences, given the posterior of
+    the differences (N, nodes) by the other raters.
     """
     before, slope = np.log(np.maximum(on_grid, TINY)), np.ones(1)
     for _ in range(PAIR_STEPS):
@@ -200,7 +207,7 @@ def discrimination(own: IntArray, on_grid: FloatArray) -> float:
 
 
 def _slope(own: IntArray, on_grid: FloatArray, weights: FloatArray, start: float) -> float:
-    """The discrimination at which the expected likelihood is largest."""
+    """Return the discrimination that maximises the expected likelihood."""
     count = weights * (own >= 0)
     told, first = count @ on_grid, (count * (own == 1)) @ on_grid
     slope = start
@@ -214,7 +221,7 @@ def _slope(own: IntArray, on_grid: FloatArray, weights: FloatArray, start: float
 def _posterior(
     labels: IntArray, slope: FloatArray, before: FloatArray = LOG_PRIOR
 ) -> tuple[FloatArray, FloatArray]:
-    """The posterior of each pair's difference, (N, nodes), and its log-likelihood, (N,)."""
+    """Return the posterior of each pair's difference, (N, nodes), and its log-likelihood, (N,)."""
     lines = slope[:, None] * NODES
     logs = (labels == 1).T @ special.log_expit(lines) + (labels == 0).T @ special.log_expit(-lines)
     logs = logs + before

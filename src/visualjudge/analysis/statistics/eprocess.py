@@ -1,11 +1,10 @@
-"""Evidence that stays valid however often one looks: that a judge has changed, that a mean is not
-0.
+"""Evidence that remains valid however often it is checked: that a judge has changed, or that a mean
+is not 0.
 
-Where a judge has not changed, the runs could as well have been made in any other order: of a
-question that was answered right in all runs but one, the odd one is the last of four with a
-probability of ¼. A look supposes that the judge changed at some run, and compares the runs since
-with the runs before. For one question with scores x₁ … x_T of which the last r came after the
-change, it is
+If a judge has not changed, all orders of its runs are equally likely: the only wrong answer out of
+four is the last one with a probability of ¼. A look assumes that the judge changed at some run, and
+compares the runs since then with those before. For one question with scores x₁ … x_T, of which the
+last r came after the change, the evidence is
 
     exp(η Σ x over the last r) / mean over all choices of r of the T runs of exp(η Σ x over these),
 
@@ -15,17 +14,17 @@ hypergeometric distribution with odds ratio exp η. The denominator is an elemen
 polynomial. Values of different questions are multiplied; a weighted mean over several η and over
 the run that changed the judge is an e-value as well.
 
-The looks depend on each other, and are added with weights that sum to 1 (Vovk & Wang 2021): the sum
-only grows, and it is at most 1 on average for ever, so by Markov's inequality it ever reaches 1/α
+The looks are dependent; they are added with weights that sum to 1 (Vovk & Wang 2021). The sum never
+decreases and its expectation never exceeds 1, so by Markov's inequality it reaches 1/α at any time
 with a probability of at most α.
 
 Sources: Vovk & Wang 2021 (e-values); Ramdas, Grünwald, Vovk & Shafer 2023 (exchangeability); Cox
 1970 (the conditional likelihood).
 
-On a mean the evidence is bets on values in random order. Against "the mean of z is at most 0" a
-gambler stakes a part λ of the wealth on each value, chosen from the values before it. The wealth Π
-(1 + λ z) is 1 on average at most, so that by Ville's inequality it ever reaches 1/α with a
-probability of at most α: no number of looks changes that.
+Evidence about a mean comes from bets on values in random order. Against "the mean of z is at most
+0", a gambler stakes a fraction λ of the wealth on each value, chosen from the values before it. The
+expected wealth Π (1 + λ z) is at most 1, so by Ville's inequality it reaches 1/α at any time with a
+probability of at most α, however often it is checked.
 
 Sources: Ville 1939; Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by
 betting" (the stake is their approximate GRAPA); Ramdas, Grünwald, Vovk & Shafer 2023.
@@ -43,13 +42,16 @@ from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
 MOST_STAKE = 0.75
-"""Of what a value can cost at most: the wealth never falls below a quarter in one step."""
+"""Maximum stake, as a share of the largest possible loss per value: the wealth never falls below a
+quarter in one step.
+"""
 
 
 def log_wealth(values: FloatArray, lowest: float) -> FloatArray:
-    """The largest log wealth so far against "the mean is at most 0", after each value: (n, K).
+    """Return the largest log wealth so far against "the mean is at most 0", after each value: (n,
+    K).
 
-    ``lowest``: the least value there can be, below 0. NaN takes no part.
+    ``lowest`` is the smallest possible value, below 0. NaN is ignored.
 
     Raises
     ------
@@ -71,10 +73,11 @@ def log_wealth(values: FloatArray, lowest: float) -> FloatArray:
 
 
 def signs(values: FloatArray, reach: tuple[float, float], alpha: float) -> FloatArray:
-    """What is shown of the means of (n, K) values: 1 above 0, −1 below 0, 0 undecided; (K,).
+    """Return the sign that is established for the means of (n, K) values: 1 above 0, −1 below 0, 0
+    undecided; (K,).
 
-    ``reach``: the least and the largest value there can be. Each side errs with a probability of at
-    most ``alpha`` / 2, however often this is asked while values arrive.
+    ``reach`` holds the smallest and the largest possible value. Each side errs with a probability
+    of at most ``alpha`` / 2, however often this is called while values arrive.
     """
     if not len(values):
         return np.zeros(values.shape[1])
@@ -85,26 +88,26 @@ def signs(values: FloatArray, reach: tuple[float, float], alpha: float) -> Float
 
 
 TILTS = {-5.0: 0.35, -1.5: 0.1, -0.5: 0.1, 5.0: 0.1, 1.5: 0.05, 0.5: 0.05}
-"""η and its share of the first wealth: most to "worse wherever it changes", as of a judge that
-repeats itself.
+"""Values of η and their shares of the initial wealth. Most goes to "worse wherever it changes", as
+for a judge that repeats itself.
 """
 EITHER, EITHER_SHARE = 5.0, 0.25
-"""η of a judge that answers differently, better here and worse there."""
+"""η for a judge that answers differently, better on some questions and worse on others."""
 JUST_NOW = 0.5
-"""Share of the change at the last run; the rest is for the runs before, all alike."""
+"""Weight of a change at the last run; the rest is divided equally among earlier runs."""
 MOST = 700.0
 DRAWS = 200
-"""Simulations of :func:`power`."""
+"""Number of simulations in :func:`power`."""
 
 
 def e_value(scores: FloatArray) -> float:
-    """Evidence that the judge changed at one of the runs.
+    """Return the evidence that the judge changed at one of the runs.
 
     Parameters
     ----------
     scores
-        (questions, runs), the oldest run first; 0 … 1, NaN where a run has no reply. 1 where
-        nothing differs.
+        (questions, runs), oldest run first; 0 … 1, NaN where a run has no reply. The evidence is 1
+        if all runs are equal.
     """
     rows, count = _varied(np.asarray(scores, float))
     runs = rows.shape[1]
@@ -118,7 +121,9 @@ def e_value(scores: FloatArray) -> float:
 
 
 def _varied(scores: FloatArray) -> tuple[FloatArray, IntArray]:
-    """The rows that differ between runs, each pattern once, and how often it occurs."""
+    """Return the rows that differ between runs, each distinct pattern once, and how often it
+    occurs.
+    """
     known = np.isfinite(scores)
     low, high = (
         edge(np.where(known, scores, fill), axis=1)
@@ -129,7 +134,7 @@ def _varied(scores: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def _log_ratios(rows: FloatArray, etas: Sequence[float]) -> FloatArray:
-    """Log e-value of each η, each pattern (R,) and each first changed run 1 … T − 1: (E, R, T −
+    """Return the log e-value of each η, pattern (R,) and first changed run 1 … T − 1: (E, R, T −
     1).
     """
     size = len(etas), *rows.shape
@@ -142,8 +147,8 @@ def _log_ratios(rows: FloatArray, etas: Sequence[float]) -> FloatArray:
 
 
 def _log_means(logs: FloatArray, present: np.ndarray) -> FloatArray:
-    """Log of the mean of Π w over all choices of r of the present runs, w = exp(logs): (R, T + 1),
-    by r.
+    """Return the log of the mean of Π w over all choices of r of the present runs, with w =
+    exp(logs), by r: (R, T + 1).
     """
     size, runs = logs.shape
     found = np.full((size, runs + 1), -np.inf)
@@ -162,13 +167,13 @@ def _log_means(logs: FloatArray, present: np.ndarray) -> FloatArray:
 
 
 def weight(look: int) -> float:
-    """The weight of the ``look``-th look, from 1: ½, 1/6, 1/12, …; they sum to 1."""
+    """Return the weight of the ``look``-th look, from 1: ½, 1/6, 1/12, …; the weights sum to 1."""
     return 1 / (look * (look + 1))
 
 
 def e_process(scores: FloatArray) -> Sequence[float]:
-    """The evidence after each run but the first; nothing has changed: it ever reaches 1/α with at
-    most α.
+    """Return the evidence after each run but the first. If nothing has changed, it reaches 1/α at
+    any time with a probability of at most α.
 
     ``scores``: as for :func:`e_value`.
     """
@@ -179,11 +184,11 @@ def e_process(scores: FloatArray) -> Sequence[float]:
 def power(
     scores: FloatArray, drop: float, runs: int, level: float, *, seed: int = 0
 ) -> Sequence[float]:
-    """How probable an alarm is within 1, 2 … ``runs`` further runs of a judge that now answers
-    worse.
+    """Return the probability of an alarm within 1, 2 … ``runs`` further runs if the judge now
+    answers worse.
 
-    Simulated. ``scores``: what was seen so far; each question keeps the share right that it has,
-    but for questions drawn at random that are wrong from now on, so many that the mean falls by
+    Computed by simulation. ``scores`` are those observed so far. Each question keeps its accuracy,
+    except for questions drawn at random that are wrong from now on: as many as lower the mean by
     ``drop`` (0 … 1).
     """
     rng = rng_for(seed, "power of drift", *scores.shape)

@@ -1,21 +1,21 @@
-"""Intervals and tests for figures whose cases come in images: what one image adds, image by image.
+"""Intervals and tests for figures whose cases are clustered in images.
 
-Every figure here is smooth in sums over images, so leaving each image out once shows how far the
-figure leans on it (the delete-one-cluster jackknife, "CR3"). On top of its standard error stand
-three corrections for few, unequal or skewed images, each of which only widens:
+Every figure here is a smooth function of sums over images, so leaving out each image once shows its
+influence (the delete-one-cluster jackknife, "CR3"). Three corrections for few, unequal or skewed
+images are applied to its standard error; each can only widen the interval:
 
 - the *effective number* of images (Σw)²/Σw² in place of their number (Kish 1965; Carter, Schnepel &
   Steigerwald 2017);
-- Student's t at Satterthwaite's degrees of freedom of a variance whose terms have the kurtosis seen
-  (Satterthwaite 1946), at most the effective number less one;
-- the Cornish–Fisher shift for skewness on the side where the figure errs (Hall 1992), less what the
-  scale takes in.
+- Student's t with Satterthwaite's degrees of freedom for a variance whose terms have the observed
+  kurtosis (Satterthwaite 1946), at most the effective number less one;
+- the Cornish–Fisher shift for skewness on the side where the figure errs (Hall 1992), less what
+  the scale accounts for.
 
 Sources: Bell & McCaffrey 2002; Cameron & Miller 2015; MacKinnon, Nielsen & Webb 2023 (CR3); Hall
 1992.
 
-The tails of the normal distribution, Student's and chi-squared are the functions that
-``scipy.stats`` calls itself: it takes half a second to import, a third of a small report.
+The tails of the normal, Student's t and chi-squared distributions use the functions behind
+``scipy.stats``, whose import takes half a second, a third of the time of a small report.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ from visualjudge.core.records import FloatArray, IntArray
 
 
 def norm_sf(x: Any) -> Any:
-    """P(Z > x)."""
+    """Return P(Z > x)."""
     return special.ndtr(-x)
 
 
 def norm_isf(tail: Any) -> Any:
-    """The x with P(Z > x) = ``tail``."""
+    """Return the x with P(Z > x) = ``tail``."""
     return -special.ndtri(tail)
 
 
 def t_sf(x: Any, freedom: Any) -> Any:
-    """P(T > x) with ``freedom`` degrees of freedom."""
+    """Return P(T > x) with ``freedom`` degrees of freedom."""
     return special.stdtr(freedom, -x)
 
 
 def t_isf(tail: Any, freedom: Any) -> Any:
-    """The x with P(T > x) = ``tail``."""
+    """Return the x with P(T > x) = ``tail``."""
     return -special.stdtrit(freedom, tail)
 
 
 def chi2_isf(tail: Any, freedom: Any) -> Any:
-    """The x with P(χ² > x) = ``tail``."""
+    """Return the x with P(χ² > x) = ``tail``."""
     return special.chdtri(freedom, tail)
 
 
 LEAST_IMAGES = 5
-"""Below this many images an interval cannot hold what it says: none is given, and the reason stands
-in its place.
+"""Minimum number of images for an interval: with fewer, none would have its stated coverage, and
+the reason is shown instead.
 """
 LEAST_DF = 2.0
 TINY = 1e-12
@@ -69,26 +69,28 @@ ALIKE = "every image gives the same"
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """What the jackknife says of K figures: arrays of shape (K,)."""
+    """Jackknife results of K figures, in arrays of shape (K,)."""
 
     variance: FloatArray
     df: FloatArray
     skew: FloatArray
-    """Third moment of the influences over the 1.5th power of their second: skewness / √images."""
+    """Third moment of the influences divided by their second moment to the power 1.5: skewness /
+    √images.
+    """
     images: IntArray
     effective: FloatArray
 
 
 def sums(place: IntArray, values: FloatArray, count: int) -> FloatArray:
-    """Totals of ``values`` by ``place`` (0 … count - 1), as floats."""
+    """Return the totals of ``values`` by ``place`` (0 … count - 1), as floats."""
     return np.asarray(np.bincount(place, values, count), dtype=float)
 
 
 def renumbered(codes: IntArray) -> tuple[IntArray, IntArray]:
-    """The distinct ``codes``, sorted, and the place of each among them.
+    """Return the distinct ``codes``, sorted, and the index of each code among them.
 
-    As :func:`numpy.unique` gives them, but without a sort where the codes are not much larger than
-    their number.
+    Equal to :func:`numpy.unique` with ``return_inverse``, but without sorting if the codes are not
+    much larger than their number.
     """
     if not codes.size or codes.min() < 0 or codes.max() > 8 * codes.size:
         return np.unique(codes, return_inverse=True)
@@ -98,8 +100,8 @@ def renumbered(codes: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def effective_number(weights: FloatArray, column: IntArray, columns: int) -> FloatArray:
-    """Kish's (Σw)²/Σw² of the ``weights`` in each of ``columns`` columns; 0 where a column is
-    empty.
+    """Return Kish's (Σw)²/Σw² of the ``weights`` in each of ``columns`` columns; 0 for an empty
+    column.
     """
     total = sums(column, weights, columns)
     squares = sums(column, weights**2, columns)
@@ -107,10 +109,10 @@ def effective_number(weights: FloatArray, column: IntArray, columns: int) -> Flo
 
 
 def spread(influence: FloatArray, weights: FloatArray, column: IntArray, columns: int) -> Spread:
-    """Spread of ``columns`` figures from one entry an image and figure.
+    """Return the spread of ``columns`` figures from one entry per image and figure.
 
-    ``influence``: the figure less the figure without that image; ``weights``: how much information
-    the image holds (its number of cases); ``column``: which figure the entry belongs to. All of
+    ``influence`` is the figure less the figure without that image, ``weights`` the information in
+    the image (its number of cases), and ``column`` the figure that the entry belongs to; all have
     shape (entries,).
     """
     images = np.bincount(column, minlength=columns)
@@ -126,15 +128,15 @@ def spread(influence: FloatArray, weights: FloatArray, column: IntArray, columns
 
 
 def enough(found: Spread) -> NDArray[np.bool_]:
-    """Where there are images enough, counted and effective, for an interval."""
+    """Return where there are enough images for an interval, both counted and effective."""
     return np.asarray((found.images >= LEAST_IMAGES) & (found.effective >= 2))
 
 
 def reaches(
     found: Spread, error: FloatArray, bend: FloatArray, tail: float = TAIL
 ) -> tuple[FloatArray, FloatArray]:
-    """How far the interval goes down and up, on a scale g with standard errors ``error``; ``bend``
-    = g″/g′² there.
+    """Return how far the interval extends down and up, on a scale g with standard errors ``error``;
+    ``bend`` is g″/g′² there.
     """
     t = t_isf(tail, found.df)
     z2 = float(norm_isf(tail)) ** 2
@@ -143,7 +145,7 @@ def reaches(
 
 
 def mean_ends(value: FloatArray, found: Spread) -> tuple[FloatArray, FloatArray]:
-    """Ends of the interval of figures that have no bounds of their own; NaN where undefined."""
+    """Return the interval ends of figures without natural bounds; NaN where undefined."""
     error = np.sqrt(found.variance)
     down, up = reaches(found, error, np.zeros_like(error))
     told = enough(found) & (error > TINY) & np.isfinite(value)
@@ -151,8 +153,8 @@ def mean_ends(value: FloatArray, found: Spread) -> tuple[FloatArray, FloatArray]
 
 
 def correlation_ends(value: FloatArray, found: Spread) -> tuple[FloatArray, FloatArray]:
-    """Ends for figures in (-1, 1), symmetrical but for skewness on Fisher's z scale; NaN where
-    undefined.
+    """Return the interval ends of figures in (-1, 1), symmetrical on Fisher's z scale except for
+    skewness; NaN where undefined.
     """
     inside = np.isfinite(value) & (np.abs(value) < 1)
     r = np.where(inside, value, 0.0)
@@ -164,8 +166,8 @@ def correlation_ends(value: FloatArray, found: Spread) -> tuple[FloatArray, Floa
 
 
 def test(value: FloatArray, found: Spread) -> FloatArray:
-    """Two-sided p of ``value`` = 0; NaN where undefined. Where no image differs: a sign test over
-    images.
+    """Return the two-sided p-value of ``value`` = 0; NaN where undefined. Where no image differs,
+    this is a sign test over images.
     """
     error = np.sqrt(found.variance)
     scaled = np.divide(np.abs(value), error, out=np.zeros_like(error), where=error > TINY)
@@ -180,7 +182,9 @@ def test(value: FloatArray, found: Spread) -> FloatArray:
 
 
 def holm(p_values: list[float | None]) -> list[float | None]:
-    """Holm's step-down adjustment (Holm 1979) over the p that are there; None stays None."""
+    """Return Holm's step-down adjustment (Holm 1979) of the p-values that are known; None stays
+    None.
+    """
     known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
     out: list[float | None] = [None] * len(p_values)
     reached = 0.0

@@ -1,7 +1,7 @@
 """Bradley–Terry strengths from many verdicts and few labels.
 
 The likelihood's gradient is linear in the outcome of a comparison, so PPI++ replaces each outcome
-by λ f + (label) · (y − λ f)/π: unbiased for what people would say, whatever the judge does.
+by λ f + (label) · (y − λ f)/π: unbiased for the people's answers whatever the judge does.
 
 Sources: Bradley & Terry 1952; Angelopoulos, Duchi & Zrnic 2023 (generalised linear models); White
 1982 (sandwich).
@@ -20,17 +20,18 @@ from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 STEPS = 100
 ROUNDING = 1e-10
-"""Eigenvalues below this part of the largest are 0."""
+"""Share of the largest eigenvalue below which an eigenvalue counts as 0."""
 FARTHEST = 12.0
-"""A log strength beyond this has left every sensible odds ratio: no finite maximum."""
+"""Limit of log strengths: beyond it the odds ratio is implausible, and there is no finite maximum.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Strengths:
-    """``values`` (S,) log strengths, and their ``covariance`` (S, S), clustered by image.
+    """Log strengths ``values`` (S,) and their ``covariance`` (S, S), clustered by image.
 
-    The mean is 0 over the systems that are compared with each other, through others or directly.
-    NaN: a system that is in no comparison, or whose strength the comparisons do not bound.
+    The mean is 0 over systems that are compared, directly or through others. A value is NaN for a
+    system without comparisons, or whose strength the comparisons do not bound.
     """
 
     values: FloatArray
@@ -40,10 +41,10 @@ class Strengths:
 def powered_strengths(
     outcome: ArrayLike, first: ArrayLike, second: ArrayLike, clusters: ArrayLike, systems: int
 ) -> Strengths:
-    """Fit (R,) corrected outcomes of ``first`` against ``second``; they may lie outside 0..1.
+    """Fit (R,) corrected outcomes of ``first`` against ``second``; outcomes may lie outside 0..1.
 
-    A system that the comparisons do not bound is left out with its comparisons, and the others are
-    fitted without it: its strength is infinite, and a comparison with it says nothing of theirs.
+    A system that the comparisons do not bound is left out with its comparisons: its strength is
+    infinite, and a comparison with it does not inform the other strengths.
     """
     won = np.asarray(outcome, float)
     one, other = np.asarray(first, np.int64), np.asarray(second, np.int64)
@@ -68,9 +69,9 @@ def powered_strengths(
 
 
 def _compared(one: IntArray, other: IntArray, systems: int) -> list[BoolArray]:
-    """The systems (S,) of each set that comparisons join."""
+    """Return the systems (S,) of each set that is connected by comparisons."""
     from scipy import sparse
-    from scipy.sparse import csgraph  # as long as NumPy to import
+    from scipy.sparse import csgraph  # takes as long to import as NumPy
 
     links = sparse.coo_array((np.ones(one.size), (one, other)), shape=(systems, systems))
     count, labels = csgraph.connected_components(links, directed=False)
@@ -81,7 +82,7 @@ def _compared(one: IntArray, other: IntArray, systems: int) -> list[BoolArray]:
 def _covariance(
     theta: FloatArray, won: FloatArray, pairs: tuple[IntArray, IntArray], images: IntArray
 ) -> FloatArray:
-    """White's, with the sums of each image as one case."""
+    """Return White's covariance, with the sum of each image as one case."""
     one, other = pairs
     chance = expit(theta[one] - theta[other])
     inverse = _inverse(_information(chance, one, other, theta.size))
@@ -102,8 +103,8 @@ def _information(chance: FloatArray, one: IntArray, other: IntArray, systems: in
 
 
 def _inverse(information: FloatArray) -> FloatArray:
-    """Across the shift of all strengths, which no comparison tells: its eigenvalue is 0 but for
-    rounding.
+    """Return the pseudo-inverse without the common shift of all strengths, which no comparison
+    determines: its eigenvalue is 0 up to rounding.
     """
     return np.asarray(np.linalg.pinv(information, rcond=ROUNDING, hermitian=True))
 
@@ -111,8 +112,8 @@ def _inverse(information: FloatArray) -> FloatArray:
 def _newton(
     won: FloatArray, one: IntArray, other: IntArray, systems: int
 ) -> tuple[FloatArray, bool]:
-    """The log strengths where the steps end, and whether that is a maximum: else the largest runs
-    away.
+    """Return the log strengths where Newton's steps end, and whether that is a maximum; if not, the
+    largest strength diverges.
     """
     theta = np.zeros(systems)
     for _ in range(STEPS):

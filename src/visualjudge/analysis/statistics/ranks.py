@@ -1,12 +1,12 @@
-"""Which ranks may each system have? Sets of ranks from estimates of all systems and their joint
-error.
+"""Sets of possible ranks of systems, from estimates of all systems and their joint error.
 
-A system is surely below those that are above it by more than chance, and surely above those below
-it; the ranks in between stay open. Each system's set holds its rank with 95 %. A set can only miss
-by a difference decided in the wrong direction, and at most one direction of each comparison is
-wrong. So of the 2 (S - 1) one-sided hypotheses about a system at most S - 1 are true, and Holm's
-steps start at 5 % / (S - 1) on one side (Shaffer 1986); two-sided steps would miss half as often as
-stated. Of systems that are equal in truth, every order is right.
+A system ranks below those that are above it by more than chance, and above those that are below it
+by more than chance; the ranks between remain possible. Each set contains its system's rank with a
+probability of 95 %. A set misses only if a difference is decided in the wrong direction, and at
+most one direction of each comparison is wrong. So at most S - 1 of the 2 (S - 1) one-sided
+hypotheses about a system are true, and Holm's steps start at 5 % / (S - 1) one-sided (Shaffer
+1986); two-sided steps would miss half as often as stated. If systems are truly equal, any order of
+them is correct.
 
 Sources: Mogstad, Romano, Shaikh & Wilhelm 2024, "Inference for ranks"; Holm 1979; Shaffer 1986,
 "Modified sequentially rejective multiple test procedures".
@@ -27,23 +27,22 @@ ALPHA = 0.05
 def rank_sets(
     values: ArrayLike, covariance: ArrayLike, freedom: ArrayLike, groups: IntArray | None = None
 ) -> tuple[RankSet | None, ...]:
-    """The best and the worst rank (1 = highest value) of each of S systems among those of its
-    group.
+    """Return the best and the worst rank (1 = highest value) of each of S systems within its group.
 
     Parameters
     ----------
     values
-        (S,) estimates; NaN: not known.
+        (S,) estimates; NaN if unknown.
     covariance
         (S, S) of the estimates.
     freedom
         Degrees of freedom of the differences: one number, or (S, S).
     groups
-        (S,) numbers; None: all are of one group.
+        (S,) group numbers; None: one group.
 
-    A set is None where the system's value is NaN; such a system may stand anywhere, so that the
-    sets of the others are open to it. It is None too where the system is alone in its group. A
-    difference without spread decides nothing.
+    A set is None if the system's value is NaN or the system is alone in its group. A system with
+    value NaN may have any rank, which widens the sets of the others. A difference without spread
+    decides nothing.
     """
     means, spread = np.asarray(values, float), np.asarray(covariance, float)
     free = np.broadcast_to(np.asarray(freedom, float), spread.shape)
@@ -63,8 +62,8 @@ def rank_sets(
 
 
 def _decided(difference: FloatArray, variance: FloatArray, freedom: FloatArray) -> FloatArray:
-    """+1 where a difference is surely positive, −1 where negative, 0 where open; Shaffer's steps
-    over all of them.
+    """Return +1 where a difference is significantly positive, −1 where negative, 0 where open, by
+    Shaffer's steps over all of them.
     """
     known = (variance > 1e-18) & (freedom > 0)
     safe = np.where(known, variance, 1.0)

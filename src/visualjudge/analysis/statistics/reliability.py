@@ -1,14 +1,15 @@
-"""Do stated probabilities come true? Reliability diagram, Brier score, expected calibration error.
+"""Calibration of stated probabilities: reliability diagram, Brier score, expected calibration
+error.
 
 Sources: Brier 1950; Murphy & Winkler 1977; Naeini et al. 2015 and Guo et al. 2017 (ECE); Roelofs et
-al. 2022 (bins of equal mass). The Brier score has the interval of a share. Few items bias the ECE
-upwards (Kumar et al. 2019), the more the nearer it is to 0, so its interval is from resampled
-clusters, each side by what bounds its error: the gaps of the bins err together by at most the sum
-of their errors, which is the reach downwards; upwards, their signs stay.
+al. 2022 (bins of equal mass). The Brier score has the interval of a share. With few items the ECE
+is biased upwards, more so near 0 (Kumar et al. 2019), so its interval comes from resampled
+clusters, with a separate bound on each side. Downwards it extends by the sum of the errors of the
+bins' gaps, which bounds their joint error; upwards, the signs of the gaps are kept.
 
-The corrected ECE is the ECE times the square root of the part of the bins' mean squared gap that
-their standard errors do not account for (the debiased calibration error of Kumar et al. 2019,
-clustered): 0 where the gaps are as luck makes them.
+The corrected ECE is the ECE times the square root of the share of the bins' mean squared gap that
+their standard errors do not explain (the debiased calibration error of Kumar et al. 2019,
+clustered): 0 if the gaps are no larger than by chance.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ DRAWS = 1000
 
 @dataclass(frozen=True)
 class Bin:
-    """Items whose stated probability lies near ``stated``, and the share of them that came true."""
+    """Items with a stated probability near ``stated``, and the share of them that came true."""
 
     stated: float
     observed: float
@@ -40,7 +41,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure with its 95 % interval, None with fewer than 5 images."""
+    """A figure with its 95 % interval, which is None with fewer than 5 images."""
 
     value: float
     interval: Interval | None
@@ -48,11 +49,11 @@ class Measure:
 
 @dataclass(frozen=True)
 class Calibration:
-    """``brier`` (0 is perfect, 0.25 is "always one half"), ``ece`` (0 is calibrated), the diagram's
-    ``bins``.
+    """Calibration: ``brier`` (0 is perfect, 0.25 is "always one half"), ``ece`` (0 is calibrated)
+    and the ``bins`` of the diagram.
 
-    ``ece`` is as published, and too high with few items; ``ece_corrected`` has the same interval,
-    without that bias.
+    ``ece`` follows the published definition and is too high with few items; ``ece_corrected``
+    removes that bias and has the same interval.
     """
 
     brier: Measure
@@ -71,13 +72,13 @@ def calibration(
     bins: int = 10,
     seed: int = 0,
 ) -> Calibration:
-    """Of (n,) stated probabilities, 0..1, and (n,) outcomes, 0 or 1.
+    """Return the calibration of (n,) stated probabilities, 0..1, given (n,) outcomes, 0 or 1.
 
     Raises
     ------
     UsageError
-        If lengths differ, there is no item, a probability is outside 0..1 or an outcome neither 0
-        nor 1.
+        If lengths differ, there is no item, a probability is outside 0..1, or an outcome is neither
+        0 nor 1.
     """
     stated, truth = (
         vector("probability", probability, least=1),
@@ -112,7 +113,7 @@ def calibration(
 
 
 def _equal_mass(stated: FloatArray, bins: int) -> IntArray:
-    """The bin of each item; equal probabilities share a bin."""
+    """Return the bin of each item; equal probabilities share a bin."""
     edges = np.unique(np.quantile(stated, np.linspace(0, 1, bins + 1)[1:-1]))
     return np.asarray(
         np.unique(np.searchsorted(edges, stated, side="left"), return_inverse=True)[1]
@@ -120,7 +121,7 @@ def _equal_mass(stated: FloatArray, bins: int) -> IntArray:
 
 
 def _expected_error(gaps: FloatArray, codes: IntArray, seed: int) -> Measure:
-    """The ECE of items' ``gaps``, stated less true in their bin's column (n, bins)."""
+    """Return the ECE from items' ``gaps``, stated less true in their bin's column (n, bins)."""
     images = int(codes.max()) + 1
     mean = gaps.mean(0)
     value = float(np.abs(mean).sum())
@@ -135,8 +136,8 @@ def _expected_error(gaps: FloatArray, codes: IntArray, seed: int) -> Measure:
 
 
 def _corrected(gaps: FloatArray, codes: IntArray, ece: Measure) -> float:
-    """The ECE of items' ``gaps`` (n, bins) without the bias of few items; within the interval, at
-    most as published.
+    """Return the ECE from items' ``gaps`` (n, bins) corrected for few items; within the interval,
+    and at most the published ECE.
     """
     images = int(codes.max()) + 1
     if images < 2:
@@ -158,7 +159,7 @@ def _diagram(stated: FloatArray, truth: FloatArray, which: ArrayLike) -> tuple[B
 
 
 def _resamples(codes: ArrayLike, seed: int) -> FloatArray:
-    """How often each item is taken when clusters are drawn with replacement, draws × n."""
+    """Return how often each item is taken when clusters are drawn with replacement, draws × n."""
     names = np.asarray(codes)
     images = int(names.max()) + 1
     drawn = rng_for(seed, "calibration", images).multinomial(

@@ -1,5 +1,4 @@
-"""Draws without replacement in which every item's probability is known, so that estimates can undo
-it.
+"""Sampling without replacement with known probabilities, so that estimates can correct for it.
 
 Sources: Madow 1949 (systematic sampling with unequal probabilities); Zrnic & Candès 2024
 (probabilities ∝ expected error, mixed with a uniform share); Farquhar, Gal & Rainforth 2021, "On
@@ -24,16 +23,16 @@ from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray
 
 LEAST_IMAGES = 10
-"""Fewer images show no gain."""
+"""Minimum number of images to estimate a gain."""
 
 
 def inclusion_probabilities(
     expected_error: ArrayLike, n: int, *, uniform: float = 0.5
 ) -> FloatArray:
-    """Probabilities (items,) that sum to ``n``: ``uniform`` of them equal, the rest ∝
-    ``expected_error``, none above 1.
+    """Return probabilities (items,) that sum to ``n``, none above 1: a share ``uniform`` is equal,
+    the rest proportional to ``expected_error``.
 
-    The equal share bounds the weights 1/π where the expected errors are wrong.
+    The equal share bounds the weights 1/π in case the expected errors are wrong.
 
     Raises
     ------
@@ -52,7 +51,7 @@ def inclusion_probabilities(
 
 
 def _capped(shape: FloatArray, n: int) -> FloatArray:
-    """n · shape with what exceeds 1 spread over the others."""
+    """Return n · shape, with any excess over 1 redistributed to the others."""
     out = np.zeros(shape.size)
     certain = np.zeros(shape.size, dtype=bool)
     while True:
@@ -71,10 +70,10 @@ def _capped(shape: FloatArray, n: int) -> FloatArray:
 def draw(
     probabilities: ArrayLike, rng: np.random.Generator, strata: ArrayLike | None = None
 ) -> IntArray:
-    """Indices drawn with exactly these probabilities, as many as they sum to.
+    """Return indices drawn with exactly these probabilities, as many as the probabilities sum to.
 
-    Items are ordered at random inside their stratum, and strata stand one after another, so that
-    each stratum gets its expected number to within one.
+    Items are ordered at random within their stratum, and strata follow one another, so each stratum
+    gets its expected number to within one.
     """
     chances = vector("probabilities", probabilities, least=1)
     groups = (
@@ -94,20 +93,20 @@ def draw(
 def pooled_probabilities(
     probability: ArrayLike, rounds: ArrayLike, strata: ArrayLike, sizes: ArrayLike
 ) -> FloatArray:
-    """The probability that each of n items has over all rounds: 1/π are the weights that make one
-    estimate of them.
+    """Return the probability of each of n items over all rounds; the weights 1/π combine the rounds
+    into one estimate.
 
-    Each round estimates the total: the items drawn before, and those that it draws from the rest
-    over their probability. The weights are a mean of these estimates, so that the rounds of a
-    uniform draw have equal weights. A round may be drawn by what the labels of earlier rounds say.
+    Each round estimates the total as the items drawn before, plus those drawn from the rest divided
+    by their probability. The weights average these estimates, so rounds of a uniform draw have
+    equal weights. A round may depend on the labels of earlier rounds.
 
     Parameters
     ----------
     probability
-        (n,) with which each item was drawn in its round from the items that were left; NaN: as all
-        of its stratum.
+        (n,) probability with which each item was drawn in its round from the remaining items; NaN:
+        equal within its stratum.
     rounds
-        (n,) the number of the round of each item; lower numbers are earlier.
+        (n,) round of each item; lower numbers are earlier.
     strata
         (n,) numbers 0..K−1, within which items are compared.
     sizes
@@ -116,7 +115,7 @@ def pooled_probabilities(
     Returns
     -------
     FloatArray
-        (n,) above 0, at most 1, up to a common factor; ``probability`` itself where there is one
+        (n,) above 0, at most 1, up to a common factor; equal to ``probability`` if there is one
         round.
 
     Raises
@@ -143,7 +142,7 @@ def pooled_probabilities(
         alike = np.isnan(chances[drawn])
         inverse = 1 / np.where(alike, held[own] / left[own], chances[drawn])
         share_of = held if alike.any() else held.sum() * left / left.sum()
-        if not alike.any() and order.size > 1:  # rows that nobody labelled are missing at random
+        if not alike.any() and order.size > 1:  # unlabelled rows are missing at random
             inverse *= left.sum() / inverse.sum()
         mixed = share_of * total / np.maximum((expected + share_of) * left, 1e-9)
         mixed = np.where(expected > 0, np.clip(mixed, 0, 1), 1.0)
@@ -156,11 +155,11 @@ def pooled_probabilities(
 
 @dataclass(frozen=True)
 class Gain:
-    """``value``: the share of the variance of random drawing that a design saves; ``error``: its
-    standard error.
+    """Gain of a design: ``value`` is the share of the variance of random drawing that it saves,
+    ``error`` its standard error.
 
-    ``shown``: whether it is above 0 by more than chance (one-sided 5 %). ``items``: whose errors it
-    was computed from.
+    ``shown`` says whether it is significantly above 0 (one-sided 5 %); ``items`` counts the items
+    whose errors were used.
     """
 
     value: float
@@ -176,18 +175,18 @@ def expected_gain(
     clusters: ArrayLike,
     weights: ArrayLike,
 ) -> Gain | None:
-    """What drawing with ``probability`` saves beside drawing with ``alike``; None with errors on
-    fewer than 10 images.
+    """Return the gain of drawing with ``probability`` over drawing with ``alike``; None with errors
+    on fewer than 10 images.
 
-    The variance of a weighted mean is Σ e² (1/π − 1) over the items, e the error of each (Horvitz &
-    Thompson 1952).
+    The variance of a weighted mean is Σ e² (1/π − 1) over the items, where e is the error of each
+    (Horvitz & Thompson 1952).
 
     Parameters
     ----------
     squares
-        (R,) e² of the items whose error is known.
+        (R,) e² of items with a known error.
     probability, alike
-        (R,) of the design, and of drawing at random.
+        (R,) probabilities of the design, and of drawing at random.
     clusters, weights
         (R,) the image of each item, and how many items it stands for.
     """

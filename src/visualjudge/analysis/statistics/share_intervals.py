@@ -1,29 +1,31 @@
-"""Shares whose cases come in images, and paired differences of two: intervals and upper bounds.
+"""Intervals and upper bounds for shares whose cases are clustered in images, and for paired
+differences.
 
-An upper bound of a share of errors is the largest share π that the errors seen do not refute, by
-either of two tests, so it is the larger of two; and never below what no error at all would show of
-as many independent cases as supposed:
+The upper bound of a share of errors is the largest share π that either of two tests does not
+refute, and never below the bound for 0 errors in as many independent cases as supposed:
 
-- all cases independent: the binomial test, with three quarters of the probability of the count seen
-  (between the mid-P test, one half, and Clopper & Pearson's, all of it);
-- cases of an image alike: the errors of image i less those expected are dᵢ = xᵢ − π mᵢ, and π is
-  refuted where Σ d + t S + b S² < 0, with S² = w Σ d² + (1 − w) V. Here V is the variance of Σ d
-  that is supposed beforehand, that of cases with an intraclass correlation ``alike``; Σ d² is the
-  variance seen, taken at π itself as in a score test (Wilson 1927; Rao, Scott & Skinner 1998 for
-  clusters); w is the part of the degrees of freedom that is the data's, few where few images are
-  expected to hold an error at π (Satterthwaite 1946); t is Student's; and b stands for the skewness
-  of few errors that go together (Hall 1992). t has the factor √(G/(G − 1)) of G images.
+- independent cases: the binomial test, with three quarters of the probability of the observed count
+  (the mid-P test uses one half, Clopper & Pearson all of it);
+- correlated cases within an image: the errors of image i less those expected are dᵢ = xᵢ − π mᵢ,
+and π is
+  refuted where Σ d + t S + b S² < 0, with S² = w Σ d² + (1 − w) V. Here V is the prior variance of
+  Σ d, that of cases with the intraclass correlation ``alike``; Σ d² is the observed variance, at π
+  as in a score test (Wilson 1927; Rao, Scott & Skinner 1998 for clusters); w is the data's share of
+  the degrees of freedom, small if few images are expected to contain an error at π (Satterthwaite
+  1946); t is Student's; and b corrects for the skewness of few clustered errors (Hall 1992). t
+  includes the factor √(G/(G − 1)) for G images.
 
-The lower bound of the errors is one less the upper bound of the right answers.
+The lower bound of the errors is 1 minus the upper bound of the right answers.
 
-w, t, b and V depend on π and on the sizes of the images, never on where the errors lie. So a
-further error can lower the statistic only through Σ d², on an image with far fewer errors than
-expected. The test takes the statistic's least value over all ways to add errors. It is convex, so
-that is where each dᵢ is at least −c, with one c for all images. An error then adds to it or leaves
-it, so **no error lowers an upper bound, no right answer in place of one raises it**.
+w, t, b and V depend on π and on the sizes of the images, but not on which cases are errors. So an
+additional error can lower the statistic only through Σ d², on an image with far fewer errors than
+expected. The test uses the minimum of the statistic over all ways to add errors. The statistic is
+convex, so at the minimum each dᵢ is at least −c, with one c for all images. An error can then never
+lower the statistic, so **an additional error never lowers an upper bound, and correcting one never
+raises it**.
 
-Two judges, or two encodings, on the same cases are compared by the difference of their shares, case
-by case.
+Two judges or encodings on the same cases are compared by the difference of their shares, paired by
+case.
 
 Sources of the differences: McNemar 1947; Yang, Sun & Hardin 2010 (clusters); Connor 1987 and Lachin
 2011 (sample sizes).
@@ -56,40 +58,40 @@ from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 EDGE = 1e-9
 MOST_STEPS, CLOSE = 100, 1e-12
-"""Steps towards a bound, and how near is near enough."""
+"""Maximum number of steps towards a bound, and the tolerance."""
 MOST_HALVINGS, NEAR = 60, 1e-7
-"""Steps towards c, and how near is near enough: at the least of the statistic its slope in c is 0,
-so that it is then as near as the bounds are.
+"""Maximum number of steps towards c, and the tolerance: at the minimum, the slope of the statistic
+in c is 0, so the statistic is then as precise as the bounds.
 """
 LEAST_DF, LEAST_FREE = 3.0, 0.5
 SHORTER, MOST_SHORTER = 0.25, 0.4
-"""What the skewness of few right answers, in standard deviations, takes from t for the errors, and
-the most of it.
+"""By how much the skewness of few right answers, in standard deviations, lowers t for the errors,
+and the maximum.
 """
 LEVEL = 0.05
 POWER = 0.8
 MOST_IMAGES = 10_000_000
 LEAST_REACH = float(norm_isf(0.05))
-"""Of an interval, in standard errors of independent cases: what images that agree by luck cannot
-undercut.
+"""Minimum half-width of an interval, in standard errors of independent cases: images that agree by
+chance cannot make it narrower.
 """
 
 
 @dataclass(frozen=True)
 class Supposed:
-    """What is supposed of the cases of one image before any is seen.
+    """Prior assumptions on the cases of one image.
 
     Attributes
     ----------
     alike
-        Their intraclass correlation, 0 (single cases are the unit) to 1 (whole images are).
+        Intraclass correlation, from 0 (independent cases) to 1 (whole images go wrong together).
     worth
-        As how many further images that counts.
+        Number of additional images that the assumption is worth.
     ties
-        How much of the probability of the count seen counts in the binomial test: 1 is exact, ½ the
-        mid-P test.
+        Share of the probability of the observed count in the binomial test: 1 is exact, ½ the mid-P
+        test.
     skew
-        What is added to a bound of few errors for their skewness, in errors that are independent.
+        Correction for skewness added to a bound of few errors, in independent errors.
     """
 
     alike: float
@@ -99,19 +101,20 @@ class Supposed:
 
 
 SHARES = Supposed(0.8, 0.5, 0.75, 4.0)
-"""Answers: an image may go wrong as a whole, until errors are seen (decision 0130)."""
+"""Assumption for answers: an image may go wrong as a whole, until errors are seen (decision 0130).
+"""
 SINGLE = Supposed(0.0, 0.5, 0.75)
-"""Events that strike single calls unless they are seen to cluster, as replies that cannot be
-used.
+"""Assumption for events that affect single calls unless they are seen to cluster, such as unusable
+replies.
 """
 WHOLE_IMAGES = Supposed(1.0, 3.0, 1.0, 1.3)
-"""What must hold where an image can go wrong as a whole: a promise of few errors."""
+"""Assumption for a guarantee of few errors where an image can go wrong as a whole."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """K shares: ``value``, ``low``, ``high`` (NaN where undefined), ``cases`` and ``images``;
-    arrays (K,).
+    """K shares in arrays (K,): ``value``, ``low``, ``high`` (NaN where undefined), ``cases`` and
+    ``images``.
     """
 
     value: FloatArray
@@ -121,17 +124,17 @@ class Shares:
     images: IntArray
 
     def interval(self, k: int) -> tuple[float, float] | None:
-        """Ends of share ``k``, or None."""
+        """Return the interval of share ``k``, or None."""
         return None if np.isnan(self.low[k]) else (float(self.low[k]), float(self.high[k]))
 
     def why(self, k: int) -> str | None:
-        """Why share ``k`` has no interval."""
+        """Explain why share ``k`` has no interval."""
         if not np.isnan(self.low[k]):
             return None
         return FEW if self.cases[k] else "nothing was asked"
 
     def part(self, first: int, last: int) -> Shares:
-        """Shares ``first`` to ``last`` - 1."""
+        """Return shares ``first`` to ``last`` - 1."""
         kept = slice(first, last)
         return Shares(
             self.value[kept], self.low[kept], self.high[kept], self.cases[kept], self.images[kept]
@@ -141,7 +144,7 @@ class Shares:
 def _ratio_influence(
     top: FloatArray, bottom: FloatArray, column: IntArray, columns: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Ratios of totals (columns,), and for each entry the ratio less the ratio without it
+    """Return ratios of totals (columns,), and for each entry the ratio less the ratio without it
     (entries,).
     """
     total, cases = sums(column, top, columns), sums(column, bottom, columns)
@@ -154,8 +157,8 @@ def _ratio_influence(
 def ratio(
     top: FloatArray, bottom: FloatArray, column: IntArray | None = None, columns: int = 1
 ) -> tuple[FloatArray, Spread]:
-    """Σ ``top`` / Σ ``bottom`` of each column, (columns,), and its spread, one entry an image and
-    column; without ``column`` all entries are of one.
+    """Return Σ ``top`` / Σ ``bottom`` of each column, (columns,), and its spread. There is one
+    entry per image and column; without ``column`` all entries form one column.
     """
     place = np.zeros(bottom.size, dtype=np.int64) if column is None else column
     value, influence = _ratio_influence(top, bottom, place, columns)
@@ -172,7 +175,8 @@ def shares(
     supposed: Supposed = SHARES,
     squares: FloatArray | None = None,
 ) -> Shares:
-    """95 % intervals of Σ ``top`` / Σ ``bottom`` in each column, one entry an image and column.
+    """Return 95 % intervals of Σ ``top`` / Σ ``bottom`` in each column, from one entry per image
+    and column.
 
     Parameters
     ----------
@@ -180,14 +184,14 @@ def shares(
         Sums over one image's cases, 0 ≤ top ≤ bottom; shape (entries,). Entries with ``bottom`` 0
         are left out.
     column
-        Which share the entry belongs to; by default all to one.
+        The share that each entry belongs to; by default, all belong to one.
     whole
-        Whether each case is 0 or 1; else it lies between them (*graded*), and the images are also
-        left out in turn: a case may vary far less than an answer that is right or wrong.
+        Whether each case is 0 or 1. If not, cases lie between them (*graded*) and may vary far
+        less, so the jackknife over images is used too.
     supposed
-        What is supposed of the cases of one image.
+        Prior assumptions on the cases of one image.
     squares
-        Σ of the squares of one image's cases' weights, where ``top`` and ``bottom`` are sums of
+        Sum of the squared weights of one image's cases, if ``top`` and ``bottom`` are sums of
         weighted cases.
     """
     kept = bottom > 0
@@ -197,7 +201,7 @@ def shares(
     cases, total = sums(place, bottom, columns), sums(place, top, columns)
     value = np.divide(total, cases, out=np.full(columns, np.nan), where=cases > 0)
     images = np.bincount(place, minlength=columns)
-    # Right answers and errors at once: their bounds are found by the same steps.
+    # Right answers and errors at once: their bounds are found in the same steps.
     bounds = upper_bounds(
         np.append(top, bottom - top),
         np.tile(bottom, 2),
@@ -219,10 +223,11 @@ def shares(
 def _nearer(
     top: FloatArray, bottom: FloatArray, place: IntArray, low: FloatArray, high: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """The bounds of right and wrong for graded cases, which may vary far less than a share does.
+    """Return the bounds of right and wrong for graded cases, which may vary far less than right or
+    wrong answers.
 
-    An end of the jackknife on Fisher's z scale of 2π − 1, where images differ, replaces one that is
-    farther out.
+    Where images differ, an end from the jackknife on Fisher's z scale of 2π − 1 replaces one that
+    is farther out.
     """
     value, influence = _ratio_influence(top, bottom, place, low.size)
     below, above = correlation_ends(2 * value - 1, spread(2 * influence, bottom, place, low.size))
@@ -232,14 +237,14 @@ def _nearer(
 def one_share(
     top: FloatArray, bottom: FloatArray, *, whole: bool = True, supposed: Supposed = SHARES
 ) -> Shares:
-    """:func:`shares` of a single column."""
+    """Return :func:`shares` of a single column."""
     return shares(np.asarray(top, float), np.asarray(bottom, float), whole=whole, supposed=supposed)
 
 
 def upper_bound(
     errors: FloatArray, cases: FloatArray, *, tail: float = TAIL, supposed: Supposed = WHOLE_IMAGES
 ) -> float:
-    """:func:`upper_bounds` of a single share."""
+    """Return :func:`upper_bounds` of a single share."""
     place = np.zeros(len(cases), dtype=np.int64)
     bound = upper_bounds(
         np.asarray(errors, float), np.asarray(cases, float), place, 1, tail=tail, supposed=supposed
@@ -258,11 +263,12 @@ def upper_bounds(
     supposed: Supposed = SHARES,
     squares: FloatArray | None = None,
 ) -> FloatArray:
-    """One-sided upper bounds, at level 1 − ``tail``, of Σ ``errors`` / Σ ``cases`` in each column;
-    (columns,).
+    """Return one-sided upper bounds, at level 1 − ``tail``, of Σ ``errors`` / Σ ``cases`` in each
+    column; (columns,).
 
-    ``errors`` and ``cases`` are sums over one image, one entry an image and column, 0 ≤ errors ≤
-    cases > 0. A column without cases has the bound 1. ``squares``: as in :func:`shares`.
+    ``errors`` and ``cases`` are sums over one image, one entry per image and column, with 0 ≤
+    errors ≤ cases and cases > 0. The bound of a column without cases is 1. ``squares``: as in
+    :func:`shares`.
     """
     errors, cases = np.asarray(errors, float), np.asarray(cases, float)
     seen = _Clusters(
@@ -287,8 +293,8 @@ def upper_bounds(
 def _root(
     low: FloatArray, high: FloatArray, statistic: Callable[[FloatArray], FloatArray]
 ) -> FloatArray:
-    """Where a statistic that is not below 0 at ``low`` falls below it, up to ``high``; (K,). By the
-    Illinois method.
+    """Return where a statistic that is not below 0 at ``low`` falls below 0, up to ``high``; (K,).
+    Uses the Illinois method.
     """
     above, below = statistic(low), statistic(high)
     near = CLOSE * (above - below)
@@ -307,8 +313,8 @@ def _root(
 
 
 def _binomial_bound(x: FloatArray, n: FloatArray, ties: float, tail: float) -> FloatArray:
-    """π at which :func:`_binomial_tail` is ``tail``; it lies between those without ties and with
-    all of them.
+    """Return the π at which :func:`_binomial_tail` equals ``tail``; it lies between the bounds
+    without ties and with all of them.
     """
     rest = np.maximum(n - x, EDGE)
     low = special.betaincinv(np.maximum(x, EDGE), rest + 1, 1 - tail)
@@ -321,7 +327,9 @@ def _binomial_bound(x: FloatArray, n: FloatArray, ties: float, tail: float) -> F
 
 
 def _binomial_tail(x: FloatArray, n: FloatArray, pi: FloatArray, ties: float) -> FloatArray:
-    """P(X < x) + ties · P(X = x) of n cases with probability π, for x and n whole or not."""
+    """Return P(X < x) + ties · P(X = x) for n cases with probability π; x and n need not be
+    integers.
+    """
     below = np.where(x > EDGE, special.betaincc(np.maximum(x, EDGE), n - x + 1, pi), 0.0)
     return np.asarray(
         ties * special.betaincc(x + 1, np.maximum(n - x, EDGE), pi) + (1 - ties) * below
@@ -329,13 +337,14 @@ def _binomial_tail(x: FloatArray, n: FloatArray, pi: FloatArray, ties: float) ->
 
 
 _Given = tuple[FloatArray, FloatArray, FloatArray]
-"""Errors, cases, and squares of the cases' weights, one entry an image and column."""
+"""Errors, cases, and squared weights of the cases, one entry per image and column."""
 
 
 class _Clusters:
-    """The test of clustered cases, one share a column.
+    """The test of clustered cases, one share per column.
 
-    Images of one case have a variance that is known, so only those of several take part in Σ d².
+    The variance of images with one case is known, so only images with several cases contribute to Σ
+    d².
     """
 
     def __init__(
@@ -356,7 +365,7 @@ class _Clusters:
         self.independent = self.n**2 / np.maximum(self.variance + self.single, EDGE)
 
     def only(self, chosen: BoolArray) -> _Clusters:
-        """The same of the columns that are ``chosen``."""
+        """Return the test restricted to the columns that are ``chosen``."""
         errors, cases, squares = self.given
         kept, place = chosen[self.place], np.cumsum(chosen) - 1
         given = errors[kept], cases[kept], squares[kept]
@@ -365,7 +374,7 @@ class _Clusters:
         )
 
     def _terms(self, pi: FloatArray) -> _Terms:
-        """What the test of π depends on beside the places of the errors."""
+        """Return the terms of the test of π that do not depend on which cases are errors."""
         spread = np.maximum(pi * (1 - pi), TINY)
         chance = np.minimum(0.5, np.minimum(pi, 1 - pi) * self.independent / self.images)
         excess = 1 / np.maximum(chance * (1 - chance), TINY) - 4
@@ -392,12 +401,12 @@ class _Clusters:
         return np.asarray(np.maximum(self.xx - 2 * pi * self.xm + pi**2 * self.mm, 0))
 
     def statistic(self, pi: FloatArray) -> FloatArray:
-        """Σ d + t S + b S²; (K,)."""
+        """Return Σ d + t S + b S²; (K,)."""
         return self.x - pi * self.n + self._terms(pi).above(self._squares(pi))
 
     def with_few_errors(self, pi: FloatArray) -> BoolArray:
-        """Columns in which an image has so few errors that :meth:`least_statistic` is less;
-        (K,).
+        """Return the columns in which an image has so few errors that :meth:`least_statistic` is
+        smaller; (K,).
         """
         least = self._terms(pi).least(self._squares(pi))
         found = np.zeros(pi.size, dtype=bool)
@@ -405,8 +414,8 @@ class _Clusters:
         return found
 
     def least_statistic(self, pi: FloatArray) -> FloatArray:
-        """The least of :meth:`statistic` over all ways to add errors: each dᵢ is raised to −c;
-        (K,).
+        """Return the minimum of :meth:`statistic` over all ways to add errors: each dᵢ is raised to
+        −c; (K,).
         """
         terms, d = self._terms(pi), self.errors - pi[self.column] * self.cases
         low, high = np.zeros(pi.size), terms.least(self._squares(pi))
@@ -434,7 +443,7 @@ class _Clusters:
 
 @dataclass(frozen=True, eq=False)
 class _Terms:
-    """w, t, b and the part of S² that does not depend on where the errors lie; arrays (K,)."""
+    """w, t, b and the part of S² that does not depend on which cases are errors; arrays (K,)."""
 
     w: FloatArray
     t: FloatArray
@@ -442,17 +451,17 @@ class _Terms:
     known: FloatArray
 
     def above(self, squares: FloatArray) -> FloatArray:
-        """t S + b S² with Σ d² = ``squares``."""
+        """Return t S + b S² with Σ d² = ``squares``."""
         variance = self.w * squares + self.known
         return np.asarray(self.t * np.sqrt(variance) + self.lean * variance)
 
     def least(self, squares: FloatArray) -> FloatArray:
-        """c: to raise a d below −c lowers Σ d + t S + b S²."""
+        """Return c: raising a d below −c lowers Σ d + t S + b S²."""
         slope = self.t / np.sqrt(np.maximum(self.w * squares + self.known, TINY)) + 2 * self.lean
         return np.asarray(1 / np.maximum(self.w * slope, TINY))
 
     def slope(self, squares: FloatArray, least: FloatArray) -> FloatArray:
-        """How :meth:`least`, which it is given, rises with ``squares``."""
+        """Return the derivative of :meth:`least`, whose value is given, by ``squares``."""
         variance = np.maximum(self.w * squares + self.known, TINY)
         return np.asarray(least**2 * self.w**2 * self.t / (2 * variance**1.5))
 
@@ -460,13 +469,13 @@ class _Terms:
 def gap_ends(
     value: FloatArray, found: Spread, apart: FloatArray, cases: FloatArray, tail: float = TAIL
 ) -> tuple[FloatArray, FloatArray]:
-    """95 % interval of differences of two shares, (K,); NaN where undefined. ``tail``: what it
-    leaves out at each end.
+    """Return the 95 % interval of differences of two shares, (K,); NaN where undefined. ``tail`` is
+    left out at each end.
 
-    ``apart``: cases that only one of the two has right. The interval reaches at least as far as a
-    90 % interval of independent cases with half a case more each way (after Agresti & Min 2005).
-    Where no case is apart, the ends are Clopper and Pearson's for none in the effective images;
-    where all are, the same way, such a case could be the other way, which counts two.
+    ``apart`` counts cases that only one of the two has right. The interval is at least as wide as a
+    90 % interval of independent cases with half a case added each way (after Agresti & Min 2005).
+    Without such cases, the ends are Clopper and Pearson's for 0 of the effective images; if all
+    cases differ in the same direction, one of them could be reversed, which counts twice.
     """
     n = np.maximum(cases, 1)
     least = LEAST_REACH * np.sqrt(
@@ -485,11 +494,11 @@ def gap_ends(
 
 
 def cases_needed(first_only: float, second_only: float, effect: float = 1.0) -> int | None:
-    """Paired cases that show the difference of the shares ``first_only`` and ``second_only`` (5 %,
-    power 80 %).
+    """Return the number of paired cases that show the difference of the shares ``first_only`` and
+    ``second_only`` (5 %, power 80 %).
 
-    Connor's (z_α √(p10 + p01) + z_β √(p10 + p01 − δ²))² / δ², times the design ``effect``; None
-    where δ = 0.
+    Connor's (z_α √(p10 + p01) + z_β √(p10 + p01 − δ²))² / δ², times the design ``effect``; None if
+    δ = 0.
     """
     either, gap = first_only + second_only, first_only - second_only
     if abs(gap) < 1e-12:
@@ -500,12 +509,12 @@ def cases_needed(first_only: float, second_only: float, effect: float = 1.0) -> 
 
 
 def images_needed(found: Spread, gap: float) -> tuple[int | None, tuple[float, float] | None]:
-    """Images like these that show a difference of ``gap`` (5 %, power 80 %), and a 95 % range for
-    their number.
+    """Return the number of similar images that would show a difference of ``gap`` (5 %, power 80
+    %), with its 95 % range.
 
-    The variance of a mean falls as the number of images rises; the range is that of the variance
-    seen, by χ² with the jackknife's degrees of freedom; never fewer than an interval needs. None
-    where there are too few images to tell, or none differs.
+    The variance of a mean falls as the number of images rises; the range is that of the observed
+    variance, by χ² with the jackknife's degrees of freedom. The number is never below what an
+    interval needs. None with too few images, or if none differs.
     """
     variance, images, df = float(found.variance[0]), int(found.images[0]), float(found.df[0])
     if not enough(found)[0] or variance <= 0 or gap <= 0:

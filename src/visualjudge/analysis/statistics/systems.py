@@ -1,11 +1,11 @@
-"""Does a judge put systems in the order in which the truth puts them?
+"""Agreement between the orders of systems by judge and by truth.
 
-From sums over images: τ-b between the systems' means by judge and by truth, the share of pairs of
-systems in the right order, soft pairwise accuracy, who is favoured, and the smallest true gap that
-is ordered rightly. Systems of different groups are never compared: each figure is over all pairs of
-systems inside groups. Intervals resample images, for judge and truth and all groups together; where
-nothing varied, each item counts as a case (Clopper & Pearson), fewer where errors are seen to go
-together in images.
+Computed from sums over images: τ-b between the systems' means by judge and by truth, the share of
+pairs of systems in the right order, soft pairwise accuracy, which systems are favoured, and the
+smallest true gap that is ordered correctly. Systems of different groups are never compared: each
+figure is over all pairs within groups. Intervals resample images jointly for judge, truth and all
+groups. If nothing varied, each item counts as a case (Clopper & Pearson), or fewer if errors are
+seen to cluster in images.
 
 Sources: Kendall 1945; Kocmi et al. 2021, "To ship or not to ship" (pairwise accuracy of systems);
 Thompson et al. 2024; Hesterberg 2015 (widened quantiles); Holm 1979.
@@ -30,7 +30,7 @@ DRAWS = 1000
 CELLS = 60_000_000
 PART = 2_000_000
 MOST_PAIRS = 5_000
-"""More pairs of systems than these are drawn at random for what needs resamples."""
+"""Maximum number of pairs of systems; more are sampled at random for resampling."""
 LEAST_IMAGES = 5
 ORDERED = 0.95
 LEAST_GROUP, MOST_GROUPS = 20, 12
@@ -46,8 +46,8 @@ class Measured:
 
 @dataclass(frozen=True)
 class Favour:
-    """How far the judge's mean of one system lies above a fair judge's; ``p`` adjusted by Holm over
-    systems.
+    """How far the judge's mean of one system lies above that of a fair judge; ``p`` is adjusted by
+    Holm over systems.
     """
 
     value: float
@@ -56,17 +56,17 @@ class Favour:
 
     @property
     def sure(self) -> bool:
-        """Whether it is shown that the system is favoured, or disfavoured."""
+        """Whether the system is significantly favoured or disfavoured."""
         return self.p is not None and self.p < 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class SystemAgreement:
-    """``judged`` and ``true`` means (S,), the agreement of their orders over ``pairs`` pairs, rank
-    sets by the judge.
+    """``judged`` and ``true`` means (S,), the agreement of their orders over ``pairs`` pairs, and
+    the rank sets by the judge.
 
-    ``smallest_gap``: every pair of systems whose true means differ by at least this much is put in
-    the right order in 95 % of resamples; None where even the widest pair is not.
+    ``smallest_gap`` is the smallest difference of true means from which on every pair is ordered
+    correctly in 95 % of resamples; None if not even the widest pair is.
     """
 
     judged: FloatArray
@@ -83,8 +83,8 @@ class SystemAgreement:
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Sums over each image's items of each system: judge, truth, a fair judge, and how many; images
-    × systems.
+    """Sums over each image's items of each system, images × systems: judge, truth, a fair judge,
+    and the number of items.
     """
 
     judged: FloatArray
@@ -100,14 +100,14 @@ def fair_judge(
     part: IntArray,
     reference: BoolArray | None = None,
 ) -> FloatArray:
-    """What a judge of the same skill that knows no systems would say of (R,) items that are
-    ``true`` and of ``level``.
+    """Return the values that a judge of the same skill, blind to systems, would give to (R,) items
+    that are ``true`` and of ``level``.
 
-    The judge's own mean by truth and level in each ``part`` (its task), over the rows of
-    ``reference`` (None: all). A judge that errs says less of the best and more of the worst than is
-    true; that is not favour, and nor is it that it errs more in one task than in another. A part
-    without a row of ``reference`` has the mean of all its rows. What is said depends on the truth
-    alone, as by a judge that is always right: it is what a fair judge says.
+    This is the judge's own mean by truth and level in each ``part`` (task), over the rows of
+    ``reference`` (None: all). A judge that errs rates the best too low and the worst too high; this
+    is not favour, and neither is erring more in one task than in another. A part without a row of
+    ``reference`` uses the mean of all its rows. If the judge's values depend on the truth alone, as
+    for a judge that is always right, they are those of a fair judge.
     """
     kept = np.isfinite(judged) & np.isfinite(true) & np.isfinite(level)
     out = np.full(judged.shape, np.nan)
@@ -122,10 +122,10 @@ def fair_judge(
 def _mean_at(
     at: tuple[FloatArray, FloatArray], values: FloatArray, seen: tuple[FloatArray, FloatArray]
 ) -> FloatArray:
-    """The mean of ``values`` near each truth and level: linear in both, and in the level lines
-    between what at most 12 groups of equal size leave of it. The groups' means alone would be flat
-    beyond the outermost, and call the best system favoured; without the truth, the answer's step
-    where the options are equal would be a slope.
+    """Return the mean of ``values`` near each truth and level: linear in both, plus lines in the
+    level through the residual means of at most 12 groups of equal size. Group means alone would be
+    flat beyond the outermost group and make the best system look favoured; without the truth, the
+    step of the answer where options are equal would become a slope.
     """
     centred = np.column_stack([column - column.mean() for column in seen])
     slopes = np.linalg.lstsq(centred, values - values.mean(), rcond=1e-9)[0]
@@ -153,12 +153,12 @@ def fair_reference(
     groups: IntArray,
     part: IntArray,
 ) -> FloatArray:
-    """:func:`fair_judge` from the systems that are treated alike; ``groups`` (S,) says which are
-    comparable.
+    """Return :func:`fair_judge` from the systems that are treated alike; ``groups`` (S,) says which
+    are comparable.
 
-    One favoured system raises the judge's mean at its level, and the others there would look
-    disfavoured: the system that stands out most is left out of the reference, as long as one does
-    and at least half of its group remain.
+    A favoured system raises the judge's mean at its level, which would make the others there look
+    disfavoured. So the most deviant system is left out of the reference, repeatedly, as long as one
+    deviates and at least half of its group remains.
     """
     reference = np.ones(groups.size, dtype=bool)
     while True:
@@ -178,7 +178,9 @@ def fair_reference(
 
 
 def _left_out_next(reference: BoolArray, groups: IntArray) -> list[int]:
-    """The systems of ``reference`` without which two, and half, of their group remain in it."""
+    """Return the systems of ``reference`` that can be left out while two, and half, of their group
+    remain.
+    """
     size, left = np.bincount(groups), np.bincount(groups, reference)
     spare = left - 1 >= np.maximum(2, size / 2)
     return [int(s) for s in np.flatnonzero(reference & spare[groups])]
@@ -193,10 +195,10 @@ def image_sums(
     *,
     fair: FloatArray | None = None,
 ) -> Sums:
-    """Sums of (R,) items; an item without a judge's value takes no part.
+    """Return sums of (R,) items; items without a judge's value are left out.
 
-    ``fair``: what a judge without favour would say of each item (:func:`fair_judge`); None: the
-    truth.
+    ``fair`` is the value that a judge without favour would give each item (:func:`fair_judge`);
+    None: the truth.
     """
     expected = true if fair is None else fair
     kept = np.isfinite(judged) & np.isfinite(true) & np.isfinite(expected)
@@ -216,9 +218,9 @@ def image_sums(
 def system_agreement(
     sums: Sums, groups: IntArray | None = None, *, seed: int = 0
 ) -> SystemAgreement | None:
-    """All figures; ``groups`` (S,) says which systems are comparable (None: all).
+    """Return all figures; ``groups`` (S,) says which systems are comparable (None: all).
 
-    None where no two systems are, with fewer than two images, or where a system has no item.
+    None if no two systems are comparable, with fewer than two images, or if a system has no item.
     """
     images, systems = sums.count.shape
     group = np.zeros(systems, dtype=np.int64) if groups is None else groups
@@ -250,10 +252,10 @@ def system_agreement(
 
 
 def resampled_images(images: int, systems: int, seed: int = 0, most: int = DRAWS) -> FloatArray:
-    """How often each image is taken, as :func:`system_agreement` draws them but at most so many
-    times: draws × images.
+    """Return how often each image is taken, drawn as in :func:`system_agreement` but at most
+    ``most`` times: draws × images.
 
-    The first row takes each once.
+    The first row takes each image once.
     """
     draws = int(min(most, DRAWS, max(200, CELLS // (images * systems * systems))))
     drawn = rng_for(seed, "systems", images).multinomial(
@@ -263,12 +265,11 @@ def resampled_images(images: int, systems: int, seed: int = 0, most: int = DRAWS
 
 
 def tau_agreements(studies: Sequence[Sums], weights: FloatArray) -> list[Measured | None]:
-    """τ-b of :func:`system_agreement` alone, for many studies of as many images; all systems are
-    comparable.
+    """Return only τ-b of :func:`system_agreement`, for many studies with the same number of images;
+    all systems are comparable.
 
-    None where a study has fewer than two systems or images, or a system without an item.
-    ``weights``: what
-    :func:`resampled_images` gives. An image without an item takes no part.
+    None if a study has fewer than two systems or images, or a system without an item. ``weights``
+    come from :func:`resampled_images`. Images without items are left out.
     """
     joined = (
         np.hstack([getattr(one, name) for one in studies]) for name in ("judged", "true", "count")
@@ -292,14 +293,14 @@ def tau_agreements(studies: Sequence[Sums], weights: FloatArray) -> list[Measure
 
 
 def _inside(group: IntArray) -> Pairs:
-    """Every two systems of one group."""
+    """Return all pairs of systems within a group."""
     first, second = np.triu_indices(group.size, 1)
     same = group[first] == group[second]
     return first[same], second[same]
 
 
 def _some(pairs: Pairs, seed: int) -> Pairs:
-    """All pairs, or as many as are looked at in resamples."""
+    """Return all pairs, or as many as are used in resamples."""
     if pairs[0].size <= MOST_PAIRS:
         return pairs
     kept = np.sort(
@@ -315,8 +316,8 @@ def _resampled(
     pairs: Pairs,
     some: Pairs,
 ) -> FloatArray:
-    """A figure of all draws. Of the sample itself it is over all pairs; what draws differ by is
-    over ``some``.
+    """Return a figure for all draws. For the sample itself it covers all pairs; the deviations of
+    draws are over ``some``.
     """
     draws = figure(judged, true, some)
     if some is pairs:
@@ -326,18 +327,17 @@ def _resampled(
 
 
 def _images_of(count: FloatArray, group: IntArray) -> IntArray:
-    """How many images show each system's group (S,)."""
+    """Return how many images show each system's group (S,)."""
     return np.array(
         [int((count[:, group == own] > 0).any(1).sum()) for own in group], dtype=np.int64
     )
 
 
 def _effective(held: IntArray, group: IntArray, pairs: Pairs, images: int) -> float:
-    """Images behind a mean over pairs: 1 / Σ (share of the group's pairs)² / its images, at most
-    all of them.
+    """Return the number of images behind a mean over pairs: 1 / Σ (share of the group's pairs)² /
+    its images, at most all images.
 
-    A group with most of the pairs and few images must not borrow certainty from the images of the
-    others.
+    A group with most pairs but few images must not gain precision from the images of other groups.
     """
     of_pair = group[pairs[0]]
     total = sum(
@@ -354,7 +354,7 @@ def _means(sums: FloatArray, counts: FloatArray, weights: FloatArray) -> FloatAr
 
 
 def _differences(means: FloatArray, pairs: Pairs) -> FloatArray:
-    """Differences of the two systems, draws × pairs; rounding is no difference."""
+    """Return the differences of the two systems, draws × pairs; rounding errors count as 0."""
     first, second = pairs
     return np.asarray(np.round(means[:, first] - means[:, second], 12))
 
@@ -369,7 +369,7 @@ def _tau(judged: FloatArray, true: FloatArray, pairs: Pairs) -> FloatArray:
 
 
 def _flat(a: FloatArray, b: FloatArray) -> FloatArray:
-    """A judge that ties all systems orders none of them."""
+    """Return where a judge ties all systems and so orders none of them."""
     return np.asarray((np.nansum(np.abs(a), 1) == 0) & (np.nansum(np.abs(b), 1) > 0))
 
 
@@ -381,24 +381,24 @@ def _order(judged: FloatArray, true: FloatArray, pairs: Pairs) -> FloatArray:
 
 
 def _mean_where(values: FloatArray, told: BoolArray) -> FloatArray:
-    """Mean of each row where ``told``; NaN where nothing is."""
+    """Return the mean of each row where ``told``; NaN if nothing is."""
     count = told.sum(1)
     total = np.where(told, values, 0.0).sum(1)
     return np.asarray(np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0))
 
 
 def _influence(sums: FloatArray, counts: FloatArray, means: FloatArray) -> FloatArray:
-    """What each image adds to each mean, images × systems."""
+    """Return the contribution of each image to each mean, images × systems."""
     return np.asarray((sums - counts * means) / np.maximum(counts.sum(0), 1))
 
 
 def _spa(
     sums: Sums, pairs: Pairs, judged: FloatArray, true: FloatArray, weights: FloatArray
 ) -> FloatArray:
-    """Of D draws: p that the first of two systems is better, by judge and by truth, from clustered
-    errors.
+    """Return the soft pairwise accuracy of D draws, from the p-values by judge and by truth that
+    the first of two systems is better, with clustered errors.
 
-    NaN for a draw without the images of any pair.
+    NaN for a draw that has no image of any pair.
     """
     first, second = pairs
     below = np.maximum(weights @ sums.count, 1e-9)
@@ -421,8 +421,8 @@ def _spa(
 
 
 def _sparse(pairs: Pairs, systems: int) -> bool:
-    """Whether the pairs are so few that each is looked at by itself, and not the covariance of all
-    systems.
+    """Return whether pairs are so few that each is computed by itself, without the covariance of
+    all systems.
     """
     return pairs[0].size * 4 < systems**2
 
@@ -430,8 +430,8 @@ def _sparse(pairs: Pairs, systems: int) -> bool:
 def _parts(
     judged: FloatArray, true: FloatArray, weights: FloatArray, pairs: Pairs
 ) -> Iterator[tuple[FloatArray, ...]]:
-    """Draws in parts whose tables fit in memory: of images by systems, or pairs, and of systems by
-    systems.
+    """Split draws into parts whose tables (images by systems or pairs, systems by systems) fit in
+    memory.
     """
     images, systems = weights.shape[1], judged.shape[1]
     largest = images * pairs[0].size if _sparse(pairs, systems) else max(images, systems) * systems
@@ -445,10 +445,10 @@ def _parts(
 
 
 def _cases_per_image(sums: Sums) -> float:
-    """How many independent errors an image could hold: its items, each of two systems, over the
-    errors' design effect.
+    """Return how many independent errors an image could contain: its items, each of two systems,
+    divided by the errors' design effect.
 
-    Where errors are not seen to cluster in images, or none is seen, each item could go wrong by
+    If errors do not visibly cluster in images, or there are none, each item could go wrong by
     itself.
     """
     count, missed = sums.count.sum(1), np.abs(sums.judged - sums.true).sum(1)
@@ -464,7 +464,9 @@ def _cases_per_image(sums: Sums) -> float:
 
 
 def _measured(draws: FloatArray, images: float, cases: float, floor: float) -> Measured:
-    """The first draw is the sample's own; ``floor`` is the least value there is, 1 the largest."""
+    """Return the figure of the first draw, which is the sample itself; ``floor`` is the smallest
+    possible value, and 1 the largest.
+    """
     value, seen = float(draws[0]), draws[1:][np.isfinite(draws[1:])]
     if images < LEAST_IMAGES or seen.size < 100 or not np.isfinite(value):
         return Measured(value, None)
@@ -472,7 +474,7 @@ def _measured(draws: FloatArray, images: float, cases: float, floor: float) -> M
     tail = float(norm_sf(reach))
     low, high = (float(x) for x in np.quantile(seen, [tail, 1 - tail]))
     edge = (1 - floor) * (1 - 0.025 ** (1 / cases))
-    flat = high - low < 1e-12  # no image differs: an item that has not been drawn may
+    flat = high - low < 1e-12  # no image differs: an item that was not drawn may
     if flat or value >= 1 - 1e-12:
         low = min(low, max(floor, value - edge))
     if flat or value <= floor + 1e-12:
@@ -481,11 +483,11 @@ def _measured(draws: FloatArray, images: float, cases: float, floor: float) -> M
 
 
 def _favours(sums: Sums, group: IntArray) -> tuple[Favour, ...]:
-    """Of each system, from the images that show it: a system on too few of them has no interval and
-    no ``p``.
+    """Return the favour of each system, from the images that show it; with too few images it has no
+    interval and no ``p``.
 
-    Its error is at least that of so many items of its group: where none of its own went wrong,
-    those of others did.
+    Its standard error is at least that of the same number of items of its group, in case none of
+    its own went wrong.
     """
     gap = (sums.judged - sums.fair).sum(0) / sums.count.sum(0)
     images = (sums.count > 0).sum(0)
@@ -529,10 +531,10 @@ def _smallest_gap(judged: FloatArray, true: FloatArray, pairs: Pairs) -> float |
 
 
 def contrast(sums: Sums) -> Favour | None:
-    """How much more the judge favours the second of two systems than the first.
+    """Return how much more the judge favours the second of two systems than the first.
 
-    The error of each is at least what both together lead to expect of a system with as many items
-    in its images: where the judge did not err on one of them, it may yet.
+    The error of each is at least that expected from both together for a system with as many items
+    in its images: a judge that has not erred on one of them still may.
     """
     images = int((sums.count > 0).sum(0).min(initial=sums.count.shape[0]))
     if images < LEAST_IMAGES:

@@ -1,12 +1,11 @@
-"""What is wrong with a dataset as a benchmark: questions nobody can answer, labels that contradict,
-and leaks.
+"""Audit of a dataset as a benchmark: unanswerable questions, contradictory labels, and leaks.
 
 ::
 
-    images   every image once: readable, its pixels' digest, a thumbnail
+    images   all images: readable, digest of the pixels, thumbnail
     labels     contradictory metrics, answers against scores, imbalance
-    overlap    images that another dataset has too
-    blind      what the predictions give away without the photograph
+    overlap    images shared with another dataset
+    blind      what predictions give away without the photograph
     looks      identical options, near-duplicates, unreadable images
     run        all of them over one dataset: findings, page
 """

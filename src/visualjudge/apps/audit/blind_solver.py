@@ -1,10 +1,10 @@
 """How much the predictions of a dataset give away: a shallow solver that never sees the photograph.
 
-For each task, error type and margin, logistic regression on what can be counted and measured in the
-predictions alone: the features of the local judge over uniform grey (counts, sizes, overlaps,
-regularity of outlines, sharpness), the places of the items, and the length of texts. It answers the
-pairs of images that it was not fitted to. What it gets right needs no photograph, and a judge may
-pass in the same way. The local judge over grey is a second such solver, fitted to other images.
+For each task, error type and margin, logistic regression is fitted to features of the predictions
+only: the features of the local judge on uniform grey (counts, sizes, overlaps, regularity of
+outlines, sharpness), the positions of the items, and the length of texts. It answers the pairs of
+images that it was not fitted to. Its right answers need no photograph, so a judge may succeed in
+the same way. The local judge on grey is a second such solver, fitted to other images.
 """
 
 from __future__ import annotations
@@ -27,19 +27,17 @@ from visualjudge.judges.local.questions import QuestionFeatures
 from visualjudge.vision.tasks import TASKS
 
 THRESHOLD = 0.6
-"""Accuracy without the photograph above which predictions give too much away."""
+"""Accuracy without the photograph above which predictions give away too much."""
 FEWEST_PAIRS, FEWEST_IMAGES = 20, 5
 MODELS = "(none)"
-"""The error type of predictions without a controlled error: those of models."""
+"""Error type of predictions without a controlled error, made by models."""
 ALL = "all"
 Tick = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Blind:
-    """What the shallow solver gets right; ``error_type`` and ``margin`` are ``all`` where they are
-    put together.
-    """
+    """Accuracy of the shallow solver; ``error_type`` and ``margin`` are ``all`` if combined."""
 
     task: str
     error_type: str
@@ -49,13 +47,13 @@ class Blind:
     pairs: int
     images: int
     local: float | None = None
-    """What the local judge gets right over grey, a tie counting half; None where it has no weights
-    for the task.
+    """Accuracy of the local judge on grey, a tie counting half; None if it has no weights for the
+    task.
     """
 
     @property
     def at_fault(self) -> bool:
-        """Whether predictions alone give the answer away: above 60 %, and the interval above
+        """Whether the predictions give the answer away: accuracy above 60 %, and its interval above
         chance.
         """
         return self.accuracy > THRESHOLD and self.interval is not None and self.interval[0] > 0.5
@@ -71,11 +69,11 @@ class _Asked:
 
 
 def blind_accuracy(dataset: Dataset, tick: Tick = lambda done, total: None) -> tuple[Blind, ...]:
-    """The solver's accuracy by task, by task and error type, and by task and margin; each pair
-    counts once.
+    """Return the solver's accuracy by task, by task and error type, and by task and margin; each
+    pair counts once.
 
     Cells of fewer than 20 pairs or 5 images are left out. Controlled errors and predictions of
-    models are apart: a solver is fitted to the pairs of one error type.
+    models are separate: a solver is fitted to the pairs of one error type.
     """
     looks = QuestionFeatures(dataset.root, blind=True)
     pairs = _pairs(dataset)
@@ -89,7 +87,7 @@ def blind_accuracy(dataset: Dataset, tick: Tick = lambda done, total: None) -> t
 
 
 def gives_away(found: Sequence[Blind]) -> Finding:
-    """The cells in which predictions alone give the answer away."""
+    """Return the cells in which predictions give the answer away."""
     faults = [
         f"{row.task}, {row.error_type}: {100 * row.accuracy:.1f} % right without the photograph "
         f"({100 * row.interval[0]:.1f} to {100 * row.interval[1]:.1f}) in {row.pairs} pairs"
@@ -100,7 +98,7 @@ def gives_away(found: Sequence[Blind]) -> Finding:
 
 
 def _pairs(dataset: Dataset) -> list[Question]:
-    """One question a pair of annotations, whatever encodings it is asked in."""
+    """Return one question per pair of annotations, regardless of its encodings."""
     found: dict[tuple[str, ...], Question] = {}
     for question in dataset:
         known = question.task in TASKS and question.probe is None
@@ -170,7 +168,7 @@ def _cell(
 
 
 def _local_hits(task: str, rows: Sequence[_Asked]) -> FloatArray | None:
-    """1 where the local judge is right over grey, ½ at a tie."""
+    """Return 1 where the local judge is right on grey, ½ at a tie."""
     weights = shipped().tasks.get(task)
     if weights is None:
         return None
@@ -179,8 +177,8 @@ def _local_hits(task: str, rows: Sequence[_Asked]) -> FloatArray | None:
 
 
 def _held_out(rows: Sequence[_Asked]) -> FloatArray:
-    """1 where the solver of a pair's error type is right, ½ at a tie, on images not fitted to; NaN
-    where none is.
+    """Return 1 where the solver of a pair's error type is right on held-out images, ½ at a tie; NaN
+    without one.
     """
     hits = np.full(len(rows), np.nan)
     for kind in dict.fromkeys(row.error_type for row in rows):

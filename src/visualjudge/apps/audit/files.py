@@ -1,4 +1,4 @@
-"""What the files of images give away: sizes, formats and brightness, measured from the files."""
+"""Leaks through image files: sizes, formats and brightness, measured from the files."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from visualjudge.prompts.spans import images_within, spans_of
 
 LEVEL = 0.01
 OFF = 0.1
-"""A cue leaks where it is right in this much more, or less, than half of the images in which the
-options differ in it, beyond chance (1 %, Holm over cues and tasks).
+"""A cue leaks if its accuracy, over images whose options differ in it, is at least this far from ½
+and significantly so (1 %, Holm over cues and tasks).
 """
 FEWEST = 10
 CUES = {
@@ -42,11 +42,10 @@ class _Tried:
 
 
 def file_leaks(dataset: Dataset, seen: Mapping[str, ImageLook]) -> Finding:
-    """Rules that look at nothing but the files of the options, and are right more often than
-    chance, or less often.
+    """Return rules that use only the options' files and are right more, or less, often than chance.
 
-    Each image counts once, by what most of its pairs say, so that pairs of one image are no
-    further evidence.
+    Each image counts once, by the majority of its pairs, because pairs of one image are not
+    independent.
     """
     tried = list(_tried(dataset, seen))
     adjusted = holm([binomial_p(one.right, one.images) for one in tried])
@@ -72,7 +71,7 @@ def _tried(dataset: Dataset, seen: Mapping[str, ImageLook]) -> Iterator[_Tried]:
 
 
 def _files(question: Question, seen: Mapping[str, ImageLook]) -> tuple[FileLook, FileLook] | None:
-    """What was measured of both options, where each is one image and one of them is right."""
+    """Return the measurements of both options, if each is one image and one of them is right."""
     if question.question_type != "pairwise" or question.answer not in ("A", "B"):
         return None
     try:
@@ -87,7 +86,7 @@ def _files(question: Question, seen: Mapping[str, ImageLook]) -> tuple[FileLook,
 
 
 def _compared(a: FileLook, b: FileLook) -> Iterator[tuple[str, str]]:
-    """Each cue in which the options differ, and the option that has more of it."""
+    """Yield each cue in which the options differ, and the option that has more of it."""
     for cue in CUES:
         first, second = getattr(a, cue), getattr(b, cue)
         if first != second:

@@ -21,8 +21,8 @@ SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``count`` of the ``total`` things that were looked at are at fault; ``examples`` names up to
-    ten.
+    """A kind of fault: ``count`` of the ``total`` items checked are faulty; ``examples`` names up
+    to ten.
     """
 
     kind: Kind
@@ -32,5 +32,5 @@ class Finding:
 
 
 def finding(kind: Kind, faults: list[str], total: int) -> Finding:
-    """A finding from one line a fault."""
+    """Return a finding from one line per fault."""
     return Finding(kind, len(faults), total, tuple(faults[:SHOWN]))

@@ -1,5 +1,5 @@
-"""Every image of a dataset, decoded once: a digest of its pixels and a thumbnail, or why it could
-not be read.
+"""All images of a dataset, each decoded once: a digest of its pixels and a thumbnail, or why it is
+unreadable.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from visualjudge.vision.raster.images import opened, read_rgb
 
 SIDE = 32
 SMALLEST = 16
-"""Pixels of the shorter side below which nobody can judge an image."""
+"""Shorter side in pixels below which nobody can judge an image."""
 ALIKE = 3.0
-"""Mean absolute difference of two thumbnails, in levels of 0..255, up to which the images count as
+"""Maximum mean absolute difference of two thumbnails, in levels of 0..255, for images to count as
 the same.
 """
 CORRELATED, RELIGHTED = 0.99, 12.0
-"""Images that differ more, by at most this many levels, count as the same where their thumbnails
-correlate so far.
+"""Images that differ by at most this many levels count as the same if their thumbnails have this
+correlation.
 """
 MOST_GAIN = 1.3
-"""So do images of which one is the other at up to this many times its brightness."""
+"""So do images of which one is up to this many times as bright as the other."""
 _BLOCK = 512
 
 
 @dataclass(frozen=True, slots=True)
 class FileLook:
-    """What a file tells without its content: ``density`` is bytes a pixel, ``metadata`` bytes of
-    Exif, profiles and texts, ``brightness`` the mean level, 0 to 255.
+    """Properties of a file apart from its content: ``density`` in bytes per pixel, ``metadata`` in
+    bytes of Exif, profiles and texts, and ``brightness``, the mean level, 0 to 255.
     """
 
     format: str
@@ -47,7 +47,7 @@ class FileLook:
 
     @property
     def density(self) -> float:
-        """Bytes a pixel."""
+        """Bytes per pixel."""
         return self.bytes / self.pixels
 
 
@@ -68,7 +68,7 @@ def images(
     tick: Callable[[int, int], None] = lambda done, total: None,
     only: Iterable[str] | None = None,
 ) -> dict[str, ImageLook]:
-    """Every image that a question names, by its path; ``only`` these where they are given."""
+    """Return every image that a question names, by path; restricted to ``only`` if given."""
     asked = (name for question in dataset for name in question.images) if only is None else only
     names = list(dict.fromkeys(asked))
     found = {}
@@ -103,14 +103,16 @@ def _file(place: Place, pixels: Pixels) -> FileLook:
 
 
 def thumbnail(pixels: Pixels) -> FloatArray:
-    """The image averaged to 32×32×3."""
+    """Average the image to 32×32×3."""
     return np.asarray(
         cv2.resize(pixels, (SIDE, SIDE), interpolation=cv2.INTER_AREA), dtype=np.float64
     )
 
 
 def near(first: list[FloatArray], second: list[FloatArray]) -> Iterable[tuple[int, int]]:
-    """Places of thumbnails of ``first`` and ``second`` that show nearly the same image."""
+    """Yield the indices of thumbnails in ``first`` and ``second`` that show nearly the same
+    image.
+    """
     if not first or not second:
         return
     a, b = (np.stack(part).reshape(len(part), -1) for part in (first, second))
@@ -127,7 +129,7 @@ def near(first: list[FloatArray], second: list[FloatArray]) -> Iterable[tuple[in
 
 
 def _relit(one: FloatArray, other: FloatArray) -> float:
-    """The mean difference that is left where the brighter image is dimmed to the darker one."""
+    """Return the mean difference after dimming the brighter image to the darker one."""
     darker, brighter = sorted((one, other), key=lambda values: float(values.mean()))
     gain = max(float(brighter.mean()) / max(float(darker.mean()), 1.0), 1.0)
     if gain > MOST_GAIN:
@@ -136,7 +138,9 @@ def _relit(one: FloatArray, other: FloatArray) -> float:
 
 
 def _unit(rows: FloatArray) -> FloatArray:
-    """Rows with mean 0 and length 1; a row without contrast is 0, and correlates with nothing."""
+    """Normalise rows to mean 0 and length 1; a row without contrast is 0, and correlates with
+    nothing.
+    """
     centred = rows - rows.mean(1, keepdims=True)
     length = np.linalg.norm(centred, axis=1, keepdims=True)
     flat = length < np.sqrt(rows.shape[1])

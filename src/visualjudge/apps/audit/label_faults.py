@@ -1,5 +1,5 @@
-"""Faults of the labels alone: scores that disagree, answers that their scores contradict, one
-answer for all.
+"""Faults of the labels: contradictory scores, answers that contradict their scores, one answer for
+all.
 """
 
 from __future__ import annotations
@@ -21,15 +21,13 @@ from visualjudge.dataset.folder import Dataset
 
 LEVEL = 0.01
 OFF = 0.05
-"""An answer is out of balance where its share is this far from ½, beyond chance (1 %, Holm over
-tasks).
-"""
+"""Distance from ½ at which an answer is out of balance, beyond chance (1 %, Holm over tasks)."""
 ONE_VALUE = 0.8
 FEWEST = 20
 
 
 def contradictory_metrics(dataset: Dataset) -> Finding:
-    """Annotations that have one score in one question and another in another."""
+    """Return annotations with different scores in different questions."""
     stated: dict[tuple[str, str, str], dict[float, str]] = defaultdict(dict)
     for question in dataset:
         for name, score in zip(question.annotation_ids, question.final_scores, strict=False):
@@ -47,7 +45,7 @@ def contradictory_metrics(dataset: Dataset) -> Finding:
 
 
 def answer_contradicts_scores(dataset: Dataset) -> Finding:
-    """Questions whose answer is not what their scores say."""
+    """Return questions whose answer does not match their scores."""
     faults = [line for question in dataset if (line := _contradiction(question)) is not None]
     return finding("answer_contradicts_scores", faults, len(dataset))
 
@@ -74,8 +72,8 @@ def _contradiction(question: Question) -> str | None:
 
 
 def leaks(dataset: Dataset) -> Finding:
-    """Rules that look at no content and are right more often than chance (or less often: turned
-    round, they leak).
+    """Return rules that ignore the content and are right more often than chance (or less often:
+    reversed, they leak).
     """
     rows = leak_audit(question_table(dataset.questions))
     told = [
@@ -86,8 +84,8 @@ def leaks(dataset: Dataset) -> Finding:
 
 
 def _leaks(row: Leak) -> bool:
-    """A rule that is always right has no variance to test by; images as independent signs say how
-    likely that is.
+    """Return whether a rule leaks. A rule that is always right has no variance to test, so images
+    count as independent signs.
     """
     value = row.share.value
     if value is None or abs(value - 0.5) < OFF:
@@ -106,7 +104,7 @@ def _leak(row: Leak) -> str:
 
 
 def imbalance(dataset: Dataset) -> Finding:
-    """Tasks in which A (or B) is right too often, or nearly all scores are one value."""
+    """Return tasks in which A (or B) is right too often, or nearly all scores have one value."""
     pairs: dict[str, list[str]] = defaultdict(list)
     scores: dict[str, list[float]] = defaultdict(list)
     for question in dataset:

@@ -1,4 +1,4 @@
-"""The audit of one dataset: all faults, as JSON, text and one page."""
+"""Audit one dataset for all faults, as JSON, text and one page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BLIND_NOTE = (
 
 @dataclass(frozen=True)
 class Audit:
-    """What was looked at (``checked``, one entry a kind), and of that what is at fault
+    """The checks made (``checked``, one entry per kind), and those that found faults
     (``findings``).
     """
 
@@ -35,17 +35,17 @@ class Audit:
     questions: int
     checked: tuple[Finding, ...]
     blind: tuple[Blind, ...] = ()
-    """What a shallow solver gets right without the photograph, by task, error type and margin."""
+    """Accuracy of a shallow solver without the photograph, by task, error type and margin."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The kinds of which anything was found."""
+        """The kinds with at least one fault."""
         return tuple(row for row in self.checked if row.count)
 
     def json(self) -> dict[str, Any]:
-        """``{"findings": [{"kind", "count", "total", "examples"}], "checked": {kind: total},
-        "blind": [{"task", "error_type", "margin", "accuracy", "interval", "pairs",
-        "images", "local"}]}``.
+        """Return ``{"findings": [{"kind", "count", "total", "examples"}], "checked": {kind: total},
+        "blind": [{"task", "error_type", "margin", "accuracy", "interval", "pairs", "images",
+        "local"}]}``.
         """
         return {
             "dataset": self.dataset,
@@ -57,15 +57,15 @@ class Audit:
 
     @property
     def table(self) -> Table:
-        """One row a kind."""
+        """Return one row per kind."""
         rows = tuple((row.kind, str(row.count), str(row.total)) for row in self.checked)
         notes = tuple(f"{row.kind}: {line}" for row in self.findings for line in row.examples)
         return Table(("Kind", "Found", "Looked at"), rows, notes, f"Audit of {self.dataset}")
 
     @property
     def blind_table(self) -> Table | None:
-        """Accuracy without the photograph, one row a task, error type and margin; None where
-        nothing was measured.
+        """Return the accuracy without the photograph, one row per task, error type and margin; None
+        if nothing was measured.
         """
         if not self.blind:
             return None
@@ -96,18 +96,18 @@ class Audit:
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """All tables."""
+        """Return all tables."""
         return tuple(table for table in (self.table, self.blind_table) if table is not None)
 
     def __str__(self) -> str:
         return "\n".join(table.text() for table in self.tables)
 
     def markdown(self) -> str:
-        """One Markdown page."""
+        """Return one Markdown page."""
         return "\n".join(table.markdown() for table in self.tables)
 
     def html(self) -> str:
-        """One HTML page; all names are escaped, nothing is loaded."""
+        """Return one HTML page; all names are escaped, and nothing is loaded."""
         head = f"<head><meta charset=utf-8><title>Audit</title><style>{style()}</style></head>"
         body = "".join(table.html() for table in self.tables)
         return f'<!doctype html><html lang="en">{head}<body>{body}</body></html>\n'
@@ -119,16 +119,16 @@ def audit(
     against: Sequence[Dataset | str | Path] = (),
     tick: Tick = lambda done, total: None,
 ) -> Audit:
-    """Look for faults that make a dataset's figures mean something else.
+    """Look for faults that invalidate a dataset's figures.
 
     Parameters
     ----------
     dataset
-        One that ``build`` or ``bench import`` wrote.
+        A dataset that ``build`` or ``bench import`` wrote.
     against
-        Other datasets, such as a benchmark, whose images must not be in this one.
+        Other datasets, such as a benchmark, whose images must not occur in this one.
     tick
-        Told how many images are read.
+        Receives the number of images read.
 
     Raises
     ------

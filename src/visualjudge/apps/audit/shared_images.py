@@ -1,6 +1,4 @@
-"""Images that two datasets have in common: one rule for the audit and for what an export leaves
-out.
-"""
+"""Images that two datasets share, by the same rule for the audit and for exports."""
 
 from __future__ import annotations
 
@@ -18,17 +16,17 @@ Tick = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Image ids of a dataset that another dataset has too, each with the words that say where."""
+    """Image ids of a dataset that another dataset shares, each with a description of where."""
 
     images: Mapping[str, str]
 
     def left_out(self, dataset: Dataset) -> Dataset:
-        """The questions of ``dataset`` about other images."""
+        """Return the questions of ``dataset`` about other images."""
         return dataset.filter(lambda question: question.image_id not in self.images)
 
 
 def original(question: Question) -> str | None:
-    """The file of the image that a question is about; None where it shows its options alone."""
+    """Return the file of the image that a question is about; None if it shows only options."""
     try:
         spans = spans_of(question)
     except DataError:
@@ -39,8 +37,8 @@ def original(question: Question) -> str | None:
 
 
 def compared(dataset: Dataset) -> dict[str, list[str]]:
-    """The files that tell whether an image is known, each with its image_ids: originals, else all
-    that is shown.
+    """Return the files that identify known images, each with its image_ids: originals, or else all
+    that are shown.
     """
     found: dict[str, list[str]] = {}
     for question in dataset:
@@ -58,17 +56,18 @@ def overlap(
     seen: Mapping[str, ImageLook] | None = None,
     tick: Tick = lambda done, total: None,
 ) -> Overlap:
-    """The images of ``dataset`` that ``others`` have too: the same pixels, or nearly the same.
+    """Return the images of ``dataset`` that ``others`` share: with the same pixels, or nearly the
+    same.
 
     Parameters
     ----------
     seen
-        The images of ``dataset`` where they are read already.
+        The images of ``dataset``, if already read.
 
     Raises
     ------
     UsageError
-        If one of ``others`` holds labels only.
+        If one of ``others`` has only labels.
     """
     for other in others:
         if other.labels_only:
@@ -89,6 +88,6 @@ def overlap(
 
 
 def thumbnails(seen: Mapping[str, ImageLook]) -> tuple[list[str], list[FloatArray]]:
-    """The names of readable images, and their thumbnails."""
+    """Return the names of readable images, and their thumbnails."""
     known = {name: look.thumbnail for name, look in seen.items() if look.thumbnail is not None}
     return list(known), list(known.values())

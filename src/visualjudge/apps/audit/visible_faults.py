@@ -1,6 +1,4 @@
-"""Faults that show when the questions are looked at: options that are the same, images twice,
-images nobody can see.
-"""
+"""Visible faults of questions: identical options, duplicate images, images too small or damaged."""
 
 from __future__ import annotations
 
@@ -18,9 +16,7 @@ COMPARED = ("pairwise", "ranking")
 
 
 def identical_options(dataset: Dataset, seen: Mapping[str, ImageLook]) -> Finding:
-    """Questions with an answer among options two of which have the same text and the same
-    pixels.
-    """
+    """Return questions with an answer in which two options have the same text and pixels."""
     faults, total = [], 0
     for question in dataset:
         shown = contents(question, seen) if question.question_type in COMPARED else None
@@ -36,8 +32,8 @@ def identical_options(dataset: Dataset, seen: Mapping[str, ImageLook]) -> Findin
 
 
 def contents(question: Question, seen: Mapping[str, ImageLook]) -> list[tuple[str, ...]] | None:
-    """The text and the digests of the images of each option; None where the prompt does not show
-    the options.
+    """Return the text and the image digests of each option; None if the prompt does not show the
+    options.
     """
     try:
         spans = spans_of(question).options
@@ -52,8 +48,8 @@ def contents(question: Question, seen: Mapping[str, ImageLook]) -> list[tuple[st
 
 
 def unreadable(dataset: Dataset, seen: Mapping[str, ImageLook]) -> Finding:
-    """Images that are missing, damaged or tiny, and prompts whose marks are not as many as their
-    images.
+    """Return images that are missing, damaged or tiny, and prompts whose numbers of marks and
+    images differ.
     """
     faults = [f"{name}: {image.problem}" for name, image in seen.items() if image.problem]
     for question in dataset:
@@ -69,14 +65,14 @@ def unreadable(dataset: Dataset, seen: Mapping[str, ImageLook]) -> Finding:
 def near_duplicates(
     dataset: Dataset, seen: Mapping[str, ImageLook], others: Sequence[Dataset]
 ) -> Finding:
-    """Images of one task under two names, and images that another dataset holds too.
+    """Return images of one task that occur under two names, or also in another dataset.
 
-    A split by image puts the two names of one image on both sides.
+    A split by image can put the two names of one image on both sides.
 
     Raises
     ------
     UsageError
-        If one of ``others`` holds labels only.
+        If one of ``others`` has only labels.
     """
     own = originals(dataset)
     faults = [line for task, files in own.items() for line in _pairs(task, files, seen)]
@@ -85,8 +81,8 @@ def near_duplicates(
 
 
 def originals(dataset: Dataset) -> dict[str, dict[str, str]]:
-    """The file of the original of each image: task → image_id → path. Questions without an original
-    have none.
+    """Return the file of each image's original: task → image_id → path. Questions without an
+    original have none.
     """
     found: dict[str, dict[str, str]] = {}
     for question in dataset:

@@ -1,5 +1,4 @@
-"""Judges and datasets in other people's tools. Nothing is imported before it is used; each tool is
-an extra.
+"""Judges and datasets in other tools. Nothing is imported before it is used; each tool is an extra.
 
 ::
 

@@ -1,8 +1,8 @@
-"""Questions for people in Label Studio and Argilla, whose answers come back as a run, and in
-FiftyOne to look at.
+"""Questions for people in Label Studio and Argilla, whose answers become a run, and for viewing in
+FiftyOne.
 
-Label Studio and Argilla are given pairs or scores, one kind at a time; of their answers the JSON
-that they export is read. Formats: https://labelstud.io/guide/task_format,
+Label Studio and Argilla receive pairs or scores, one kind at a time; their answers are read from
+their JSON exports. Formats: https://labelstud.io/guide/task_format,
 https://docs.argilla.io/latest/how_to_guides/import_export.
 """
 
@@ -39,7 +39,7 @@ _CONFIG = (
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a person answered to a question."""
+    """A person's answer to a question."""
 
     id: str
     rater: str
@@ -47,7 +47,7 @@ class Given:
 
 
 def label_studio_config(dataset: Dataset) -> str:
-    """The labelling configuration for the questions of ``dataset``.
+    """Return the labelling configuration for the questions of ``dataset``.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def label_studio_config(dataset: Dataset) -> str:
 
 
 def label_studio_tasks(dataset: Dataset) -> list[dict[str, Any]]:
-    """A task a question, with its images as data URIs; the right answer is not in it."""
+    """Return one task per question, with images as data URIs and without the right answer."""
     return [
         {
             "data": {
@@ -74,7 +74,7 @@ def label_studio_tasks(dataset: Dataset) -> list[dict[str, Any]]:
 
 
 def label_studio_answers(path: str | Path) -> Iterator[Given]:
-    """The answers in Label Studio's JSON export; annotations that were skipped are left out."""
+    """Yield the answers in Label Studio's JSON export, without skipped annotations."""
     for task in records(Path(path)):
         name = str(Row(task.need("data"), task.path, task.number).need("id"))
         for done in task.get("annotations") or ():
@@ -90,8 +90,8 @@ def label_studio_answers(path: str | Path) -> Iterator[Given]:
 
 
 def argilla_dataset(dataset: Dataset) -> tuple[Any, list[Any]]:
-    """``argilla.Settings`` and a record a question, with its images as data URIs; a client must be
-    there.
+    """Return ``argilla.Settings`` and one record per question, with images as data URIs; requires a
+    client.
     """
     import argilla as rg
 
@@ -117,7 +117,7 @@ def argilla_dataset(dataset: Dataset) -> tuple[Any, list[Any]]:
 
 
 def argilla_answers(path: str | Path) -> Iterator[Given]:
-    """The answers in the JSON that ``dataset.records.to_json`` of Argilla writes."""
+    """Yield the answers in the JSON written by Argilla's ``dataset.records.to_json``."""
     for record in records(Path(path)):
         name = str(record.need("id"))
         for said in (record.get("responses") or {}).get(ANSWER) or ():
@@ -130,7 +130,7 @@ def people_run(dataset: Dataset, answers: Iterator[Given], out: str | Path) -> P
     Raises
     ------
     DataError
-        If an answer is to no question of ``dataset``.
+        If an answer does not belong to a question of ``dataset``.
     UsageError
         If ``out`` exists.
     """
@@ -171,8 +171,8 @@ def _verdict(question: Question, given: Given, repeat: int) -> Verdict:
 
 
 def fiftyone_samples(dataset: Dataset) -> list[Any]:
-    """Samples for ``fiftyone.Dataset.add_samples``: a group a question, a slice an image
-    (``image_1`` …).
+    """Return samples for ``fiftyone.Dataset.add_samples``: one group per question, one slice per
+    image (``image_1`` …).
 
     ``answer`` is a classification; ``question_id``, ``prompt`` and ``task`` are fields. The dataset
     needs ``add_group_field("group", default="image_1")`` first.

@@ -1,9 +1,9 @@
-"""A judge as the evaluator that DeepEval, Phoenix, MLflow and Langfuse call: plain functions with
-their signatures.
+"""A judge as an evaluator for DeepEval, Phoenix, MLflow and Langfuse: plain functions with their
+signatures.
 
-Each takes a :class:`~visualjudge.apps.connectors.grading.Grader` and gives a function. Inputs are a
-text, or an object with ``text`` and ``images`` (paths, bytes, base64 or addresses). A reply that
-states no score is no score (None), with the cause: never a guess.
+Each takes a :class:`~visualjudge.apps.connectors.grading.Grader` and returns a function. Inputs are
+a text, or an object with ``text`` and ``images`` (paths, bytes, base64 or addresses). A reply
+without a score gives None with the cause, never a guess.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _grade(grader: Grader, asked: Any, given: Any) -> Grade:
 
 
 def _content(value: Any, name: str) -> tuple[str, tuple[ImageSource, ...]]:
-    """The text and images of an input or output."""
+    """Return the text and images of an input or output."""
     if isinstance(value, str):
         return value, ()
     if not isinstance(value, Mapping):
@@ -38,7 +38,9 @@ def _content(value: Any, name: str) -> tuple[str, tuple[ImageSource, ...]]:
 
 
 def langfuse_evaluator(grader: Grader, name: str = "visualjudge") -> Evaluator:
-    """For Langfuse: ``dataset.run_experiment(evaluators=[langfuse_evaluator(grader)], …)``."""
+    """Return an evaluator for Langfuse:
+    ``dataset.run_experiment(evaluators=[langfuse_evaluator(grader)], …)``.
+    """
 
     def evaluate(
         *, input: Any, output: Any, expected_output: Any = None, metadata: Any = None, **_: Any
@@ -46,7 +48,7 @@ def langfuse_evaluator(grader: Grader, name: str = "visualjudge") -> Evaluator:
         from langfuse import Evaluation
 
         found = _grade(grader, input, output)
-        # Langfuse has no missing value; a reply without a score is left out of the scores.
+        # Langfuse has no missing values, so a reply without a score is omitted.
         if found.score is None:
             return []
         return Evaluation(name=name, value=found.score, comment=found.reply)
@@ -55,7 +57,9 @@ def langfuse_evaluator(grader: Grader, name: str = "visualjudge") -> Evaluator:
 
 
 def mlflow_scorer(grader: Grader, name: str = "visualjudge") -> Evaluator:
-    """For MLflow: ``mlflow.genai.evaluate(data=…, scorers=[mlflow_scorer(grader)])``."""
+    """Return a scorer for MLflow: ``mlflow.genai.evaluate(data=…,
+    scorers=[mlflow_scorer(grader)])``.
+    """
     from mlflow.entities import AssessmentError, Feedback
     from mlflow.genai.scorers import scorer
 
@@ -70,7 +74,9 @@ def mlflow_scorer(grader: Grader, name: str = "visualjudge") -> Evaluator:
 
 
 def phoenix_evaluator(grader: Grader, name: str = "visualjudge") -> Evaluator:
-    """For Phoenix: ``run_experiment(dataset, task, evaluators=[phoenix_evaluator(grader)])``."""
+    """Return an evaluator for Phoenix: ``run_experiment(dataset, task,
+    evaluators=[phoenix_evaluator(grader)])``.
+    """
 
     def evaluate(input: Any, output: Any) -> dict[str, Any]:
         found = _grade(grader, input, output)
@@ -81,9 +87,10 @@ def phoenix_evaluator(grader: Grader, name: str = "visualjudge") -> Evaluator:
 
 
 def deepeval_metric(grader: Grader, threshold: float = 0.5, name: str = "visualjudge") -> Any:
-    """For DeepEval: a ``BaseMetric`` of test cases whose input and output may hold ``MLLMImage``.
+    """Return a ``BaseMetric`` for DeepEval, for test cases whose input and output may contain
+    ``MLLMImage``.
 
-    A reply that states no score is the metric's ``error``; its score is None.
+    A reply without a score becomes the metric's ``error``, and its score is None.
     """
     from deepeval.metrics import BaseMetric
 
@@ -117,7 +124,9 @@ def deepeval_metric(grader: Grader, threshold: float = 0.5, name: str = "visualj
 
 
 def _deepeval(value: Any) -> tuple[str, tuple[ImageSource, ...]]:
-    """DeepEval writes images into texts by their ids; a list of texts and images is read too."""
+    """Read an input of DeepEval, which writes image ids into texts; a list of texts and images is
+    read too.
+    """
     from deepeval.test_case import MLLMImage
 
     parts = (

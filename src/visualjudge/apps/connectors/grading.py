@@ -1,4 +1,4 @@
-"""A judge that scores one response and is shown the images that it is about."""
+"""A judge that scores one response and sees the images that it is about."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from visualjudge.vision.raster.images import opened
 
 GREATEST = 10.0
 LONGEST_PATH = 1024
-"""Characters; a longer text is base64."""
+"""Maximum length of a path or address; a longer text is base64."""
 Shown = str | ImageSource
 
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """``score`` from 0 (worst) to 1; None where the reply states none, and ``cause`` says why."""
+    """``score`` from 0 (worst) to 1, or None if the reply has none; ``cause`` then says why."""
 
     score: float | None
     reply: str
@@ -42,12 +42,12 @@ def question_of(
     images: Sequence[ImageSource] = (),
     made: Sequence[ImageSource] = (),
 ) -> tuple[Shown, ...]:
-    """What a grader is shown, in order: texts, and images as paths or bytes.
+    """Return what a grader is shown, in order: texts, and images as paths or bytes.
 
     Parameters
     ----------
     images
-        What the request is about.
+        Images of the request.
     made
         Images of the response.
     """
@@ -64,7 +64,7 @@ def question_of(
 
 
 def grade_of(reply: str, finish_reason: str = "stop") -> Grade:
-    """The grade that a grader's reply states."""
+    """Return the grade that a grader's reply states."""
     found = read_reply(reply, "scoring", 1, finish_reason=finish_reason)
     if isinstance(found.value, str):
         return Grade(None, reply, found.cause or found.status)
@@ -72,14 +72,15 @@ def grade_of(reply: str, finish_reason: str = "stop") -> Grade:
 
 
 def image_of(value: object) -> ImageSource:
-    """An image that a tool names: bytes, a path, ``file://``, ``data:``, base64, or an address.
+    """Return an image named by a tool: bytes, a path, ``file://``, ``data:``, base64, or an
+    address.
 
     An ``http(s)`` address is fetched, from public addresses only.
 
     Raises
     ------
     DataError
-        If it is none of these, there is no such file, or the address cannot be fetched.
+        If it is none of these, the file is missing, or the address cannot be fetched.
 
     Examples
     --------
@@ -110,8 +111,8 @@ def _decoded(text: str) -> bytes:
 
 @dataclass(frozen=True)
 class Grader:
-    """Scores responses with ``client`` (``visualjudge.client(…)``); a plain call, also where an
-    event loop runs.
+    """Scores responses with ``client`` (``visualjudge.client(…)``) in a plain call, even if an
+    event loop is running.
     """
 
     client: Client
@@ -124,14 +125,14 @@ class Grader:
         images: Sequence[ImageSource] = (),
         made: Sequence[ImageSource] = (),
     ) -> Grade:
-        """The grade of one response.
+        """Return the grade of one response.
 
         Raises
         ------
         DataError
-            If an image cannot be read, or there is neither a response nor an image of one.
+            If an image cannot be read, or the response has neither text nor images.
         ClientError
-            If the server cannot be asked.
+            If the request to the server fails.
         """
         if not response and not made:
             raise DataError("response: must have a text or an image, got neither")

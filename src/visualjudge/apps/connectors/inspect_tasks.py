@@ -1,9 +1,9 @@
-"""Inspect: a dataset as a task, and graders that are shown the images (``pip install
+"""Inspect: a dataset as a task, and graders that see the images (``pip install
 visualjudge[inspect]``).
 
-``inspect eval visualjudge/judge -T dataset=DATASET --model openai/gpt-4o-mini`` puts the questions
-to a model and scores its verdicts. ``graded()`` is a scorer for tasks of your own: it shows the
-grader the images of the sample.
+``inspect eval visualjudge/judge -T dataset=DATASET --model openai/gpt-4o-mini`` asks a model the
+questions and scores its verdicts. ``graded()`` is a scorer for your own tasks: it shows the grader
+the images of the sample.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from visualjudge.runs.judge_dataset import check_images
 
 @task  # type: ignore[untyped-decorator]
 def judge(dataset: str, tasks: str | None = None, limit: int | None = None) -> Task:
-    """The questions of a dataset for the model as judge.
+    """Return the questions of a dataset for the model as judge.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def judge(dataset: str, tasks: str | None = None, limit: int | None = None) -> T
     tasks
         Only these tasks, separated by commas.
     limit
-        The first questions alone.
+        Maximum number of questions, from the first.
     """
     read = selected(load_dataset(dataset), tasks.split(",") if tasks else None)
     check_images(read, read.questions)
@@ -69,8 +69,8 @@ def _sample(read: Dataset, question: Question) -> Sample:
 
 @scorer(metrics=[accuracy(), stderr()])  # type: ignore[untyped-decorator]
 def verdict() -> Scorer:
-    """1 for a right verdict, 0 for a wrong one and for a reply that is not read (the explanation
-    says why).
+    """Score 1 for a right verdict, and 0 for a wrong one or an unreadable reply (explained in the
+    explanation).
 
     A score counts 1 − |error| / 10.
     """
@@ -93,11 +93,10 @@ def verdict() -> Scorer:
 
 @scorer(metrics=[mean(), stderr()])  # type: ignore[untyped-decorator]
 def graded(model: str | Model | None = None) -> Scorer:
-    """A grader's score of the answer, 0 to 1. The grader sees the request, its images, and the
-    answer.
+    """Score the answer from 0 to 1 with a grader that sees the request, its images, and the answer.
 
-    A reply that states no score, or was cut off, has the value NaN, which Inspect's metrics leave
-    out as not scored; the explanation says why, and ``metadata["read"]`` is False.
+    A reply without a score, or a truncated one, has the value NaN, which Inspect's metrics ignore
+    as not scored; the explanation says why, and ``metadata["read"]`` is False.
 
     Parameters
     ----------
@@ -115,7 +114,7 @@ def graded(model: str | Model | None = None) -> Scorer:
         ]
         request = "\n".join(part.text for part in content if isinstance(part, ContentText))
         images = [part for part in content if isinstance(part, ContentImage)]
-        # Images travel by their place: Inspect's own content may be a path, a URL or a data URI.
+        # Images are passed by index: Inspect's own content may be a path, a URL or a data URI.
         shown = question_of(
             request,
             state.output.completion or "(no answer)",
@@ -132,7 +131,7 @@ def graded(model: str | Model | None = None) -> Scorer:
 
 
 def _finish_reason(stopped: str) -> str:
-    """Inspect's reason in the words of the OpenAI protocol."""
+    """Return Inspect's stop reason in the terms of the OpenAI protocol."""
     cut = stopped in ("max_tokens", "model_length")
     return "length" if cut else "refusal" if stopped == "content_filter" else "stop"
 

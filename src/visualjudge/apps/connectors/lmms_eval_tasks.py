@@ -1,10 +1,10 @@
-"""lmms-eval: a dataset as a task whose documents are our questions and whose score is our reading.
+"""lmms-eval: a dataset as a task with our questions as documents and our reading as the score.
 
 ``visualjudge export DATASET --format lmms-eval --out TASKS`` writes
 ``TASKS/visualjudge_NAME.yaml``, ``utils.py``, which names the functions here, and the questions.
 ``lmms_eval --include_path TASKS --tasks visualjudge_NAME`` runs it. Metrics: ``right`` (a score
-counts 1 − |error| / 10; what is not read counts 0) and ``unread``. lmms-eval passes replies without
-their finish reason, so that a reply cut at ``max_new_tokens`` is read like any other.
+counts 1 − |error| / 10; an unreadable reply counts 0) and ``unread``. lmms-eval passes replies
+without their finish reason, so a reply truncated at ``max_new_tokens`` is read like any other.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ metadata:
 
 
 def write_lmms_eval(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
-    """The task, its functions, and its questions with images by absolute path."""
+    """Write the task, its functions, and its questions with images by absolute path."""
     name = f"visualjudge_{dataset.root.resolve().name}"
     questions = (out / f"{name}.jsonl").resolve()
     lines = []
@@ -82,17 +82,17 @@ def write_lmms_eval(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
 
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Any = None) -> str:
-    """The prompt with its image marks numbered, for models that take the images first."""
+    """Return the prompt with numbered image marks, for models that take the images first."""
     return numbered(doc["prompt"])
 
 
 def doc_to_visual(doc: Doc) -> list[Image.Image]:
-    """The images in the order of their marks, RGB."""
+    """Return the images in the order of their marks, as RGB."""
     return [_image(path) for path in doc["images"]]
 
 
 def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Any = None) -> list[dict[str, Any]]:
-    """The prompt with each image at its mark."""
+    """Return the prompt with each image at its mark."""
     content = [
         {"type": "image", "url": _image(text)} if is_image else {"type": "text", "text": text}
         for text, is_image in interleaved(doc["prompt"], doc["images"])
@@ -101,12 +101,12 @@ def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Any = None) -> list[dic
 
 
 def doc_to_target(doc: Doc) -> str:
-    """The answer."""
+    """Return the answer."""
     return str(doc["answer"])
 
 
 def process_results(doc: Doc, results: Sequence[str]) -> dict[str, float]:
-    """``right`` and ``unread`` of a reply."""
+    """Return ``right`` and ``unread`` of a reply."""
     value = reward(results[0], doc)
     return {"right": max(0.0, value), "unread": float(value < 0)}
 

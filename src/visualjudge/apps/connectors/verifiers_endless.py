@@ -1,8 +1,8 @@
-"""verifiers v1: questions without end about the truths of a data folder (``pip install
+"""verifiers v1: endless questions about the ground truths of a data folder (``pip install
 verifiers``).
 
-``EndlessTaskset(EndlessConfig(data="DATA", seed=7)).take(1000)`` puts new controlled errors into
-the truths, round after round (:mod:`visualjudge.apps.training.endless_questions`); the same seed
+``EndlessTaskset(EndlessConfig(data="DATA", seed=7)).take(1000)`` adds new controlled errors to the
+ground truths in every round (:mod:`visualjudge.apps.training.endless_questions`); the same seed
 gives the same tasks.
 """
 
@@ -19,8 +19,8 @@ __all__ = ["EndlessTaskset"]
 
 
 class EndlessConfig(vf.TasksetConfig):  # type: ignore[misc]
-    """``data``: a data folder with annotations of source ``truth``; ``tasks``: only these;
-    ``seed``: of every draw.
+    """``data`` is a data folder with annotations of source ``truth``, ``tasks`` restricts the
+    tasks, and ``seed`` is that of every draw.
     """
 
     data: str
@@ -29,17 +29,17 @@ class EndlessConfig(vf.TasksetConfig):  # type: ignore[misc]
 
 
 class EndlessTaskset(vf.Taskset[JudgeTask, EndlessConfig]):  # type: ignore[misc]
-    """Questions about errors that are drawn as long as tasks are asked for."""
+    """Questions about errors that are drawn as long as tasks are requested."""
 
     INFINITE = True
 
     def load(self) -> Iterator[JudgeTask]:
-        """One task a question, for ever.
+        """Yield one task per question, endlessly.
 
         Raises
         ------
         UsageError
-            If the data folder has no truths.
+            If the data folder has no ground truths.
         """
         drawn = endless(self.config.data, seed=self.config.seed, tasks=self.config.tasks)
         return (JudgeTask(data_of(one.dataset, one.question), self.config.task) for one in drawn)

@@ -1,8 +1,8 @@
-"""verifiers v1: a dataset as a taskset whose reward is ours (``pip install verifiers``).
+"""verifiers v1: a dataset as a taskset with our reward (``pip install verifiers``).
 
-``JudgeTaskset(JudgeConfig(dataset="DATASET"))`` yields a task a question, images as data URIs.
-Benchmarks that may be used for evaluation only are refused.
-:mod:`visualjudge.apps.connectors.verifiers_endless` draws questions without end.
+``JudgeTaskset(JudgeConfig(dataset="DATASET"))`` yields one task per question, with images as data
+URIs. Benchmarks for evaluation only are refused.
+:mod:`visualjudge.apps.connectors.verifiers_endless` draws endless questions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["JudgeTaskset"]
 
 
 class JudgeConfig(vf.TasksetConfig):  # type: ignore[misc]
-    """``dataset``: the folder that ``visualjudge build`` wrote."""
+    """``dataset`` is a folder that ``visualjudge build`` wrote."""
 
     dataset: str
 
@@ -40,8 +40,8 @@ class JudgeTask(vf.Task[JudgeData]):  # type: ignore[misc]
 
     @vf.reward(weight=1.0)  # type: ignore[untyped-decorator]
     async def right(self, trace: Any) -> float:
-        """1 for a right answer, 0 for a wrong one, 1 − |error| / 10 for a score; −1 for a reply
-        that was cut or states no answer.
+        """Return 1 for a right answer, 0 for a wrong one, 1 − |error| / 10 for a score, and −1 for
+        a truncated reply or one without an answer.
         """
         reason = "length" if trace.is_truncated else "stop"
         return reward(trace.last_reply, self.data.truth, finish_reason=reason)
@@ -51,12 +51,12 @@ class JudgeTaskset(vf.Taskset[JudgeTask, JudgeConfig]):  # type: ignore[misc]
     """The questions of a dataset."""
 
     def load(self) -> Iterator[JudgeTask]:
-        """One task a question.
+        """Return one task per question.
 
         Raises
         ------
         UsageError
-            If the dataset is a benchmark for evaluation only, or holds labels only.
+            If the dataset is a benchmark for evaluation only, or has only labels.
         """
         read = load_dataset(self.config.dataset)
         if read.labels_only or read.benchmark.get("use") == "evaluation only":
@@ -68,7 +68,7 @@ class JudgeTaskset(vf.Taskset[JudgeTask, JudgeConfig]):  # type: ignore[misc]
 
 
 def data_of(read: Dataset, question: Question) -> JudgeData:
-    """A question with its images as data URIs."""
+    """Return a question with its images as data URIs."""
     return JudgeData(
         id=question.id,
         name=question.task,

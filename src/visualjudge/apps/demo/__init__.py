@@ -1,9 +1,9 @@
-"""The main job on photographs out of installed packages: data folder, dataset, offline judges,
-report.
+"""The demo: the main workflow on photographs from installed packages, from data folder and dataset
+to offline judges and report.
 """
 
 PROBED, PROBED_TASKS = (
     24,
     ("object_detection", "instance_segmentation", "depth_estimation", "generation_editing"),
 )
-"""Questions a probe, and the tasks that they are about."""
+"""Number of questions per probe, and their tasks."""

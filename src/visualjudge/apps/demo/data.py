@@ -1,4 +1,4 @@
-"""The demo's data folder: all 15 tasks, from the photographs and their truth.
+"""The demo's data folder: all 15 tasks, from the photographs and their ground truth.
 
 Restored and generated images are made here too.
 """
@@ -41,17 +41,17 @@ from visualjudge.vision.tasks import TASKS
 Degrade = Callable[[Pixels, np.random.Generator], Pixels]
 LEVELS = 4
 RESTORED, GENERATED = 5, 4
-"""How many photographs the restoration and the generation tasks take."""
+"""Number of photographs for the restoration and generation tasks."""
 WHOLE_SIDE = 320
-"""Longer side of the images of these tasks: what is asked of them does not need more."""
+"""Longer side of the images of these tasks, which is enough for their questions."""
 
 SEVERITIES = (0.0, 0.2, 0.4, 0.7, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Generated:
-    """What one generation task shows of one photograph: the prompt, its context images, and outputs
-    by severity.
+    """One generation task for one photograph: the prompt, its context images, and outputs by
+    severity.
     """
 
     prompt: str | None
@@ -60,17 +60,17 @@ class Generated:
     mask: BoolArray | None = None
     control: Pixels | None = None
     source_unseen: bool = False
-    """There is no source image: the prompt is all the generator had."""
+    """There is no source image: the generator had only the prompt."""
 
 
 def text_to_image(photo: Photograph) -> Generated:
-    """The photograph for its own caption, then ever more malformed."""
+    """The photograph for its own caption, then increasingly deformed."""
     outputs = tuple(_malformed(photo.pixels, s) for s in SEVERITIES)
     return Generated(photo.caption, photo.pixels, outputs, source_unseen=True)
 
 
 def editing(photo: Photograph) -> Generated:
-    """Black and white as told, then less and less of it and a cast of the wrong colour."""
+    """Black and white as instructed, then less so, with a wrong colour cast."""
     gray = cv2.cvtColor(cv2.cvtColor(photo.pixels, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB)
     wrong = photo.pixels.astype(np.float64) * np.array([1.0, 0.75, 0.6])
     outputs = tuple(_mix(gray, wrong, s) for s in SEVERITIES)
@@ -80,7 +80,7 @@ def editing(photo: Photograph) -> Generated:
 
 
 def controllable(photo: Photograph) -> Generated:
-    """A repainted image that keeps the edges it was given, then leaves them."""
+    """A repainted image that keeps the given edges, then departs from them."""
     edges = cv2.Canny(photo.pixels, 100, 200)
     painted = np.asarray(cv2.bilateralFilter(photo.pixels, 9, 60, 9))[:, :, [2, 0, 1]]
     outputs = tuple(_malformed(np.ascontiguousarray(painted), s) for s in SEVERITIES)
@@ -89,13 +89,13 @@ def controllable(photo: Photograph) -> Generated:
 
 
 def object_inpainting(photo: Photograph) -> Generated:
-    """The main object's region filled with the object again, then with ever less of it."""
+    """The main object's region filled with the object again, then with less and less of it."""
     hole = max((item.mask for item in photo.objects), key=lambda mask: mask.area).dense()
     return _inpainting(photo, hole, f"Complete the picture: {photo.caption}")
 
 
 def texture_inpainting(photo: Photograph) -> Generated:
-    """Strokes across the image filled seamlessly, then ever more visibly."""
+    """Strokes across the image filled seamlessly, then more and more visibly."""
     height, width = photo.size
     strokes = np.zeros((height, width), dtype=np.uint8)
     for k in range(1, 4):
@@ -146,7 +146,7 @@ def _mix(first: np.ndarray, second: np.ndarray, share: float) -> Pixels:
 
 
 def motion_blur(clean: Pixels, rng: np.random.Generator) -> Pixels:
-    """The camera moved in a straight line during the exposure."""
+    """Blur as if the camera moved in a straight line during the exposure."""
     length, angle = 15, rng.uniform(0, np.pi)
     kernel = np.zeros((length, length), dtype=np.float32)
     middle = length // 2
@@ -157,7 +157,7 @@ def motion_blur(clean: Pixels, rng: np.random.Generator) -> Pixels:
 
 
 def rain(clean: Pixels, rng: np.random.Generator) -> Pixels:
-    """Bright slanted streaks laid over the image."""
+    """Draw bright slanted streaks over the image."""
     height, width = clean.shape[:2]
     layer = np.zeros((height, width), dtype=np.uint8)
     slant = rng.uniform(-0.3, 0.3)
@@ -170,7 +170,7 @@ def rain(clean: Pixels, rng: np.random.Generator) -> Pixels:
 
 
 def snow(clean: Pixels, rng: np.random.Generator) -> Pixels:
-    """White flakes of several sizes, slightly out of focus."""
+    """Draw white flakes of several sizes, slightly out of focus."""
     height, width = clean.shape[:2]
     layer = np.zeros((height, width), dtype=np.uint8)
     for _ in range(height * width // 700):
@@ -182,7 +182,7 @@ def snow(clean: Pixels, rng: np.random.Generator) -> Pixels:
 
 
 def low_resolution(clean: Pixels, _rng: np.random.Generator) -> Pixels:
-    """A quarter of the width and height, by area averaging."""
+    """Reduce to a quarter of the width and height, by area averaging."""
     height, width = clean.shape[:2]
     small = cv2.resize(clean, (width // 4, height // 4), interpolation=cv2.INTER_AREA)
     return np.asarray(small, dtype=np.uint8)
@@ -207,7 +207,7 @@ def _point(xy: np.ndarray) -> tuple[int, int]:
 
 @dataclass
 class Pages:
-    """The two files of one task, as they fill."""
+    """The two files of one task while they are written."""
 
     task: str
     root: Path
@@ -215,7 +215,7 @@ class Pages:
     images: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add_image(self, image_id: str, pixels: Pixels, **extra: str) -> None:
-        """Write the image once and its record."""
+        """Write the image, if it is new, and its record."""
         file = f"files/{image_id}.png"
         if not (self.root / file).exists():
             write_png(self.root / file, pixels)
@@ -245,10 +245,9 @@ class Pages:
 def make_data(
     root: Path, *, seed: int, tasks: Collection[str] | None = None
 ) -> Iterator[tuple[str, int]]:
-    """Write the data folder, task by task; yields each task's name and number of annotations as it
-    is done.
+    """Write the data folder by task; yield each finished task's name and number of annotations.
 
-    ``tasks``: only these; None = all.
+    ``tasks`` restricts the tasks; None = all.
     """
     photos = photographs()
     for task in TASKS.own.values():
@@ -274,7 +273,7 @@ def _grade(
     classed: bool = False,
     errors: tuple[str, ...] | None = None,
 ) -> None:
-    """All groups of one truth, an error type each."""
+    """Write all groups of one ground truth, one per error type."""
     image_id = image_id or photo.name
     scene = ErrorScene(photo.size, labels, LEVELS, degraded, others)
     for error_type in errors or error_types(pages.task):
@@ -395,7 +394,7 @@ def _context_files(root: Path, image_id: str, made: Generated) -> dict[str, str]
 
 
 def boxes_of(photo: Photograph) -> Detections:
-    """The boxes around the masks of a photograph's objects."""
+    """Return the boxes around the masks of a photograph's objects."""
     return Detections(tuple(Detection(item.label, item.mask.box) for item in photo.objects))
 
 

@@ -1,5 +1,5 @@
-"""An example of each type of prediction, for the gallery of encodings: photographs with their
-ground truth.
+"""An example of each prediction type, for the gallery of encodings: photographs with their ground
+truth.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Example = tuple[Pixels, Any, str | None]
 
 
 def examples() -> dict[str, Example]:
-    """By name of the type: those of the demo, and those that rows of plug-ins bring
+    """Return the examples by type name: those of the demo, and those of plug-ins
     (``PredictionType.example``).
     """
     brought = {row.name: row.example() for row in TYPES.values() if row.example is not None}

@@ -3,8 +3,8 @@ this project.
 
 ``grace_hopper.jpg`` is a photograph of the U.S. Navy in the public domain.
 
-The outlines, keypoints and expressions stand in ``truth.json``; the coins' outlines were traced
-from a watershed.
+The outlines, keypoints and expressions are in ``truth.json``; the coins' outlines were traced from
+a watershed.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Photograph:
         return height, width
 
     def smaller(self, side: int) -> Photograph:
-        """The photograph shrunk so that the longer side is at most ``side``, its objects with
-        it.
+        """Return the photograph and its objects, shrunk so that the longer side is at most
+        ``side``.
         """
         pixels = smaller(self.pixels, side)
         size = pixels.shape[0], pixels.shape[1]
@@ -57,8 +57,8 @@ class Photograph:
 
     @cached_property
     def segments(self) -> tuple[Instance, ...]:
-        """One mask a class, none overlapping: later objects lie over earlier ones, the background
-        under all.
+        """One mask per class without overlap: later objects cover earlier ones, and the background
+        is lowest.
         """
         rest: BoolArray = np.ones(self.size, dtype=np.bool_)
         classes: dict[str, BoolArray] = {}
@@ -77,14 +77,14 @@ class Photograph:
 
 
 def photographs() -> tuple[Photograph, ...]:
-    """All photographs of the demo, in the order of ``truth.json``."""
+    """Return all photographs of the demo, in the order of ``truth.json``."""
     rows = json.loads(Path(__file__).with_name("truth.json").read_text("utf-8"))
     return tuple(_photograph(name, row) for name, row in rows.items())
 
 
 def stereo_disparity() -> tuple[str, FloatArray]:
-    """The photograph with a measured depth, and its disparity in pixels, H×W float64, 0 where
-    unknown.
+    """Return the photograph with a measured depth, and its disparity in pixels, H×W float64, 0
+    where unknown.
 
     Source: Middlebury 2014 "Motorcycle", as scikit-image ships it.
     """
@@ -137,5 +137,5 @@ def _packaged(package: str, inside: str) -> Path:
 
 
 def smaller(pixels: Pixels, side: int) -> Pixels:
-    """``pixels`` shrunk so that the longer side is at most ``side``."""
+    """Shrink ``pixels`` so that the longer side is at most ``side``."""
     return resized_rgb(pixels, fitted_size((pixels.shape[0], pixels.shape[1]), side))

@@ -1,7 +1,7 @@
-"""The demo's study: views of the photographs, and four models whose errors look alike.
+"""The demo's study: views of the photographs, and four simulated models with similar errors.
 
-The models are simulated: each error is a matched one, so the options of a question differ in how
-far they are from the truth, which only the photograph shows.
+Errors are matched: the options of a question differ only in their distance from the truth, which
+only the photograph shows.
 """
 
 from __future__ import annotations
@@ -33,17 +33,21 @@ SIDE = 256
 CLOSEST = 140
 """Width and height of the smallest region that a view enlarges, in pixels."""
 LEAST_SHARE, LEAST_AREA = 0.4, 150
-"""An object belongs to a view that shows this share of it, with this many pixels at least."""
+"""Minimum visible share, and minimum number of visible pixels, for an object to belong to a
+view.
+"""
 TRIES = 50
 MODELS = ("alder", "birch", "cedar", "dogwood")
-"""From the best to the worst, on average."""
+"""Models from best to worst, on average."""
 SPREAD = 0.9
-"""How often a worse model is better on an image: the standard deviation of a model's rank."""
+"""Standard deviation of a model's rank: how often a worse model is better on an image."""
 TASKS = ("object_detection", "instance_segmentation")
 
 
 def views(seed: int) -> Iterator[Photograph]:
-    """Square regions of the photographs, some of them mirrored, with the objects that they show."""
+    """Yield square regions of the photographs, some of them mirrored, with their visible
+    objects.
+    """
     photos = photographs()
     for number in range(VIEWS):
         photo = photos[number % len(photos)]
@@ -54,7 +58,7 @@ def views(seed: int) -> Iterator[Photograph]:
 
 
 def _view(photo: Photograph, rng: np.random.Generator) -> Photograph | None:
-    """One region; None if it shows no object well enough."""
+    """Return one region; None if it shows no object well enough."""
     height, width = photo.size
     side = int(rng.integers(CLOSEST, min(height, width) + 1))
     top, left = (int(rng.integers(0, size - side + 1)) for size in (height, width))
@@ -80,7 +84,7 @@ def _shown(mask: Mask, region: tuple[slice, slice], step: int) -> Mask | None:
 
 
 def make_study(root: Path, task: str, *, seed: int) -> int:
-    """Write one task's part of the study's data folder; returns its number of predictions."""
+    """Write one task's part of the study's data folder; return its number of predictions."""
     shown = list(views(seed))
     labels = tuple(sorted({item.label for view in shown for item in view.objects}))
     pages = Pages(task, root)
@@ -100,8 +104,8 @@ def _errors(
     labels: tuple[str, ...],
     seed: int,
 ) -> list[Graded]:
-    """Up to a prediction for each model, the best first; empty if the view suits no type of
-    error.
+    """Return up to one prediction per model, the best first; empty if no error type suits
+    the view.
     """
     names = error_types(task)
     scene = ErrorScene(view.size, labels, len(MODELS))
@@ -134,7 +138,8 @@ def _deal(
 
 
 def fill_labels(dataset: Path, labels: Path) -> int:
-    """Answer the questions of a CSV from ``visualjudge label`` by the truth, in place of a person.
+    """Answer the questions of a CSV from ``visualjudge label`` with the ground truth, in place of a
+    person.
 
     Returns the number of labels.
     """

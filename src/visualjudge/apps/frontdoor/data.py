@@ -1,5 +1,5 @@
-"""From predictions to a dataset: open a data folder, import predictions into one, build a dataset
-of it.
+"""From predictions to a dataset: open a data folder, import predictions into it, and build a
+dataset.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ class Data:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """The tasks that have annotations."""
+        """Tasks with annotations."""
         return self._folder.tasks
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Why records were left out, for those read so far."""
+        """Problems of the records that were left out so far."""
         return tuple(self._folder.problems)
 
     def annotations(self, task: str) -> Iterator[Annotation]:
-        """Each valid annotation of a task with its prediction, sorted by ``annotation_id``.
+        """Yield each valid annotation of a task with its prediction, sorted by ``annotation_id``.
 
         Raises
         ------
@@ -64,7 +64,7 @@ class Data:
         return self._folder.annotations(task)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per annotation, without its prediction, which is not read."""
+        """Return one row per annotation, without its prediction, which is not read."""
         import polars as pl
 
         notes = [entry.annotation for task in self.tasks for entry in self._folder.entries(task)]
@@ -85,7 +85,7 @@ class Data:
         return pl.DataFrame({**columns, "class_of_interest": classes}, strict=False)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Like :meth:`to_polars`, as a pandas data frame."""
+        """Return :meth:`to_polars` as a pandas data frame."""
         return as_pandas(self.to_polars())
 
     def _repr_html_(self) -> str:

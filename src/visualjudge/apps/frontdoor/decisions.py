@@ -1,4 +1,4 @@
-"""Decisions from Python: can a judge rank my models, what do a few labels say, when to ask a better
+"""Decisions in Python: rank models with a judge, correct by a few labels, escalate to a better
 judge.
 """
 
@@ -27,7 +27,7 @@ def card(
     seed: int = 0,
     where: Sequence[str] = (),
 ) -> Card:
-    """Can I rank my models with this judge? The answer, in all and by task, its checks, and the
+    """Decide whether a judge may rank your models, overall and by task, from its checks and the
     order of the sources.
 
     Parameters
@@ -122,13 +122,13 @@ def label(
     Parameters
     ----------
     n
-        Number of items; None = 50, or all that are left.
+        Number of items; None = 50, or all that remain.
     kind
         ``"scoring"``, ``"pairwise"`` or ``"ranking"``; None = the first of scoring, pairwise and
         ranking that the runs answered.
     labels
-        Existing labels, of any number of rounds: their items are not drawn again, and are part of
-        the queue with the probability that they have over all rounds.
+        Existing labels, from any number of rounds: their items are not drawn again, and appear in
+        the queue with their probability over all rounds.
     dataset
         Folder of the dataset, if it has moved since the runs.
     seed
@@ -137,7 +137,7 @@ def label(
     Raises
     ------
     DataError
-        If a run cannot be read, or has no item, or fewer than ``n``, without a label.
+        If a run cannot be read, or has no unlabelled items, or fewer than ``n``.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def cascade(
     Parameters
     ----------
     risk
-        Largest share of wrong answers among those accepted, 0 to 1.
+        Maximum share of wrong answers among accepted ones, 0 to 1.
     delta
         Probability, over datasets, that the risk is exceeded, 0 to 1.
     dataset
@@ -173,7 +173,7 @@ def cascade(
     Raises
     ------
     DataError
-        If a run cannot be read, or the two have no pairwise question in common.
+        If a run cannot be read, or the two share no pairwise question.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Put a dataset to a judge."""
+"""Ask a judge the questions of a dataset."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ from visualjudge.runs.worker_engine import SpreadEngine, workers_of
 from visualjudge.vision.tools.table import check_names
 
 _BLOCK = 16
-"""Asks that go at once to a process whose judge calls nobody but takes milliseconds each."""
+"""Number of questions sent at once to a process whose judge makes no calls but takes milliseconds
+per question.
+"""
 CLIENT = "a client, such as vj.client('api', model='gpt-4o-mini'), or a judge of your own"
 _log = logging.getLogger("visualjudge.batches")
 
@@ -62,7 +64,7 @@ def client(
     batch: Settings | bool = False,
     **fields: Any,
 ) -> Client | Baseline:
-    """A model behind a backend, with retries and a cache of replies.
+    """Return a model behind a backend, with retries and a cache of replies.
 
     Parameters
     ----------
@@ -186,7 +188,7 @@ async def judge_async(
     stop: Stop | None = None,
     **options: Unpack[JudgeOptions],
 ) -> Run:
-    """Like :func:`judge`, as a coroutine.
+    """Run :func:`judge` as a coroutine.
 
     Parameters
     ----------
@@ -211,20 +213,20 @@ async def judge_async(
         Continue the run in ``out``; also ask questions with an api_error again; continue with
         different settings.
     mode
-        How an answer is asked for: ``"auto"``, the default (a schema with the reasons before the
-        answer where the server keeps to it, else as the prompt stands), ``"text"`` (as the prompt
-        stands), ``"json"``, ``"logprobs"``.
+        How to ask for an answer: ``"auto"``, the default (a schema with the reasons before the
+        answer if the server follows it, else the prompt alone), ``"text"`` (the prompt alone),
+        ``"json"``, ``"logprobs"``.
     retries
         How often to ask again if a reply cannot be read; default: 0.
     ties
         Allow the answers "tie" and "both_bad" to pairwise questions; the prompt says so. Analysis
-        counts them apart.
+        counts them separately.
     read
         ``"marked"``: read only answers that are marked as such (JSON, boxes, "Answer: B", a line of
-        its own), and no sentences.
+        its own), not sentences.
     extractor
-        A client that is shown each complete reply that could not be read, and says which answer it
-        states. Such verdicts have the status ``ok_extracted``; analyses count them apart.
+        A client that receives each complete but unreadable reply and extracts its answer. Such
+        verdicts have the status ``ok_extracted``; analyses count them separately.
     seed
         Seed sent to the server.
     tools
@@ -245,7 +247,7 @@ async def judge_async(
         Budget of the run, and the prices of tokens. Prices cannot be stated with an extractor of
         another model.
     on_event
-        Called with the state of the run after each verdict, and now and then while none comes.
+        Called with the state of the run after each verdict, and occasionally in between.
 
     Examples
     --------
@@ -282,14 +284,14 @@ async def judge_async(
 
 
 def settings_of(options: JudgeOptions) -> RunSettings:
-    """What is asked, and how the run is continued, of complete options."""
+    """Return the run's settings from complete options."""
     own = {field.name: options[field.name] for field in fields(RunSettings)}  # type: ignore[literal-required]
     return RunSettings(**{**own, "resume": options["resume"] or options["retry_errors"]})
 
 
 def _check_prices(asked: Asked, extractor: Client, prices: Prices | None) -> None:
-    """A second reader's tokens are counted with the judge's: they have the judge's price where it
-    is the same model.
+    """Check the prices with an extractor: its tokens are counted with the judge's, at the judge's
+    price if it is the same model.
     """
     asked_of, read_by = (getattr(one, "identity", None) for one in (asked, extractor))
     same = (
@@ -313,7 +315,7 @@ def _engine(
     limits: Limits | None,
     prices: Prices | None,
 ) -> tuple[Engine, Prices | None]:
-    """How the judge is asked, and at which prices."""
+    """Return the engine that asks the judge, and its prices."""
     batched = batched_in(asked)
     if batched is None:
         open_parts = sum(part.open for part in parts_of(out).values())
@@ -341,7 +343,7 @@ def _spread(
     limits: Limits | None,
     workers: EngineName,
 ) -> Engine:
-    """The judge in several processes."""
+    """Return the judge spread over several processes."""
     check_engine(workers, processes, "--processes")
     if engine is not live:
         raise UsageError("--processes and --engine cannot be used together with --batch")
@@ -352,8 +354,8 @@ def _spread(
 
 
 def judge_of(asked: Asked, root: Path, options: JudgeOptions) -> Judge:
-    """The judge that asks ``asked`` the questions of the dataset at ``root``; the options are
-    complete.
+    """Return the judge that asks ``asked`` the questions of the dataset at ``root``; the options
+    are complete.
     """
     if isinstance(asked, Baseline):
         if options["tools"]:

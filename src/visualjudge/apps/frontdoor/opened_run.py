@@ -74,8 +74,8 @@ class Run:
         return len(self.verdicts)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per verdict; ``value`` as text, ``score`` as a number if the question asked for
-        one.
+        """Return one row per verdict: ``value`` as text, and ``score`` as a number if the question
+        asked for one.
         """
         import polars as pl
 
@@ -103,7 +103,7 @@ class Run:
         return pl.DataFrame({**columns, **numbers, **counts}, schema=schema)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Like :meth:`to_polars`, as a pandas data frame."""
+        """Return :meth:`to_polars` as a pandas data frame."""
         return as_pandas(self.to_polars())
 
     def _repr_html_(self) -> str:
@@ -123,7 +123,7 @@ Runs = Run | str | Path | Sequence[Run | str | Path]
 
 
 def folders_of(runs: Runs) -> list[str | Path]:
-    """The folders of runs, given as such or as runs.
+    """Return the folders of runs, given as paths or as runs.
 
     Raises
     ------

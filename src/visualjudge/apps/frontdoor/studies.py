@@ -49,7 +49,7 @@ class Plots:
         return found
 
     def encodings(self, task: str) -> Figure:
-        """The encodings of one task, each less the best of them, on the same pairs.
+        """Plot the encodings of one task, each less the best of them, on the same pairs.
 
         Raises
         ------
@@ -82,7 +82,7 @@ class Study:
 
     @property
     def metrics(self) -> Mapping[str, Any]:
-        """Content of ``metrics.json``."""
+        """Contents of ``metrics.json``."""
         return self.analysis.metrics
 
     @property
@@ -91,11 +91,11 @@ class Study:
         return self.analysis.tables
 
     def to_polars(self, table: str = "headline") -> pl.DataFrame:
-        """One of the tables."""
+        """Return one of the tables."""
         return self.tables[table]
 
     def to_pandas(self, table: str = "headline") -> pd.DataFrame:
-        """Like :meth:`to_polars`, as a pandas data frame."""
+        """Return :meth:`to_polars` as a pandas data frame."""
         return as_pandas(self.to_polars(table))
 
     def report(self, path: str | Path) -> Path:
@@ -168,14 +168,14 @@ def analyse(
     seed
         Seed of the bootstrap.
     where
-        Only questions that fit each ``FIELD=VALUE``, such as ``task=keypoint``.
+        Only questions that match each ``FIELD=VALUE``, such as ``task=keypoint``.
 
     Raises
     ------
     DataError
         If a run or its dataset cannot be read.
     UsageError
-        If no question fits ``where``.
+        If no question matches ``where``.
 
     Examples
     --------

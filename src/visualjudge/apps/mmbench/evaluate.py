@@ -109,9 +109,9 @@ def evaluate(
     Parameters
     ----------
     predictions
-        Replies by index; an index that is absent was not replied to, ``""`` is an empty reply.
+        Replies by index; a missing index means no reply, ``""`` an empty one.
     matched
-        What an LLM matcher made of replies that the rules could not read, by index.
+        Results of an LLM matcher for replies that the rules could not read, by index.
 
     Raises
     ------

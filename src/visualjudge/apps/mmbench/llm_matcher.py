@@ -82,7 +82,7 @@ async def match(
     finally:
         await client.aclose()
     after = _known(journal)
-    # The matcher's letter; its own words are read as strictly as any reply, by letter only.
+    # The matcher's letter; its text is read as strictly as any reply, by letter only.
     letters = {
         i: read_strict(after[keys[i]], dict.fromkeys(line.row.options, "")).letter
         for i, (line, _) in wanted.items()

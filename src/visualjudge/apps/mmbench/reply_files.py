@@ -23,13 +23,13 @@ from visualjudge.formats.sample import read_table
 from visualjudge.runs.journal import read_records
 
 CELL = 32_767
-"""Most characters that a cell of a workbook holds, counted in UTF-16 units, as spreadsheet programs
-do.
+"""Maximum number of characters in a workbook cell, counted in UTF-16 units as in spreadsheet
+programs.
 """
 LARGEST_WORKBOOK = 256 * 2**20
-"""Bytes of a workbook that is read, unpacked."""
+"""Maximum unpacked size of a workbook, in bytes."""
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 256
-"""Of a sheet: as many rows as spreadsheet programs have."""
+"""Maximum number of rows of a sheet, as in spreadsheet programs."""
 CUT = "… [cut here: {length} characters, whole in {whole}]"
 _CUT = re.compile(r"… \[cut here: \d+ characters, whole in [^\]]*\]$")
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -37,7 +37,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def columns(letters: Iterable[str]) -> list[str]:
-    """Return the sheet's columns: A to D always, further letters if the data have them."""
+    """Return the sheet's columns: always A to D, and further letters if present in the data."""
     wanted = sorted({*"ABCD", *letters})
     return ["index", "question", *wanted, "prediction", "category", "l2_category"]
 
@@ -138,7 +138,7 @@ def read_workbook(path: str | Path) -> dict[int, Mapping[str, str]]:
         raise
     except (
         Exception
-    ) as error:  # a foreign archive goes through zlib, an XML parser and openpyxl's own readers
+    ) as error:  # a foreign archive passes through zlib, an XML parser and openpyxl's readers
         if file.suffix.lower() not in (".xlsx", ".xlsm"):
             raise DataError(
                 f"{file}: must be a sheet that ends in .xlsx, .tsv or .json, or the .jsonl that "
@@ -153,8 +153,8 @@ def read_workbook(path: str | Path) -> dict[int, Mapping[str, str]]:
 
 @contextmanager
 def _opened(file: Path) -> Iterator[Any]:
-    """Open a workbook after checking the unpacked size of its parts (no more is read than an
-    archive states).
+    """Open a workbook after checking the unpacked size of its parts (no more than the stated size
+    is read).
     """
     import openpyxl
 

@@ -112,11 +112,9 @@ class ChoiceReading:
 
 
 LONGEST_LETTER = 60
-"""Characters of a reply that is a letter with its decoration."""
+"""Maximum number of characters of a reply that is a decorated letter."""
 LONGEST_SENTENCE = 400
-"""How far back a sentence is looked for, so that time grows with a reply's length and not with its
-square.
-"""
+"""How far back to look for a sentence, so that time is linear in the length of a reply."""
 
 
 def read_strict(reply: str, options: Mapping[str, str]) -> ChoiceReading:
@@ -384,20 +382,20 @@ REFUSALS = (
 )
 FAILED_CALL = "Failed to obtain answer via API"
 LAST_TOKENS = 4
-"""A letter counts where it is first seen among this many last tokens."""
+"""Number of last tokens within which a letter counts if it first occurs there."""
 _PUNCTUATION = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
 _DECLARED = re.compile(r"(?i)answer\s+is\s+\**([ABCD])\**")
 
 
 def read_vlmevalkit(reply: str, options: Mapping[str, str]) -> ChoiceReading:
-    """The letter that VLMEvalKit's heuristics find in ``reply``; None for its Z and for nothing
-    found.
+    """Return the letter that VLMEvalKit's heuristics find in ``reply``; None for its Z or if
+    nothing is found.
 
     The order is that of ``can_infer`` in VLMEvalKit's ``matching_util`` (written anew here from its
     description): known refusals; the one option letter among the tokens; "answer is X"; the one
     option whose text the reply contains. It reads an article as option A and "grandma" as "man";
-    that is its way, and the report lists where ``strict`` differs. What VLMEvalKit does with a
-    reply it cannot read (ask GPT, or draw an option at random) is not done.
+    the report lists where ``strict`` differs. Its fallback for unreadable replies (ask GPT, or draw
+    a random option) is not implemented.
     """
     if FAILED_CALL not in reply:
         reading = _by_letter(reply, options)

@@ -1,10 +1,9 @@
 """The figures of an evaluation, with intervals: ``scores.json``, MMBench's table, and pairwise
 comparisons of models.
 
-A question's rotations stand or fall together, so each interval leaves out one question in turn (95
-%, see
-:mod:`visualjudge.analysis.statistics.share_intervals`); with fewer than five questions no interval
-is given.
+The rotations of a question are correlated, so each interval leaves out one question in turn (95 %,
+see :mod:`visualjudge.analysis.statistics.share_intervals`); with fewer than five questions no
+interval is given.
 
 The usual table has accuracy by MMBench's six abilities and overall, for each split and model.
 Models are compared on the questions that both were scored on: McNemar 1947, exact (a sign test of
@@ -242,7 +241,7 @@ def _cell(piece: Slice, measure: str) -> dict[str, Any]:
 
 
 def as_json(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The report as plain JSON."""
+    """Return the report as plain JSON."""
     table = [
         {"model": x.model, "split": x.split, "measure": x.measure, "cells": x.cells}
         for x in lines(models)
@@ -270,7 +269,7 @@ def as_text(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> str:
 
 
 def without_reply(models: Sequence[Model]) -> Iterator[str]:
-    """Return a sentence for each model with rows without a reply."""
+    """Yield a sentence for each model that lacks replies."""
     for model in models:
         sentence = missing_sentence(block(model.evaluation.whole))
         if sentence:

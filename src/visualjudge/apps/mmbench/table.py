@@ -1,9 +1,9 @@
 """Tables of multiple-choice questions (MMBench's TSV), read as a stream, and the records of a run
-over them.
+on them.
 
-A table of a gigabyte is mostly base64 images. They stay in the file: a row remembers the byte at
-which its record begins, and the image is read from there when it is asked for. Cells are text: an
-option "None", "N/A" or "nan" is an option; only an empty cell is missing.
+Large tables are mostly base64 images. These stay in the file: a row stores the byte offset of its
+record, and the image is read on demand. Cells are text: an option "None", "N/A" or "nan" is an
+option; only an empty cell is missing.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from typing import BinaryIO, Literal
 from visualjudge.core.errors import DataError, InvalidRecord, Problem
 
 REFERENCE_CELL = 64
-"""An image cell of at most this many characters is another row's index, as VLMEvalKit reads
-published files.
+"""Maximum length of an image cell that holds another row's index, as VLMEvalKit reads published
+files.
 """
 LONGEST_LINE = 96 * 2**20
-"""Bytes of a line: an image of 64 MiB in base64, and texts."""
+"""Maximum bytes of a line: an image of 64 MiB in base64, and texts."""
 LARGEST_QUOTED = 48 * 2**20
-"""Characters of a record with a quote in it, which the csv module holds in four bytes each."""
+"""Maximum characters of a record with quotes, which the csv module stores in four bytes each."""
 _INDEX = re.compile(r"\d{1,18}")
 _BOM = b"\xef\xbb\xbf"
 
 ROTATION = 1_000_000
-"""A question's k-th rotation has the question's index plus k times this."""
+"""Index offset: a question's k-th rotation has the question's index plus k times this."""
 
 Rules = Literal["strict", "vlmevalkit"]
 
@@ -40,8 +40,9 @@ class Row:
     """One question of a table. Cells are text as the file has it; a blank cell is ``""``.
 
     ``options`` maps the letter of each option that is not blank to its text, in letter order.
-    ``image_index`` is the index whose image the row shares, None where the row holds its own;
-    ``offset`` is the record's place in the file in bytes, ``line`` its first line, counted from 1.
+    ``image_index`` is the index whose image the row shares, None if the row holds its own;
+    ``offset`` is the record's position in the file in bytes, ``line`` its first line, counted from
+    1.
     """
 
     index: int
@@ -63,13 +64,13 @@ class Row:
 
     @property
     def rotation(self) -> int:
-        """Which rotation it is; 0 is the question itself."""
+        """Number of the rotation; 0 is the question itself."""
         return self.index // ROTATION
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredRow:
-    """One row with its reply; ``prediction`` is None where nobody replied."""
+    """One row with its reply; ``prediction`` is None without a reply."""
 
     row: Row
     prediction: str | None
@@ -80,7 +81,7 @@ class ScoredRow:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record of the file, unparsed: where it begins, its first line (from 1), and its cells."""
+    """One unparsed record of the file: its offset, its first line (from 1), and its cells."""
 
     offset: int
     line: int
@@ -91,9 +92,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of a TSV, without their images; ``problems`` says which records were left out and
-    why.
-    """
+    """Rows of a TSV without images; ``problems`` lists the omitted records with reasons."""
 
     path: Path
     columns: tuple[str, ...]
@@ -106,20 +105,20 @@ class Table:
         self.by_index.update((row.index, row) for row in self.rows)
 
     def cells(self, row: Row) -> dict[str, str]:
-        """Every cell of one row by its column, read from the file."""
+        """Return every cell of one row by column, read from the file."""
         with self.path.open("rb") as file:
             file.seek(row.offset)
             record = next(_records(file, self.path, row.offset, row.line))
         return dict(zip(self.columns, record.cells, strict=True))
 
     def image_row(self, row: Row) -> Row:
-        """The row that holds the image of ``row``: itself, or the one that its image cell points
-        at.
+        """Return the row that holds the image of ``row``: itself, or the one that its image cell
+        points to.
 
         Raises
         ------
         InvalidRecord
-            If the row pointed at is not there, or rows point at one another in a ring.
+            If the target row is missing, or rows point to one another in a cycle.
         """
         seen = {row.index}
         owner = row
@@ -140,22 +139,22 @@ class Table:
         return owner
 
     def image_cell(self, row: Row) -> str:
-        """The base64 text of the row's image, wherever it is held."""
+        """Return the base64 text of the row's image, wherever it is stored."""
         return self.cells(self.image_row(row))["image"]
 
     def invalid(self, row: Row, column: str, reason: str) -> InvalidRecord:
-        """The error that names this row."""
+        """Return the error that names this row."""
         return InvalidRecord(
             Problem(f"{self.path}:{row.line}", f"index {row.index}", column, reason)
         )
 
 
 def read_table(path: str | Path, *, progress: Callable[[int], None] | None = None) -> Table:
-    """Read a TSV once, from its first byte to its last, keeping everything but the images.
+    """Read a TSV in one pass, keeping everything except the images.
 
-    ``progress`` is told the bytes of each record. The options' letters are the columns that are one
-    capital letter. A record that cannot be used (cells too few or too many, no index, an index seen
-    before, an answer that is not the letter of an option) is left out and listed in ``problems``.
+    ``progress`` receives the bytes of each record. Columns named by one capital letter are options.
+    An invalid record (wrong number of cells, missing or duplicate index, an answer that is not the
+    letter of an option) is left out and listed in ``problems``.
 
     Raises
     ------
@@ -289,10 +288,11 @@ class _Reader:
 
 
 def _records(stream: BinaryIO, path: Path, offset: int = 0, line: int = 1) -> Iterator[Record]:
-    """The records from the stream's place on; a quoted cell may hold tabs and line ends.
+    """Yield the records from the stream's position on; a quoted cell may contain tabs and line
+    breaks.
 
-    A line without a quote is cut at its tabs, nine times as fast as the csv module, which reads the
-    others.
+    A line without quotes is split at its tabs, nine times as fast as the csv module, which reads
+    the others.
     """
     lines = _Lines(stream, offset, line)
     while (raw := lines.next()) is not None:
@@ -305,7 +305,7 @@ def _records(stream: BinaryIO, path: Path, offset: int = 0, line: int = 1) -> It
 
 
 class _Lines:
-    """Lines of bytes with the place and number of the one last handed out."""
+    """Lines of bytes, with the position and number of the last one returned."""
 
     def __init__(self, stream: BinaryIO, offset: int, line: int) -> None:
         self.stream = stream
@@ -331,7 +331,7 @@ class _Lines:
         return raw or None
 
     def back_to(self, end: int, number: int) -> None:
-        """Go on behind the line ``number``, which ends at byte ``end``."""
+        """Continue after the line ``number``, which ends at byte ``end``."""
         self.stream.seek(end)
         self.begin = self.end = end
         self.number = number
@@ -346,15 +346,16 @@ class _Lines:
             return raw.decode(errors="replace")
 
     def taken_flaw(self) -> str | None:
-        """What was wrong with the lines since the last call."""
+        """Return what was wrong with the lines since the last call."""
         flaw, self.flaw = self.flaw, None
         return flaw
 
 
 def _quoted(text: str, lines: _Lines) -> list[str]:
-    """The cells of the record that begins with ``text``, by the rules of csv with double quotes.
+    """Return the cells of the record that begins with ``text``, by the rules of csv with double
+    quotes.
 
-    Where a quote is never closed, the record is its first line, and has a flaw.
+    If a quote is never closed, the record is its first line, and is flawed.
     """
     end, number, ended = lines.end, lines.number, False
 

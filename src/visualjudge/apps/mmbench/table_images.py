@@ -1,4 +1,4 @@
-"""The images of a table: from base64 text to the bytes of an image file for a model."""
+"""Images of a table: from base64 text to the bytes of an image file for a model."""
 
 from __future__ import annotations
 

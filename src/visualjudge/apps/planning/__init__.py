@@ -1,13 +1,13 @@
-"""Plan before you pay: how many images, pairs, repeats, people and dollars until the answer.
+"""Study planning: how many images, pairs, repeats, people and dollars an answer needs.
 
 ::
 
-    judge_simulation     what a judge would say: a model of its verdicts, studies, the card's checks
-    plan_inputs          what is there: pairs, judge and tokens of a data folder, dataset or pilot
-    study_goals          what is to be shown, on which terms, and the power of a design to show it
-    study_designs        the cheapest design that reaches the goal, and what builds it
+    judge_simulation     simulated studies: a model of verdicts, and the checks of the card
+    plan_inputs          inputs: pairs, judge and tokens of a data folder, dataset or pilot
+    study_goals          goals and terms of a study, and the power of a design
+    study_designs        the cheapest design that reaches the goal, and its build
     plan_page            the plan as text, page, figure and the file that `build --plan` reads
-    cheapest_judges      which judge, votes, panel or cascade keeps a risk at least cost, from runs
-    cheapest_judges_page that as text, page and file, and the commands that run it
+    cheapest_judges      the cheapest judge, votes, panel or cascade within a risk, from runs
+    cheapest_judges_page the same as text, page and file, with its commands
     stop_when_decided    `judge --until`: stop once the question is decided
 """

@@ -1,11 +1,11 @@
-"""Which judge, votes, panel or cascade keeps a risk at least cost, from runs at hand.
+"""The cheapest judge, votes, panel or cascade that keeps within a risk, from existing runs.
 
-A question's answer is the majority of its verdicts, without one it is wrong; in a panel, first of
-the judges in each order and repeat (:class:`~visualjudge.judges.panel.PanelJudge`). In a cascade,
-the first judge's answer stands where it is sure enough
+A question's answer is the majority of its verdicts; without a majority it is wrong. In a panel, the
+judges of each order and repeat vote first (:class:`~visualjudge.judges.panel.PanelJudge`). In a
+cascade, the first judge's answer is accepted if it is sure enough
 (:func:`~visualjudge.judges.cascade.decide`). Everything is chosen on one half of the images, by the
-one-standard-error rule (Breiman et al. 1984): the cheapest whose error and one standard error,
-clustered by image, lie within the risk. Its error and cost are measured on the other half.
+one-standard-error rule (Breiman et al. 1984): the cheapest candidate whose error plus one standard
+error, clustered by image, is within the risk. Its error and cost are measured on the other half.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from visualjudge.judges.cascade import By, CascadeRule, decide
 from visualjudge.runs.budget import Prices
 
 PANELS = (3, 5)
-"""Judges of a panel: an even number ties more often and is right no more often."""
+"""Sizes of panels: an even number has more ties and is not right more often."""
 THRESHOLDS = 12
 MOST_JUDGES = 8
 NO_ANSWER = -1
 Kind = Literal["one call", "votes", "panel", "cascade"]
 Asks = tuple[tuple[Order, int], ...]
 Price = float | tuple[float, float]
-"""Of a call, or per million tokens of prompt and reply."""
+"""Price of a call, or per million tokens of prompt and reply."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A judge, and in which order and for the n-th time it is asked."""
+    """A judge, the order it is asked in, and the number of times."""
 
     judge: str
     backend: str
@@ -53,20 +53,21 @@ class Asked:
 
     @property
     def orders(self) -> int:
-        """1, or 2 with both orders."""
+        """Number of orders: 1, or 2 with both orders."""
         return len({order for order, _ in self.asks})
 
     @property
     def repeats(self) -> int:
-        """How often each order is asked."""
+        """Number of times each order is asked."""
         return len(self.asks) // self.orders
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way to judge. ``chosen_error`` and ``chosen_cost`` are of the images it was chosen on,
-    ``error`` and ``cost`` (of a question) of the others; ``later``: the share of the questions that
-    a cascade's second judge is asked; ``front``: none is cheaper and errs less where chosen.
+    """One way to judge. ``chosen_error`` and ``chosen_cost`` are measured on the images it was
+    chosen on, ``error`` and ``cost`` (per question) on the others. ``later`` is the share of
+    questions that a cascade passes to its second judge. ``front`` marks a candidate on the Pareto
+    front where chosen.
     """
 
     kind: Kind
@@ -83,8 +84,8 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class JudgePlan:
-    """All candidates, cheapest first, and the one that is chosen; ``reached``: whether one kept the
-    risk where it was chosen. Without ``priced``, a cost is a number of calls.
+    """All candidates, cheapest first, and the chosen one. ``reached`` says whether one kept within
+    the risk where it was chosen. Without ``priced``, a cost is a number of calls.
     """
 
     risk: float
@@ -107,7 +108,7 @@ class JudgePlan:
         return body(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write ``.json``, which `judge --cascade` reads if a cascade is chosen; ``.html`` or
+        """Write ``.json``, which `judge --cascade` reads if a cascade is chosen, ``.html`` or
         ``.md``.
         """
         from visualjudge.apps.planning.cheapest_judges_page import save
@@ -123,26 +124,27 @@ def plan_judges(
     dataset: str | Path | None = None,
     seed: int = 0,
 ) -> JudgePlan:
-    """Find the cheapest judge, votes, panel or cascade whose answers are wrong at most at a risk.
+    """Find the cheapest judge, votes, panel or cascade whose share of wrong answers is within a
+    risk.
 
     Parameters
     ----------
     runs
         1 to 8 runs over one dataset, or their folders.
     risk
-        Largest share of wrong answers, above 0 and below 1.
+        Maximum share of wrong answers, above 0 and below 1.
     prices
         By judge or folder name: the price of a call, or the prices per million tokens of prompt
         and reply. None: cost is counted in calls.
     dataset
         Folder of the dataset, if it has moved since the runs.
     seed
-        Seed that deals the images to the two halves.
+        Seed for splitting the images into two halves.
 
     Raises
     ------
     UsageError
-        If ``risk`` or ``prices`` do not fit.
+        If ``risk`` or ``prices`` are invalid.
     DataError
         If a run cannot be read, or fewer than 10 images have a pairwise question that all runs
         answered.
@@ -167,7 +169,7 @@ def plan_of(
     prices: Mapping[str, Price] | None = None,
     seed: int = 0,
 ) -> JudgePlan:
-    """:func:`plan_judges` of a study that is read."""
+    """Run :func:`plan_judges` on a study in memory."""
     if not 0 < risk < 1:
         raise UsageError(f"--risk must be above 0 and below 1, got {risk:g}")
     answers = _answers(study, dict(prices or {}))
@@ -195,8 +197,8 @@ def plan_of(
 
 
 def read_prices(texts: Sequence[str]) -> dict[str, Price]:
-    """Prices from ``NAME=IN/OUT`` (per million tokens), ``NAME=CALL``, or a YAML or JSON file of
-    them.
+    """Read prices from ``NAME=IN/OUT`` (per million tokens), ``NAME=CALL``, or a YAML or JSON file
+    of them.
 
     Raises
     ------
@@ -226,13 +228,13 @@ def read_prices(texts: Sequence[str]) -> dict[str, Price]:
     return out
 
 
-# ---------------------------------------------------------------- what the runs say
+# ---------------------------------------------------------------- answers of the runs
 
 
 @dataclass(frozen=True, eq=False)
 class _Answers:
-    """One run on the Q common questions: what it said at each of its asks, as a number (Q, asks),
-    the probability of A and the price; ``truth`` and ``image`` (Q,).
+    """Answers of one run to the Q common questions: one number per ask (Q, asks), the probability
+    of A and the price; ``truth`` and ``image`` have shape (Q,).
     """
 
     who: Asked
@@ -245,12 +247,12 @@ class _Answers:
 
     @property
     def by(self) -> By:
-        """By its probabilities, where each usable verdict has one."""
+        """Source of confidence: the probabilities, if each usable verdict has one."""
         known = np.isfinite(self.probability)[self.said != NO_ANSWER]
         return "probability" if known.size and known.all() else "agreement"
 
     def levels(self) -> Iterator[Asked]:
-        """One order and both, once and repeated."""
+        """Yield each way to ask: in one or both orders, with one or all repeats."""
         orders = list(dict.fromkeys(order for order, _ in self.who.asks))
         most = max(repeat for _, repeat in self.who.asks) + 1
         for o in range(1, len(orders) + 1):
@@ -263,15 +265,17 @@ class _Answers:
         return [self.who.asks.index(ask) for ask in asks]
 
     def cost(self, asks: Asks) -> FloatArray:
-        """Of each question, (Q,)."""
+        """Return the cost of each question, (Q,)."""
         return np.asarray(self.price[:, self.places(asks)].sum(1))
 
     def answer(self, asks: Asks) -> IntArray:
-        """The majority of each question, (Q,)."""
+        """Return the majority answer to each question, (Q,)."""
         return voted(self.said[:, self.places(asks)])
 
     def sure(self, asks: Asks) -> tuple[BoolArray, FloatArray]:
-        """Whether the answer that would stand is right, and its confidence, 0 without one; (Q,)."""
+        """Return whether the accepted answer is right, and its confidence (0 without an answer);
+        (Q,).
+        """
         where = self.places(asks)
         found = [
             decide(
@@ -289,7 +293,9 @@ class _Answers:
 
 
 def voted(said: IntArray) -> IntArray:
-    """What most of (Q, votes) say, (Q,); −1 where nobody voted or two answers have as many."""
+    """Return the most frequent of (Q, votes), (Q,); −1 without votes or if the two most frequent
+    are equally so.
+    """
     counts = np.stack([(said == k).sum(1) for k in range(said.max(initial=0) + 1)], axis=1)
     most = counts.max(1)
     alone = ((counts == most[:, None]).sum(1) == 1) & (most > 0)
@@ -336,8 +342,8 @@ def _answers(study: Study, prices: dict[str, Price]) -> list[_Answers]:
 
 
 def _cost(price: Price | None, judge: str, table: pl.DataFrame) -> pl.Expr:
-    """The price of each verdict; a call without token counts costs what the others do on
-    average.
+    """Return the price of each verdict; a call without token counts has the average price of the
+    others.
     """
     if not isinstance(price, tuple):
         return pl.lit(1.0 if price is None else float(price))
@@ -396,7 +402,7 @@ def _cascade(
     first: BoolArray,
     risk: float,
 ) -> Candidate | None:
-    """The best threshold; None where ``dear`` costs no more, or is asked at none."""
+    """Return the best threshold; None if ``dear`` does not cost more, or is never asked."""
     (one, start), (other, end) = cheap, dear
     paid, more = one.cost(start.asks), other.cost(end.asks)
     steps = np.unique(confidence[first & (confidence > 0)])
@@ -419,7 +425,7 @@ def _cascade(
 
 
 def _error(right: BoolArray, image: IntArray) -> tuple[float, float]:
-    """The share of wrong answers and its standard error, clustered by image."""
+    """Return the share of wrong answers and its standard error, clustered by image."""
     wrong = (~right).astype(float)
     _, place = np.unique(image, return_inverse=True)
     groups = int(place.max()) + 1
@@ -452,7 +458,7 @@ def _measured(
 
 
 def _with_front(found: list[Candidate]) -> list[Candidate]:
-    """Cheapest first; a candidate is on the Pareto front if it errs less than all that cost no
+    """Sort by cost; a candidate is on the Pareto front if it errs less than all that do not cost
     more.
     """
     ordered = sorted(found, key=lambda one: (one.chosen_cost, one.chosen_error))

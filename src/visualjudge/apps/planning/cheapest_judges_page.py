@@ -19,19 +19,21 @@ from visualjudge.runs.budget import money
 
 TITLE = "Which judges keep the risk at least cost?"
 SHOWN = 15
-"""Candidates of the table: the chosen one, the front, each judge alone, then the cheapest."""
+"""Number of candidates in the table: the chosen one, the front, each single judge, then the
+cheapest.
+"""
 IMPORTED = ("None", "published", "adopted", "panel", "cascade", "people")
-"""Backends of runs that no command asks again."""
+"""Backends of runs that no command can repeat."""
 
 
 def named(asked: Asked) -> str:
-    """The judge and how it is asked: gpt, both orders, 2 repeats."""
+    """Return the judge and how it is asked: gpt, both orders, 2 repeats."""
     parts = [asked.judge, *(["both orders"] if asked.orders == 2 else [])]
     return ", ".join([*parts, *([many(asked.repeats, "repeat")] if asked.repeats > 1 else [])])
 
 
 def title(one: Candidate) -> str:
-    """What is asked, in words."""
+    """Describe the candidate in words."""
     names = [named(member) for member in one.members]
     if one.kind == "panel":
         asked = names[0].removeprefix(one.members[0].judge)
@@ -42,14 +44,14 @@ def title(one: Candidate) -> str:
 
 
 def price(plan: JudgePlan, cost: float) -> str:
-    """Of 1,000 questions."""
+    """Return the cost of 1,000 questions."""
     if not plan.priced:
         return many(round(1000 * cost), "call")
     return f"{1000 * cost:,.2f}" if cost >= 0.001 else money(1000 * cost)
 
 
 def answer(plan: JudgePlan) -> str:
-    """What to do, and how sure that is."""
+    """Return the recommendation and its certainty."""
     one, risk = plan.chosen, percent(plan.risk, 0)
     ends = one.error.interval
     if not plan.reached:
@@ -68,7 +70,7 @@ def answer(plan: JudgePlan) -> str:
 
 
 def shown(plan: JudgePlan) -> list[Candidate]:
-    """The candidates of the table, cheapest first."""
+    """Return the candidates of the table, cheapest first."""
 
     def rank(one: Candidate) -> int:
         return 0 if one is plan.chosen else 1 if one.front else 2 if one.kind == "one call" else 3
@@ -78,7 +80,7 @@ def shown(plan: JudgePlan) -> list[Candidate]:
 
 
 def table(plan: JudgePlan) -> Table:
-    """Candidates with what they cost and how often they are wrong on the other images."""
+    """Return the candidates with their costs and error rates on the other images."""
     rows = tuple(
         (
             title(one),
@@ -105,7 +107,9 @@ def table(plan: JudgePlan) -> Table:
 
 
 def commands(plan: JudgePlan, file: str = "judges.json") -> list[str]:
-    """The command lines that judge a dataset as chosen; ``file``: where the plan is saved."""
+    """Return the command lines that judge a dataset as chosen; ``file`` is where the plan
+    is saved.
+    """
     one = plan.chosen
     folders = [f"runs/{k + 1}" for k in range(len(one.members))]
 
@@ -132,12 +136,12 @@ def commands(plan: JudgePlan, file: str = "judges.json") -> list[str]:
 
 
 def text(plan: JudgePlan) -> str:
-    """For a terminal."""
+    """Return the plan for a terminal."""
     return "\n\n".join([folded(answer(plan)), table(plan).text()])
 
 
 def body(plan: JudgePlan) -> str:
-    """The answer, the table and the commands."""
+    """Return the answer, the table and the commands."""
     return (
         f"<p><strong>{escape(answer(plan))}</strong></p>{table(plan).html()}"
         f"<pre style='overflow-x:auto'>{escape(chr(10).join(commands(plan)))}</pre>"
@@ -145,7 +149,9 @@ def body(plan: JudgePlan) -> str:
 
 
 def as_json(plan: JudgePlan) -> dict[str, object]:
-    """All candidates; ``rule``: of the chosen cascade, as `visualjudge cascade --json` has it."""
+    """Return all candidates; ``rule`` is that of the chosen cascade, as in `visualjudge cascade
+    --json`.
+    """
 
     def candidate(one: Candidate) -> dict[str, object]:
         found = asdict(one)

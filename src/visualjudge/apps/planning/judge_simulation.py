@@ -1,16 +1,16 @@
-"""What a judge would say in a study that nobody has paid for: a model, and studies drawn from it.
+"""Simulated studies: a model of a judge's verdicts, and studies drawn from it.
 
-A verdict is right where a normal variable falls below a threshold that rises with the log of the
+A verdict is right if a normal variable falls below a threshold that rises with the log of the
 margin between the two scores. The variable is a sum of effects: of the image, of the pair, of the
 pair in its encoding, of the order, and of the repeat (a nested random-effects probit; Searle,
-Casella & McCulloch 1992). The place of the better option shifts the threshold by the judge's lean.
-Of a pilot run the threshold is fitted by maximum likelihood, and the correlations are those at
-which two verdicts that share an image, a pair, … are right together as often as seen (method of
-moments on residuals).
+Casella & McCulloch 1992). The position of the better option shifts the threshold by the judge's
+position bias. From a pilot run, the threshold is fitted by maximum likelihood, and the correlations
+by the method of moments on residuals: two verdicts that share an image, a pair, … are right
+together as often as observed.
 
-Images, with their pairs and true scores, are drawn with replacement from those at hand, and the
-checks are the card's own (:mod:`visualjudge.analysis.decisions.checks`): what is planned is what a
-study has.
+Images, with their pairs and true scores, are drawn with replacement from the available ones, and
+the checks are those of the card (:mod:`visualjudge.analysis.decisions.checks`), so the plan matches
+the analysis of the study.
 """
 
 from __future__ import annotations
@@ -33,21 +33,23 @@ from visualjudge.analysis.variance import ordered_pairs
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 LEVELS = ("image", "pair", "encoding", "order")
-"""What two verdicts may share, from the least to the most; each level includes those before it."""
+"""Factors that two verdicts may share, from the least to the most; each level includes the previous
+ones.
+"""
 NODES = stats.norm.ppf((np.arange(400) + 0.5) / 400)
-"""Quantiles over which normal effects are averaged; steep functions rule polynomials out."""
+"""Quantiles over which normal effects are averaged; steep functions rule out polynomials."""
 MOST_CELLS = 4_000_000
-"""Verdicts that are drawn at once."""
+"""Number of verdicts drawn at once."""
 POPULATION_IMAGES = 20_000
 ALMOST = 0.999
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The pairs that a study may ask about, (P,) each, sorted by image.
+    """Available pairs of a study, (P,) each, sorted by image.
 
-    ``image`` counts from 0; ``better`` and ``worse`` are places in ``sources``, −1 where none is
-    named; ``margin`` is the difference of the two scores, 0 … 10.
+    ``image`` counts from 0; ``better`` and ``worse`` are indices into ``sources``, −1 for unnamed
+    ones; ``margin`` is the difference of the two scores, 0 … 10.
     """
 
     image: IntArray
@@ -63,25 +65,25 @@ class Pool:
 
     @property
     def per_image(self) -> IntArray:
-        """Pairs of each image, (images,)."""
+        """Number of pairs of each image, (images,)."""
         return np.bincount(self.image, minlength=self.images)
 
     @property
     def hardness(self) -> FloatArray:
-        """The log of 1 + margin less its mean, (P,): on this scale thresholds are lines."""
+        """Log of 1 + margin, centred, (P,): thresholds are linear on this scale."""
         logs = np.log1p(self.margin)
         return np.asarray(logs - logs.mean())
 
 
 @dataclass(frozen=True)
 class JudgeModel:
-    """A judge as the plan supposes it.
+    """Assumed properties of a judge.
 
     ``level`` is the threshold at the mean log-margin and ``slope`` its rise, in standard
-    deviations; ``shared`` are correlations of what two verdicts on one image, pair, … have
-    (LEVELS); ``lean`` is half of how much more often it is right where the better option is shown
-    first; ``failed`` is the share of replies that cannot be used. ``assumed`` names what is not
-    from a pilot.
+    deviations; ``shared`` are the correlations of two verdicts that share an image, pair, …
+    (LEVELS); ``lean`` is half the difference in accuracy between the better option shown first and
+    second; ``failed`` is the share of unusable replies. ``assumed`` names what does not come from a
+    pilot.
     """
 
     level: float
@@ -92,15 +94,15 @@ class JudgeModel:
     assumed: tuple[str, ...] = ()
 
     def right(self, pool: Pool) -> float:
-        """The share right of all verdicts; a failed reply is wrong."""
+        """Return the accuracy over all verdicts; failed replies are wrong."""
         return float(stats.norm.cdf(self.thresholds(pool)).mean()) * (1 - self.failed)
 
     def thresholds(self, pool: Pool) -> FloatArray:
-        """The threshold of each pair, (P,)."""
+        """Return the threshold of each pair, (P,)."""
         return np.asarray(self.level + self.slope * pool.hardness)
 
     def at(self, share: float, pool: Pool) -> JudgeModel:
-        """The same judge with another share right."""
+        """Return the same judge with accuracy ``share``."""
         wanted = min(share / (1 - self.failed), ALMOST)
 
         def beyond(level: float) -> float:
@@ -110,14 +112,16 @@ class JudgeModel:
 
     @property
     def loads(self) -> tuple[float, ...]:
-        """Deviations of the effects of image, pair, encoding, order, repeat; squares sum to 1."""
+        """Standard deviations of the effects of image, pair, encoding, order and repeat; their
+        squares sum to 1.
+        """
         steps = np.diff([0.0, *np.maximum.accumulate(np.clip(self.shared, 0, ALMOST)), 1.0])
         return tuple(float(x) for x in np.sqrt(np.maximum(steps, 0)))
 
 
 @dataclass(frozen=True, order=True)
 class Design:
-    """How a study asks: pairs of each image, encodings of each pair, orders (1 or 2), repeats."""
+    """Design of a study: pairs per image, encodings per pair, orders (1 or 2), repeats."""
 
     images: int
     pairs: int = 1
@@ -127,7 +131,7 @@ class Design:
 
     @property
     def calls(self) -> int:
-        """How often the judge is asked."""
+        """Number of calls."""
         return self.images * self.pairs * self.encodings * self.orders * self.repeats
 
 
@@ -135,9 +139,9 @@ class Design:
 class Studies:
     """B simulated studies of one design.
 
-    ``pair`` (B, n, k): the pool's pair of each place, with ``held`` where there is one; ``first``
-    says whether the better option is stored first. ``right`` and ``read`` (B, n, k, encodings,
-    orders, repeats).
+    ``pair`` (B, n, k) is an index into the pool, valid where ``held``; ``first`` says whether the
+    better option is stored first. ``right`` and ``read`` have shape (B, n, k, encodings, orders,
+    repeats).
     """
 
     pool: Pool
@@ -150,7 +154,7 @@ class Studies:
 
     @property
     def count(self) -> int:
-        """B."""
+        """Number of studies, B."""
         return int(self.pair.shape[0])
 
 
@@ -158,7 +162,7 @@ class Studies:
 
 
 def both_right(thresholds: FloatArray, correlation: float) -> float:
-    """The mean over (N,) thresholds of P(two verdicts on the same pair are both right)."""
+    """Return the mean over (N,) thresholds of P(two verdicts on the same pair are both right)."""
     if correlation >= 1:
         return float(stats.norm.cdf(thresholds).mean())
     part = thresholds[:, None] - np.sqrt(correlation) * NODES
@@ -166,13 +170,15 @@ def both_right(thresholds: FloatArray, correlation: float) -> float:
 
 
 def both_right_apart(thresholds: FloatArray, correlation: float) -> float:
-    """The same of two verdicts on different pairs of one image, drawn alike."""
+    """Return the same for two verdicts on different pairs of one image, drawn alike."""
     part = thresholds[:, None] - np.sqrt(correlation) * NODES
     return float((stats.norm.cdf(part / np.sqrt(1 - correlation)).mean(0) ** 2).mean())
 
 
 def correlation_of(covariance: float, thresholds: FloatArray, *, apart: bool = False) -> float:
-    """The correlation, 0 … .999, at which verdicts covary so far beyond their thresholds."""
+    """Return the correlation, 0 … .999, at which the verdicts have this covariance beyond their
+    thresholds.
+    """
     together = both_right_apart if apart else both_right
     few = thresholds[:: max(1, thresholds.size // 300)]
     alone = both_right_apart(few, 0.0) if apart else float((stats.norm.cdf(few) ** 2).mean())
@@ -186,9 +192,10 @@ def correlation_of(covariance: float, thresholds: FloatArray, *, apart: bool = F
 
 
 def fitted(verdicts: pl.DataFrame, default: JudgeModel) -> JudgeModel:
-    """The judge of a pilot's pairwise ``verdicts``; what they do not tell is that of ``default``.
+    """Fit the judge to a pilot's pairwise ``verdicts``; what they do not determine is taken from
+    ``default``.
 
-    ``verdicts``: one row a verdict with cluster, pair, encoding, order, repeat, margin, right,
+    ``verdicts`` has one row per verdict with cluster, pair, encoding, order, repeat, margin, right,
     parsed, first_right and task.
     """
     asked = verdicts.with_columns(pl.col("right").fill_null(False))
@@ -211,7 +218,7 @@ def fitted(verdicts: pl.DataFrame, default: JudgeModel) -> JudgeModel:
 def _threshold_line(
     x: FloatArray, place: FloatArray, right: BoolArray
 ) -> tuple[float, float, float]:
-    """Level, slope on the margin and shift by place, with weak normal priors."""
+    """Fit the level, the slope on the margin and the shift by position, with weak normal priors."""
     side = np.where(right, 1.0, -1.0)
 
     def loss(line: FloatArray) -> float:
@@ -226,7 +233,9 @@ def _threshold_line(
 def _shared(
     table: pl.DataFrame, line: FloatArray, default: JudgeModel
 ) -> tuple[tuple[float, float, float, float], list[str]]:
-    """Correlations by level, from products of two residuals that share exactly so much."""
+    """Return the correlations by level, from products of two residuals that share exactly that
+    level.
+    """
     keys = ["cluster", "pair", "encoding", "order"]
     sums_of = [ordered_pairs(table, keys[: k + 1]) for k in range(4)]
     sums_of.append((float((table["y"] ** 2).sum()), float(table.height)))
@@ -258,11 +267,11 @@ def simulated(
     alike: float = 0.0,
     cue: float = 0.0,
 ) -> Studies | tuple[Studies, Studies]:
-    """``count`` studies; of two judges where a ``second`` is given, whose effects but that of the
-    repeat correlate with the first's by ``alike``, 0 … 1.
+    """Simulate ``count`` studies; with a ``second`` judge, its effects (except those of the repeat)
+    correlate with the first's by ``alike``, 0 … 1.
 
-    ``labels_wrong``: the share of pairs whose label names the worse option. ``cue``: the effect of
-    a cue that stands on the better option in the first order and on the other in the second.
+    ``labels_wrong`` is the share of pairs whose label names the worse option. ``cue`` is the effect
+    of a cue on the better option in the first order, and on the other one in the second.
     """
     n, k = design.images, design.pairs
     chosen = rng.integers(0, pool.images, (count, n))
@@ -301,14 +310,18 @@ def simulated(
 
 
 def _effects(shape: tuple[int, ...], design: Design, rng: np.random.Generator) -> list[FloatArray]:
-    """Normal effects of image, pair, encoding, order, repeat, each as wide as what shares it."""
+    """Draw normal effects of image, pair, encoding, order and repeat, each as wide as the verdicts
+    that share it.
+    """
     nested = (design.encodings, design.orders, design.repeats)
     sizes = [(*shape[:2], 1, 1, 1, 1)] + [(*shape, *nested[:d], *[1] * (3 - d)) for d in range(4)]
     return [np.asarray(rng.standard_normal(size, dtype=np.float32), dtype=float) for size in sizes]
 
 
 def _shift(judge: JudgeModel, pool: Pool, lean: float) -> float:
-    """What one place adds to the thresholds, and the other takes, for this lean, −.5 … .5."""
+    """Return how much this bias, −.5 … .5, adds to the thresholds of one position and takes from
+    the other.
+    """
     line = judge.thresholds(pool)[:: max(1, pool.margin.size // 300)]
 
     def beyond(shift: float) -> float:
@@ -320,11 +333,11 @@ def _shift(judge: JudgeModel, pool: Pool, lean: float) -> float:
     return float(np.copysign(optimize.brentq(beyond, 0, 12), lean))
 
 
-# ---------------------------------------------------------------- what the card would say
+# ---------------------------------------------------------------- checks of the card
 
 
 def image_shares(studies: Studies, hit: BoolArray, asked: BoolArray | None = None) -> Shares:
-    """The share of ``hit`` in each study, with the bounds of the report; both (B, n, k, …)."""
+    """Return the share of ``hit`` in each study, with the report's bounds; both (B, n, k, …)."""
     held = studies.held.reshape(*studies.held.shape, *[1] * (hit.ndim - 3))
     counted = np.broadcast_to(held if asked is None else held & asked, hit.shape)
     axes = tuple(range(2, hit.ndim))
@@ -334,7 +347,7 @@ def image_shares(studies: Studies, hit: BoolArray, asked: BoolArray | None = Non
 
 
 def failures(studies: Studies) -> Shares:
-    """The share of replies that cannot be used, as the card bounds it."""
+    """Return the share of unusable replies, with the card's bounds."""
     held = np.broadcast_to(studies.held[..., None, None, None], studies.read.shape)
     axes = (2, 3, 4, 5)
     top = (held & ~studies.read).sum(axes).astype(float)
@@ -344,7 +357,7 @@ def failures(studies: Studies) -> Shares:
 
 
 def leans(studies: Studies, b: int) -> Evidence:
-    """The lean to the option shown first in study ``b``, as the card measures it."""
+    """Return the position bias in study ``b``, as the card measures it."""
     rows = np.argwhere(
         np.broadcast_to(studies.held[b][..., None, None, None], studies.read[b].shape)
         & studies.read[b]
@@ -368,7 +381,7 @@ def leans(studies: Studies, b: int) -> Evidence:
 
 
 def source_sums(studies: Studies, b: int) -> Sums:
-    """What judge and truth say of each named source on each image of study ``b``."""
+    """Return the sums by judge and truth of each named source on each image of study ``b``."""
     pool, pair = studies.pool, studies.pair[b]
     read = studies.read[b].sum((3, 4))
     said = np.divide(studies.right[b].sum((3, 4)), read, out=np.zeros(read.shape), where=read > 0)
@@ -393,7 +406,7 @@ def source_sums(studies: Studies, b: int) -> Sums:
 def population_tau(
     pool: Pool, judge: JudgeModel, design: Design, rng: np.random.Generator
 ) -> float:
-    """τ-b that a study of unlimited size would have."""
+    """Return the τ-b of a study of unlimited size."""
     many = replace(
         design, images=POPULATION_IMAGES // max(1, design.pairs * design.encodings // 4), repeats=1
     )
@@ -409,7 +422,7 @@ Checked = Mapping[str, Sequence[Check]]
 def checked(
     studies: Studies, rules: Thresholds, names: Sequence[str], *, draws: int = DRAWS
 ) -> Checked:
-    """The card's checks of each study, by name: of those in ``names`` alone."""
+    """Return the checks of each study by name; only those in ``names``."""
     accuracy = image_shares(studies, studies.right)
     out: dict[str, list[Check]] = {name: [] for name in names}
     both = None
@@ -449,7 +462,7 @@ def _less_chance(shown: Evidence) -> Evidence:
 
 
 def _orders(studies: Studies, draws: int) -> list[Evidence]:
-    """What each study shows of the order of the sources."""
+    """Return each study's evidence on the order of the sources."""
     sources, out = len(studies.pool.sources), list[Evidence]()
     weights = resampled_images(studies.design.images, sources, most=draws)
     step = max(1, MOST_CELLS // (draws * sources))
@@ -463,7 +476,9 @@ def _orders(studies: Studies, draws: int) -> list[Evidence]:
 
 
 def gaps(first: Studies, second: Studies) -> tuple[FloatArray, FloatArray]:
-    """Ends of the interval of the difference of two judges' shares right in each study, (B,)."""
+    """Return the interval ends of the difference between two judges' accuracies in each study,
+    (B,).
+    """
     return _difference_ends(first, first.right.astype(float) - second.right, TAIL)
 
 
@@ -484,7 +499,9 @@ def _difference_ends(
 
 
 def probe_states(studies: Studies) -> list[State]:
-    """The state of a probe of a cue in each study, as the report gives it to a single probe."""
+    """Return the state of a probe of a cue in each study, as the report gives it to a
+    single probe.
+    """
     groups = np.asarray(studies.read.all((4, 5)))[..., None, None]
     apart = (studies.right[..., :1, :].astype(float) - studies.right[..., 1:, :]) * groups
     low, high = _difference_ends(studies, apart, TAIL)
@@ -502,9 +519,9 @@ def probe_states(studies: Studies) -> list[State]:
 
 @dataclass(frozen=True)
 class Power:
-    """The share of simulated studies that reach the goal, and the standard error of the simulation.
+    """Share of simulated studies that reach the goal, and the standard error of the simulation.
 
-    ``width``: of the 95 % interval, on average; ``states``: how often a check comes out so.
+    ``width`` is the mean width of the 95 % interval, and ``states`` the frequency of each state.
     """
 
     value: float
@@ -517,7 +534,9 @@ class Power:
 def power_of(
     reached: Sequence[bool], widths: Sequence[float] = (), states: Sequence[State] = ()
 ) -> Power:
-    """From one value a study; the error is the binomial's, of at least one study in doubt."""
+    """Return the power from one value per study; the error is binomial, with at least one study in
+    doubt.
+    """
     n = len(reached)
     value = sum(reached) / n
     bounded = min(max(value, 1 / n), 1 - 1 / n)
@@ -527,7 +546,7 @@ def power_of(
 
 
 def pool_of(rows: pl.DataFrame) -> Pool:
-    """A pool from one row a pair: image, better, worse (names or null), margin."""
+    """Return a pool from one row per pair: image, better, worse (names or null), margin."""
     ordered = rows.sort("image")
     names = sorted({*ordered["better"].drop_nulls(), *ordered["worse"].drop_nulls()})
     places = {name: k for k, name in enumerate(names)}

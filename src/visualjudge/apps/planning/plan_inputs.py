@@ -1,6 +1,4 @@
-"""What a study is planned with: the pairs of a data folder, dataset or pilot, its judge, its
-tokens.
-"""
+"""Inputs of a plan: the pairs of a data folder, dataset or pilot, its judge, and its tokens."""
 
 from __future__ import annotations
 
@@ -38,7 +36,7 @@ USUAL = JudgeModel(
     0.01,
     ("share right", *judge_simulation.LEVELS, "lean", "failed"),
 )
-"""A judge of which nothing is known, in round numbers; ``level`` holds the share right here."""
+"""An unknown judge, in round numbers; ``level`` holds its accuracy here."""
 VERDICTS = (
     "task", "encoding", "cluster", "pair", "order", "repeat", "margin", "right", "parsed",
     "first_right", "tokens_in", "tokens_out", "latency_s",
@@ -47,7 +45,7 @@ VERDICTS = (
 
 @dataclass(frozen=True)
 class Rate:
-    """What one call takes: tokens, and seconds (None: not known)."""
+    """Consumption of one call: tokens, and seconds (None: unknown)."""
 
     tokens_in: float
     tokens_out: float
@@ -56,7 +54,9 @@ class Rate:
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """What is planned with: the pool of one task, the judge, what a call in each encoding takes."""
+    """Basis of a plan: the pool of one task, the judge, and the consumption of a call in each
+    encoding.
+    """
 
     kind: str
     place: str
@@ -66,7 +66,7 @@ class Target:
     rates: Mapping[str, Rate]
     notes: tuple[str, ...]
     groups: tuple[Group, ...] = ()
-    """Of a data folder: what its questions are drawn from."""
+    """For a data folder: the records from which its questions are drawn."""
 
 
 def read_target(
@@ -76,12 +76,13 @@ def read_target(
     dataset: str | Path | None,
     seed: int,
 ) -> Target:
-    """The data folder, dataset or run at ``place``.
+    """Read the data folder, dataset or run at ``place``.
 
     Raises
     ------
     UsageError
-        If it is something else, holds several tasks and ``task`` names none, or has no pairs of it.
+        If it is something else, holds several tasks and ``task`` names none, or has no pairs of the
+        task.
     """
     root = Path(place)
     if RunFolder(root).manifest_path.is_file():
@@ -171,7 +172,7 @@ def _chosen(known: Sequence[str], wanted: Sequence[str], place: Path) -> list[st
 
 
 def _pool(questions: pl.DataFrame, task: str, place: Path) -> Pool:
-    """The different pairs of the pairwise questions."""
+    """Return the distinct pairs of the pairwise questions."""
     pairs = questions.filter(
         (pl.col("kind") == "pairwise")
         & (pl.col("task").cast(pl.String) == task)
@@ -225,7 +226,7 @@ def _without_pilot(pool: Pool) -> tuple[str, ...]:
 
 
 def _estimated(root: Path, task: str, encodings: Sequence[str]) -> dict[str, Rate]:
-    """Tokens of a call in each encoding, from up to 60 questions."""
+    """Estimate the tokens of a call in each encoding, from up to 60 questions."""
     dataset, free = load_dataset(root), Prices()
     out = {}
     for style in encodings:

@@ -1,4 +1,4 @@
-"""A plan for people and for `build --plan`: text, Markdown, HTML with its figure, and JSON."""
+"""A plan as text, Markdown, HTML with its figure, and JSON, which `build --plan` reads."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ QUESTIONS = {
 
 
 def with_error(power: Power) -> str:
-    """81 % ± 2: twice the simulation's standard error beside the share."""
+    """Format a share with twice the simulation's standard error: 81 % ± 2."""
     return f"{percent(power.value, 0)} ± {200 * power.error:.0f}"
 
 
 def duration(minutes: float | None) -> str:
-    """Minutes as people say them."""
+    """Format minutes as a duration."""
     if minutes is None:
         return "–"
     if minutes < 1:
@@ -54,7 +54,7 @@ def duration(minutes: float | None) -> str:
 
 
 def shape(one: Option) -> str:
-    """What a design is but for its images: 3 pairs, both orders."""
+    """Describe a design apart from its images: 3 pairs, both orders."""
     design = one.design
     parts = [many(design.pairs, "pair"), "both orders" if design.orders == 2 else "one order"]
     parts += [many(design.encodings, "encoding")] if design.encodings > 1 else []
@@ -63,7 +63,7 @@ def shape(one: Option) -> str:
 
 
 def answer(plan: Plan) -> str:
-    """What to do, in one sentence or two."""
+    """Return the recommendation in one or two sentences."""
     one = plan.chosen
     spent = f"{many(one.calls, 'call')}" + (
         f", cost {money(one.cost)}" if one.cost is not None else ""
@@ -88,7 +88,7 @@ def answer(plan: Plan) -> str:
 
 
 def _short(plan: Plan) -> str:
-    """Whether it can be settled, in a word."""
+    """Return in a few words whether it can be settled."""
     if plan.goal_reached:
         return f"{many(plan.chosen.design.images, 'image')} will do"
     if plan.chosen.missing:
@@ -97,7 +97,7 @@ def _short(plan: Plan) -> str:
 
 
 def designs_table(plan: Plan) -> Table:
-    """The best designs, the chosen one first."""
+    """Return the best designs, the chosen one first."""
     rows = [
         (
             str(one.design.images), shape(one), f"{one.calls:,}", f"{one.labels:,}",
@@ -123,7 +123,7 @@ def designs_table(plan: Plan) -> Table:
 
 
 def checks_table(plan: Plan) -> Table | None:
-    """What the card would say after the chosen design."""
+    """Return the card's expected checks after the chosen design."""
     if not plan.checks:
         return None
     rows = [
@@ -144,7 +144,7 @@ def checks_table(plan: Plan) -> Table | None:
 
 
 def commands(plan: Plan, file: str = "plan.json") -> tuple[str, str]:
-    """The command lines that build and ask exactly the chosen design."""
+    """Return the command lines that build and judge exactly the chosen design."""
     design, target = plan.chosen.design, plan.target
     data = target.place if target.kind == "data folder" else "DATA"
     made = shlex.join(["visualjudge", "build", data, "--plan", file, "--out", "dataset"])
@@ -154,14 +154,14 @@ def commands(plan: Plan, file: str = "plan.json") -> tuple[str, str]:
 
 
 def judge_options(encodings: Sequence[str], *, swap: bool, repeats: int) -> list[str]:
-    """The options of `judge` that ask a design and nothing else of the dataset."""
+    """Return the options of `judge` that ask only the design's questions."""
     words = ["--type", "pairwise", *(word for name in encodings for word in ("--encoding", name))]
     words += ["--swap"] if swap else []
     return [*words, "--repeats", str(repeats)] if repeats > 1 else words
 
 
 def text(plan: Plan) -> str:
-    """For a terminal."""
+    """Return the plan for a terminal."""
     tables = [designs_table(plan), checks_table(plan)]
     parts = [folded(f"{QUESTIONS[plan.goal]} {answer(plan)}"), folded(f"Assumed: {plan.claim}.")]
     parts += [table.text() for table in tables if table is not None]
@@ -169,7 +169,7 @@ def text(plan: Plan) -> str:
 
 
 def markdown(plan: Plan) -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     tables = [
         table.markdown() for table in (designs_table(plan), checks_table(plan)) if table is not None
     ]
@@ -183,7 +183,7 @@ def markdown(plan: Plan) -> str:
 
 
 def body(plan: Plan, *, page: bool = False) -> str:
-    """The answer, the figure and the tables."""
+    """Return the answer, the figure and the tables."""
     drawn = figure(plan)
     image = drawn.inline() if page else drawn.svg()
     tables = "".join(
@@ -200,12 +200,12 @@ def body(plan: Plan, *, page: bool = False) -> str:
 
 
 def html(plan: Plan) -> str:
-    """One self-contained page."""
+    """Return one self-contained page."""
     return document(f"Plan: {QUESTIONS[plan.goal]}", body(plan, page=True))
 
 
 def document(title: str, content: str) -> str:
-    """A self-contained page of HTML ``content``."""
+    """Return a self-contained page of HTML ``content``."""
     said = escape(title)
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -216,7 +216,7 @@ def document(title: str, content: str) -> str:
 
 
 def figure(plan: Plan) -> Figure:
-    """Power against images of the best designs, each with its cost."""
+    """Plot power against images for the best designs, each with its cost."""
     rows = tuple(
         (
             shape(one),
@@ -283,7 +283,7 @@ def _drawn(plan: Plan, width: float) -> Canvas:
 
 
 def as_json(plan: Plan) -> dict[str, object]:
-    """The plan as a file: what is built and asked, what is expected, and what is assumed."""
+    """Return the plan as a file: what is built and asked, expected, and assumed."""
 
     def option(one: Option) -> dict[str, object]:
         return {**asdict(one.design), "calls": one.calls, "labels": one.labels, "cost": one.cost,

@@ -1,14 +1,14 @@
-"""`judge --until`: images in random order, and a look now and then whether the question is decided.
+"""`judge --until`: ask about images in random order, and check regularly whether the question is
+decided.
 
-Looks are anytime-valid (:mod:`visualjudge.analysis.statistics.eprocess`): however many there are,
-the decision is wrong with a probability of at most 5 %, as images are a random sample of those one
-could have. A look takes the images whose questions all have a verdict, up to the first that has
-not.
+Looks are anytime-valid (:mod:`visualjudge.analysis.statistics.eprocess`): however often one looks,
+the decision is wrong with a probability of at most 5 %, provided that images are a random sample of
+all possible ones. A look uses the images whose questions all have a verdict, up to the first
+incomplete one.
 
-``right decided`` compares the share right with the card's threshold. ``rank decided`` wants every
-two sources told apart by the judge's win rates, on images that show both. A wrong order has a wrong
-pair among the S − 1 that are neighbours in the true order, so that each pair is held to 5 % / (S −
-1).
+``right decided`` compares the accuracy with the card's threshold. ``rank decided`` requires that
+the judge's win rates separate every two sources, on images that show both. A wrong order has a
+wrong pair among the S − 1 neighbours in the true order, so each pair is tested at 5 % / (S − 1).
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ Verdicts = Mapping[Key, Verdict]
 
 @dataclass(frozen=True)
 class Decision:
-    """What was decided, in words, and after how many images."""
+    """The decision in words, and the number of images it took."""
 
     said: str
     images: int
 
 
 def in_random_order(dataset: Dataset, seed: int = 42) -> Dataset:
-    """The pairwise questions, image by image, in an order of images that the seed draws.
+    """Return the pairwise questions by image, with the images in random order.
 
     Raises
     ------
     UsageError
-        If there are none, or they are of several tasks.
+        If there are no pairwise questions, or they are of several tasks.
     """
     pairwise = [one for one in dataset.questions if one.question_type == "pairwise"]
     tasks = sorted({one.task for one in pairwise})
@@ -67,7 +67,9 @@ def in_random_order(dataset: Dataset, seed: int = 42) -> Dataset:
 def decide(
     questions: Sequence[Question], verdicts: Verdicts, until: Until, *, swap: bool, repeats: int
 ) -> Decision | None:
-    """What the verdicts so far decide, or None; ``questions`` in the order they are asked in."""
+    """Return what the verdicts so far decide, or None; ``questions`` are in the order in which they
+    are asked.
+    """
     asks = [(order, k) for order in ORDERS[: 1 + swap] for k in range(repeats)]
     images: dict[str, list[Question]] = defaultdict(list)
     for one in questions:
@@ -124,7 +126,7 @@ def _rank(complete: _Complete, sources: Sequence[str]) -> Decision | None:
     wins = np.zeros(len(sources))
     np.add.at(wins, np.where(found > 0, first, second), 1)
     order = np.argsort(-wins, kind="stable")
-    if len(set(wins.tolist())) < len(sources):  # a circle is no order
+    if len(set(wins.tolist())) < len(sources):  # a cycle is not an order
         return None
     return Decision("rank decided: " + " > ".join(sources[k] for k in order), len(complete))
 
@@ -132,7 +134,7 @@ def _rank(complete: _Complete, sources: Sequence[str]) -> Decision | None:
 def _win_rates(
     own: Sequence[Question], told: Sequence[Sequence[Verdict]], sources: Sequence[str]
 ) -> FloatArray:
-    """The share of its comparisons on one image that each source wins; NaN where it has none."""
+    """Return each source's share of won comparisons on one image; NaN without comparisons."""
     place = {name: k for k, name in enumerate(sources)}
     won, met = np.zeros(len(sources)), np.zeros(len(sources))
     for one, row in zip(own, told, strict=True):
@@ -150,7 +152,9 @@ def _win_rates(
 
 @dataclass
 class Watch:
-    """Looks at a run every ``every`` verdicts, and asks it to stop once the question is decided."""
+    """Checks a run after every ``every`` verdicts, and asks it to stop once the question is
+    decided.
+    """
 
     dataset: Dataset
     out: Path
@@ -168,7 +172,7 @@ class Watch:
             )
 
     def around(self, calls: Callable[..., Awaitable[Result]]) -> Callable[..., Awaitable[Result]]:
-        """``calls(on_event=listener, stop=stop)`` with looks in between."""
+        """Return ``calls(on_event=listener, stop=stop)`` with checks in between."""
 
         async def watched(on_event: Listener, stop: Stop) -> Result:
             def told(progress: Progress) -> None:
@@ -184,7 +188,7 @@ class Watch:
         return watched
 
     def look(self) -> Decision | None:
-        """Look once."""
+        """Check once."""
         verdicts = RunFolder(self.out).verdicts()
         asked = self.dataset.questions
         return decide(asked, verdicts, self.until, swap=self.swap, repeats=self.repeats)

@@ -1,10 +1,8 @@
-"""Which study answers a question at least cost: the search, and what builds the design that it
-finds.
+"""The cheapest study that answers a question: the search, and what builds the chosen design.
 
-A design is images × pairs × encodings × orders × repeats. Of each kind of design the fewest images
-are sought at which the goal is reached with the wanted power, by simulation
-(:mod:`visualjudge.apps.planning.judge_simulation`); the cheapest design that the data allow is
-chosen.
+A design is images × pairs × encodings × orders × repeats. For each kind of design, simulation
+(:mod:`visualjudge.apps.planning.judge_simulation`) finds the smallest number of images that reaches
+the goal with the requested power; the cheapest design that the data allow is chosen.
 """
 
 from __future__ import annotations
@@ -36,18 +34,22 @@ from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.sampling import Caps, pairs_of, spread
 
 PAIRS, SEARCHED, CONFIRMED, CURVE = (1, 2, 3, 5, 10), 100, 400, 150
-"""Pairs of an image that are tried; simulated studies a step of the search, a result, a point."""
+"""Numbers of pairs per image to try; simulated studies per step of the search, result, and point of
+the curve.
+"""
 LEAST, MOST = 5, 3000
 SEARCH_DRAWS, CONFIRM_DRAWS = 300, 1000
 SHOWN = 5
-"""Designs that a plan tells of."""
+"""Maximum number of designs in a plan."""
 NEAR = 0.06
-"""How near, in parts, the search comes to the fewest images."""
+"""Relative precision of the search for the smallest number of images."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """A design with its power and what it takes; ``missing``: images more than there are."""
+    """A design with its power and its needs; ``missing`` is the number of images that the data
+    lack.
+    """
 
     design: Design
     power: Power
@@ -60,7 +62,9 @@ class Option:
 
 @dataclass(frozen=True)
 class CheckRow:
-    """A check of the card at the chosen design: how often it passes, fails, or stays undecided."""
+    """A check of the card for the chosen design: how often it passes, fails, or remains
+    undecided.
+    """
 
     name: str
     power: Power
@@ -68,9 +72,10 @@ class CheckRow:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The best designs, the chosen one first, and what is assumed.
+    """The best designs, the chosen one first, and the assumptions.
 
-    ``goal_reached``: whether the chosen design has the wanted power within the data and the budget.
+    ``goal_reached`` says whether the chosen design has the requested power within the data and the
+    budget.
     """
 
     goal: Goal
@@ -103,7 +108,7 @@ class Plan:
         return body(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write ``.json``, which ``build --plan`` reads; ``.html`` or ``.md``; or ``.svg``."""
+        """Write ``.json``, which ``build --plan`` reads, ``.html``, ``.md`` or ``.svg``."""
         from visualjudge.apps.planning.plan_page import save
 
         return save(self, Path(path))
@@ -115,7 +120,9 @@ class Plan:
 def least_images(
     power_at: Callable[[int], float], wanted: float, least: int = LEAST, most: int = MOST
 ) -> int | None:
-    """The fewest images at which ``power_at`` is ``wanted``, to 6 %; None where ``most`` fail."""
+    """Return the smallest number of images at which ``power_at`` is ``wanted``, to 6 %; None if
+    ``most`` fail.
+    """
     low, high = 0, least
     while power_at(high) < wanted:
         if high >= most:
@@ -128,7 +135,7 @@ def least_images(
 
 
 def shapes(target: Target, goal: Goal, encodings: int) -> list[Design]:
-    """The kinds of designs that are tried: pairs and orders, then another repeat and encoding."""
+    """Return the kinds of designs to try: pairs and orders, then another repeat and encoding."""
     most = int(np.quantile(target.pool.per_image, 0.75))
     pairs = [k for k in PAIRS if k <= most] or [1]
     orders = (2,) if goal == "probe" else (1, 2)
@@ -151,7 +158,8 @@ def plan(
     thresholds: str | Path | None = None,
     seed: int = 42,
 ) -> Plan:
-    """Plan a study: the least images, pairs, orders and repeats that answer a question.
+    """Plan a study: the smallest number of images, pairs, orders and repeats that answers a
+    question.
 
     Parameters
     ----------
@@ -159,19 +167,19 @@ def plan(
         A data folder, a dataset, or the run of a pilot of 50 to 200 questions.
     goal
         ``"rank"`` (may I rank my models with this judge?), ``"right"`` (is it right often enough?),
-        ``"bias"`` (does it lean to the option shown first?), ``"compare"`` (is one judge better
-        than another?) or ``"probe"`` (does a cue move it?).
+        ``"bias"`` (does it prefer the option shown first?), ``"compare"`` (is one judge better than
+        another?) or ``"probe"`` (does a cue move it?).
     effect
-        The true effect that the study is to show: of ``right`` how far the share right lies above
-        the card's threshold, of ``bias`` the lean, of ``compare`` the difference, of ``probe`` the
-        effect of the cue. None: the pilot's (without one 0.1 for ``right``), 0.05 for ``compare``
+        The true effect that the study must detect: for ``right`` the accuracy above the card's
+        threshold, for ``bias`` the position bias, for ``compare`` the difference, for ``probe`` the
+        effect of the cue. None: the pilot's (without one, 0.1 for ``right``), 0.05 for ``compare``
         and 0 for ``probe``.
     power
-        With which probability the study is to reach its goal.
+        Probability with which the study must reach its goal.
     task, encodings
-        The task, where there are several; the encodings to use, the first one first.
+        The task, if there are several; the encodings to use, in order of preference.
     terms
-        Prices, budget, limits of rate, labels.
+        Prices, budget, rate limits, labels.
     dataset
         Folder of the pilot's dataset, if it has moved.
     thresholds
@@ -182,7 +190,7 @@ def plan(
     Raises
     ------
     UsageError
-        If an option does not fit, or there are several tasks and none is named.
+        If an option is invalid, or there are several tasks and none is named.
     DataError
         If the target cannot be read.
 
@@ -269,7 +277,9 @@ def _mean_rate(rates: Sequence[Rate]) -> Rate:
 
 
 def _worth(one: Option) -> tuple[float, ...]:
-    """What the data allow, or lack least, first; then the cheaper, then the fewer images."""
+    """Sort key: first designs that the data allow or nearly allow, then cheaper ones, then fewer
+    images.
+    """
     return (
         float(one.missing),
         one.cost if one.cost is not None else float(one.calls),
@@ -285,7 +295,9 @@ def _searched(
     option: Callable[[Design, Power], Option],
     budget: float | None,
 ) -> tuple[list[Option], list[Option]]:
-    """Designs that reach the power in the budget, and the nearest that images and budget allow."""
+    """Return designs that reach the power within the budget, and the closest that images and budget
+    allow.
+    """
     enough, short = [], []
     for shape in shapes(target, goal, len(target.rates)):
 
@@ -328,7 +340,7 @@ def _searched(
 def _confirmed(
     question: Question, design: Design, wanted: float, option: Callable[[Design, Power], Option]
 ) -> Option | None:
-    """The design with its power from more studies, larger where the search was lucky."""
+    """Return the design with its power from more studies, enlarged if the search was lucky."""
     for _ in range(8):
         power = question.reached(design, CONFIRMED, CONFIRM_DRAWS)
         if power.value >= wanted:
@@ -338,7 +350,7 @@ def _confirmed(
 
 
 def _curve(question: Question, design: Design) -> tuple[tuple[int, Power], ...]:
-    """Power at fewer and more images than chosen."""
+    """Return the power at fewer and more images than chosen."""
     steps = dict.fromkeys(
         max(2, round(part * design.images)) for part in (0.25, 0.5, 0.75, 1, 1.5, 2)
     )
@@ -350,7 +362,7 @@ def _curve(question: Question, design: Design) -> tuple[tuple[int, Power], ...]:
 def _other_checks(
     target: Target, judge: JudgeModel, design: Design, rules: Thresholds, terms: Terms, seed: int
 ) -> tuple[CheckRow, ...]:
-    """What each check of the card would show at the chosen design."""
+    """Return the expected result of each check of the card for the chosen design."""
     names = [
         name
         for name in ("macro_accuracy", "right_in_both_orders", "lean", "failed")
@@ -384,11 +396,13 @@ def _other_checks(
     return tuple(out)
 
 
-# ---------------------------------------------------------------- what builds it
+# ---------------------------------------------------------------- building it
 
 
 def _caps(target: Target, design: Design, seed: int) -> tuple[Caps, tuple[str, ...]]:
-    """Caps of `build` for so many images and pairs, and what they come to in a data folder."""
+    """Return the caps of `build` for this number of images and pairs, and their effect in a data
+    folder.
+    """
     wanted, groups = design.images * design.pairs, design.images
     notes: tuple[str, ...] = ()
     if target.groups:
@@ -408,13 +422,13 @@ def _caps(target: Target, design: Design, seed: int) -> tuple[Caps, tuple[str, .
 
 
 def read_build(path: str | Path) -> tuple[str, int, Caps, list[str]]:
-    """Task, seed and caps of a plan that :meth:`Plan.save` wrote, and the options of `judge` that
-    ask its design.
+    """Read task, seed and caps of a plan that :meth:`Plan.save` wrote, and the options of `judge`
+    for its design.
 
     Raises
     ------
     DataError
-        If the file is no such plan.
+        If the file is not such a plan.
     """
     from visualjudge.apps.planning.plan_page import judge_options
 

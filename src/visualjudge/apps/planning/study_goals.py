@@ -1,4 +1,6 @@
-"""Is the goal reached: what is assumed of the judge, and the power of a design to show it."""
+"""Goals of a study: the assumptions about the judge, and the power of a design to reach the
+goal.
+"""
 
 from __future__ import annotations
 
@@ -26,21 +28,21 @@ GOAL_CHECK: Mapping[str, str] = {
     "bias": "lean",
 }
 GAP = 0.05
-"""The difference of two judges that is looked for unless ``effect`` says otherwise."""
+"""Default difference between two judges to detect, unless ``effect`` is given."""
 USUAL_LEAD = 0.1
-"""How far above the threshold a judge of which nothing is known is assumed to be right."""
+"""Assumed accuracy of an unknown judge above the threshold."""
 ALIKE = 0.5
-"""How alike two judges' errors are assumed to be: 0 not at all, 1 the same."""
+"""Assumed correlation of two judges' errors: 0 independent, 1 identical."""
 AT_THRESHOLD = 0.01
-"""A share, or τ-b, this close to its threshold is hardly ever settled."""
+"""Distance from the threshold below which a share or τ-b is hardly ever settled."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What a study may cost: prices of tokens and labels, the pace of calls, and how people label.
+    """Terms of a study: prices of tokens and labels, the rate of calls, and how people label.
 
-    ``raters``: people who label each pair, 0 where the truth is there; ``rater_right``: how often
-    one is right.
+    ``raters`` is the number of people who label each pair, 0 if the truth is known; ``rater_right``
+    is the accuracy of one.
     """
 
     prices: Prices = field(default_factory=Prices)
@@ -66,7 +68,9 @@ class Terms:
 
     @property
     def labels_wrong(self) -> float:
-        """How often the raters' majority names the worse option; a tie is decided by chance."""
+        """Share of pairs whose majority label names the worse option; ties are decided by
+        chance.
+        """
         if not self.raters:
             return 0.0
         half = self.raters / 2
@@ -79,7 +83,9 @@ class Terms:
         return wrong + tie / 2
 
     def minutes(self, calls: float, rate: Rate) -> float | None:
-        """The slowest of what the limits and the server allow; None where nothing is known."""
+        """Return the longest of the times that the limits and the server allow; None if nothing is
+        known.
+        """
         found = []
         if self.calls_per_minute:
             found.append(calls / self.calls_per_minute)
@@ -92,7 +98,7 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A goal made exact: what is assumed, and the power of a design to reach it."""
+    """A precise goal: its assumptions, and the power of a design to reach it."""
 
     claim: str
     judge: JudgeModel
@@ -102,7 +108,7 @@ class Question:
 def question_of(
     target: Target, goal: Goal, effect: float | None, rules: Thresholds, terms: Terms, seed: int
 ) -> Question:
-    """What is to be shown.
+    """Return the goal with its assumptions.
 
     Raises
     ------
@@ -155,7 +161,7 @@ def question_of(
 def _right(
     pool: Pool, judge: JudgeModel, wanted: float | None, wrong: float
 ) -> tuple[JudgeModel, float, str]:
-    """The judge at the share right that is wanted, and what labels make of it."""
+    """Return the judge at the required accuracy, and the effect of label errors."""
     share = judge.right(pool) if wanted is None else wanted
     if not 0.01 <= share <= 0.99:
         raise UsageError(
@@ -166,7 +172,7 @@ def _right(
 
 
 def _order(target: Target, effect: float | None, seed: int) -> tuple[float, str]:
-    """The order that unlimited images would show."""
+    """Return the order that unlimited images would show."""
     if effect is not None:
         raise UsageError(
             "--effect cannot be used with --goal rank, which orders the sources in the data"
@@ -180,7 +186,7 @@ def _order(target: Target, effect: float | None, seed: int) -> tuple[float, str]
 
 
 def parts_of(design: Design, count: int) -> list[int]:
-    """Studies that are drawn at once."""
+    """Split ``count`` studies into parts that are drawn at once."""
     at_once = max(1, min(count, judge_simulation.MOST_CELLS // max(1, design.calls)))
     return [min(at_once, count - done) for done in range(0, count, at_once)]
 

@@ -1,3 +1,3 @@
-"""Questions whose answer is known without ground truth: what a judge must not care about; has it
-changed?
+"""Questions whose answer is known without ground truth: what a judge must ignore, and whether it
+has changed.
 """

@@ -1,6 +1,4 @@
-"""``visualjudge probe``: a data folder into a dataset of probe questions, which is judged and
-reported like any.
-"""
+"""``visualjudge probe``: build a dataset of probe questions from a data folder."""
 
 from __future__ import annotations
 
@@ -32,21 +30,19 @@ CONTROL = "control"
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What was written: the number of questions of each probe, and of unchanged ones as
-    ``control``.
-    """
+    """Result: the number of questions of each probe, and of unchanged ones as ``control``."""
 
     asked: Mapping[str, int]
     problems: tuple[Problem, ...]
 
     @property
     def questions(self) -> int:
-        """All of them."""
+        """Total number of questions."""
         return sum(self.asked.values())
 
     @property
     def empty(self) -> tuple[str, ...]:
-        """Probes that no record of the data folder fits."""
+        """Probes that match no record of the data folder."""
         return tuple(name for name, count in self.asked.items() if not count)
 
 
@@ -68,21 +64,22 @@ def build_probes(
     data, out
         Folders; ``out`` must not exist, or be an older dataset and ``force`` be given.
     options
-        Seed, tasks, prompts and the longer side of images, as of a build; subsets and caps are
-        without effect.
+        Seed, tasks, prompts and the longer side of images, as in a build; subsets and caps have no
+        effect.
     only
         Names of probes; None = all.
     number
-        Questions a probe, at most. Unchanged questions, with which some probes compare, come on
-        top.
+        Maximum number of questions per probe, in addition to the unchanged ones that some probes
+        compare with.
     workers, engine
-        Who does the work. The same data, seed and options give the same bytes for any of them.
+        Processes and engine. They do not affect the result: the same data, seed and options give
+        the same bytes.
 
     Raises
     ------
     UsageError
-        If a probe is not known, ``number`` is below 2, ``data`` is not a data folder, ``out`` is
-        taken, or an option does not fit.
+        If a probe is unknown, ``number`` is below 2, ``data`` is not a data folder, ``out`` exists,
+        or an option is invalid.
     DataError
         If no question can be asked.
     """
@@ -130,7 +127,9 @@ def _meta(
 
 
 def _edit(stage: Path, path: str, name: str, paint: Paint) -> str:
-    """The path of the image at ``path`` changed by ``paint``; each change is written once."""
+    """Apply ``paint`` to the image at ``path`` and return the path of the result; each change is
+    written once.
+    """
     relative = f"{MEDIA}/{file_name(CHANGED + name, Path(path).stem)}.png"
     if not (stage / relative).exists():
         write_png(stage / relative, paint(read_rgb(stage / path)))
@@ -140,7 +139,9 @@ def _edit(stage: Path, path: str, name: str, paint: Paint) -> str:
 def _questions(
     kind: ProbeKind, found: Mapping[Pool, Sequence[Base]], number: int, edit: Edit
 ) -> list[Question]:
-    """The probe's questions, a base's all or none, up to ``number``."""
+    """Return up to ``number`` questions of the probe; a base contributes all of its questions or
+    none.
+    """
     out: list[Question] = []
     used = 0
     for base in found[kind.pool]:
@@ -154,7 +155,7 @@ def _questions(
 
 
 def _controls(compared: Sequence[Question], bases: Sequence[Base]) -> list[Question]:
-    """The unchanged question of each pair that some probe has changed."""
+    """Return the unchanged question of each pair that some probe has changed."""
     groups = {question.probe.group for question in compared if question.probe is not None}
     note = Probe(CONTROL, "control", "", "nothing", "answer")
     return [
@@ -165,7 +166,7 @@ def _controls(compared: Sequence[Question], bases: Sequence[Base]) -> list[Quest
 
 
 def _named(question: Question) -> Question:
-    """With an id of its own: 80 bits of the SHA-256 over what is asked, and why."""
+    """Give the question an id: 80 bits of the SHA-256 of the question and its probe."""
     asked = orjson.dumps(
         [question.id, question.prompt, question.images, question.answer, question.probe]
     )

@@ -1,6 +1,4 @@
-"""Has the judge behind a name changed? A small set of questions to ask again, and a test of the
-answers.
-"""
+"""Detect whether a judge has changed, from a small set of questions that is asked again."""
 
 from __future__ import annotations
 
@@ -34,20 +32,20 @@ from visualjudge.dataset.write_dataset import write_dataset
 from visualjudge.runs.resume_check import changes
 
 LEVEL = 0.05
-"""The probability of a false alarm, over all looks together."""
+"""Probability of a false alarm, over all looks together."""
 DROP, LATER = 0.05, 3
-"""The change whose power is stated, and within how many further runs."""
+"""The change for which power is stated, and the number of further runs."""
 JUDGE, QUESTIONS = ("backend", "model"), {"questions.json", "media"}
-"""What makes two runs those of two judges, or on two datasets."""
+"""Fields that show that two runs are of different judges or datasets."""
 QUANTILE = 1 / 3
-"""Pairs near this quantile of their task's margins: closer ones are noise, wider ones any judge
-answers right.
+"""Quantile of the task's margins near which pairs are chosen: smaller margins are noise, and larger
+ones easy for any judge.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """How probable an alarm is within 1, 2 … further runs, if the share right falls by ``drop``."""
+    """Probability of an alarm within 1, 2 … further runs, if accuracy falls by ``drop``."""
 
     drop: float
     runs: tuple[float, ...]
@@ -62,11 +60,11 @@ class Power:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """What runs on the same questions show; ``change`` is that of the last run from the first, in
-    share right.
+    """Result for runs on the same questions; ``change`` is the last run's accuracy less the
+    first's.
 
-    ``e_value`` is the evidence after the last look, ``looks`` after each one; ``drift`` from 1/0.05
-    = 20.
+    ``e_value`` is the evidence after the last look, and ``looks`` after each one; ``drift`` means
+    at least 1/0.05 = 20.
     """
 
     state: Literal["drift", "not_shown"]
@@ -75,10 +73,10 @@ class Drift:
     looks: tuple[float, ...]
     power: Power
     warnings: tuple[str, ...] = ()
-    """Of runs that are not finished, or were asked with other settings than the first."""
+    """Runs that are unfinished, or have other settings than the first."""
 
     def to_json(self) -> dict[str, Any]:
-        """As a record for JSON."""
+        """Return the result for JSON."""
         return {
             "state": self.state,
             "e_value": self.e_value,
@@ -96,13 +94,13 @@ class Drift:
 def build_canary(
     dataset: str | Path, out: str | Path, *, number: int = 60, seed: int = 42, force: bool = False
 ) -> int:
-    """Write the pairs of a dataset that notice a change best as a dataset at ``out``; returns how
-    many.
+    """Write the pairs of a dataset that are most sensitive to a change as a dataset at ``out``;
+    return their number.
 
     Raises
     ------
     UsageError
-        If ``dataset`` is no dataset, ``number`` is below 1, or ``out`` is taken.
+        If ``dataset`` is not a dataset, ``number`` is below 1, or ``out`` exists.
     DataError
         If the dataset has no pairwise question.
     """
@@ -130,8 +128,8 @@ def build_canary(
 
 
 def _canary(questions: Sequence[Question], number: int, seed: int) -> list[Question]:
-    """Task by task in turn; within a task images that are not used yet first, then the margin
-    nearest the quantile.
+    """Choose questions, alternating between tasks; within a task, unused images come first, then
+    margins close to the quantile.
     """
     tasks: dict[str, list[Question]] = defaultdict(list)
     for question in questions:
@@ -152,8 +150,8 @@ def _noticing(questions: Sequence[Question], seed: int) -> list[Question]:
 
 
 def canary_power(questions: int) -> Power:
-    """Of ``questions`` asked in both orders, twice before the change; for a judge that repeats its
-    replies.
+    """Return the power of ``questions`` asked in both orders, twice before the change, for a judge
+    that repeats its replies.
     """
     return Power(DROP, tuple(power(np.ones((2 * questions, 2)), DROP, LATER, LEVEL)))
 
@@ -161,17 +159,17 @@ def canary_power(questions: int) -> Power:
 def check_drift(
     before: str | Path, now: Sequence[str | Path], *, dataset: str | Path | None = None
 ) -> Drift:
-    """Test whether the judge changed at one of the runs of ``now`` (from the first to the last).
+    """Test whether the judge changed at one of the runs of ``now``, which are in chronological
+    order.
 
     Name all runs since ``before`` at each look: the probability of a false alarm holds for all of
-    them together. Questions to which a run has no reply (``api_error``) take no part in what is
-    said of this run.
+    them together. Questions without a reply (``api_error``) in a run are ignored for this run.
 
     Raises
     ------
     UsageError
-        If no run is named in ``now``, or a run twice; if the runs are of two judges or on two
-        datasets, or the dataset has changed since.
+        If ``now`` names no run or names one twice, if the runs are of two judges or two datasets,
+        or if the dataset has changed since.
     DataError
         If a run cannot be read, or has no reply in common with ``before``.
     """
@@ -194,8 +192,8 @@ def check_drift(
 
 
 def _comparable(runs: Sequence[Run]) -> tuple[str, ...]:
-    """What must be known of the runs: all of one judge, asked the same questions, or they say
-    nothing of a change.
+    """Check that all runs are of one judge with the same questions, and return what is unfinished
+    or differs.
     """
     remarks, first = remarks_on(runs), runs[0]
     if remarks.problems:
@@ -227,7 +225,7 @@ def _comparable(runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def _side_by_side(runs: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """One row a question and order, one column a run."""
+    """Return one row per question and order, and one column per run."""
     keys = ["id", "order", "cluster"]
     named = [table.rename({"score": f"run{k}"}) for k, table in enumerate(runs)]
     return reduce(lambda a, b: a.join(b, on=keys, how="full", coalesce=True), named).sort(
@@ -236,7 +234,7 @@ def _side_by_side(runs: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _scored(table: pl.DataFrame) -> pl.DataFrame:
-    """How right each question was answered in each order, 0..1, as a mean over repeats; an unread
+    """Return the correctness of each question in each order, 0..1, averaged over repeats; an unread
     reply is 0.
     """
     distance = 1 - (pl.col("number") - pl.col("truth")).abs() / 10

@@ -1,9 +1,7 @@
-"""PROBES: one row a probe. A row says which sampled questions it starts from, and how it changes
-them.
+"""PROBES, the table of probes: which sampled questions each starts from, and how it changes them.
 
-A probe is a function from one sampled question to the questions that are asked in its place. How
-their answers are compared follows from the design that each
-:class:`~visualjudge.core.records.Probe` names; see
+A probe is a function from one sampled question to the questions that replace it. How their answers
+are compared follows from the design that each :class:`~visualjudge.core.records.Probe` names; see
 :mod:`visualjudge.analysis.probes`.
 """
 
@@ -35,17 +33,16 @@ from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
 
 Pool = Literal["image", "other_image", "text", "steps", "grey", "other"]
 LEVELS = (0.55, 0.75, 0.95)
-"""Confidences that the tool claims."""
+"""Confidence values that the tool claims."""
 _SIDES = re.compile(r"left|right", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What a probe starts from: a pair, or the steps of a staircase; ``number`` counts within the
-    probe.
+    """Basis of a probe: a pair, or the steps of a staircase; ``number`` counts within the probe.
 
-    ``group`` names what the questions made of it have in common; ``given`` is how their prompts
-    speak of the original.
+    ``group`` identifies all questions made from it; ``given`` is the prompt's word for the
+    original.
     """
 
     questions: tuple[Question, ...]
@@ -69,15 +66,15 @@ class ProbeKind:
     Attributes
     ----------
     pool
-        Which questions it is made from: pairs in an encoding as an image (``image``;
-        ``other_image`` is the same pair in another such encoding), pairs in an encoding as text, or
-        scoring questions that go down step by step; ``grey`` and ``other`` are the pairs of
-        ``image`` over grey and over another photograph of their task.
+        Questions from which it is made: pairs in an image encoding (``image``; ``other_image`` is
+        the same pair in another such encoding), pairs in a text encoding, or scoring questions of
+        decreasing quality; ``grey`` and ``other`` are the pairs of ``image`` on grey and on another
+        photograph of their task.
     make
-        (base, edit) → the questions that are asked, each with its ``probe`` record; none where the
-        base does not fit.
+        (base, edit) → the questions to ask, each with its ``probe`` record; none if the base is
+        unsuitable.
     about
-        What the probe asks about, in words.
+        Description of the probe.
     compared
         Whether its questions are compared with the unchanged question.
     """
@@ -106,8 +103,8 @@ def _noted(
 def line_cue(
     name: str, base: Base, _edit: Edit, levels: Sequence[float | None] = (None,)
 ) -> Sequence[Question]:
-    """The pair twice: a line of text at option A that must not matter and its counterpart at B, and
-    the reverse.
+    """Return the pair twice: with an irrelevant line of text at option A and its counterpart at B,
+    and the reverse.
     """
     level = levels[base.number % len(levels)]
     cued, plain = _cues(name, level=level)
@@ -123,8 +120,8 @@ def line_cue(
 def image_cue(
     name: str, cued: Paint, plain: Paint, changed: str, base: Base, edit: Edit
 ) -> Sequence[Question]:
-    """The pair twice: the images of option A changed by ``cued`` and those of B by ``plain``, and
-    the reverse.
+    """Return the pair twice: with the images of option A changed by ``cued`` and those of B by
+    ``plain``, and the reverse.
     """
     out = []
     for k, letter in enumerate("AB"):
@@ -135,9 +132,7 @@ def image_cue(
 
 
 def painted(base: Base, edit: Edit) -> Sequence[Question]:
-    """An instruction painted into the image of one option, words of the same size into the
-    other.
-    """
+    """Paint an instruction into the image of one option, and other words into the other."""
     cued, plain = _cues("painted")
     instruct, name = (partial(with_banner, text=text) for text in (cued, plain))
     return image_cue(
@@ -148,19 +143,19 @@ def painted(base: Base, edit: Edit) -> Sequence[Question]:
 def image_change(
     name: str, paint: Paint, changed: str, base: Base, edit: Edit
 ) -> Sequence[Question]:
-    """The pair with all of its images changed alike."""
+    """Change all images of the pair in the same way."""
     return [_changed(edited(base.pair, None, name, paint, edit), base, name, changed)]
 
 
 def mirrored(base: Base, edit: Edit) -> Sequence[Question]:
-    """All images mirrored, where the prompt does not speak of left and right."""
+    """Mirror all images, if the prompt does not mention left and right."""
     if _SIDES.search(base.pair.prompt):
         return []
     return image_change("mirrored", mirrored_image, "all images mirrored", base, edit)
 
 
 def renamed(base: Base, _edit: Edit) -> Sequence[Question]:
-    """Both options with a name that says nothing."""
+    """Give both options a meaningless name."""
     asset = _asset()
     lines = [asset.part(f"renamed_{letter}") for letter in "AB"]
     return [
@@ -171,7 +166,7 @@ def renamed(base: Base, _edit: Edit) -> Sequence[Question]:
 
 
 def other_encoding(base: Base, _edit: Edit) -> Sequence[Question]:
-    """The pair in another encoding."""
+    """Return the pair in another encoding."""
     return [_changed(base.pair, base, "encoding", f"shown as {base.pair.encoding}")]
 
 
@@ -180,15 +175,13 @@ def _changed(question: Question, base: Base, name: str, changed: str) -> Questio
 
 
 def blind(name: str, shown: str, base: Base, _edit: Edit) -> Sequence[Question]:
-    """The pair, in which something else is shown in place of the photograph."""
+    """Return the pair with something else in place of the photograph."""
     changed = f"{shown} in place of the photograph"
     return [replace(base.pair, probe=Probe(name, "photograph", base.group, changed, "answer"))]
 
 
 def same_option(base: Base, _edit: Edit) -> Sequence[Question]:
-    """One option in both places; which one, and the place that is noted as right, are dealt
-    evenly.
-    """
+    """Show the same option twice; the option, and the position recorded as right, are balanced."""
     question = doubled(base.pair, base.number // 2 % 2, base.number % 2)
     return [
         replace(
@@ -199,7 +192,7 @@ def same_option(base: Base, _edit: Edit) -> Sequence[Question]:
 
 
 def withheld(base: Base, _edit: Edit) -> Sequence[Question]:
-    """The pair, as text, without the original."""
+    """Return the pair, as text, without the original."""
     question = without_original(base.pair, base.given)
     if question is None:
         return []
@@ -212,7 +205,7 @@ def withheld(base: Base, _edit: Edit) -> Sequence[Question]:
 
 
 def staircase(base: Base, _edit: Edit) -> Sequence[Question]:
-    """Each step as it is."""
+    """Return each step unchanged."""
     steps = len(base.questions)
     return [
         replace(

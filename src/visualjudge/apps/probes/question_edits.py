@@ -1,5 +1,5 @@
-"""What probes change in a question: a line at an option, an option's images, the original; spans
-stay true. How they change an image stands at the end.
+"""Edits of a question by probes: a line at an option, an option's images, the original. Spans
+remain valid. Edits of images are at the end.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ Edit = Callable[[str, str, Paint], str]
 
 
 def _spliced(question: Question, start: int, end: int, text: str) -> Question:
-    """The question with ``text`` in place of the prompt's characters ``start`` … ``end``; spans
-    move along.
-    """
+    """Replace the prompt's characters ``start`` … ``end`` with ``text`` and shift the spans."""
     shift = len(text) - (end - start)
 
     def moved(span: Span) -> Span:
@@ -46,7 +44,7 @@ def _spliced(question: Question, start: int, end: int, text: str) -> Question:
 
 
 def with_lines(question: Question, lines: Sequence[str]) -> Question:
-    """The question with a further line at the end of each option."""
+    """Add a line at the end of each option."""
     for k in reversed(range(len(lines))):
         end = spans_of(question).options[k][1]
         question = _spliced(question, end, end, "\n" + lines[k])
@@ -54,18 +52,18 @@ def with_lines(question: Question, lines: Sequence[str]) -> Question:
 
 
 def option_text(question: Question, k: int) -> str:
-    """What the prompt shows of option ``k``, without its letter."""
+    """Return the prompt's text of option ``k``, without its letter."""
     start, end = spans_of(question).options[k]
     return question.prompt[start:end]
 
 
 def option_images(question: Question, k: int) -> slice:
-    """Which of the question's images belong to option ``k``.
+    """Return which of the question's images belong to option ``k``.
 
     Raises
     ------
     DataError
-        If the marks of the prompt are not as many as the images.
+        If the numbers of image marks and images differ.
     """
     if question.prompt.count(IMAGE_MARK) != len(question.images):
         raise DataError(
@@ -75,9 +73,7 @@ def option_images(question: Question, k: int) -> slice:
 
 
 def edited(question: Question, k: int | None, name: str, paint: Paint, edit: Edit) -> Question:
-    """The question with the images of option ``k`` changed; of all options and the original where
-    ``k`` is None.
-    """
+    """Change the images of option ``k``, or of all options and the original if ``k`` is None."""
     places = range(len(question.images))[slice(None) if k is None else option_images(question, k)]
     images = list(question.images)
     for place in places:
@@ -86,7 +82,7 @@ def edited(question: Question, k: int | None, name: str, paint: Paint, edit: Edi
 
 
 def doubled(question: Question, k: int, answer: int) -> Question:
-    """A pair whose options are both option ``k``; ``answer`` is the place that is noted as
+    """Return a pair whose options are both option ``k``; ``answer`` is the position recorded as
     right.
     """
     other = 1 - k
@@ -113,8 +109,8 @@ def doubled(question: Question, k: int, answer: int) -> Question:
 
 
 def without_original(question: Question, sentence: str) -> Question | None:
-    """The question without its original, and without ``sentence``, which speaks of it; None where
-    it shows none.
+    """Remove the original, and ``sentence``, which mentions it; None if the question shows no
+    original.
     """
     original = spans_of(question).original
     if original is None or original[0] == original[1]:
@@ -132,36 +128,38 @@ def without_original(question: Question, sentence: str) -> Question | None:
 JPEG_QUALITY = 50
 WARM = (1.12, 1.0, 0.85)
 BRIGHTER, DULLER = (1.5, 25.0), (0.45, 35.0)
-"""(factor of the saturation, added to the brightness or taken from it)."""
+"""(factor of the saturation, brightness to add or subtract)."""
 
 
 def mirrored_image(image: Pixels) -> Pixels:
-    """Left and right exchanged."""
+    """Exchange left and right."""
     return np.ascontiguousarray(image[:, ::-1])
 
 
 def warmer(image: Pixels) -> Pixels:
-    """A warmer white balance; colours keep their names."""
+    """Apply a warmer white balance; colours keep their names."""
     return to_uint8(image * np.array(WARM))
 
 
 def recompressed(image: Pixels) -> Pixels:
-    """Through a JPEG file of quality 50."""
+    """Recompress as a JPEG of quality 50."""
     return through_jpeg(image, JPEG_QUALITY)
 
 
 def brighter(image: Pixels) -> Pixels:
-    """Brighter, with stronger colours."""
+    """Make the image brighter, with stronger colours."""
     return _toned(image, BRIGHTER[0], BRIGHTER[1])
 
 
 def duller(image: Pixels) -> Pixels:
-    """Darker, with weaker colours."""
+    """Make the image darker, with weaker colours."""
     return _toned(image, DULLER[0], -DULLER[1])
 
 
 def with_banner(image: Pixels, text: str) -> Pixels:
-    """``text`` in black on a white band along the upper edge, as wide as the image allows."""
+    """Write ``text`` in black on a white band along the upper edge, as large as the image
+    allows.
+    """
     height, width = image.shape[:2]
     band = np.asarray(banner(text, width, max(8, min(48, height // 8))))
     out = image.copy()
@@ -170,7 +168,7 @@ def with_banner(image: Pixels, text: str) -> Pixels:
 
 
 def banner(text: str, width: int, height: int) -> Pixels:
-    """The band of :func:`with_banner`, height×width×3."""
+    """Return the band of :func:`with_banner`, height×width×3."""
     font, margin = cv2.FONT_HERSHEY_SIMPLEX, 2
     (wide, tall), below = cv2.getTextSize(text, font, 1.0, 2)
     scale = min((width - 2 * margin) / wide, (height - 2 * margin) / (tall + below))

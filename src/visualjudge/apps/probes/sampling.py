@@ -1,5 +1,5 @@
-"""The questions that probes start from: pairs and staircases of a data folder, drawn and rendered
-as a build does.
+"""Questions from which probes start: pairs and staircases of a data folder, drawn and rendered as
+in a build.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from visualjudge.vision.rows import Encoding
 
 T = TypeVar("T")
 SPARE = 2
-"""Pairs that are drawn for each that is needed: an encoding may show the options of some alike."""
+"""Number of pairs to draw per pair needed, since some encodings show two options alike."""
 FEWEST_STEPS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The encodings of one task that probes use."""
+    """Encodings of one task that probes use."""
 
     image: str | None
     other_image: str | None
@@ -47,13 +47,13 @@ class Chosen:
 
     @property
     def stems(self) -> tuple[str, ...]:
-        """All of them."""
+        """Stems of all encodings."""
         return tuple(stem for stem in (self.image, self.other_image, self.text) if stem is not None)
 
 
 def chosen(task: str) -> Chosen:
-    """Two encodings as images and one as text; without drawn labels where there is one, so that it
-    can be mirrored.
+    """Return two image encodings and one text encoding, without drawn labels if possible, so that
+    they can be mirrored.
     """
     rows = [row for row in encodings(task) if row.is_final]
     images = sorted((row for row in rows if row.kind == "pixel"), key=_tagged)
@@ -68,7 +68,7 @@ def _tagged(row: Encoding) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Drawn:
-    """What was sampled of a data folder, and how it is rendered into the folder ``stage``."""
+    """The sample of a data folder, and how it is rendered into the folder ``stage``."""
 
     root: Path
     stage: Path
@@ -80,7 +80,7 @@ class _Drawn:
     def forms(
         self, items: Sequence[Item], stand_in: Callable[[Unit], StandIn] | None = None
     ) -> tuple[dict[int, tuple[bytes, bytes | None]], dict[bytes, None]]:
-        """Each of ``items`` that can be asked, by its place, as JSON in both orders; and the
+        """Return each of ``items`` that can be asked, by index, as JSON in both orders, and the
         predictions shown.
         """
         options, found = self.options, {}
@@ -106,10 +106,10 @@ def pools(
     engine: Engine,
     blind: Collection[Pool] = (),
 ) -> Mapping[Pool, Sequence[Base]]:
-    """Bases for up to ``wanted`` questions a probe, each pool dealt over the tasks ``names``;
-    images go to ``stage``.
+    """Return bases for up to ``wanted`` questions per probe, each pool balanced over the tasks
+    ``names``; images go to ``stage``.
 
-    The pools ``grey`` and ``other`` are made where ``blind`` names them.
+    The pools ``grey`` and ``other`` are made if ``blind`` names them.
 
     Raises
     ------
@@ -165,10 +165,11 @@ def _read(form: tuple[bytes, bytes | None], turned: bool, place: int) -> Questio
 
 
 def _over(name: str, drawn: _Drawn, bases: Sequence[Base]) -> list[Base]:
-    """The pairs of ``bases`` with a stand-in for the photograph, in the same order of options.
+    """Return the pairs of ``bases`` with a substitute for the photograph, in the same order of
+    options.
 
-    Grey, or, of the name ``other``, another photograph of the task; a task of one photograph has no
-    such pairs.
+    The substitute is grey, or for ``other`` another photograph of the task; a task with one
+    photograph has no such pairs.
     """
     others = _other_records(drawn) if name == "other" else {}
     wanted = {base.group: (k, base) for k, base in enumerate(bases)}
@@ -194,8 +195,8 @@ def _over(name: str, drawn: _Drawn, bases: Sequence[Base]) -> list[Base]:
 
 
 def _other_records(drawn: _Drawn) -> dict[tuple[str, str], ImageRecord]:
-    """Another image of the task for each: the next with another file, in an order that the seed
-    draws.
+    """Return another image of the task for each image: the next one with a different file, in
+    random order.
     """
     found = {}
     for task in drawn.tasks:
@@ -212,8 +213,8 @@ def _other_records(drawn: _Drawn) -> dict[tuple[str, str], ImageRecord]:
 
 
 def _alike(items: Sequence[Item], turns: Sequence[bool]) -> list[bool]:
-    """The same order of options in both encodings as images: else a judge of places would seem to
-    see a difference.
+    """Use the same order of options in both image encodings; otherwise a judge with position bias
+    would seem to see a difference.
     """
     first = {
         (item.task, item.annotation_ids): turn
@@ -238,8 +239,8 @@ def _pairs(
 
 
 def _staircases(questions: Iterable[Question], given: str, seed: int) -> list[Base]:
-    """Scoring questions about one image and one type of error, from the best to the worst, each
-    score once.
+    """Return scoring questions about one image and one error type, from best to worst, each score
+    once.
     """
     groups: dict[tuple[object, ...], dict[float, Question]] = defaultdict(dict)
     for q in questions:
@@ -257,15 +258,15 @@ def _staircases(questions: Iterable[Question], given: str, seed: int) -> list[Ba
 
 
 def _in_turn(bases: Sequence[Base], seed: int) -> list[Base]:
-    """Task by task in turn, and within a task image by image, in an order that the seed draws."""
+    """Alternate between tasks, and within a task between images, in random order."""
     drawn = sorted(bases, key=lambda base: seed_for(seed, "probe", base.group))
     by_image = in_turn(drawn, lambda base: (base.pair.task, base.pair.image_id))
     return in_turn(by_image, lambda base: base.pair.task)
 
 
 def in_turn(items: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:
-    """The first item of each key, then the second of each, …; within such a round in their
-    order.
+    """Return the first item of each key, then the second of each, …, in their original order within
+    each round.
     """
     seen: Counter[Hashable] = Counter()
     rounds = []

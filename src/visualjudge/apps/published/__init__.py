@@ -1,4 +1,4 @@
-"""Other people's benchmarks as datasets and runs.
+"""Published benchmarks as datasets and runs.
 
 ::
 

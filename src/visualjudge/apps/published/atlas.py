@@ -56,8 +56,8 @@ NOTES = (
 
 @dataclass(frozen=True)
 class AtlasRow:
-    """One judge on one part of a benchmark; shares from 0 to 1, ``lean`` from −½ to ½, ``authors``
-    as published.
+    """One judge on one part of a benchmark; shares are 0 to 1, ``lean`` is −½ to ½, and ``authors``
+    is the published figure.
     """
 
     benchmark: str
@@ -65,9 +65,7 @@ class AtlasRow:
     judge: str
     accuracy: Share
     constant: float
-    """Accuracy of always giving the same answer, the best of them, which needs no look at the
-    options.
-    """
+    """Accuracy of the best constant answer, which ignores the options."""
     authors: str
     lean: float | None
     lean_interval: Ends | None
@@ -78,7 +76,7 @@ class AtlasRow:
 
     @property
     def above_constant(self) -> str:
-        """``pass`` where the interval lies above ``constant``, ``fail`` where it lies below, else
+        """``pass`` if the interval lies above ``constant``, ``fail`` if below, else
         ``undecided``.
         """
         low, high = self.accuracy.interval or (None, None)
@@ -90,21 +88,21 @@ class AtlasRow:
 def atlas(
     clones: Sequence[str | Path], progress: Callable[[str], object] = print
 ) -> tuple[AtlasRow, ...]:
-    """Measure every judge whose replies to pairwise questions lie in local copies of benchmarks.
+    """Measure every judge whose replies to pairwise questions are in local copies of benchmarks.
 
     Parameters
     ----------
     clones
         Folders of benchmarks, or ``NAME=FOLDER`` with a name of ``visualjudge bench list``.
     progress
-        Is called with a line for each benchmark.
+        Called with one line per benchmark.
 
     Raises
     ------
     UsageError
-        If a folder is of no benchmark, or of several.
+        If a folder matches no benchmark, or several.
     DataError
-        If a file of a copy cannot be read, or no copy holds a judge's replies to pairs.
+        If a file of a copy cannot be read, or no copy has a judge's replies to pairs.
     """
     rows: list[AtlasRow] = []
     with TemporaryDirectory(prefix="visualjudge-atlas-") as scratch:
@@ -127,7 +125,7 @@ def atlas(
 
 
 def _named(clone: str) -> tuple[str, Path]:
-    """The benchmark and the folder of a copy."""
+    """Return the benchmark and the folder of a copy."""
     name, equals, folder = clone.partition("=")
     if equals and name in BENCHMARKS:
         return name, Path(folder)
@@ -207,11 +205,11 @@ COLUMNS: Mapping[str, Callable[[AtlasRow], str]] = {
     "Unread": lambda row: percent(row.unread),
     "Rank models with it?": lambda row: ANSWERS[row.answer],
 }
-"""The columns of the table, and what stands in each."""
+"""Columns of the table with their descriptions."""
 
 
 def atlas_table(rows: Sequence[AtlasRow], day: date) -> Table:
-    """The figures as a table, with what they mean."""
+    """Return the figures as a table with an explanation."""
     cells = tuple(tuple(cell(row) for cell in COLUMNS.values()) for row in rows)
     made = (
         f"Computed by visualjudge {__version__} on {day.isoformat()} from the replies that the "
@@ -221,7 +219,9 @@ def atlas_table(rows: Sequence[AtlasRow], day: date) -> Table:
 
 
 def atlas_figure(rows: Sequence[AtlasRow]) -> Figure:
-    """Accuracy of each judge on each part, with its interval beside the best constant answer."""
+    """Plot the accuracy and interval of each judge on each part, beside the best constant
+    answer.
+    """
     drawn = [
         ForestRow(
             f"{row.judge}, {row.part}", (row.accuracy,), row.constant, states=(row.above_constant,)

@@ -5,8 +5,8 @@ linzhiqiu/t2v_metrics).
 (or ``model_type``), ``worker_id, answer`` (1 to 5); the answer is the mean over workers. Texts come
 from ``tifa160-dev-anns.csv``, ``dsg-1k-anns.csv`` or ``tifa160.json``, images from
 ``tifa160/SOURCE_MODEL.jpg``. Replies: ``vqa_answers_release/VQA_QG.csv``: a model's score of an
-image is the share of its questions answered "yes", those with a parent answered otherwise counting
-as not.
+image is the share of its questions answered "yes"; those whose parent was not answered "yes" count
+as no.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ MODELS = {
 
 
 def read(folder: Path) -> Copy:
-    """One scoring question an image."""
+    """Return one scoring question per image."""
     path = next((found for name in LIKERT for found in sorted(folder.rglob(name))), None)
     if path is None:
         raise DataError(f"{folder}: must hold {LIKERT[0]} or {LIKERT[1]}, found neither")
@@ -77,7 +77,7 @@ def _item(
 
 
 def _texts(folder: Path) -> dict[str, str]:
-    """The prompts by the names that the files give them."""
+    """Return the prompts by the names that the files use."""
     found: dict[str, str] = {}
     for path in (path for name in TEXTS for path in sorted(folder.rglob(name))):
         found.update(
@@ -104,8 +104,8 @@ def _replies(path: Path, known: set[str]) -> Iterator[PublishedReply]:
 
 
 def _share(rows: list[Row]) -> float:
-    """DSG's score: the share of questions answered yes; one whose parent was not counts as not. 0
-    without any.
+    """Return DSG's score: the share of questions answered yes, where one whose parent was not
+    counts as no. 0 without questions.
     """
     yes = {
         str(row.get("question_id") or k): row.get("answer") == "yes"

@@ -1,13 +1,13 @@
-"""EditReward-Bench and EditScore-Bench as GEditBench v2 carries them
-(ZhangqiJiang07/GEditBench_v2): pairs of edits.
+"""EditReward-Bench and EditScore-Bench as included in GEditBench v2 (ZhangqiJiang07/GEditBench_v2):
+pairs of edits.
 
 EditReward: ``FOLDER/[data/z_reward_bench/]editreward_bench_visual_quality.jsonl``: ``key,
 instruction, source_image_path, edited_image_paths, winner`` ("Image A" or "Image B"); images below
 ``editreward_bench_images/``. EditScore: ``EditReward-Bench/*.arrow`` (or .parquet): ``key`` (two),
 ``instruction, input_image, output_images`` (the better one first), ``task_type, dimension``, and
-``shuffled_editscore_bench_{dimension}.json``: which pairs are shown turned. Without the Arrow files
-those maps alone give the labels. Replies: ``replies/MODEL.jsonl``. GEditBench's prompts of pairs
-are read from ``FOLDER/src/prompts/assets``: no licence is stated.
+``shuffled_editscore_bench_{dimension}.json``: which pairs are shown in reversed order. Without the
+Arrow files, the labels come from those maps alone. Replies: ``replies/MODEL.jsonl``. GEditBench's
+prompts for pairs are read from ``FOLDER/src/prompts/assets`` because they have no stated licence.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _home(folder: Path) -> Path:
 
 
 def read_editreward(folder: Path) -> Copy:
-    """The pairs judged for visual quality."""
+    """Return the pairs judged for visual quality."""
     home = _home(folder)
     path = table_of((home,), QUALITY)
     if path is None:
@@ -61,8 +61,8 @@ def read_editreward(folder: Path) -> Copy:
 
 
 def _prompt(folder: Path, criterion: str) -> PromptTemplate | None:
-    """GEditBench's prompt of a pair where the copy holds it: source, first and second edit, in this
-    order.
+    """Return GEditBench's prompt for a pair if the copy has it: source, first and second edit, in
+    this order.
     """
     name = f"vlm/assessment/{criterion}/pairwise"
     if file_of(folder, f"{PROMPTS}/{name}/v1.yaml") is None:
@@ -104,7 +104,7 @@ def _quality(row: Row, images: Images) -> Item:
 
 
 def _local(name: object) -> object:
-    """A name in the authors' storage as a path below the images; others as they are."""
+    """Convert a name in the authors' storage to a path below the images; keep others."""
     return (
         name.partition("editreward_bench/")[2]
         if isinstance(name, str) and name.startswith("s3://")
@@ -113,7 +113,7 @@ def _local(name: object) -> object:
 
 
 def read_editscore(folder: Path) -> Copy:
-    """The pairs of every dimension whose map or rows the copy holds."""
+    """Return the pairs of every dimension whose map or rows the copy has."""
     home = _home(folder)
     maps = {
         path.stem.removeprefix(SHUFFLED): document(path)

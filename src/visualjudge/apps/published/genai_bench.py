@@ -3,11 +3,11 @@ images and videos.
 
 ``FOLDER/{image_generation,image_edition,video_generation}/MODEL/pairwise.json``: an array of
 objects ``idx``, the text fields of the prompt, ``response``, ``model_vote``, ``human_vote``,
-``correct``. Its score counts ``correct``, for all votes, both ties included. These files hold no
-images. ``FOLDER/{image_generation,image_edition}/*.parquet``, as the Hub has them, do:
-``left_image, right_image`` (``source_image, left_output_image, right_output_image``),
-``vote_type``; ``idx`` is the place of a row. Of several splits ``test_v1`` is read, which the
-published votes are of, else the first.
+``correct``. Its score is the share of ``correct`` over all votes, including both kinds of ties.
+These files have no images. ``FOLDER/{image_generation,image_edition}/*.parquet``, as on the Hub,
+do: ``left_image, right_image`` (``source_image, left_output_image, right_output_image``),
+``vote_type``; ``idx`` is the position of a row. If there are several splits, ``test_v1`` is read,
+to which the published votes belong, or else the first.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ FILES = ("pairwise.json", "pairwise.jsonl")
 
 
 def read(folder: Path) -> Copy:
-    """The votes of every part that ``folder`` holds, and the replies of every model."""
+    """Return the votes of every part in ``folder``, and the replies of every model."""
     folder = folder / "results" if (folder / "results").is_dir() else folder
     files, images = _files(folder), Images(folder, *(folder / part for part in PARTS[:2]))
     items = {item.key: item for part in PARTS[:2] for item in _shown(part, folder / part, images)}
@@ -66,7 +66,7 @@ def read(folder: Path) -> Copy:
 
 
 def _files(folder: Path) -> dict[str, dict[str, Path]]:
-    """The results by part and model; ``folder`` may be the folder of one part too."""
+    """Return the results by part and model; ``folder`` may also be the folder of one part."""
     homes = {part: folder / part for part in PARTS if (folder / part).is_dir()}
     if not homes and folder.name in PARTS:
         homes = {folder.name: folder}
@@ -82,7 +82,7 @@ def _files(folder: Path) -> dict[str, dict[str, Path]]:
 
 
 def _shown(part: str, home: Path, images: Images) -> Iterator[Item]:
-    """The pairs of the Hub's tables, with their images."""
+    """Yield the pairs of the Hub's tables, with their images."""
     splits: dict[str, list[Path]] = {}
     for path in tables(home):
         splits.setdefault(path.stem.partition("-")[0], []).append(path)
@@ -110,7 +110,7 @@ def _made(row: Row, side: str, images: Images) -> Option:
 
 
 def _add(items: dict[str, Item], part: str, path: Path) -> None:
-    """The pairs of one model's file; the votes must be those of the others' files."""
+    """Add the pairs of one model's file; their votes must equal those of the other files."""
     first: dict[str, str] = {
         item.request: item.cluster for item in items.values() if item.task == part
     }

@@ -1,15 +1,15 @@
-"""VIEScore on ImagenHub (Ku et al. 2024, TIGER-AI-Lab/VIEScore): people's and judges' scores of
-generated images.
+"""VIEScore on ImagenHub (Ku et al. 2024, TIGER-AI-Lab/VIEScore): scores of generated images by
+people and judges.
 
-``FOLDER/{human,_human_annotations}/[…/][ImagenHub_]TASK/*_rater{1,2,3}.tsv``: ``uid`` and a column
-a model with ``[SC, PQ]``, 0, 0.5 or 1. Replies:
+``FOLDER/{human,_human_annotations}/[…/][ImagenHub_]TASK/*_rater{1,2,3}.tsv``: ``uid`` and one
+column per model with ``[SC, PQ]``, each 0, 0.5 or 1. Replies:
 ``FOLDER/[_answers/][results_]JUDGE/[ImagenHub_]TASK/MODEL/{SC,PQ}.json``: ``{uid: {"score":
-[…]}}``. A judge's list counts by its least; O is √(SC · PQ), of people for each person, then the
-mean. The images are not part of the files.
+[…]}}``. A judge's list counts as its minimum; O is √(SC · PQ), for people computed per person and
+then averaged. The files contain no images.
 
-What their table counts (``counted``) is computed as the authors' notebook does (analyze_json.ipynb,
-``map_to_nearest_higher``): scores of lists are cut to whole numbers, scores beyond 0 to 10 are
-taken for 0 and 10, and no mean or root is rounded, since that would make ties that it has not.
+The scores in their table (``counted``) are computed as in the authors' notebook
+(analyze_json.ipynb, ``map_to_nearest_higher``): scores in lists are truncated to integers and
+clipped to 0 to 10, and means and roots are not rounded, which would introduce ties.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ PREFIX = "ImagenHub_"
 
 
 def read(folder: Path) -> Copy:
-    """One question an image and part (SC, PQ, O); answers are the mean of people's scores, from 0
-    to 10.
+    """Return one question per image and part (SC, PQ, O); answers are the mean of people's scores,
+    0 to 10.
     """
     folder = next((path for path in (folder / "paper_implementation",) if path.is_dir()), folder)
     home = next((folder / name for name in HUMAN if (folder / name).is_dir()), None)
@@ -65,7 +65,7 @@ def read(folder: Path) -> Copy:
 
 
 def _tasks(judge: Path) -> list[tuple[str, Path]]:
-    """The task folders of a judge's answers: those with a model that has SC.json."""
+    """Return the task folders of a judge's answers: those with a model that has SC.json."""
     found = sorted(path.parent.parent for path in judge.glob("*/*/SC.json"))
     return [(path.name.removeprefix(PREFIX), path) for path in dict.fromkeys(found)]
 
@@ -132,7 +132,7 @@ def _answers_of(path: Path) -> dict[str, Any]:
 
 
 def _numbers(said: Any) -> list[float]:
-    """A judge's scores; none where one of them is no number."""
+    """Return a judge's scores; empty if one of them is not a number."""
     values = said.get("score") if isinstance(said, dict) else None
     listed = values if isinstance(values, list) else [values]
     numbers = [float(v) for v in listed if isinstance(v, int | float) and not isinstance(v, bool)]
@@ -140,13 +140,13 @@ def _numbers(said: Any) -> list[float]:
 
 
 def _least(said: Any) -> float | None:
-    """The least of a judge's scores; None where it gave none that is from 0 to 10."""
+    """Return the minimum of a judge's scores; None without a score from 0 to 10."""
     numbers = _numbers(said)
     return min(numbers) if numbers and 0 <= min(numbers) <= 10 else None
 
 
 def _counted(found: list[Any]) -> tuple[Answer, ...]:
-    """What their table counts: images with both scores alone."""
+    """Return the scores in their table: only images with both scores."""
     shares = []
     for said in found:
         numbers = _numbers(said)

@@ -1,5 +1,5 @@
-"""A local copy of a benchmark into a dataset, and the replies that its authors published into run
-folders beside it.
+"""Import a local copy of a benchmark as a dataset, and its published replies as run folders beside
+it.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from visualjudge.vision.raster.images import opened, rgb_of, write_png
 
 
 def fetch(row: Benchmark, folder: Path) -> Path:
-    """Download ``row`` with the ``datasets`` library into ``folder/[<part>/]<split>.parquet``,
+    """Download ``row`` with the ``datasets`` library into ``folder/[<part>/]<split>.parquet``, with
     images as bytes.
 
     Raises
     ------
     UsageError
-        If the benchmark is not on the Hub in a form that its reader takes, ``datasets`` is not
+        If the Hub lacks the benchmark in a form that its reader supports, ``datasets`` is not
         installed, or the download fails.
     """
     if row.hub is None:
@@ -47,7 +47,7 @@ def fetch(row: Benchmark, folder: Path) -> Path:
         raise UsageError("--hub: needs the datasets library; run: pip install datasets") from None
     try:
         parts = {part: datasets.load_dataset(row.hub, part) for part in row.hub_parts}
-    except Exception as error:  # whatever the library and the network raise
+    except Exception as error:  # anything that the library or the network may raise
         raise UsageError(
             f"--hub: {row.hub} cannot be read: {' '.join(str(error).split())[:300]}"
         ) from None
@@ -66,9 +66,9 @@ Prompt = Literal["ours", "own"]
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import wrote: ``runs`` has the folder and number of verdicts of each judge.
+    """Result of an import: ``runs`` has the folder and the number of verdicts of each judge.
 
-    ``left_out`` names the records without a label that could be used.
+    ``left_out`` names the records without a usable label.
     """
 
     questions: int
@@ -95,12 +95,12 @@ def import_benchmark(
     name
         A row of :data:`~visualjudge.apps.published.catalogue.BENCHMARKS`.
     folder
-        A local copy, as the benchmark's row describes it; None with ``hub``.
+        A local copy as described in the benchmark's row; None with ``hub``.
     replies
         Judges whose published replies become runs, ``out/../<judge>``.
     prompt
-        ``ours``: our words and reply form; ``own``: the benchmark's. Questions for which it has
-        none are left out.
+        ``ours``: our prompt and reply format; ``own``: the benchmark's. Questions without one are
+        left out.
     hub
         Download the benchmark with the ``datasets`` library instead; otherwise nothing is
         downloaded.
@@ -110,11 +110,10 @@ def import_benchmark(
     Raises
     ------
     UsageError
-        If there is no such benchmark or judge, a folder to be written exists, or the hub cannot be
-        asked.
+        If the benchmark or judge is unknown, a folder to be written exists, or the hub is
+        unavailable.
     DataError
-        If a file of the copy cannot be read, it holds no question, or none of the replies is of
-        one.
+        If a file of the copy cannot be read, the copy has no question, or no reply belongs to one.
     """
     row, target = BENCHMARKS.find(name), Path(out)
     if hub == (folder is not None):
@@ -140,7 +139,7 @@ def _imported(
     with _foreign(row, home):
         _check_match(asked, replies, home)
     questions = _write(row, asked, target, "ours" if copy.labels_only else prompt)
-    # Runs come last: they name the checksum of the dataset that is there by now.
+    # Runs come last because they contain the checksum of the finished dataset.
     dataset = load_dataset(target)
     with _foreign(row, home):
         written = [
@@ -152,7 +151,7 @@ def _imported(
 
 @contextmanager
 def _foreign(row: Benchmark, home: Path) -> Iterator[None]:
-    """The seam to files of others: what no check of a reader foresaw is said of the copy."""
+    """Report any unforeseen error of a reader as an error in the copy."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -162,12 +161,12 @@ def _foreign(row: Benchmark, home: Path) -> Iterator[None]:
 
 
 def _asked(row: Benchmark, copy: Copy, prompt: Prompt) -> Copy:
-    """The copy with the items that can be asked in the words of ``prompt``.
+    """Return the copy with only the items that can be asked with ``prompt``.
 
     Raises
     ------
     DataError
-        If these are none.
+        If there are none.
     """
     if copy.labels_only:
         return replace(copy, items=tuple(map(_without_images, copy.items)))
@@ -188,7 +187,7 @@ def _asked(row: Benchmark, copy: Copy, prompt: Prompt) -> Copy:
 
 
 def _check_match(copy: Copy, replies: Sequence[str], home: Path) -> None:
-    """Refuse a copy without questions, and replies of which none is of a question."""
+    """Refuse a copy without questions, and replies that match no question."""
     if not copy.items:
         raise DataError(f"{home}: has no usable question{_first(copy.left_out)}")
     keys = {item.key for item in copy.items}
@@ -216,7 +215,7 @@ def _check_replies(copy: Copy, replies: Sequence[str], home: Path) -> None:
 
 
 def folder_name(model: str) -> str:
-    """The name of a judge as that of its run's folder."""
+    """Return the folder name of a judge's run."""
     return (
         "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in model).strip(
             "."
@@ -228,13 +227,13 @@ def folder_name(model: str) -> str:
 def check_targets(
     target: Path, runs: Iterable[Path], force: bool, backend: str = "published"
 ) -> None:
-    """Refuse to write a dataset at ``target`` and ``runs`` over anything but, with ``force``, an
+    """Refuse to write a dataset at ``target`` and ``runs`` over anything except, with ``force``, an
     earlier import.
 
     Raises
     ------
     UsageError
-        If something else is there, or a run has the dataset's place.
+        If something else exists, or a run would have the dataset's path.
     """
     for path in runs:
         if path == target.resolve():
@@ -249,7 +248,7 @@ def check_targets(
 
 
 def _write(row: Benchmark, copy: Copy, target: Path, prompt: Prompt) -> dict[str, Question]:
-    """Write the dataset; its questions by the item's key."""
+    """Write the dataset; return its questions by the item's key."""
     store = PromptAssetStore()
     with staged(target) as stage:
         (stage / MEDIA).mkdir()
@@ -272,7 +271,7 @@ class MediaFiles:
         self._names: dict[bytes, str] = {}
 
     def add(self, source: ImageSource) -> str:
-        """The path of ``source`` in the dataset."""
+        """Add ``source`` and return its path in the dataset."""
         key = hashlib.sha256(source if isinstance(source, bytes) else str(source).encode()).digest()
         if key not in self._names:
             name = f"{MEDIA}/{key.hex()[:16]}.png"

@@ -3,9 +3,9 @@ them wrong. Text only.
 
 ``FOLDER/**/*.jsonl`` (or .json, .parquet): rows ``pair_id, source, question, response_A,
 response_B, label`` ("A>B" or "B>A"), and in the authors' outputs ``judgments: [{"judgment",
-"decision"}, …]``: the decision in the order as stored, then with the responses exchanged and not
-turned back. Files with ``decisions: ["A>B", "B>A"]`` and no texts are read too; the set is then
-labels only. A file's judge is its ``judge_model=…``, else its name up to ``_decisions``.
+"decision"}, …]``: the decision in the stored order, then with the responses exchanged, in the
+letters shown. Files with ``decisions: ["A>B", "B>A"]`` and no texts are read too; the dataset then
+has only labels. A file's judge is its ``judge_model=…``, or else its name up to ``_decisions``.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _JUDGE = re.compile(r"judge_model=([^,]+)")
 
 
 def read(folder: Path) -> Copy:
-    """The pairs of all files of ``folder``, and the decisions of each judge."""
+    """Return the pairs of all files of ``folder``, and the decisions of each judge."""
     items: dict[str, Item] = {}
     outputs: dict[str, list[Path]] = {}
     for path in sorted(path for kind in KINDS for path in folder.rglob(f"*.{kind}")):
@@ -66,7 +66,7 @@ def read(folder: Path) -> Copy:
 
 
 def _rows(path: Path) -> list[Row]:
-    """The rows of a file; an empty list for a JSON file that is not a table, such as a
+    """Return the rows of a file; empty for a JSON file that is not a table, such as a
     configuration.
     """
     return [] if path.suffix == ".json" and not isinstance(document(path), list) else records(path)
@@ -114,14 +114,14 @@ def _replies(files: list[Path]) -> Iterator[PublishedReply]:
 def _said(row: Row) -> list[tuple[Any, str | None]]:
     if row.get("decisions"):
         return [(decision, None) for decision in row["decisions"]]
-    # A call that failed is null in its place.
+    # A failed call is null.
     held = [one or {} for one in row.get("judgments") or ()]
     return [(one.get("decision"), _text(one.get("judgment"))) for one in held]
 
 
 def _text(judgment: Any) -> str | None:
-    """The reply: a text, or an object that holds it. Reward models have scores and an empty
-    text.
+    """Return the reply, given as text or as an object that contains it. Reward models have scores
+    and an empty text.
     """
     inner = judgment.get("response") if isinstance(judgment, dict) else judgment
     return inner if isinstance(inner, str) and inner else None

@@ -1,12 +1,12 @@
-"""MJ-Bench (Chen et al. 2024, MJ-Bench/MJ-Bench on the Hub): pairs of generated images, one of them
-faulty.
+"""MJ-Bench (Chen et al. 2024, MJ-Bench/MJ-Bench on the Hub): pairs of generated images, one of
+which is faulty.
 
 ``FOLDER/[data/]*.parquet`` (or .jsonl, or a .json of rows or of rows by perspective): ``caption,
 image0, image1, label`` (0 or 1: the better image; older files ``label_0``: 1, 0 or 0.5 for a tie),
 ``category``, ``model``. Replies: ``{MODEL}_{perspective}.json``, in the order of the rows, with
-``vlm_pred``. Where a copy's label is always the same (the published rows have 0 throughout), the
-sides are dealt by the key of each pair. Its prompts for two images, which there are for alignment,
-quality and safety, are read from ``FOLDER/prompt_template``: no licence is stated.
+``vlm_pred``. If a copy's label is always the same (the published rows have only 0), the key of each
+pair determines the sides. Its prompts for two images, which exist for alignment, quality and
+safety, are read from ``FOLDER/prompt_template`` because they have no stated licence.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ LABELS = {"0": "A", "1": "B", "0.5": "tie", "tie": "tie"}
 OLD_LABELS = {"1": "A", "0": "B", "0.5": "tie"}
 SPLITS = ("alignment", "safety", "quality", "bias", "composition", "visualization")
 FEWEST = 20
-"""Pairs from which one label throughout is the benchmark's form, not chance."""
+"""Number of pairs from which a single label throughout is the benchmark's form rather than
+chance.
+"""
 PREDICTIONS = {
     "0": "A",
     "1": "B",
@@ -59,7 +61,7 @@ _REPLIES = re.compile(rf"(?P<model>.+)_(?P<part>{'|'.join(SPLITS)})\.json")
 
 
 def read(folder: Path) -> Copy:
-    """The pairs of every perspective."""
+    """Return the pairs of every perspective."""
     files = [path for path in tables(folder) if not _REPLIES.fullmatch(path.name)]
     found = [row for path in files for row in _rows(path)]
     if not found:
@@ -80,7 +82,7 @@ def read(folder: Path) -> Copy:
 
 def _rows(path: Path) -> Iterator[tuple[str, str, Row]]:
     held = document(path) if path.suffix == ".json" else None
-    # A file of rows by perspective, or one perspective a file ("alignment-00000-of-00003.parquet").
+    # One file for all perspectives, or one each ("alignment-00000-of-00003.parquet").
     named = next((name for name in SPLITS if path.stem.startswith(name)), None)
     by_part = held.items() if isinstance(held, dict) else [(named, None)]
     for part, listed in by_part:
@@ -118,7 +120,7 @@ def _dealt(item: Item) -> Item:
 
 
 def _prompt(folder: Path, name: str) -> PromptTemplate | None:
-    """Their prompt of a perspective; there both images follow the text."""
+    """Return their prompt for a perspective, in which both images follow the text."""
     file = f"{PROMPTS}/{name}_multi_number_scale10.txt"
     path = file_of(folder, file)
     text = (

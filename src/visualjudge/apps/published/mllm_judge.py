@@ -5,7 +5,7 @@ pairs and batches.
 ``instruction``, ``image_path``, ``original_dataset``; a score has ``score_id, name, answer, human``
 (1 to 5), a pair ``pair_id, answer1, answer2, human_answer`` ("A", "B", "C" for a tie), a batch
 ``id, answers, human_answer`` ("CDAB", best first). Replies: ``{mode}_{MODEL}.jsonl``, the same
-records with ``mllm_judge``. Its prompts of pairs and batches are read from
+records with ``mllm_judge``. Its prompts for pairs and batches are read from
 ``FOLDER/scripts/prompt.py``.
 """
 
@@ -55,7 +55,7 @@ Texts = Mapping[str, Mapping[str, str]]
 
 
 def read(folder: Path) -> Copy:
-    """The three kinds of question, with their images where the copy has all of them."""
+    """Return the three kinds of question, with their images if the copy has all of them."""
     tables = {
         mode: path
         for mode in IDS
@@ -112,7 +112,7 @@ def _option(answer: Any) -> Option:
 def _score(key: str, row: Row, images: Images) -> Item | None:
     label = str(row.get("human", row.get("human_score"))).removesuffix(
         ".0"
-    )  # a column with gaps holds floats
+    )  # a column with gaps contains floats
     if label not in ("1", "2", "3", "4", "5"):
         return None
     about = _about(key, row, images)
@@ -159,7 +159,7 @@ def _batch(key: str, row: Row, images: Images) -> Item | None:
 
 
 def _texts(folder: Path) -> Texts:
-    """Their texts of pairs and batches, where the copy has their script."""
+    """Return their texts for pairs and batches, if the copy has their script."""
     held = python_literal(file_of(folder, PROMPTS), "prompt")
     try:
         settings, tasks = held["setting"], held["tasks"]
@@ -170,8 +170,8 @@ def _texts(folder: Path) -> Texts:
 
 
 def _asked(item: Item, texts: Texts) -> Item:
-    """With their prompt; that of a score asks for 1 to 5, a scale on which judges' replies are not
-    read.
+    """Return the item with their prompt, except for scores: theirs asks for 1 to 5, a scale on
+    which replies are not read.
     """
     mode = item.task.partition("/")[0]
     if mode not in texts:

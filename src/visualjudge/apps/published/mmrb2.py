@@ -6,10 +6,11 @@ texts and answers.
 file] | ["text", text], …]}, "response_b", "chosen": "A" | "B"}]}`` (the documentation also names
 ``pair_id``, ``model``, ``human_preference``); or the Hub's rows, ``{part}/*.parquet`` or
 ``{part}.parquet``: ``pair_id, prompt_text, prompt_images, response_a_text`` (``<image_1>`` where an
-image stands), ``response_a_images, response_a_model, …, chosen``. Images are shown where the copy
-has all of them. Replies: ``FOLDER/**/MODEL_task{1,2,3,4}_*.json`` or ``task{1,2,3,4}_MODEL.json``:
+image stands), ``response_a_images, response_a_model, …, chosen``. Images are shown if the copy has
+all of them. Replies: ``FOLDER/**/MODEL_task{1,2,3,4}_*.json`` or ``task{1,2,3,4}_MODEL.json``:
 ``{id: {"forward": [{"judgement"}], "reverse": [{"judgement"}]}}``, the reverse in the letters
-shown. CC BY-NC, for evaluation only; its prompts are read from ``FOLDER/evaluate``.
+shown. Its licence is CC BY-NC, for evaluation only, so its prompts are read from
+``FOLDER/evaluate``.
 """
 
 from __future__ import annotations
@@ -53,12 +54,12 @@ RUBRICS = dict(zip(PARTS, ("image_gen", "image_edit", "interleaved", "reasoning"
 _REPLIES = re.compile(r"(?:(?P<model>.+)_)?task(?P<part>[1-4])(?:_(?P<rest>.+))?\.json")
 _PLACE = re.compile(r"<image_\d+>")
 Named = Mapping[tuple[str, str], Sequence[str]]
-"""The keys of the pairs of a part and id."""
+"""Keys of the pairs of a part and id."""
 
 
 def read(folder: Path) -> Copy:
-    """The pairs of every part that ``folder`` holds, with their images where the copy has all of
-    them.
+    """Return the pairs of every part in ``folder``, with their images if the copy has all
+    of them.
     """
     home = folder / "benchmark" if (folder / "benchmark").is_dir() else folder
     found = [(part, row) for part in PARTS for path in _tables(home, part) for row in _rows(path)]
@@ -113,7 +114,7 @@ def _item(key: str, part: str, row: Row, images: Images, rubric: Any) -> Item:
 
 
 def _cluster(row: Row, key: str) -> str:
-    """The prompt's name in its source; the Hub's rows have it as JSON text."""
+    """Return the prompt's name in its source; the Hub's rows have it as JSON text."""
     about = row.get("prompt_metadata") or {}
     if isinstance(about, str):
         try:
@@ -125,7 +126,7 @@ def _cluster(row: Row, key: str) -> str:
 
 
 def _option(row: Row, name: str, images: Images) -> Option:
-    """The prompt or a response: its texts and images in the order that they have."""
+    """Return the prompt or a response, with its texts and images in their order."""
     given = row.get(name)
     held: dict[str, Any] = (
         given
@@ -153,9 +154,7 @@ def _option(row: Row, name: str, images: Images) -> Option:
 
 
 def _placed(text: str, images: Sequence[Any]) -> list[tuple[str, Any]]:
-    """A text of the Hub's rows, its images where ``<image_1>`` stands; those that stand nowhere
-    follow.
-    """
+    """Split a text of the Hub's rows at its ``<image_1>`` marks; images without a mark follow."""
     left = list(images)
     found: list[tuple[str, Any]] = []
     for place, part in enumerate(_PLACE.split(text)):
@@ -184,8 +183,8 @@ def _replies(files: list[tuple[str, Path]], named: Named) -> Iterator[PublishedR
 
 
 def _both(key: str, said: dict[str, Any]) -> Iterator[PublishedReply]:
-    """The first judgement of each direction that was asked; one that is neither letter counts as
-    wrong.
+    """Yield the first judgement of each direction that was asked; one that is neither letter counts
+    as wrong.
     """
     for direction, order in ORDERS:
         for row in (said.get(direction) or ())[:1]:

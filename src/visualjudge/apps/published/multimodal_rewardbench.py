@@ -2,10 +2,10 @@
 about images.
 
 ``FOLDER/[data/]all_data.json``: ``ID, Category, Image, Text, Output1, Output2, Better`` ("Output1"
-or "Output2"); images in the folder of that file, else the set is labels only. Replies:
-``FOLDER/outputs/MODEL.jsonl`` with ``Meta`` (the row), ``Label`` and ``output``. Its score looks
-for ``[[A]]``, then ``[[B]]``, and tosses a coin (Python's generator, seed 123) for a reply with
-neither; the same coins fall here, file by file. Its prompt (CC BY-NC) is read from
+or "Output2"); images are in the folder of that file; otherwise the dataset has only labels.
+Replies: ``FOLDER/outputs/MODEL.jsonl`` with ``Meta`` (the row), ``Label`` and ``output``. Its score
+looks for ``[[A]]``, then ``[[B]]``, and tosses a coin (Python's generator, seed 123) for a reply
+with neither; the same tosses are reproduced here for each file. Its prompt (CC BY-NC) is read from
 ``FOLDER/scripts/1_run_model_as_judge_gpt4o.py``.
 """
 
@@ -47,7 +47,7 @@ SPLIT = {
 
 
 def read(folder: Path) -> Copy:
-    """The pairs of ``all_data.json``, or of the replies where that is all the copy holds."""
+    """Return the pairs of ``all_data.json``, or of the replies if the copy has nothing else."""
     outputs = {path.stem: path for path in sorted((folder / "outputs").glob("*.jsonl"))}
     path = table_of((folder / "data", folder), "all_data")
     home = folder if path is None else path.parent
@@ -70,14 +70,14 @@ def read(folder: Path) -> Copy:
 
 
 def _answered(row: Row) -> Row:
-    """The row of a reply's question, whose ``Meta`` may hold its category alone."""
+    """Return the row of a reply's question, whose ``Meta`` may contain only its category."""
     better = BETTER_OF[row.one_of("Label", LABELS)]
     held = {"Better": better, "ID": row.get("ID"), "Image": row.get("Image"), **row.need("Meta")}
     return Row(held, row.path, row.number)
 
 
 def _prompt(folder: Path) -> PromptTemplate | None:
-    """Their prompt where the copy holds their script; there the image follows the text."""
+    """Return their prompt if the copy has their script; the image follows the text in it."""
     text = python_literal(file_of(folder, SCRIPT), "judge_prompt")
     slots = {"{question}": "{{question}}", "{answer_a}": "{{a}}", "{answer_b}": "{{b}}"}
     return (
@@ -102,7 +102,7 @@ def _item(row: Row, images: tuple[ImageSource, ...], asset: PromptTemplate | Non
 
 
 def _part(key: str, row: Row) -> str:
-    """The category, two of which are split by the ID, as the authors' code splits them."""
+    """Return the category, two of which are split by ID as in the authors' code."""
     category = str(row.get("Category"))
     if category not in SPLIT:
         return category

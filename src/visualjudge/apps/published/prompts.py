@@ -1,8 +1,8 @@
-"""The prompt of a benchmark's question: in our words and reply form, or the benchmark's own.
+"""The prompt of a benchmark's question: our own, or the benchmark's.
 
-Ours is the asset ``published/pair``. Where its licence lets the benchmark's text be passed on, it
-is an asset too (``published/<name>``). Where it does not, or none is stated, the text is read from
-the user's copy of the benchmark's repository, so that it is asked as published and is not in here.
+Ours is the asset ``published/pair``. If its licence permits redistribution, the benchmark's text is
+an asset too (``published/<name>``). Otherwise the text is read from the user's copy of the
+benchmark's repository, so that it is asked as published without being included here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from visualjudge.core.records import IMAGE_MARK, LETTERS, Span, Spans
 from visualjudge.prompts.store import PLACEHOLDER, PromptAssetStore, PromptTemplate
 
 LARGEST = 1 << 20
-"""Bytes of a file that holds prompts."""
+"""Maximum bytes of a file with prompts."""
 _NOTHING = Option()
 
 PROMPT = "published/pair"
@@ -30,7 +30,7 @@ GAP = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A prompt, where its parts stand, and the images of its marks."""
+    """A prompt, the positions of its parts, and the images of its marks."""
 
     prompt: str
     spans: Spans | None
@@ -39,9 +39,9 @@ class Wording:
 
 
 def wording(item: Item, *, store: PromptAssetStore) -> Wording:
-    """The prompt of an item in our words, an image mark for each of its images.
+    """Return the prompt of an item in our words, with an image mark for each of its images.
 
-    Of an item without any content to show, as where a copy has labels alone, its request.
+    For an item without content, as in a copy with only labels, this is its request.
     """
     asset = store.get_prompt(PROMPT)
     if not any(option.text or option.images for option in item.options):
@@ -70,12 +70,12 @@ def wording(item: Item, *, store: PromptAssetStore) -> Wording:
 
 
 def own_wording(own: OwnPrompt) -> Wording:
-    """The benchmark's own prompt."""
+    """Return the benchmark's own prompt."""
     return Wording(own.text, Spans(own.options), own.images, own.ties)
 
 
 def _named(part: str, item: Item, asset: PromptTemplate) -> str:
-    """The part for this type of question, where it has one of its own."""
+    """Return the part for this type of question, if it has a separate one."""
     return f"{part}_{item.kind}" if f"{part}_{item.kind}" in asset.parts else part
 
 
@@ -90,12 +90,12 @@ def _final(asset: PromptTemplate, item: Item) -> str:
 
 @cache
 def shipped(name: str) -> PromptTemplate:
-    """The asset ``published/<name>``."""
+    """Return the asset ``published/<name>``."""
     return PromptAssetStore().get_prompt(f"published/{name}")
 
 
 def file_of(folder: Path, name: str) -> Path | None:
-    """The file ``name`` of the benchmark's repository, below ``folder`` or in it."""
+    """Return the file ``name`` of the benchmark's repository, in ``folder`` or below it."""
     for place in (name, Path(name).name):
         try:
             path = confined_path(folder, place, of="the copy")
@@ -107,8 +107,8 @@ def file_of(folder: Path, name: str) -> Path | None:
 
 
 def of_copy(name: str, text: str, slots: Mapping[str, str]) -> PromptTemplate:
-    """A text of the copy as a template: what its authors fill in, such as ``{question}``, by our
-    names for it.
+    """Return a text of the copy as a template: its authors' placeholders, such as ``{question}``,
+    are replaced by ours.
     """
     text = safe(text)
     for theirs, ours in slots.items():
@@ -117,10 +117,10 @@ def of_copy(name: str, text: str, slots: Mapping[str, str]) -> PromptTemplate:
 
 
 def python_literal(path: Path | None, name: str) -> Any:
-    """The constant that a Python file assigns to ``name``, or that its function ``name`` returns;
-    nothing is executed.
+    """Return the constant that a Python file assigns to ``name``, or that its function ``name``
+    returns, without executing it.
 
-    None where there is no such file or constant.
+    None without such a file or constant.
     """
     if path is None:
         return None
@@ -153,19 +153,19 @@ def own_prompt(
     *,
     ties: tuple[str, ...] = (),
 ) -> OwnPrompt:
-    """The prompt of a question as ``asset`` has it.
+    """Return the prompt of a question made from ``asset``.
 
     Parameters
     ----------
     asset
         Its text shows the options at ``{{a}}`` and ``{{b}}``, or all of them at ``{{options}}``,
-        each as its part ``option`` has it; and what the request is about at ``{{image}}``.
+        each formatted by its part ``option``, and the request's images at ``{{image}}``.
     values
-        What else the text needs.
+        Values of the other placeholders.
     about
-        The images of the request, and its text where the two are mixed.
+        The images of the request, with its text if the two are mixed.
     ties
-        Which ties the reply form has.
+        The ties that the reply format allows.
     """
     shown = {"image": about, **dict(zip(LETTERS.lower(), options, strict=False))}
     given = {name: safe(str(value or "")) for name, value in values.items()}
@@ -186,7 +186,7 @@ def own_prompt(
 
 
 def _listed(asset: PromptTemplate, count: int) -> str:
-    """The text with its options in a row, where it lists them."""
+    """Expand ``{{options}}`` into one row per option, if the text has it."""
     if "{{options}}" not in asset.user:
         return asset.user
     rows = (

@@ -1,8 +1,7 @@
-"""What the readers of benchmarks share: questions and published replies as they give them, and
-their files.
+"""Shared code of the benchmark readers: questions, published replies, and their files.
 
-Files are JSON, JSON lines, CSV, Parquet or Arrow, with the images that their rows hold or name.
-Where a file does not fit, the message names the file, the record and the field.
+Files are JSON, JSON lines, CSV, Parquet or Arrow, with the images that their rows contain or name.
+Errors name the file, the record and the field.
 """
 
 from __future__ import annotations
@@ -23,27 +22,26 @@ from visualjudge.core.records import IMAGE_MARK, Answer, Order, QuestionType, Sp
 from visualjudge.formats.sample import read_json, read_table
 
 LARGEST = 1 << 30
-"""Bytes of one file."""
+"""Maximum bytes of one file."""
 ROWS = 1000
-"""Rows of a table that are read at a time."""
+"""Number of table rows read at a time."""
 KINDS = ("json", "jsonl", "parquet", "arrow", "csv", "tsv")
-"""Formats in which copies of one table are found."""
+"""Formats in which copies of one table occur."""
 TABLES = ("*.parquet", "*.arrow", "*.jsonl", "*.json")
 
 Use = Literal["any", "evaluation only"]
 ImageSource = Path | bytes
-"""An image: the file, or the bytes of one."""
+"""An image: a file, or its bytes."""
 Scale = tuple[float, float]
 TEN: Scale = (0.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One response: its text, the images in it, and the model that made it, as far as the copy has
-    them.
+    """One response: its text, its images, and the model that made it, as far as the copy has them.
 
-    ``id``: the benchmark's own name of the response, where several questions show it. ``marked``:
-    its text with a mark where each of its images stands; None: they stand before the text.
+    ``id`` is the benchmark's name of the response, if several questions show it. ``marked`` is its
+    text with a mark for each image; None if the images precede the text.
     """
 
     text: str = ""
@@ -54,7 +52,7 @@ class Option:
 
     @property
     def content(self) -> str:
-        """What a prompt shows of it."""
+        """The content shown in a prompt."""
         if self.marked is not None:
             return self.marked
         return "\n".join(
@@ -63,17 +61,17 @@ class Option:
 
 
 def safe(text: str) -> str:
-    """A text of others that holds the mark of an image would ask for an image that is not there."""
+    """Escape image marks in foreign text, which would refer to images that do not exist."""
     return text.replace(IMAGE_MARK, "[image]")
 
 
 @dataclass(frozen=True, slots=True)
 class OwnPrompt:
-    """The benchmark's own prompt of a question: its text with image marks, and where the options
-    stand in it.
+    """The benchmark's own prompt of a question: its text with image marks, and the positions of the
+    options.
 
-    ``asset`` is the id and version of the prompt, None where each question of the copy holds its
-    own; ``ties`` are those that its reply form has.
+    ``asset`` is the id and version of the prompt, None if each question of the copy has its own;
+    ``ties`` are those that its reply format allows.
     """
 
     text: str
@@ -90,26 +88,26 @@ class Item:
     Parameters
     ----------
     key
-        Names the question within the benchmark.
+        Identifies the question within the benchmark.
     task
-        The benchmark's own name of its part; figures are reported by it.
+        The benchmark's name of its part; figures are reported by part.
     cluster
-        What questions of one prompt or image have in common; intervals are clustered by it.
+        Identifies questions about the same prompt or image; intervals are clustered by it.
     request
-        What all responses answer.
+        The request that all responses answer.
     answer
-        "A", "B", "tie" or "both_bad"; of a ranking its letters, best first; of a score the score, 0
-        to 10.
+        "A", "B", "tie" or "both_bad"; for a ranking its letters, best first; for a score the score,
+        0 to 10.
     scores
         The options' scores from 0 to 10; None: 10 for the better one, else 0 (a tie: both 10, both
-        bad: both 0); of a ranking evenly spaced.
+        bad: both 0), and evenly spaced for a ranking.
     ties
-        Which ties the benchmark allows as answers.
+        The ties that the benchmark allows as answers.
     images
-        Those that the request is about.
+        The images of the request.
     scale
-        Least and greatest score of the benchmark; published replies to a scoring question are on
-        it.
+        Minimum and maximum score of the benchmark; published replies to a scoring question use this
+        scale.
     """
 
     key: str
@@ -127,7 +125,7 @@ class Item:
 
 
 def on_ten(value: float, scale: Scale) -> float:
-    """A score of a benchmark's own scale, from 0 to 10; unchanged where that is its scale."""
+    """Convert a score from a benchmark's own scale to 0 to 10; unchanged if that is its scale."""
     if scale == TEN:
         return value
     low, high = scale
@@ -135,10 +133,10 @@ def on_ten(value: float, scale: Scale) -> float:
 
 
 def dealt(key: str, better: Option, worse: Option) -> tuple[tuple[Option, Option], str]:
-    """A pair that is stored as better and worse, and its answer: which stands first follows from
-    its key alone.
+    """Return a pair stored as better and worse, and its answer; the key alone determines which
+    comes first.
 
-    A benchmark that always shows the better response first measures whether a judge says A.
+    Always showing the better response first would measure whether a judge says A.
     """
     turned = hashlib.sha256(key.encode()).digest()[0] & 1
     return ((worse, better), "B") if turned else ((better, worse), "A")
@@ -148,9 +146,9 @@ def dealt(key: str, better: Option, worse: Option) -> tuple[tuple[Option, Option
 class PublishedReply:
     """A judge's reply as its authors published it.
 
-    ``value`` is how they read it, in the letters of the question as stored ("Failed" where they
-    could not; None: they do not say), of a score on the item's scale; ``right`` whether they
-    counted it as right, where they say; ``text`` the whole reply, where published.
+    ``value`` is their reading, in the letters of the stored question ("Failed" if they could not
+    read it, None if unknown), or for a score on the item's scale; ``right`` says whether they
+    counted it as right, if known; ``text`` is the whole reply, if published.
     """
 
     key: str
@@ -159,7 +157,7 @@ class PublishedReply:
     text: str | None = None
     right: bool | None = None
     counted: Answer | None = None
-    """What their own score counts, where that is another than ``value``."""
+    """Value that their own score counts, if different from ``value``."""
 
 
 Replies = Mapping[str, Callable[[], Iterator[PublishedReply]]]
@@ -167,10 +165,10 @@ Replies = Mapping[str, Callable[[], Iterator[PublishedReply]]]
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """What a reader finds in a local copy: all questions, and the replies of each judge by name.
+    """Contents of a local copy: all questions, and the replies of each judge by name.
 
-    ``labels_only``: the copy lacks images (or texts) that the questions are about. ``left_out``:
-    records that have no label that could be used, one line each.
+    ``labels_only`` means that the copy lacks the images (or texts) of the questions. ``left_out``
+    lists records without a usable label, one line each.
     """
 
     items: tuple[Item, ...]
@@ -183,7 +181,7 @@ class Copy:
 class Benchmark:
     """One row of the table.
 
-    ``scores`` gives the benchmark's own scores for the parts (tasks) that the copy holds.
+    ``scores`` computes the benchmark's own scores for the parts (tasks) in the copy.
     """
 
     name: str
@@ -194,21 +192,21 @@ class Benchmark:
     read: Callable[[Path], Copy]
     scores: Callable[[tuple[str, ...]], tuple[Score, ...]]
     layout: str
-    """What ``--from`` must hold."""
+    """Contents required of ``--from``."""
     own: str = ""
-    """What it must hold too for the benchmark's own prompts, where these are no assets of this
+    """Additional contents required for the benchmark's own prompts, if these are not assets of this
     package.
     """
     hub: str | None = None
-    """The dataset on the Hugging Face Hub that ``--hub`` reads."""
+    """Dataset on the Hugging Face Hub that ``--hub`` reads."""
     hub_parts: tuple[str | None, ...] = (None,)
-    """Its configurations, each a folder of the copy; None: it has one alone."""
+    """Its configurations, each a folder of the copy; None if there is only one."""
 
 
 def by_part(
     name: str, rule: str, *overall: Score, digits: int = 2
 ) -> Callable[[tuple[str, ...]], tuple[Score, ...]]:
-    """The scores over all parts, and one a part."""
+    """Return the scores over all parts, and one per part."""
 
     def scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
         return (
@@ -220,7 +218,7 @@ def by_part(
 
 
 class Row(dict[str, Any]):
-    """A record, with the file that holds it and its place there, from 1.
+    """A record, with its file and its position there, from 1.
 
     Raises
     ------
@@ -238,28 +236,28 @@ class Row(dict[str, Any]):
         self.number = number
 
     def fault(self, name: str, reason: str) -> DataError:
-        """What is wrong with a field, as an error to raise."""
+        """Return an error that says what is wrong with a field."""
         return DataError(f"{self.path}: record {self.number}: {name}: {reason}")
 
     def need(self, name: str) -> Any:
-        """A field that the record must have.
+        """Return a field that the record must have.
 
         Raises
         ------
         DataError
-            If it lacks it.
+            If it is missing.
         """
         if self.get(name) is None:
             raise self.fault(name, "is missing")
         return self[name]
 
     def one_of(self, name: str, known: Mapping[str, str]) -> str:
-        """The meaning of a field that must hold one of the ``known`` values.
+        """Return the meaning of a field that must have one of the ``known`` values.
 
         Raises
         ------
         DataError
-            If it holds another.
+            If it has another value.
         """
         value = self.need(name)
         if not isinstance(value, str) or value not in known:
@@ -267,7 +265,7 @@ class Row(dict[str, Any]):
         return known[value]
 
     def number_of(self, name: str) -> float:
-        """A field that must be a number, as text or not.
+        """Return a field that must be a number or its text.
 
         Raises
         ------
@@ -282,8 +280,8 @@ class Row(dict[str, Any]):
 
 
 def records(path: Path) -> list[Row]:
-    """The rows of a table: a JSON array of objects, JSON lines, CSV or TSV with a header, Parquet,
-    or Arrow.
+    """Return the rows of a table: a JSON array of objects, JSON lines, CSV or TSV with a header,
+    Parquet, or Arrow.
 
     Raises
     ------
@@ -302,12 +300,12 @@ def records(path: Path) -> list[Row]:
 
 
 def rows(path: Path, found: Iterable[Any]) -> list[Row]:
-    """What a file holds, as its records."""
+    """Return the contents of a file as its records."""
     return [Row(row, path, number) for number, row in enumerate(found, 1)]
 
 
 def document(path: Path) -> Any:
-    """The value of a JSON file.
+    """Return the value of a JSON file.
 
     Raises
     ------
@@ -319,8 +317,8 @@ def document(path: Path) -> Any:
 
 
 def tables(folder: Path, patterns: Sequence[str] = TABLES) -> list[Path]:
-    """The table files of ``folder`` and of ``folder/data``: those of the first pattern that any
-    file fits.
+    """Return the table files of ``folder`` and of ``folder/data`` that match the first pattern with
+    any match.
     """
     for home in (folder, folder / "data"):
         for pattern in patterns:
@@ -330,7 +328,7 @@ def tables(folder: Path, patterns: Sequence[str] = TABLES) -> list[Path]:
 
 
 def table_of(homes: Iterable[Path], *stems: str) -> Path | None:
-    """The file of the first of ``stems`` in the first of ``homes`` that has one, whatever its
+    """Return the file of the first of ``stems`` in the first of ``homes`` that has one, in any
     format.
     """
     paths = (home / f"{stem}.{kind}" for home in homes for stem in stems for kind in KINDS)
@@ -349,8 +347,8 @@ def _check_size(path: Path) -> None:
 def files_by_model(
     folder: Path, glob: str, form: re.Pattern[str]
 ) -> dict[str, list[tuple[str, Path]]]:
-    """Files below ``folder`` whose name has the ``form``, by its group ``model``, each with its
-    group ``part``.
+    """Return files below ``folder`` whose name matches ``form``, by its group ``model``, each with
+    its group ``part``.
     """
     found: dict[str, list[tuple[str, Path]]] = {}
     for path in sorted(folder.rglob(glob)):
@@ -360,14 +358,16 @@ def files_by_model(
 
 
 def name_of(image: Any, key: str) -> str:
-    """What a field calls its image: the path in it; ``key`` where it holds pixels alone."""
+    """Return the name that a field gives its image: its path, or ``key`` if it contains only
+    pixels.
+    """
     name = image.get("path") if isinstance(image, dict) else image
     return name if isinstance(name, str) and name else key
 
 
 class Images:
-    """The images of rows: bytes as they are, names as files below the ``homes``. ``missing`` counts
-    the others.
+    """Images of rows: bytes as they are, names as files below ``homes``. ``missing`` counts the
+    images not found.
     """
 
     def __init__(self, *homes: Path) -> None:
@@ -375,8 +375,8 @@ class Images:
         self.missing = 0
 
     def find(self, value: Any) -> ImageSource | None:
-        """The image that a field holds (``bytes``, or the ``{"bytes", "path"}`` of the datasets
-        library) or names.
+        """Return the image that a field contains (``bytes``, or the ``{"bytes", "path"}`` of the
+        datasets library) or names.
         """
         inner = (value.get("bytes") or value.get("path")) if isinstance(value, dict) else value
         found = inner if isinstance(inner, bytes) else self._file(inner)
@@ -384,7 +384,7 @@ class Images:
         return found
 
     def all(self, *values: Any) -> tuple[ImageSource, ...]:
-        """Those of ``values`` that there are, in their order."""
+        """Return the images of ``values`` that exist, in order."""
         return tuple(image for image in map(self.find, values) if image is not None)
 
     def _file(self, name: Any) -> Path | None:
@@ -397,20 +397,20 @@ class Images:
 
 
 class Keys:
-    """Names of records, unlike each other: the second record of one name is ``name#2``."""
+    """Unique names of records: the second record of a name becomes ``name#2``."""
 
     def __init__(self) -> None:
         self._seen: dict[str, int] = {}
 
     def unique(self, name: object) -> str:
-        """The key of the next record of this name."""
+        """Return the key of the next record with this name."""
         key = str(name)
         self._seen[key] = self._seen.get(key, 0) + 1
         return key if self._seen[key] == 1 else f"{key}#{self._seen[key]}"
 
 
 def kept_replies(folder: Path) -> Replies:
-    """The replies of each file in ``FOLDER/replies``, by its name."""
+    """Return the replies of each file in ``FOLDER/replies``, by name."""
     return {
         path.stem: partial(_read, path) for path in sorted((folder / "replies").glob("*.jsonl"))
     }

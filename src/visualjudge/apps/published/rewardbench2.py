@@ -1,10 +1,10 @@
 """RewardBench 2 (Malik et al. 2025, allenai/reward-bench-2): the best of four answers. Text only.
 
 ``FOLDER/[data/]*.parquet`` (or .jsonl): ``id, prompt, chosen`` (list), ``rejected`` (list),
-``subset``, ``models``. Each chosen answer is asked against each rejected one, its side dealt by the
-key. The own score of a subset is the share of prompts in which the chosen answer wins all its
-pairs; of Ties it is the part that asks for the order alone (all right answers above all wrong
-ones). The published Ties score weighs margins too, which pairs do not have.
+``subset``, ``models``. Each chosen answer is compared with each rejected one; the key determines
+its side. The benchmark's score of a subset is the share of prompts in which the chosen answer wins
+all its pairs; for Ties it is the part that depends only on the order (all right answers above all
+wrong ones). The published Ties score also includes margins, which pairs do not have.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from visualjudge.core.errors import DataError
 
 
 def read(folder: Path) -> Copy:
-    """The pairs of every prompt."""
+    """Return the pairs of every prompt."""
     files = [path for path in tables(folder, ("*.parquet", "*.jsonl", "*.json")) if path.is_file()]
     items = [item for path in files for row in records(path) for item in _pairs(row)]
     if not items:
@@ -58,7 +58,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _at(models: Sequence[Any], place: int, count: int) -> str | None:
-    """The model of an answer, where the row names one for each."""
+    """Return the model of an answer, if the row names one for each."""
     return str(models[place]) if len(models) == count else None
 
 

@@ -29,7 +29,7 @@ def published_run(
     model: str,
     out: Path,
 ) -> int:
-    """Write the replies of ``model`` as a run at ``out``; how many they are."""
+    """Write the replies of ``model`` as a run at ``out``; return their number."""
     verdicts = list(_verdicts(copy, questions, model))
     head = {
         "judge": model,
@@ -48,8 +48,8 @@ def published_run(
 def write_run(
     out: Path, dataset: Dataset, verdicts: Sequence[Verdict], head: Mapping[str, Any]
 ) -> None:
-    """Write verdicts that were given elsewhere as a run folder; ``head`` is what its manifest says
-    of the judge.
+    """Write verdicts from elsewhere as a run folder; ``head`` is its manifest's description of the
+    judge.
     """
     about = {"path": str(dataset.root.resolve()), "checksum": dataset.digest}
     rest = {"simulated": False, "asked": len(verdicts), "dataset": about, "version": __version__}
@@ -71,7 +71,7 @@ def _verdicts(copy: Copy, questions: dict[str, Question], model: str) -> Iterato
 
 
 def _verdict(ask: Ask, reply: PublishedReply, scale: Scale) -> Verdict:
-    """What we read, with what the authors read beside it; where no text is published, theirs."""
+    """Return our reading beside the authors'; theirs if no text is published."""
     theirs = _on_ten(reply.value, scale)
     counted = theirs if reply.counted is None else _on_ten(reply.counted, scale)
     extra = {
@@ -106,7 +106,7 @@ def _verdict(ask: Ask, reply: PublishedReply, scale: Scale) -> Verdict:
 
 
 def _read(text: str, question: Question, scale: Scale) -> Reading:
-    """Our reading, a score of the benchmark's scale from 0 to 10."""
+    """Return our reading; a score is converted from the benchmark's scale to 0 to 10."""
     found = read_reply(
         text, question.question_type, len(question.annotation_ids), ties=question.ties or ()
     )

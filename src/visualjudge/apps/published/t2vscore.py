@@ -1,9 +1,9 @@
-"""T2VScore's TVGE (Wu et al. 2024) as linzhiqiu/t2v_metrics carries it: people's scores of
+"""T2VScore's TVGE (Wu et al. 2024) as included in linzhiqiu/t2v_metrics: people's scores of
 generated videos.
 
 ``FOLDER/[datasets/]t2vscore_{alignment,quality}_score.json``: ``{video: {"prompt", "models":
-{model: [score]}}}``, 1 to 5. Replies: ``t2vscore_results.csv``, a column a metric; their range is
-stated below. Videos are not shown: the set is labels only.
+{model: [score]}}}``, 1 to 5. Replies: ``t2vscore_results.csv``, one column per metric; their ranges
+are below. Videos are not shown: the dataset has only labels.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from visualjudge.core.errors import DataError
 PARTS = ("alignment", "quality")
 SCALE = (1.0, 5.0)
 RANGES = {"CLIP Score": 100.0, "X-CLIP Score": 100.0, "BLIP-BLEU": 1.0, "T2VScore-A (GPT-4V)": 1.0}
-"""Greatest value of each metric; the least is 0."""
+"""Maximum value of each metric; the minimum is 0."""
 
 
 def read(folder: Path) -> Copy:
-    """One scoring question a video and part."""
+    """Return one scoring question per video and part."""
     homes = (folder, folder / "datasets")
     tables = {
         part: path
@@ -71,7 +71,7 @@ def _items(part: str, path: Path) -> Iterator[Item]:
 
 
 def _replies(metric: str, path: Path, known: set[str]) -> Iterator[PublishedReply]:
-    """A metric's scores of alignment, put on the scale of people's."""
+    """Yield a metric's alignment scores, converted to the scale of people's scores."""
     low, high = SCALE
     for row in records(path):
         key = f"alignment/{row.get('video_id')}/{row.get('model_name')}"

@@ -3,7 +3,7 @@ predictions.
 
 ``FOLDER/[final_format/]instance_seg_pairwise_encoded.json`` or ``pairwise_metadata.json``: rows
 ``id, media, prompt`` (with ``<image>`` marks), ``choices, answer, metadata``. The first image is
-the original where there is one more than options. Options may be text (encoding 7, cut at 4,000
+the original if there is one more than options. Options may be text (encoding 7, cut at 4,000
 characters: long ones are identical). Equal scores are answered A by the authors' code.
 """
 
@@ -37,7 +37,7 @@ _OPTIONS = re.compile(
 
 
 def read(folder: Path) -> Copy:
-    """The pairs, with their images where the copy has all of them."""
+    """Return the pairs, with their images if the copy has all of them."""
     path = table_of((folder, folder / "final_format"), *FILES)
     if path is None:
         raise DataError(f"{folder}: must hold {FILES[0]}.json or {FILES[1]}.json, found neither")
@@ -86,7 +86,7 @@ def _named(about: dict[str, Any], letter: str) -> str | None:
 
 
 def _scores(about: dict[str, Any]) -> tuple[float, float] | None:
-    """Ten times the IoU of each prediction, where the row states both."""
+    """Return ten times the IoU of each prediction, if the row states both."""
     for first, second in (("final_score_a", "final_score_b"), ("iou_a", "iou_b")):
         values = about.get(first), about.get(second)
         if all(isinstance(value, int | float) and 0 <= value <= 1 for value in values):

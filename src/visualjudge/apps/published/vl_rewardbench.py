@@ -2,10 +2,9 @@
 
 ``FOLDER/data.json`` (or the only table there, or ``[data/]*.parquet``): ``id, query, response:
 [first, second], image`` (``image_path`` in the repository's ``data/data.jsonl``), ``human_ranking``
-(0 = better, 1 = worse), ``models``. The parts follow from the folder of the image where it names
-its source, else from the ``id``. Images are read from the rows or from ``FOLDER/[data/]<image>``
-where all of them are there, else the set is labels only. Its score (``cal.py``) leaves out replies
-that were not read.
+(0 = better, 1 = worse), ``models``. The parts follow from the image's folder if it names its
+source, else from the ``id``. Images are read from the rows or from ``FOLDER/[data/]<image>`` if all
+exist; otherwise the dataset has only labels. Its score (``cal.py``) ignores unreadable replies.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ PARTS = (
 
 
 def read(folder: Path) -> Copy:
-    """The pairs, with their images where the copy has all of them."""
+    """Return the pairs, with their images if the copy has all of them."""
     images, keys = Images(folder, folder / "data"), Keys()
     items = []
     for path in _tables(folder):
@@ -85,7 +84,7 @@ def _item(key: str, row: Row, images: tuple[ImageSource, ...]) -> Item:
 
 
 def part_of(name: str) -> str:
-    """The part that an ``id`` belongs to."""
+    """Return the part to which an ``id`` belongs."""
     return next((part for part, starts in PARTS if name.startswith(starts)), "general")
 
 

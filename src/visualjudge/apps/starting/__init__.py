@@ -1,1 +1,1 @@
-"""The first hour: what a new project is made of, and what is missing to judge."""
+"""First steps: the files of a new project, and what is missing for judging."""

@@ -1,5 +1,5 @@
-"""What works here and what is missing: the environment, API keys, a server, one question with an
-image.
+"""Check what works here and what is missing: the environment, API keys, a server, one question with
+an image.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ EXTRAS = {
     "ray": ("ray",),
 }
 WAIT = 10.0
-"""Seconds for a server to answer."""
+"""Seconds to wait for a server's answer."""
 COLOURS = {
     "red": (220, 20, 20),
     "green": (20, 160, 40),
@@ -65,17 +65,17 @@ SCHEMA: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at."""
+    """Result of one check."""
 
     name: str
     status: Status
     detail: str
     advice: str | None = None
-    """What to do, where something is to be done."""
+    """What to do, if anything."""
 
 
 def environment() -> Iterator[Check]:
-    """Python, the package, its extras, and the cache of replies."""
+    """Check Python, the package, its extras, and the cache of replies."""
     version = (
         f"visualjudge {visualjudge.__version__}, Python {platform.python_version()} on "
         f"{platform.platform()}"
@@ -112,7 +112,7 @@ def _cache() -> Check:
 
 
 def keys(environ: Mapping[str, str] | None = None) -> Iterator[Check]:
-    """Which API keys are set; never what they are."""
+    """Check which API keys are set, without showing them."""
     found = os.environ if environ is None else environ
     for name, backend in KEYS.items():
         if found.get(name):
@@ -127,8 +127,8 @@ def keys(environ: Mapping[str, str] | None = None) -> Iterator[Check]:
 
 
 def server(base_url: str, backend: str = "api") -> Check:
-    """Whether anything answers HTTP at ``base_url``, such as ``http://127.0.0.1:8000/v1``; no key
-    is sent.
+    """Check whether anything answers HTTP at ``base_url``, such as ``http://127.0.0.1:8000/v1``; no
+    key is sent.
     """
     shown, client = public_url(base_url), CLIENT_REGISTRY.find(backend)
     path = getattr(client, "models_path", RemoteClient.models_path)
@@ -214,7 +214,9 @@ def _image(reply: Reply) -> Check:
 
 
 def _told(text: str) -> list[str]:
-    """The colours that a reply names: those of its fields, else the last three in its text."""
+    """Return the colours that a reply names: those of its fields, or else the last three in its
+    text.
+    """
     if follows(text, SCHEMA):
         value = orjson.loads(text)
         return [value[place] for place in _PLACES]

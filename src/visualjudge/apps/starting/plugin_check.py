@@ -1,5 +1,5 @@
-"""What ``visualjudge plugins check`` tries of an installed plug-in: each row it registered, on its
-type's example.
+"""Checks of ``visualjudge plugins check``: each row that a plug-in registered, on its type's
+example.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ from visualjudge.vision.tools.table import TOOLS
 from visualjudge.vision.view import Given
 
 QUESTIONS = 10
-"""A build must ask at least so many questions about one example and its errors."""
+"""Minimum number of questions that a build must ask about one example and its errors."""
 LEVELS, SEED = 5, 0
 Example = tuple[Pixels, Any, str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One thing that was tried; ``problem`` is None where it worked."""
+    """Result of one check; ``problem`` is None if it passed."""
 
     what: str
     problem: str | None = None
 
     @property
     def line(self) -> str:
-        """As the terminal shows it."""
+        """The line shown in the terminal."""
         return (
             f"{self.what}: ok" if self.problem is None else f"{self.what}: failed: {self.problem}"
         )
@@ -102,7 +102,7 @@ def check_plugin(name: str) -> Iterator[Trial]:
 
 
 def _parts(folder: str) -> None:
-    """The names of parts that the project looks up: of types, tasks and encodings."""
+    """Return the names of parts that the project looks up: those of types, tasks and encodings."""
     named = {"questions/context": {*TYPES, *TASKS}}
     for kind in TYPES:
         tasks = [task.name for task in TASKS.values() if task.type == kind]
@@ -120,7 +120,7 @@ def _parts(folder: str) -> None:
 
 
 def _tool(kind: str, name: str) -> None:
-    """Call a tool on two options that are both the truth of its type's example."""
+    """Call a tool on two options that are both the ground truth of its type's example."""
     makes = [row.example for key, row in TYPES.items() if kind in ("", key) and row.example]
     if not makes:
         raise DataError(f"the type {kind} has no example to try it on")
@@ -146,7 +146,7 @@ def _tool(kind: str, name: str) -> None:
 
 
 def _argument(name: str, rule: Mapping[str, Any], image: Pixels) -> Any:
-    """A value that a tool must take; a box is the whole image."""
+    """Return a valid argument of a tool; a box is the whole image."""
     height, width = image.shape[:2]
     known = {"option": "A", "other_option": "B", "image": "original", "x1": width, "y1": height}
     if name in known:
@@ -229,8 +229,8 @@ def _round_trip(task: str, truth: Any, scene: ErrorScene, expression: str | None
 
 
 def _half(task: str, truth: Any, size: Size) -> None:
-    """Resized to half the size, it must fit the smaller image, with marks half as far from its
-    corner.
+    """Check that a prediction resized to half the size fits the smaller image, with marks half as
+    far from its corner.
     """
     if TYPES[TASKS[task].type].is_image:
         return
@@ -260,7 +260,9 @@ def _shapes(kind: PredictionType, truth: Any) -> None:
 
 
 def _perfect_of_class(task: str, truth: Any, metric: str) -> None:
-    """A prediction without a class must score 0 for it and keep its score for another."""
+    """Check that a prediction without a class scores 0 for it and keeps its score for another
+    class.
+    """
     label = truth.labels[0]
     others = [name for name in truth.labels if name != label]
     without = truth.only(others)
@@ -374,8 +376,8 @@ def _build(task: str, example: Example) -> None:
 
 
 def _importer(name: str) -> None:
-    """Files of its format are not known here: it must say of a missing one what is wrong, as an
-    error of the data.
+    """Check that an importer reports a missing file as a data error; files of its format are not
+    known here.
     """
     row = IMPORTERS[name]
     if not tasks_of(row):

@@ -1,6 +1,4 @@
-"""What ``visualjudge plugins new`` writes: the project in ``assets/plugin``, under the plug-in's
-name.
-"""
+"""``visualjudge plugins new``: write the project in ``assets/plugin`` under the plug-in's name."""
 
 from __future__ import annotations
 
@@ -14,19 +12,19 @@ from visualjudge.core.registry import table
 
 TEMPLATE = Path(__file__).parent / "assets" / "plugin"
 NAMED = "NAME"
-"""Stands for the plug-in's name in the template: in its files and in their paths. Each path ends in
+"""Placeholder for the plug-in's name in the template's files and paths. Each path ends in
 ``.txt``.
 """
 
 
 def write_plugin(name: str, out: Path) -> Path:
-    """Write the project of a plug-in ``name`` into the folder ``out``, which is returned.
+    """Write the project of a plug-in ``name`` into the folder ``out``, and return the folder.
 
     Raises
     ------
     UsageError
-        If the name cannot name a Python package, is that of a prediction type, or ``out`` is there
-        already.
+        If the name is not valid for a Python package or is that of a prediction type, or ``out``
+        exists.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name) or keyword.iskeyword(name):
         raise UsageError(

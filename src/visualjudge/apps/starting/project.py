@@ -29,7 +29,7 @@ def write_project(folder: str | Path) -> list[Path]:
     Raises
     ------
     UsageError
-        If one of the files is there already, or ``folder`` is a file.
+        If one of the files exists, or ``folder`` is a file.
     """
     root = Path(folder)
     if root.exists() and not root.is_dir():

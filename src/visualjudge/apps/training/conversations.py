@@ -1,7 +1,7 @@
 """A run's conversations with tools as chat messages, for training, split by image.
 
-A verdict keeps the results of tools by digest. They are made again from the dataset here, and a
-conversation whose results are not those that the judge saw is left out.
+A verdict stores the results of tools by digest. They are recomputed from the dataset here, and a
+conversation whose results differ from those that the judge saw is left out.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ Message = dict[str, Any]
 def write_conversations(
     dataset: Dataset, run: str | Path, out: Path, tick: Tick
 ) -> tuple[list[Path], int]:
-    """Write the conversations that ended with an answer; the files, and how many were left out.
+    """Write the conversations that ended with an answer; return the files, and how many were left
+    out.
 
     Each line of ``train.jsonl`` and ``test.jsonl`` holds ``id``, ``order``, ``messages``,
     ``tools``, ``images`` (paths in the order of their parts) and ``right``, whether the answer is
-    the dataset's (null for scores). Images of results go to ``out/images``.
+    correct (null for scores). Images of results go to ``out/images``.
 
     Raises
     ------
     UsageError
-        If the run had no tools, its tools were faulty, or the dataset may not be trained on.
+        If the run had no tools or faulty ones, or training on the dataset is not permitted.
     """
     check_use(dataset, "--run", training=True)
     folder = RunFolder(run)

@@ -1,8 +1,8 @@
-"""Questions without end: controlled errors drawn anew, round after round, from the truths of a data
+"""Endless questions: controlled errors drawn anew in every round from the ground truths of a data
 folder.
 
-The truths are the annotations of source ``truth``, as ``visualjudge perturb --with-truth`` (and the
-demo) write them. A round draws some of them, puts errors into them
+The ground truths are the annotations of source ``truth``, as written by ``visualjudge perturb
+--with-truth`` and the demo. A round draws some of them, adds errors
 (:mod:`visualjudge.vision.errors`), scores the results, and asks about them.
 """
 
@@ -30,15 +30,15 @@ from visualjudge.vision.predictions import read_prediction, type_of
 
 ROUND = Caps(judge_groups=4, judge_pairs=4, scoring_groups=2, ranking_groups=2, per_group=3)
 LEVELS = 4
-"""Severities a group, at most."""
+"""Maximum number of severities per group."""
 FRUITLESS = 20
-"""Rounds in a row without a question, after which drawing questions fails."""
+"""Number of consecutive rounds without a question after which drawing fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A question, its id that of no other round, and the dataset that holds its images until the
-    next round.
+    """A question with an id that is unique over rounds, and the dataset that holds its images until
+    the next round.
     """
 
     question: Question
@@ -85,7 +85,7 @@ def endless(
     images: int = 4,
     caps: Caps = ROUND,
 ) -> Iterator[Drawn]:
-    """Questions about the truths of ``data``, for as long as they are asked for.
+    """Yield questions about the ground truths of ``data`` endlessly.
 
     The same data, seed and options give the same questions in the same order.
 
@@ -94,18 +94,18 @@ def endless(
     data
         A data folder with annotations of source ``truth``.
     tasks
-        Only these; None = all whose errors can be made.
+        Tasks to use; None = all with controlled errors.
     images
-        Truths of each task that a round draws.
+        Number of ground truths per task and round.
     caps
-        How much a round asks, for each task and encoding.
+        Maximum number of questions per round, task and encoding.
 
     Raises
     ------
     UsageError
-        If ``data`` is no data folder, or a task has no errors or no truths.
+        If ``data`` is not a data folder, or a task has no errors or no ground truths.
     DataError
-        If no question can be asked about the truths.
+        If no question can be asked about the ground truths.
     """
     truths = _truths(data, tasks)
     around = {task: surroundings(held.samples()) for task, held in truths.items()}
@@ -127,7 +127,7 @@ def endless(
 
 
 def _truths(data: str | Path, tasks: Sequence[str] | None) -> dict[str, _Truths]:
-    """The truths of each task, one for each image and prompt."""
+    """Return the ground truths of each task, one per image and prompt."""
     check_local(data, "the data folder of endless questions")
     with DataFolder(data) as folder:
         found = {}
@@ -162,7 +162,7 @@ def _round(
     images: int,
     caps: Caps,
 ) -> Dataset:
-    """The dataset of one round, in ``home``."""
+    """Return the dataset of one round, in ``home``."""
     for task, held in truths.items():
         notes = rng_for(seed, task).choice(
             len(held.notes), min(images, len(held.notes)), replace=False

@@ -1,6 +1,4 @@
-"""Pairs at a judge's own threshold: neither those that it always gets right nor those that it
-cannot tell apart.
-"""
+"""Pairs near a judge's threshold: neither always right nor indistinguishable for it."""
 
 from __future__ import annotations
 
@@ -13,14 +11,14 @@ from visualjudge.dataset.folder import Dataset
 from visualjudge.dataset.question_filter import margin
 
 FACTOR = 2.0
-"""A pair is at the threshold where its margin is from 1/2 to 2 times the 75 % point."""
+"""A pair is near the threshold if its margin is 1/2 to 2 times the 75 % point."""
 
 
 def at_threshold(dataset: Dataset, run: str | Path) -> Dataset:
-    """The pairs of ``dataset`` whose margin is near the 75 % point of the judge of ``run``.
+    """Return the pairs of ``dataset`` whose margin is near the 75 % point of the judge of ``run``.
 
-    The 75 % point is that of the pair's task where the run has one, else of all its pairs; pairs of
-    a task without either are left out.
+    The 75 % point is that of the pair's task if the run has one, else that of all its pairs; pairs
+    of a task without either are left out.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A reply against the ground truth of its question, as one number. Replies are read by
+"""Compare a reply with the ground truth of its question, as one number. Replies are read by
 :mod:`visualjudge.replies`.
 """
 
@@ -17,21 +17,20 @@ LARGEST_SCORE = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What a reward is made of.
+    """Parameters of a reward.
 
     Parameters
     ----------
     unreadable
-        The reward of a reply that states no answer, or a refusal; below 0, so that a wrong answer
-        is better.
+        Reward of a refusal or a reply without an answer; below 0, so that a wrong answer is better.
     jnd
         The judge's just-noticeable difference, in points of the score (0..10). A pairwise answer
-        then counts by ``min(1, margin / jnd)``: pairs that nobody can tell apart teach nothing.
-        None: all count 1.
+        then has the weight ``min(1, margin / jnd)``, because indistinguishable pairs teach nothing.
+        None: all have the weight 1.
     swap_bonus
-        What :func:`reward_both` adds for the same answer in both orders.
+        Added by :func:`reward_both` for the same answer in both orders.
     tool_call
-        What each tool call before the reply costs, at least 0.
+        Cost of each tool call before the reply, at least 0.
     """
 
     unreadable: float = -1.0
@@ -51,7 +50,7 @@ DEFAULT = Weights()
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What a reward needs of a question."""
+    """The fields of a question that a reward needs."""
 
     question_type: str
     answer: str | float
@@ -60,12 +59,12 @@ class Truth:
 
     @property
     def margin(self) -> float:
-        """Points between the best and the worst option."""
+        """Score difference between the best and the worst option, in points."""
         return max(self.final_scores) - min(self.final_scores) if self.final_scores else 0.0
 
     @property
     def options(self) -> int:
-        """How many the reply chooses from."""
+        """Number of options to choose from."""
         return (
             len(str(self.answer))
             if self.question_type == "ranking"
@@ -74,7 +73,7 @@ class Truth:
 
 
 def truth_of(question: Question | Mapping[str, Any]) -> Truth:
-    """The truth of a question, or of a row that an export wrote (``question_type, answer,
+    """Return the ground truth of a question, or of a row of an export (``question_type, answer,
     final_scores, ties``).
 
     Raises
@@ -93,7 +92,7 @@ def truth_of(question: Question | Mapping[str, Any]) -> Truth:
         )
     kind, answer = str(question["question_type"]), question["answer"]
     scores = tuple(float(score) for score in question.get("final_scores") or ())
-    # Rows of one file hold texts alone in this column.
+    # Rows of a file contain only texts in this column.
     value = float(answer) if kind == "scoring" else str(answer)
     return Truth(kind, value, scores, tuple(question.get("ties") or ()))
 
@@ -106,21 +105,21 @@ def reward(
     finish_reason: str = "stop",
     tool_calls: int = 0,
 ) -> float:
-    """1 for a right answer, 0 for a wrong one, ``weights.unreadable`` for none; 1 − |error|/10 for
-    a score.
+    """Return 1 for a right answer, 0 for a wrong one, ``weights.unreadable`` for none, and 1 −
+    |error|/10 for a score.
 
     Parameters
     ----------
     reply
-        The whole reply as the model wrote it.
+        The complete reply of the model.
     question
         A question of a dataset, or a row of an export.
     weights
         Penalty, and the weight of the margin.
     finish_reason
-        ``"length"``: the reply was cut by the token limit, and states no answer.
+        ``"length"``: the reply was truncated by the token limit, and has no answer.
     tool_calls
-        Tool calls before the reply; each costs ``weights.tool_call``.
+        Number of tool calls before the reply; each costs ``weights.tool_call``.
 
     Examples
     --------
@@ -143,8 +142,8 @@ def reward_both(
     question: Question | Mapping[str, Any],
     weights: Weights = DEFAULT,
 ) -> float:
-    """The mean reward of both orders of a pair, and ``weights.swap_bonus`` for the same answer in
-    both.
+    """Return the mean reward of both orders of a pair, plus ``weights.swap_bonus`` for the same
+    answer in both.
 
     Parameters
     ----------
@@ -175,7 +174,7 @@ def _reward(value: str | float, truth: Truth, weights: Weights) -> float:
 
 
 def _weight(truth: Truth, weights: Weights) -> float:
-    """How much a right answer counts; ties have no margin, and count 1."""
+    """Return the weight of a right answer; ties have no margin, and the weight 1."""
     if (
         weights.jnd is None
         or truth.question_type != "pairwise"

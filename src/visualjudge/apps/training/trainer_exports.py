@@ -1,7 +1,7 @@
 """Rows for trainers: ``train`` and ``test`` files in one folder, split by image.
 
-Images are named by their absolute path, which every trainer opens as it is; verl's parquet holds
-their bytes.
+Images are named by absolute path, which every trainer can open; verl's parquet contains their
+bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from visualjudge.dataset.exports.media import answer_text, image_bytes
 from visualjudge.dataset.folder import Dataset
 
 ROWS = 200
-"""Rows of a row group: each holds its images."""
+"""Number of rows of a row group, each of which contains its images."""
 Row = dict[str, Any]
 MakeRow = Callable[[Dataset, Question], Row | None]
 
@@ -36,13 +36,12 @@ SEED = 42
 def split_by_image(
     questions: Sequence[Question], share: float = TEST_SHARE
 ) -> dict[str, list[Question]]:
-    """``{"train": […], "test": […]}``; about ``share`` of the images are in test, at least one
-    where there are two.
+    """Return ``{"train": […], "test": […]}``; about ``share`` of the images are in test, at least
+    one of two or more.
 
-    An image's place depends on its id alone, whatever other images there are, so that it is the
-    same in each export of a dataset (but for the one that stands in where none falls into test).
-    Images are known by their ``image_id`` and, since one file may have two names, by the original
-    that is shown.
+    The part of an image depends only on its id, so it is the same in each export of a dataset
+    (except for the one chosen if none falls into test). Images are identified by ``image_id`` and,
+    since one file may have two names, by the original shown.
     """
     groups = _groups(questions)
     places = {name: _place(name) for name in set(groups.values())}
@@ -58,12 +57,12 @@ def split_by_image(
 
 
 def _place(name: str) -> float:
-    """A number from 0 to 1 that is drawn by a name."""
+    """Return a number from 0 to 1 derived from a name."""
     return int.from_bytes(hashlib.sha256(f"{SEED}\0{name}".encode()).digest()[:8], "big") / 2**64
 
 
 def _groups(questions: Sequence[Question]) -> dict[str, str]:
-    """The group of each image_id: ids of which questions share an image file stand together."""
+    """Return the group of each image_id: ids whose questions share an image file form a group."""
     parent: dict[str, str] = {}
 
     def root(name: str) -> str:
@@ -82,7 +81,9 @@ def _groups(questions: Sequence[Question]) -> dict[str, str]:
 
 
 def truth_row(question: Question) -> Row:
-    """The columns that the reward reads; the answer as text, so that a column has one type."""
+    """Return the columns that the reward reads; the answer is text, so that a column has
+    one type.
+    """
     return {
         "question_type": question.question_type,
         "answer": answer_text(question.answer),
@@ -92,14 +93,12 @@ def truth_row(question: Question) -> Row:
 
 
 def paths_of(dataset: Dataset, question: Question) -> list[str]:
-    """The absolute paths of a question's images, in the order of their marks."""
+    """Return the absolute paths of a question's images, in the order of their marks."""
     return [str(dataset.image_path(path).resolve()) for path in question.images]
 
 
 def _wrong(question: Question) -> str | None:
-    """An answer that is wrong: the other letter, the ranking back to front; a score has no
-    opposite.
-    """
+    """Return a wrong answer: the other letter, or the ranking reversed; a score has no opposite."""
     if not isinstance(question.answer, str) or question.answer in (question.ties or ()):
         return None
     return (
@@ -173,7 +172,7 @@ def _llama_factory(dataset: Dataset, question: Question) -> Row | None:
 
 
 def write_lines(dataset: Dataset, out: Path, tick: Tick, *, row: MakeRow) -> list[Path]:
-    """``out/train.jsonl`` and ``out/test.jsonl``, a row a question."""
+    """Write ``out/train.jsonl`` and ``out/test.jsonl``, one row per question."""
     files = []
     for name, rows in _split_rows(dataset, row, tick):
         path = out / f"{name}.jsonl"
@@ -200,8 +199,8 @@ def _split_rows(dataset: Dataset, make: MakeRow, tick: Tick) -> Iterator[tuple[s
 
 
 def write_llama_factory(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
-    """``train.json``, ``test.json`` (ShareGPT with ranking), and ``dataset_info.json`` that names
-    them.
+    """Write ``train.json``, ``test.json`` (ShareGPT with ranking), and ``dataset_info.json``, which
+    names them.
     """
     columns = {
         "messages": "conversations",
@@ -226,7 +225,9 @@ def write_llama_factory(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
 
 
 def write_verl(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
-    """``train.parquet`` and ``test.parquet`` with the columns that verl's ``RLHFDataset`` reads."""
+    """Write ``train.parquet`` and ``test.parquet`` with the columns that verl's ``RLHFDataset``
+    reads.
+    """
     import polars as pl
 
     def row(read: Dataset, question: Question) -> Row:

@@ -1,4 +1,4 @@
-"""The reward with the signature that each trainer calls, for the rows of
+"""The reward with each trainer's signature, for the rows of
 :mod:`visualjudge.apps.training.trainer_exports`.
 
 Sources: TRL (``reward_funcs`` of ``GRPOTrainer``), verl (``custom_reward_function``), EasyR1
@@ -19,7 +19,7 @@ Said = str | Sequence[Mapping[str, Any]]
 
 
 def text_of(completion: Said) -> str:
-    """A completion as text: a text as it is, of messages the content of the last one."""
+    """Return a completion as text: unchanged, or the content of the last message."""
     if isinstance(completion, str):
         return completion
     content = completion[-1].get("content") if completion else ""
@@ -31,8 +31,8 @@ def text_of(completion: Said) -> str:
 def trl_reward(
     prompts: Sequence[Any], completions: Sequence[Said], **columns: Sequence[Any]
 ) -> list[float]:
-    """For TRL: ``GRPOTrainer(reward_funcs=trl_reward, …)`` with rows of ``export --format
-    trl-grpo``.
+    """Return rewards for TRL: ``GRPOTrainer(reward_funcs=trl_reward, …)`` with rows of ``export
+    --format trl-grpo``.
 
     Raises
     ------
@@ -62,13 +62,15 @@ def verl_compute_score(
     ground_truth: str,
     extra_info: Mapping[str, Any] | None = None,
 ) -> float:
-    """For verl: ``custom_reward_function.path=…/trainers.py`` and ``.name=verl_compute_score``."""
+    """Return the score for verl: ``custom_reward_function.path=…/trainers.py`` and
+    ``.name=verl_compute_score``.
+    """
     return reward(solution_str, _truth(ground_truth))
 
 
 def easyr1_compute_score(reward_inputs: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
-    """For EasyR1: ``worker.reward.reward_function=…/trainers.py:easyr1_compute_score``, of a
-    batch.
+    """Return the scores of a batch for EasyR1:
+    ``worker.reward.reward_function=…/trainers.py:easyr1_compute_score``.
     """
     found = [reward(str(row["response"]), _truth(row["ground_truth"])) for row in reward_inputs]
     return [
@@ -80,19 +82,21 @@ def easyr1_compute_score(reward_inputs: Sequence[Mapping[str, Any]]) -> list[dic
 def swift_reward(
     completions: Sequence[str], solution: Sequence[str], **columns: Any
 ) -> list[float]:
-    """For ms-swift: the body of an ORM (``orms["visualjudge"]``), called with the column
-    ``solution``.
+    """Return rewards for ms-swift: the body of an ORM (``orms["visualjudge"]``), called with the
+    column ``solution``.
     """
     return [reward(said, _truth(truth)) for said, truth in zip(completions, solution, strict=True)]
 
 
 def verifiers_reward(completion: Said, answer: str, **state: Any) -> float:
-    """For verifiers: ``vf.Rubric(funcs=[verifiers_reward])``."""
+    """Return the reward for verifiers: ``vf.Rubric(funcs=[verifiers_reward])``."""
     return reward(text_of(completion), _truth(answer))
 
 
 def truth_text(question: Mapping[str, Any]) -> str:
-    """The truth of a question as one JSON text, for trainers with a single column of truth."""
+    """Return the ground truth of a question as one JSON text, for trainers with a single column for
+    it.
+    """
     return json.dumps({name: question[name] for name in COLUMNS if question.get(name) is not None})
 
 

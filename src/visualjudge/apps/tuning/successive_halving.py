@@ -1,9 +1,10 @@
-"""The best encoding, prompt version and mode of a task for one judge, under a budget of calls.
+"""Find the best encoding, prompt version and mode of a task for one judge, within a budget of
+calls.
 
 Successive halving (Karnin, Koren & Somekh 2013; Jamieson & Talwalkar 2016): every round gives the
-arms that are left the same further pairs and keeps the better half. It sees half of the images;
-what the winner is worth, and whether it is better than the first arm (the first encoding of the
-catalogue, prompts as built, in text), is measured on the other half, where nothing was chosen.
+remaining arms the same additional pairs and keeps the better half. The search uses half of the
+images. The winner's accuracy, and its gain over the first arm (the first encoding of the catalogue,
+prompts as built, in text), are measured on the other half, where nothing was chosen.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ FINAL = "final_pairwise"
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """``prompts`` is a version of the final question; None: as the dataset was built."""
+    """One combination; ``prompts`` is a version of the final question, or None for the dataset's
+    own.
+    """
 
     encoding: str
     prompts: str | None = None
@@ -52,7 +55,7 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """Such as ``fill+v2+json``; the encoding alone where the rest is as built and in text."""
+        """Name such as ``fill+v2+json``; defaults are omitted."""
         return "+".join(
             (
                 self.encoding,
@@ -62,20 +65,20 @@ class Arm:
         )
 
     def asked(self, question: Question) -> Question:
-        """The question as this arm asks it."""
+        """Return the question as this arm asks it."""
         return question if self.prompts is None else reworded(question, self.prompts)
 
 
 def versions() -> tuple[str, ...]:
-    """The versions of the final question."""
+    """Return the versions of the final question."""
     return tuple(version for name, version in PromptAssetStore().prompts() if name == LAYOUT)
 
 
 def arms(
     encodings: Sequence[str], question: Question, prompts: Sequence[str], modes: Sequence[Mode]
 ) -> list[Arm]:
-    """Every combination; a version that is that of ``question``, or that it cannot be put in, is
-    left out.
+    """Return every combination, without versions equal to that of ``question`` or unsuitable for
+    it.
     """
     others = [version for version in prompts if _differs(question, version)]
     return [
@@ -94,12 +97,12 @@ def _differs(question: Question, version: str) -> bool:
 
 
 def reworded(question: Question, version: str) -> Question:
-    """A pairwise question with the final question of another version.
+    """Return a pairwise question with the final question of another version.
 
     Raises
     ------
     DataError
-        If the prompt ends with the final question of no version.
+        If the prompt does not end with the final question of a known version.
     """
     spans = spans_of(question)
     start, end = spans.final or (len(question.prompt), len(question.prompt))
@@ -113,7 +116,9 @@ def reworded(question: Question, version: str) -> Question:
 
 
 def _sentence(final: str) -> str:
-    """The question in the words of its paraphrase, without what says how to answer."""
+    """Return the question in the words of its paraphrase, without the instructions for the
+    answer.
+    """
     for version in versions():
         before, after = PromptSet(version).asset("layout").around(FINAL, "question")
         if final.startswith(before) and final.endswith(after):
@@ -123,32 +128,32 @@ def _sentence(final: str) -> str:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The outcome of one task. ``accuracy`` and ``gain`` are from images on which nothing was
-    chosen.
-    """
+    """Result for one task; ``accuracy`` and ``gain`` are from the images held out of the choice."""
 
     task: str
     chosen: str
     baseline: str
     accuracy: Share
     gain: Comparison | None
-    """The winner less the baseline on the same pairs; None where they are one."""
+    """The winner's accuracy less the baseline's on the same pairs; None if they are the
+    same arm.
+    """
     rounds: tuple[tuple[str, ...], ...]
     """The arms that entered each round."""
     calls: int
     arm: Arm
-    """What was chosen."""
+    """The chosen arm."""
     default: Arm
-    """What it was compared with: the first encoding, as built."""
+    """The arm compared with: the first encoding, as built."""
 
     @property
     def recommended(self) -> Arm:
-        """The winner where a gain is shown, else the default."""
+        """The winner if its gain is significant, else the default."""
         return self.arm if self.better else self.default
 
     @property
     def better(self) -> bool:
-        """Whether a gain is shown: above 0, p < 5 %."""
+        """Whether the gain is significant: above 0, p < 5 %."""
         found = self.gain
         return (
             found is not None
@@ -159,7 +164,7 @@ class Tuned:
 
     @property
     def answer(self) -> str:
-        """One sentence."""
+        """Return the result in one sentence."""
         value, images = self.accuracy.value or 0.0, self.accuracy.images
         told = f"{self.task}: {self.chosen}: {percent(value)} right on {images} other images"
         if self.better and self.gain is not None:
@@ -168,13 +173,13 @@ class Tuned:
         return f"{told}; no gain over {self.baseline} is shown: keep {self.baseline}"
 
     def json(self) -> dict[str, Any]:
-        """As one object."""
+        """Return the result as one JSON object."""
         return {"better": self.better, "answer": self.answer, **asdict(self)}
 
 
 @dataclass
 class _Table:
-    """What one judge said of one task: pairs × encodings, asked as far as needed."""
+    """Answers of one judge to one task: pairs × encodings, asked as needed."""
 
     dataset: Dataset
     ask: Callable[[], Asked]
@@ -184,7 +189,7 @@ class _Table:
     right: dict[tuple[Arm, tuple[str, ...]], bool] = field(default_factory=dict)
 
     def put(self, arm: Arm, pairs: Sequence[tuple[str, ...]]) -> None:
-        """Ask these pairs in one arm; those that were asked are not asked again."""
+        """Ask these pairs in one arm, except those that were asked before."""
         new = [pair for pair in pairs if (arm, pair) not in self.right]
         if not new:
             return
@@ -199,7 +204,7 @@ class _Table:
         self.calls += len(new)
 
     def _answered(self, arm: Arm, new: Sequence[Question]) -> list[Question]:
-        """What the arm's run holds beside ``new``."""
+        """Return the questions of the arm's run, including ``new``."""
         run, beside = RunFolder(self.out / arm.name), {question.id for question in new}
         known = {key[0] for key in run.verdicts()} if run.verdicts_path.is_file() else set()
         told = (
@@ -210,7 +215,7 @@ class _Table:
         return [question for question in told if question.id not in beside]
 
     def share(self, arm: Arm, pairs: Sequence[tuple[str, ...]]) -> float:
-        """The share right of these pairs."""
+        """Return the accuracy on these pairs."""
         return sum(self.right[arm, pair] for pair in pairs) / max(1, len(pairs))
 
 
@@ -225,27 +230,27 @@ def tune(
     prompts: Sequence[str] = (),
     seed: int = 42,
 ) -> Tuned:
-    """Find the encoding, prompt version and mode of ``task`` that a judge is most often right with.
+    """Find the encoding, prompt version and mode of ``task`` with which a judge is most accurate.
 
     Parameters
     ----------
     ask
-        Gives what is asked, new for each run (a run closes its client).
+        Makes the judge or client, anew for each run (a run closes its client).
     out
-        Folder of the runs, one an encoding.
+        Folder of the runs, one per encoding.
     budget
-        Calls in all; half go to the choice.
+        Total number of calls; half are used for the choice.
     modes
-        How an answer is asked for; the first is that of the baseline.
+        Modes of asking for an answer; the first is that of the baseline.
     prompts
-        Versions of the final question to try beside that of the dataset.
+        Versions of the final question to try in addition to the dataset's.
     seed
-        Of the halves of the images and the order of the pairs.
+        Seed for the halves of the images and the order of the pairs.
 
     Raises
     ------
     DataError
-        If the task has no two arms with the same pairs, or too few images or calls.
+        If the task lacks two arms with the same pairs, or has too few images or calls.
     """
     table = _Table(dataset, ask, Path(out), _by_encoding(dataset, task))
     names = list(table.questions)
@@ -269,7 +274,7 @@ def tune(
 
 
 def _by_encoding(dataset: Dataset, task: str) -> dict[str, dict[tuple[str, ...], Question]]:
-    """The pairs of each encoding, in the order of the catalogue."""
+    """Return the pairs of each encoding, in the order of the catalogue."""
     found: dict[str, dict[tuple[str, ...], Question]] = defaultdict(dict)
     for question in dataset:
         if question.task == task and question.question_type == "pairwise":
@@ -286,7 +291,7 @@ def _halves(
     pairs: Sequence[tuple[str, ...]],
     seed: int,
 ) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-    """The pairs of each half of the images, in an order of their own."""
+    """Return the pairs of each half of the images, in random order."""
     first = next(iter(questions.values()), {})
     image = {pair: first[pair].image_id for pair in pairs}
     names = sorted(set(image.values()))
@@ -301,7 +306,9 @@ def _halves(
 def _choose(
     table: _Table, tried: Sequence[Arm], learn: Sequence[tuple[str, ...]], budget: int
 ) -> list[tuple[Arm, ...]]:
-    """The arms of each round; the last holds the winner alone. Equal ones keep their order."""
+    """Return the arms of each round; the last holds only the winner. Equal arms keep their
+    order.
+    """
     left, rounds, depth = list(tried), [tuple(tried)], 0
     count = math.ceil(math.log2(len(tried)))
     each = budget // count
