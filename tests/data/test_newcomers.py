@@ -319,7 +319,7 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
             ("pipeline", "{}/c.yaml", "--input", "{}/c.yaml", "--out", "{}/o.jsonl"),
         )[-1],
         2,
-        "Environment variable 'NOT_SET_HERE' not found",
+        "_base_.x: the environment variable NOT_SET_HERE is not set",
     ),
     "http addresses": (
         lambda root: (
