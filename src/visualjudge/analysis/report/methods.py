@@ -79,9 +79,10 @@ def methods(results: Results) -> str:
     """The paragraph."""
     facts = results.dataset
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in facts.by_question_type.items())
+    probes = f"; {facts.probed:,} asked for probes" if facts.probed else ""
     names = ", ".join(judge.name for judge in results.judges)
     dataset = (
-        f"{facts.questions:,} questions ({kinds}) on {facts.images:,} "
+        f"{facts.questions:,} questions ({kinds}{probes}) on {facts.images:,} "
         f"images{_checksum(facts.questions_sha256)}"
     )
     asked = f" Asked: {facts.extent}." if facts.asked < facts.questions or facts.where else ""

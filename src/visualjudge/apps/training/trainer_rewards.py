@@ -62,7 +62,7 @@ def verl_compute_score(
     ground_truth: str,
     extra_info: Mapping[str, Any] | None = None,
 ) -> float:
-    """Return the score for verl: ``custom_reward_function.path=…/trainers.py`` and
+    """Return the score for verl: ``custom_reward_function.path=…/trainer_rewards.py`` and
     ``.name=verl_compute_score``.
     """
     return reward(solution_str, _truth(ground_truth))
@@ -70,7 +70,7 @@ def verl_compute_score(
 
 def easyr1_compute_score(reward_inputs: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
     """Return the scores of a batch for EasyR1:
-    ``worker.reward.reward_function=…/trainers.py:easyr1_compute_score``.
+    ``worker.reward.reward_function=…/trainer_rewards.py:easyr1_compute_score``.
     """
     found = [reward(str(row["response"]), _truth(row["ground_truth"])) for row in reward_inputs]
     return [
