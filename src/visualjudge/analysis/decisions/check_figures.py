@@ -27,8 +27,11 @@ MOST_JUDGES = 6
 """Maximum number of judges whose checks are plotted."""
 MOST_NAMED = 4
 """Number of judges from which the finding no longer names the checks that fail."""
-SHORT = {WITHIN: "too close to the threshold", UNSKILLED: "not certain to beat chance"}
-"""Reasons without a number of images, short enough for the figure."""
+TOO_CLOSE = "too close to the threshold"
+UNPROVEN = "not certain to beat chance"
+"""What the figure, which has little room, says of checks without a number of images, and of those
+that an unskilled judge would pass.
+"""
 ENDS = {
     "macro_accuracy": (0.0, 1.0),
     "right_in_both_orders": (0.0, 1.0),
@@ -92,7 +95,7 @@ def checks_of(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
         "Each check on its own axis: the shaded part passes, the line is the threshold. A check "
         "passes where its whole "
         "95 % interval lies in that part, and fails where it lies outside; otherwise it is "
-        "undecided. No check passes for a judge that is not certain to be better than chance."
+        "undecided. No check passes for a judge that is not certain to be better than chance (–)."
         + (f" {FAVOURITISM}" if "favour" in measured else "")
         + (f" Not measured: {listed(missing, 7)}." if missing else "")
         + (
@@ -129,7 +132,13 @@ def _row(name: str, lines: Sequence[Check], failed: Sequence[bool]) -> CheckRow:
     no, so that more images do not help.
     """
     held = tuple(
-        Held(line.value, line.interval, line.images, line.state, _said(line, more=not settled))
+        Held(
+            line.value,
+            line.interval,
+            line.images,
+            "not_measured" if line.why == UNSKILLED else line.state,
+            _said(line, more=not settled),
+        )
         for line, settled in zip(lines, failed, strict=True)
     )
     low, high = ENDS[name]
@@ -151,11 +160,13 @@ def _passing(threshold: Threshold, ends: tuple[float, float]) -> tuple[float, fl
 
 def _said(line: Check, *, more: bool) -> str:
     """Describe a check: "79 %: undecided, about 40 more images" (if ``more`` images help)."""
-    needed = f", {about_images(line.needs_images)}" if line.needs_images and more else ""
-    if line.state == "undecided" and not line.needs_images:
-        needed = f", {SHORT.get(str(line.why), line.why)}"
     value = f"{shown_value(line, digits=2)}: " if line.value is not None else ""
-    return f"{value}{STATES[line.state]}{needed}"
+    state = UNPROVEN if line.why == UNSKILLED else STATES[line.state]
+    if line.needs_images:
+        return f"{value}{state}, {about_images(line.needs_images)}" if more else f"{value}{state}"
+    if line.state != "undecided" or state == UNPROVEN:
+        return f"{value}{state}"
+    return f"{value}{state}, {TOO_CLOSE if line.why == WITHIN else line.why}"
 
 
 def _counted(judges: Sequence[JudgeCard]) -> str:
