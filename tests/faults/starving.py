@@ -147,7 +147,7 @@ ONE_FILE = ("sharegpt", "trl")
 RATER = "anna"
 BOXES = "--task object_detection --gt {0}/gt.json --images {0}/images"
 USUAL = {"audit": 1, "pipeline": 1}
-"""The exit status where all is well, if it is not 0: ``audit`` has findings, and the server's replies
+"""The exit status where all is well, if it is not 0: ``audit`` has findings, and the replies
 give ``pipeline`` no value.
 """
 

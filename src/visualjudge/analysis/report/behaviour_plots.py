@@ -175,7 +175,9 @@ def scores(analysis: Analysis) -> Figure | LeftOut:
         said.append((_follows(judge, means), judge.name))
         data += [(judge.name, x, y, n) for x, y, n in means]
     if not charts:
-        return LeftOut("scores", "no scoring question was asked, or no reply to one could be read")
+        asked = any("scoring" in run.answered["kind"] for run in analysis.study.runs)
+        why = "no reply to a scoring question could be read" if asked else NO_SCORING
+        return LeftOut("scores", why)
     caption = (
         f"Each dot is a reply (at most {MOST_POINTS} of each judge, moved a little so that equal "
         "ones "
@@ -366,6 +368,7 @@ def _needs(row: Photograph, name: str) -> tuple[str, str]:
     return said, f"{name} {rough_points(row.least)}".strip()
 
 
+NO_SCORING = "no scoring question was asked"
 STATES_OF_PROBES = {"pass": "pass", "fail": "fail", "not_shown": "undecided"}
 """The states of probes in metrics.json, as the states of checks."""
 

@@ -93,7 +93,9 @@ def _singles(judges: Sequence[JudgeResult]) -> list[str]:
     ):
         found.setdefault(encoding_title(task, name), []).append(plain_name(task))
     said = [f"{listed(tasks, MOST_TASKS)} ({title})" for title, tasks in found.items()]
-    return [f"Asked in one encoding: {'; '.join(said)}."] if said else []
+    if not said:
+        return []
+    return [f"Each of these was asked in one encoding, so none can be compared: {'; '.join(said)}."]
 
 
 def _encoding(name: str) -> Styled:
