@@ -1,5 +1,5 @@
-"""ENCODE: a prediction as an image or a text, 53 ways, each decodable. What is drawn:
-``vision/<type>/draw.py``, ``texts.py``.
+"""ENCODE: show a prediction as an image or a text in 53 ways, each of which can be decoded. The
+drawing code is in ``vision/<type>/draw.py`` and ``texts.py``.
 
 One row of :mod:`~visualjudge.vision.encodings` says everything about an encoding: task, stem, the
 function that draws it and a frozen style. Encoders take arrays and records and return an
@@ -36,7 +36,7 @@ def encode(
     classes: Iterable[str] | None = None,
     expression: str | None = None,
 ) -> Encoded:
-    """One prediction in one encoding.
+    """Return one prediction in one encoding.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def encode_each(
     classes: Iterable[str] | None = None,
     expression: str | None = None,
 ) -> Iterator[tuple[str, Encoded]]:
-    """One prediction in several encodings, each with its stem; what encodings have in common is
+    """Yield one prediction in several encodings, each with its stem; what the encodings share is
     computed once.
 
     Parameters and errors as for :func:`encode`. A combo comes right before the encoding that has

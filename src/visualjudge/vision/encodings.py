@@ -1,6 +1,4 @@
-"""The one table of encodings, as the rows of their types name them: 53, and 2 extended ones.
-Nothing parses a stem.
-"""
+"""The table of encodings of all prediction types: 53, and 2 extended ones. No code parses a stem."""
 
 from __future__ import annotations
 
@@ -48,7 +46,7 @@ def order_of(row: Encoding) -> tuple[str, bool]:
 
 
 def encoding_named(task: str, stem: str) -> Encoding:
-    """The row of ``task`` and ``stem``.
+    """Return the row of ``task`` and ``stem``.
 
     Raises
     ------
@@ -65,6 +63,6 @@ def encoding_named(task: str, stem: str) -> Encoding:
 
 
 def encoding_title(task: str, stem: str) -> str:
-    """The short name of an encoding such as "Boxes with labels"; the stem itself if it has none."""
+    """Return the title of an encoding, such as "Boxes with labels"; its stem if it has no title."""
     row = CATALOGUE.get((TASKS[task].type, stem)) if task in TASKS else None
     return stem if row is None else row.title or stem

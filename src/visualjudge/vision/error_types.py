@@ -1,6 +1,4 @@
-"""The types of error, as the rows of the prediction types name them, and predictions made with
-one.
-"""
+"""The error types of all prediction types, and predictions made with one of them."""
 
 from __future__ import annotations
 
@@ -29,15 +27,15 @@ ERROR_TYPES: Registry[tuple[str, str], ErrorType] = Registry(
 
 
 def error_types(task: str) -> tuple[str, ...]:
-    """Names of the errors that can be put into a task's truth, in the table's order; none for the
-    generation tasks.
+    """Return the names of the errors that a task's truth can be given, in the table's order; none for
+    the generation tasks.
     """
     kind = task_named(task).type
     return tuple(name for of, name in ERROR_TYPES if of == kind)
 
 
 def error_type_named(task: str, name: str) -> ErrorType:
-    """One of a task's error types.
+    """Return one of a task's error types.
 
     Raises
     ------
@@ -63,7 +61,7 @@ def perturbed(
     key: Key,
     pairing: Pairing = "ladder",
 ) -> Iterator[tuple[float, Prediction]]:
-    """Predictions of one error type at ``scene.levels`` rising severities, mildest first.
+    """Yield predictions of one error type at ``scene.levels`` rising severities, mildest first.
 
     Every severity draws from the same generator state, so that a severer prediction goes on from
     the milder one. ``pairing`` is as for :func:`visualjudge.vision.errors.groups.graded`.
@@ -71,7 +69,7 @@ def perturbed(
     Raises
     ------
     DataError
-        If the function of the error type, a plug-in's say, returns no prediction.
+        If the function of the error type, such as one of a plug-in, returns no prediction.
     """
     row = error_type_named(task, error_type)
     function, levels = row.perturb, severities(scene.levels)

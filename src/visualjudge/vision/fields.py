@@ -21,7 +21,7 @@ LARGEST_NUMBER = 1e15
 
 
 def objects(payload: Payload, field: str) -> list[Payload]:
-    """The list of objects in ``field``."""
+    """Return the list of objects in ``field``."""
     items = payload.get(field)
     if not isinstance(items, list | tuple) or not all(isinstance(item, Mapping) for item in items):
         reason = "the field is missing" if items is None else "must be a list of objects"
@@ -31,7 +31,7 @@ def objects(payload: Payload, field: str) -> list[Payload]:
 
 
 def label(item: Payload, where: str) -> str:
-    """The label of an item."""
+    """Return the label of an item."""
     text = item.get("label")
     if not isinstance(text, str) or not text.strip():
         raise DataError(f"{where}.label: must be text that is not empty")
@@ -43,7 +43,7 @@ def label(item: Payload, where: str) -> str:
 
 
 def number(value: Any, field: str, *, largest: float = LARGEST_NUMBER) -> float:
-    """A finite number of bounded size; text, booleans, lists and objects are not numbers."""
+    """Return a finite number of bounded size; text, booleans, lists and objects are refused."""
     plain = isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
     if not plain or not abs(value) <= largest:  # NaN compares false; an int of any length compares
         shown = f"{value!r}"[:40] if plain and not isinstance(value, int) else type(value).__name__
@@ -52,18 +52,18 @@ def number(value: Any, field: str, *, largest: float = LARGEST_NUMBER) -> float:
 
 
 def score(item: Payload, where: str = "") -> float | None:
-    """The confidence of an item, or None."""
+    """Return the confidence of an item, or None."""
     value = item.get("score")
     return None if value is None else number(value, f"{where}.score" if where else "score")
 
 
 def crowd(item: Payload) -> bool:
-    """COCO's ``iscrowd``."""
+    """Return COCO's ``iscrowd``."""
     return bool(item.get("iscrowd", 0))
 
 
 def box(value: Any, field: str) -> Xyxy:
-    """[x1, y1, x2, y2] in pixels."""
+    """Return [x1, y1, x2, y2] in pixels."""
     if not isinstance(value, list | tuple | np.ndarray) or len(value) != 4:
         raise DataError(f"{field}: must be [x1, y1, x2, y2]")
     x1, y1, x2, y2 = (number(v, field, largest=LARGEST_COORDINATE) for v in value)
@@ -76,7 +76,7 @@ def box(value: Any, field: str) -> Xyxy:
 
 
 def path(stored: Any, root: Path | None) -> Path:
-    """A path of the payload, below ``root`` if that is given."""
+    """Return a path of the payload, below ``root`` if given."""
     if not isinstance(stored, str | Path):
         raise DataError(f"must be a path, got {type(stored).__name__}")
     if root is None:
@@ -89,7 +89,7 @@ def path(stored: Any, root: Path | None) -> Path:
 
 
 def named_file(field: str) -> Callable[[Payload], Iterator[tuple[str, str]]]:
-    """``PredictionType.files`` of a payload that names one file."""
+    """Return a function for ``PredictionType.files`` of a payload that names one file in ``field``."""
 
     def files(payload: Payload) -> Iterator[tuple[str, str]]:
         if isinstance(payload.get(field), str):
@@ -99,7 +99,7 @@ def named_file(field: str) -> Callable[[Payload], Iterator[tuple[str, str]]]:
 
 
 def height_width(size: Size) -> str:
-    """A size for messages."""
+    """Return a size as text, for messages."""
     return f"{size[0]}×{size[1]}"
 
 

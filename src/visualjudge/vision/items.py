@@ -1,4 +1,4 @@
-"""What predictions that are lists of labelled items have in common."""
+"""Base class of predictions that are lists of labelled items."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ class LabelledItems(Prediction):
         return self.with_items(item for item in self.items if not item.iscrowd)
 
     def with_items(self, items: Iterable[Any]) -> Self:
-        """The same of other items."""
+        """Return a copy with other items."""
         return replace(self, items=tuple(items))  # type: ignore[type-var]

@@ -14,5 +14,5 @@ METRICS: Registry[tuple[str, str], Metric] = Registry(
 
 
 def metrics_of(kind: str) -> dict[str, Metric]:
-    """The metrics of a prediction type by name, its default first."""
+    """Return the metrics of a prediction type by name, the default first."""
     return {name: row for (of, name), row in METRICS.items() if of == kind}

@@ -1,5 +1,5 @@
-"""PREDICTIONS: what a model states about an image, with one file per type: its record, reading,
-writing and checks.
+"""PREDICTIONS: what a model states about an image. Each type has a record, with reading, writing
+and checks.
 
 :data:`TYPES` has a row for each type; :class:`~visualjudge.vision.tasks.Task` names the type of its
 predictions.
@@ -42,7 +42,7 @@ TYPES: Registry[str, PredictionType] = Registry(
 
 
 def type_of(task: str) -> PredictionType:
-    """The type of a task's predictions.
+    """Return the type of a task's predictions.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def read_prediction(
     root: Path | None = None,
     expression: str | None = None,
 ) -> Prediction:
-    """The typed prediction of a payload; one that is already typed is returned unchanged.
+    """Return the typed prediction of a payload; a prediction that is already typed is unchanged.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def read_prediction(
 def payload_of(
     task: str, prediction: Prediction, *, root: Path, stem: str, digits: int | None = DIGITS
 ) -> dict[str, Any]:
-    """The payload of a typed prediction.
+    """Return the payload of a typed prediction.
 
     Masks go inline as compressed RLE; a depth map or an image is written to ``root``/``stem`` with
     ``.npy`` or ``.png`` added, and the payload holds that path relative to ``root``. Boxes and

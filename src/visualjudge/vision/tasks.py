@@ -1,4 +1,4 @@
-"""The 15 vision tasks, as the rows of their types name them, and those that plug-ins register.
+"""The 15 vision tasks of the built-in types, and those that plug-ins register.
 
 Code branches on a row's field, or looks up a table by ``type``; it never compares a task's or a
 type's name.
@@ -16,11 +16,11 @@ TASKS: Registry[str, Task] = Registry(
 
 
 def task_named(name: str) -> Task:
-    """The row of ``name``.
+    """Return the row of ``name``.
 
     Raises
     ------
     UnknownName
-        If there is no such task; the message lists those there are.
+        If there is no such task; the message lists the known ones.
     """
     return TASKS.find(name)

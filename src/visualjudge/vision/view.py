@@ -1,4 +1,4 @@
-"""The photograph as the features see it: shrunk, in CIELAB, with the strength of its edges."""
+"""The photograph as features see it: reduced in size, in CIELAB, with edge strengths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from visualjudge.core.records import BoolArray, FloatArray, Pixels, Size
 
 SIDE = 192
-"""Longer side of the shrunk photograph, in pixels: all that costs time is linear in its square."""
+"""Longer side of the reduced photograph in pixels. Computing time grows with its square."""
 
 SURROUND = 61
 """Side of the square around a pixel that it is held against, in pixels of the shrunk photograph."""
@@ -48,8 +48,8 @@ class View:
 
     @cached_property
     def salient(self) -> Plane:
-        """How far each pixel's colour is from those around it and from the image's, h×w float32 of
-        mean 1.
+        """Return the distance of each pixel's colour from its surroundings and from the image's
+        mean, h×w float32 with mean 1.
         """
         wide = cv2.blur(self.lab, (SURROUND, SURROUND))
         apart = length(self.soft - wide) + length(self.soft - self.soft.mean(axis=(0, 1)))
@@ -81,7 +81,7 @@ class View:
 
 
 def view_of(pixels: Pixels) -> View:
-    """The view of an H×W×3 uint8 RGB image."""
+    """Return the view of an H×W×3 uint8 RGB image."""
     lab = lab_of(shrunk(pixels))
     smooth = cv2.GaussianBlur(lab, (0, 0), 1.0)
     dx, dy = (
@@ -96,8 +96,8 @@ def view_of(pixels: Pixels) -> View:
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What a question shows beside its options: the source image, the control image, the region to
-    fill.
+    """The images that a question shows in addition to its options: the source image, the control
+    image and the region to fill.
     """
 
     image: Pixels | None = None
@@ -106,14 +106,14 @@ class Given:
     _done: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, work: Callable[[Given], T]) -> T:
-        """The result of ``work`` on what is given, computed once for all options."""
+        """Return the result of ``work``, computed once for all options."""
         if work not in self._done:
             self._done[work] = work(self)
         return cast(T, self._done[work])
 
     @property
     def view(self) -> View:
-        """The source image as the features see it."""
+        """Return the view of the source image."""
         return self.once(_view)
 
 
@@ -124,7 +124,7 @@ def _view(given: Given) -> View:
 
 
 def shrunk(pixels: Pixels) -> Pixels:
-    """An H×W×3 uint8 image with its longer side at most ``SIDE`` pixels."""
+    """Return an H×W×3 uint8 image whose longer side has at most ``SIDE`` pixels."""
     height, width = pixels.shape[:2]
     ratio = min(1.0, SIDE / max(height, width))
     return reduced(pixels, (max(8, round(width * ratio)), max(8, round(height * ratio))))
@@ -153,17 +153,17 @@ def reduced(pixels: Pixels, size: tuple[int, int]) -> Pixels:
 
 
 def lab_of(pixels: Pixels) -> Plane:
-    """CIELAB of an h×w×3 uint8 RGB image, float32, L in 0..100, in OpenCV's steps of 8 bits."""
+    """Return CIELAB of an h×w×3 uint8 RGB image: float32, L in 0..100, in OpenCV's 8-bit steps."""
     lab = cv2.cvtColor(pixels, cv2.COLOR_RGB2LAB).astype(np.float32)
     return np.asarray((lab - _ZERO) * _STEP)
 
 
 def correlation(one: Plane, two: Plane) -> float:
-    """Pearson's correlation of two h×w arrays; near 0 where one is constant."""
+    """Return Pearson's correlation of two h×w arrays; near 0 if one is constant."""
     one, two = one - one.mean(), two - two.mean()
     return float((one * two).mean() / max(float(one.std() * two.std()), 1e-6))
 
 
 def length(vectors: np.ndarray) -> Plane:
-    """Euclidean length along the last axis of an h×w×C float32 array."""
+    """Return the Euclidean length along the last axis of an h×w×C float32 array."""
     return np.asarray(np.sqrt(np.einsum("ijk,ijk->ij", vectors, vectors)))

@@ -20,11 +20,11 @@ SAME, STACKED = 0.3, 0.5
 
 
 def set_features(rows: Mapping[str, FloatArray], count: int) -> Features:
-    """The number of items, and the sum of each of their features.
+    """Return the number of items and the sum of each of their features.
 
-    A weight a feature and one for the number make what an item is worth, above or below 0. Means
-    and least values were tried: they move with the number of items, and what was learned from them
-    did not hold on photographs.
+    With a weight for each feature and one for the number, an item contributes a positive or
+    negative amount. Means and minima were tried: they change with the number of items, and weights
+    learned from them did not carry over to photographs.
     """
     sums = {f"sum_{name}": float(values.sum()) for name, values in rows.items()}
     return {"count": float(count), "log_count": float(np.log1p(count)), **sums}
