@@ -1,4 +1,6 @@
-"""The table of encodings of all prediction types: 53, and 2 extended ones. No code parses a stem."""
+"""The table of encodings of all prediction types: 53, and 2 extended ones. No code parses a
+stem.
+"""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ ERROR_TYPES: Registry[tuple[str, str], ErrorType] = Registry(
 
 
 def error_types(task: str) -> tuple[str, ...]:
-    """Return the names of the errors that a task's truth can be given, in the table's order; none for
-    the generation tasks.
+    """Return the names of a task's error types, in the table's order; none for the generation
+    tasks.
     """
     kind = task_named(task).type
     return tuple(name for of, name in ERROR_TYPES if of == kind)

@@ -89,7 +89,7 @@ def path(stored: Any, root: Path | None) -> Path:
 
 
 def named_file(field: str) -> Callable[[Payload], Iterator[tuple[str, str]]]:
-    """Return a function for ``PredictionType.files`` of a payload that names one file in ``field``."""
+    """Return ``PredictionType.files`` of a payload that names one file in ``field``."""
 
     def files(payload: Payload) -> Iterator[tuple[str, str]]:
         if isinstance(payload.get(field), str):
