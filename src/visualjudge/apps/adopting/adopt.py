@@ -200,7 +200,7 @@ def _check(
     answers: Mapping[str, str],
     score_range: tuple[float, float] | None,
 ) -> None:
-    """Refuse a table without required roles, and spellings that state unknown meanings."""
+    """Raise an error if the table or the options cannot be used."""
     lists = [one.name for one in frame if one.dtype.is_nested()]
     nested = f"; columns of lists or objects are not read: {', '.join(lists)}" if lists else ""
     for role in NEEDED:
