@@ -47,7 +47,7 @@ def _read(job: tuple[QuestionType, Sequence[ReplyKey]]) -> list[Reading]:
 
 
 def reread(table: Table, theirs: Verdict, found: Reading) -> Verdict:
-    """Return our reading of the reply, with the table's value in addition.
+    """Return a verdict with our reading of the reply and the table's own value.
 
     Scores are on the table's scale; a score outside it is not read.
     """
