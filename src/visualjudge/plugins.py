@@ -1,12 +1,12 @@
-"""What a plug-in or a script registers: a function for each table of the project.
+"""Registration functions for plug-ins and scripts, one for each table of the project.
 
-Each raises :class:`~visualjudge.core.errors.UsageError` where a row of that name is there already.
-A plug-in calls them when it is loaded (:mod:`visualjudge.core.registry`); a script or notebook may
-call them at any time before the row is needed, and worker processes started after that have the row
-too, if it can be pickled.
+Each raises :class:`~visualjudge.core.errors.UsageError` if a row of that name already exists. A
+plug-in calls them when it is loaded (:mod:`visualjudge.core.registry`); a script or notebook may
+call them at any time before the row is needed, and worker processes started later have it too, if
+it can be pickled.
 
-Every function of a row is guarded (:mod:`visualjudge.core.plugin_guard`): what it raises names the
-plug-in and the row, and costs one record where one record caused it.
+Every function of a row is guarded (:mod:`visualjudge.core.plugin_guard`): its errors name the
+plug-in and the row, and an error caused by one record affects only that record.
 
 >>> import visualjudge as vj
 >>> vj.register_task(vj.Task("lane_detection", "lane detection", "instance", classed=True))
@@ -43,7 +43,7 @@ def register_task(task: Task) -> None:
 
 
 def register_type(row: PredictionType) -> None:
-    """Add a prediction type, and the tasks, encodings, metrics and errors that its row holds."""
+    """Add a prediction type, with its tasks, encodings, metrics and errors."""
     from visualjudge.vision.base import Prediction
 
     what = f"type {row.name}"
@@ -71,10 +71,9 @@ def register_type(row: PredictionType) -> None:
 
 
 def register_encoding(row: Encoding) -> None:
-    """Add an encoding of a prediction type, under a stem that the type does not have yet.
+    """Add an encoding of a prediction type, under a stem that is new for the type.
 
-    What the prompt says of it is the part ``<stem>`` of the prompt asset
-    ``questions/format/<type>``.
+    Its description in the prompt is the part ``<stem>`` of the asset ``questions/format/<type>``.
     """
     table("encoding").register((row.type, row.stem), guarded_row(row, f"encoding {row.stem}"))
 
@@ -87,7 +86,7 @@ def register_metric(
     options: Iterable[str] = (),
     by_class: Callable[..., Sequence[float]] | None = None,
 ) -> None:
-    """Add a metric of the prediction type ``kind``; the first one registered is the type's default.
+    """Add a metric of the prediction type ``kind``; the first registered one is the type's default.
 
     Parameters
     ----------
@@ -98,17 +97,17 @@ def register_metric(
     measure
         (prediction, truth, **options) → 0..1, higher is better.
     options
-        Names of the options that ``measure`` takes, beside ``class_of_interest``, which it is given
-        where it has a parameter of that name. Without one, it is called for the items of a class
-        alone (:meth:`Prediction.only <visualjudge.vision.base.Prediction.only>`).
+        Names of the options of ``measure``, except ``class_of_interest``, which is passed if there
+        is a parameter of that name. Otherwise ``measure`` is called with only the items of the
+        class (:meth:`Prediction.only <visualjudge.vision.base.Prediction.only>`).
     by_class
-        (prediction, truth, labels, **options) → what ``measure`` gives for each label as the class
-        of interest, if that is faster than calling ``measure`` for each.
+        (prediction, truth, labels, **options) → the results of ``measure`` with each label as the
+        class of interest; useful if faster than one call per label.
 
     Raises
     ------
     UsageError
-        If ``measure`` has no parameter of an option's name.
+        If ``measure`` lacks a parameter named like an option.
     """
     from visualjudge.vision.rows import Metric
 
@@ -136,10 +135,10 @@ def register_tool(kind: str, tool: Tool) -> None:
 
 
 def register_context(kind: str, context: Context) -> None:
-    """Add what a prompt says of tasks of the prediction type ``kind``.
+    """Add the context that a prompt states for tasks of the prediction type ``kind``.
 
-    A type without one has the part ``<type>`` of the prompt asset ``questions/context``, which a
-    prompt folder of the plug-in may bring.
+    A type without one uses the part ``<type>`` of the asset ``questions/context``, which may be in
+    a prompt folder of the plug-in.
     """
     table("context").register(kind, guarded(context, f"context of {kind}"))
 
@@ -147,13 +146,13 @@ def register_context(kind: str, context: Context) -> None:
 def register_prompts(folder: str | Path) -> None:
     """Add a folder of prompt assets, laid out as ``questions/format/<type>/v1.yaml``.
 
-    It may hold assets of its own, and add parts to assets that are there
-    (``questions/context/v1.yaml``); it replaces no text of the project.
+    It may contain new assets, and new parts for existing assets (``questions/context/v1.yaml``); it
+    cannot replace texts of the project.
 
     Raises
     ------
     UsageError
-        If there is no such folder, or it was added already.
+        If the folder does not exist, or was added already.
     """
     from visualjudge.prompts import prompt_set
 
@@ -181,8 +180,8 @@ def register_judge(name: str, judge: Callable[..., Any] | str) -> None:
 
 
 def register_question_judge(name: str, make: Callable[..., Any] | str) -> None:
-    """Add a judge of a dataset's questions that asks no backend: (model, dataset folder, *, seed) →
-    Judge.
+    """Add a judge of a dataset's questions that calls no backend: (model, dataset folder, *, seed)
+    → Judge.
     """
     table("question judge").register(name, make)
 
@@ -198,7 +197,7 @@ def register_log_format(row: LogFormat) -> None:
 
 
 def register_probe(name: str, probe: ProbeKind) -> None:
-    """Add a probe: how its questions are made of sampled ones, and how their answers are
-    compared.
+    """Add a probe: how to make its questions from sampled ones, and how to compare their
+    answers.
     """
     table("probe").register(name, guarded_row(probe, f"probe {name}"))

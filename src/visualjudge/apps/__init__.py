@@ -1,1 +1,1 @@
-"""What stands on the main way from predictions to a report; each folder could leave."""
+"""Applications built on the other packages; each folder could be removed on its own."""

@@ -489,7 +489,9 @@ def _declared(claims: Sequence[_Claim], top: int, heard: _Heard, found: Sequence
 
 
 def _agreed(claims: Sequence[_Claim], top: int, heard: _Heard, found: Sequence[Sentence]) -> Said:
-    """Return what sentences prefer, if nothing of equal weight or later contradicts it."""
+    """Return the option that the sentences prefer, if nothing of equal weight or later contradicts
+    it.
+    """
     several = Said(None, "several answers")
     if top == 1 and any(tie.level for tie in heard.ties):
         return Said(None, "tie")

@@ -11,7 +11,7 @@ from visualjudge.replies.tokens import Word
 
 GREATEST = 10.0
 _OPEN = frozenset(("-", "±", "<", ">", "~", "/", "+", "^", "=", "%", "½", "<=", ">=", "to", "×"))
-"""Marks beside a number that make it a range, a difference or a proportion."""
+"""Marks that make the number next to them a range, a difference or a proportion."""
 _LINKS = frozenset(
     (
         ",",

@@ -1,4 +1,4 @@
-"""A table of verdicts becomes a dataset of labels and one run a judge, which all commands read."""
+"""Convert a table of verdicts to a dataset of labels and one run per judge."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ Files = list[tuple[int, str]]
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """What was written.
+    """Result of :func:`adopt`.
 
     Attributes
     ----------
@@ -69,20 +69,19 @@ class Adopted:
     columns
         The column of each role.
     questions, verdicts
-        How many.
+        Their numbers.
     reread
-        Verdicts whose reply was read again beside the table's own value.
+        Number of verdicts whose reply was read again.
     invented
-        Of these, how many have a value in the table although the reply states none that we can
-        read.
+        Number of these with a value in the table but none that we can read in the reply.
     differing
-        Of these, how many state another value.
+        Number of these whose reply states a different value.
     left_out
-        Rows without a truth, which are not in the dataset.
+        Number of rows without a truth, which the dataset omits.
     unused
-        Columns that have no role.
+        Columns without a role.
     notes
-        Sentences on what the table does not tell: the order shown, and the meaning of letters.
+        Sentences about facts missing from the table: the order shown, and the meaning of letters.
     """
 
     dataset: Path
@@ -201,7 +200,7 @@ def _check(
     answers: Mapping[str, str],
     score_range: tuple[float, float] | None,
 ) -> None:
-    """Refuse a table that lacks what it must have, and meanings that there are not."""
+    """Raise an error if the table or the options cannot be used."""
     lists = [one.name for one in frame if one.dtype.is_nested()]
     nested = f"; columns of lists or objects are not read: {', '.join(lists)}" if lists else ""
     for role in NEEDED:
@@ -239,7 +238,7 @@ def _check(
 
 
 def _labelled(taken: pl.DataFrame) -> list[int]:
-    """The rows that have a truth."""
+    """Return the rows that have a truth."""
     if "truth" not in taken.columns:
         return list(range(taken.height))
     values = enumerate(taken["truth"].to_list())
@@ -248,7 +247,7 @@ def _labelled(taken: pl.DataFrame) -> list[int]:
 
 
 def _loaded(tables: Any, form: str | None) -> tuple[Files, pl.DataFrame, Scale | None]:
-    """Names, rows and scale of a table or a log; those of several files together."""
+    """Return names, rows and scale of a table, of a log, or of several files combined."""
     paths = [tables] if isinstance(tables, str | Path) else tables
     if not (isinstance(paths, list | tuple) and paths and isinstance(paths[0], str | Path)):
         return [(0, "table")], frame_of(tables), None
@@ -271,21 +270,21 @@ def _file(path: Path, form: str | None) -> tuple[pl.DataFrame, Scale | None]:
     try:
         read = found.read(log)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        # Files of others: what no check of a reader foresaw is said of the file.
+        # An unforeseen error in reading a foreign file is reported as an error of that file.
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise DataError(f"{path}: is not {found.help}: {reason}") from error
     if not read.rows:
         raise DataError(f"{path}: holds no verdict, although it is {found.help}")
     table = pl.DataFrame(read.rows, infer_schema_length=None, strict=False)
     if not set(ORDER_NAMES) & set(table.columns):
-        # Letters of a log are those of the prompt, whose option A is the first.
+        # Letters in a log are those of the prompt, in which option A comes first.
         table = table.with_columns(order=pl.lit("AB"))
     return table, read.scale
 
 
 def _is_pairs(taken: pl.DataFrame, answers: Mapping[str, str]) -> bool:
-    """Return whether the verdicts choose between two options: sources of both are named, or no
-    verdict is a number or a grade (without verdicts, no truth is).
+    """Return whether the verdicts choose between two options: both sources are named, or no verdict
+    (without verdicts, no truth) is a number or a grade.
     """
     if "model_b" in taken.columns or "text_b" in taken.columns:
         return True
@@ -302,7 +301,9 @@ def _is_pairs(taken: pl.DataFrame, answers: Mapping[str, str]) -> bool:
 
 
 def _said(taken: pl.DataFrame, role: str) -> set[str]:
-    """The different values of a column, in lower case, but for those that mean a missing one."""
+    """Return the distinct values of a column in lower case, without those that mean a missing
+    value.
+    """
     found = taken[role].unique().to_list()
     return {str(value).strip().lower() for value in found if not is_missing(value)}
 
@@ -369,8 +370,9 @@ def _written(
 
 @dataclass(slots=True)
 class _Told:
-    """What the rows of pairs tell of places: answered rows by judge and order, those whose verdict
-    is a letter, and how many differ from their replies if letters have the other meaning.
+    """Evidence about positions in rows of pairs: answered rows by judge and order, those whose
+    verdict is a letter, and the number that differ from their replies if letters have the other
+    meaning.
     """
 
     of_order: Counter[tuple[str, Order | None]] = field(default_factory=Counter)

@@ -1,4 +1,4 @@
-"""How tables spell an answer to a pair, an order and a missing value."""
+"""Spellings of answers to a pair, of orders and of missing values in tables."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ LETTER_OF = {
     ),
     **dict.fromkeys(("both_bad", "both bad", "bothbad", "tie (bothbad)"), "both_bad"),
 }
-"""Spellings of answers to a pair, in lower case. 0 is left out: tables use it for A, for a loss and
-for a tie.
+"""Spellings of answers to a pair, in lower case. 0 is omitted, because tables use it for A, for a
+loss and for a tie.
 """
 MISSING = frozenset(
     (
@@ -61,12 +61,12 @@ SWAPPED: Mapping[str, Order] = {"0": "AB", "0.0": "AB", "1": "BA", "1.0": "BA"}
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell holds no answer."""
+    """Return whether a cell contains no answer."""
     return value is None or str(value).strip().lower() in MISSING
 
 
 def is_answer(value: Any) -> bool:
-    """Whether a text is an answer to a pair, spelled so that it can be nothing else.
+    """Return whether a text is unambiguously an answer to a pair.
 
     Examples
     --------
@@ -78,13 +78,15 @@ def is_answer(value: Any) -> bool:
 
 
 def is_letter(value: Any) -> bool:
-    """Whether an answer names an option by its letter or place, not by a column or a source."""
+    """Return whether an answer names an option by its letter or position, not by a column or a
+    source.
+    """
     text = str(value).strip().lower()
     return LETTER_OF.get(text) in ("A", "B") and not text.startswith(("model_", "response_"))
 
 
 def is_number(value: Any) -> bool:
-    """Whether a cell is a number, or spells one."""
+    """Return whether a cell is a number, or text that represents one."""
     try:
         float(value)
     except (TypeError, ValueError):
@@ -93,21 +95,21 @@ def is_number(value: Any) -> bool:
 
 
 def letter_of(value: Any, models: Models, stated: Mapping[str, str], where: str) -> str:
-    """The answer to a pair: A, B, tie, both_bad, or "Failed" where the cell holds none.
+    """Return the answer to a pair: A, B, tie, both_bad, or "Failed" if the cell is empty.
 
     Parameters
     ----------
     models
         Sources of A and B; their names are answers too.
     stated
-        What the user says of spellings (``--answer VALUE=A``).
+        Spellings given by the user (``--answer VALUE=A``).
     where
         Row and column, for the message.
 
     Raises
     ------
     DataError
-        If the cell holds something else.
+        If the cell contains anything else.
     """
     if is_missing(value):
         return FAILED
@@ -124,7 +126,7 @@ def letter_of(value: Any, models: Models, stated: Mapping[str, str], where: str)
 
 
 def _source(text: str, models: Models) -> str | None:
-    """The letter of the one source with this name."""
+    """Return the letter of the source with this name, if exactly one has it."""
     return "AB"[models.index(text)] if models.count(text) == 1 else None
 
 
@@ -134,7 +136,7 @@ def _source_any_case(text: str, models: Models) -> str | None:
 
 
 def _bare(text: str) -> str:
-    """Letters and digits of a name, in lower case."""
+    """Return the letters and digits of a name, in lower case."""
     return "".join(sign for sign in text.lower() if sign.isalnum())
 
 
@@ -150,13 +152,13 @@ def _advice(text: str, models: Models) -> str:
 
 
 def order_of(value: Any, models: Models, column: str = "") -> Order:
-    """AB, or BA where option B was shown first; the name of a source is the one shown first.
-    In a ``column`` named like "swapped", 1 means BA.
+    """Return AB, or BA if option B was shown first. The name of a source is the one shown first. In
+    a ``column`` named like "swapped", 1 means BA.
 
     Raises
     ------
     DataError
-        If the cell says neither.
+        If the cell states neither.
     """
     text = str(value).strip()
     if "swap" in column.lower() and text in SWAPPED:

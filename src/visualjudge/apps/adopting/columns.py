@@ -1,4 +1,4 @@
-"""The columns of a table of verdicts: what each means, and by which names it is found."""
+"""The columns of a table of verdicts: their roles, and the names by which they are found."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from visualjudge.core.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What a column holds. ``names`` are those by which it is guessed, most telling first."""
+    """Role of a column. ``names`` are the names that identify it, the most specific first."""
 
     name: str
     meaning: str
     names: tuple[str, ...]
     if_fits: tuple[str, ...] = ()
-    """Names, or ends of names after "*", by which it is guessed where its values fit."""
+    """Names, or ends of names after "*", that identify it only if its values fit."""
 
 
 ROLES = (
@@ -120,7 +120,9 @@ NAMES = tuple(role.name for role in ROLES)
 
 
 def no_header(header: Sequence[str]) -> str:
-    """Advice where the first row has too few names to be a header: a title may stand above it."""
+    """Return a hint for a first row with too few names to be a header: there may be a title above
+    it.
+    """
     empty = [name for name in header if not name.strip() or "_duplicated_" in name]
     if 2 * len(empty) < len(header):
         return ""
@@ -132,11 +134,11 @@ def find_columns(
     stated: Mapping[str, str],
     fits: Callable[[str, str, Mapping[str, str]], bool],
 ) -> dict[str, str]:
-    """The column of each role that the table has: the ``stated`` one, else the first whose name
-    says so, else the only one of the less telling names whose values are those of the role:
-    ``fits(role, column, columns found before)``.
+    """Return the column of each role in the table: the ``stated`` one, else the first whose name
+    identifies it, else the only one with a less specific name whose values fit: ``fits(role,
+    column, columns found before)``.
 
-    A stated order may name a column that has another role, such as ``order=model_a``.
+    A stated order may refer to a column with another role, such as ``order=model_a``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Media that image indexes, records and questions name by an address, downloaded beside them."""
+"""Download media that image indexes, records and questions refer to by URL."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from visualjudge.formats.sample import read_json
 from visualjudge.vision.raster.images import opened
 
 FETCHED = "fetched.jsonl"
-"""Name, size and SHA-256 of each file that was downloaded; beside the files."""
+"""List of the name, size and SHA-256 of each downloaded file, in the folder of the files."""
 MOST_GB = 20.0
 AT_ONCE = 16
 ADDRESS = re.compile(r"(https|hf)://\S+")
@@ -41,7 +41,9 @@ Tick = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What :func:`fetch` did: files downloaded, files that were there, one line a failure."""
+    """Result of :func:`fetch`: files downloaded, files that already existed, and one line per
+    failure.
+    """
 
     downloaded: int
     kept: int
@@ -50,12 +52,12 @@ class Fetched:
 
 
 def https_of(address: str) -> str:
-    """An ``hf://`` address as the ``https://`` address of the file.
+    """Convert an ``hf://`` address to the ``https://`` address of the file.
 
     Raises
     ------
     DataError
-        If it names no file.
+        If it does not name a file.
 
     Examples
     --------
@@ -80,25 +82,25 @@ def fetch(
     force: bool = False,
     tick: Tick = lambda done, total: None,
 ) -> Fetched:
-    """Download what ``data`` names by ``https://`` and ``hf://`` addresses.
+    """Download the files that ``data`` refers to by ``https://`` and ``hf://`` addresses.
 
     Parameters
     ----------
     data
-        A data folder: its image indexes and records name the files afterwards. Or questions of
-        version 2.1 (``questions.json``, or Parquet with the images as columns), in a folder or as
-        a file: they become the dataset ``out``.
+        A data folder, whose image indexes and records then refer to the downloaded files. Or
+        questions of version 2.1 (``questions.json``, or Parquet with the images as columns), in a
+        folder or as a file: they become the dataset ``out``.
     allow_private
-        Whether addresses may be ``http://``, or lie on a local network.
+        Allow ``http://`` addresses and local networks.
     most_gb
-        Gigabytes (10⁹ bytes) of all files together.
+        Maximum total size of the files in gigabytes (10⁹ bytes).
     tick
-        Told how many files are there, and of how many.
+        Called with the number of files present and the total number.
 
     Raises
     ------
     UsageError
-        If ``data`` is neither, or ``out`` is missing, is not needed or exists.
+        If ``data`` is neither, or ``out`` is missing, not needed, or exists.
     DataError
         If a file of ``data`` cannot be read, or a dataset would lack an image.
 
@@ -140,7 +142,7 @@ def _questions_of(home: Path) -> list[Path]:
 class Downloads:
     """Files of a folder, each named by its address, with a list of sizes and checksums.
 
-    What the list has, at its size and with its checksum, is not fetched again.
+    Listed files of the right size and checksum are not downloaded again.
     """
 
     def __init__(self, folder: Path, allow_private: bool, most_gb: float, tick: Tick) -> None:
@@ -151,14 +153,16 @@ class Downloads:
         self._paths: dict[str, Path] = {}
 
     def takes(self, value: Any) -> bool:
-        """Whether a value is an address that may be fetched."""
+        """Return whether a value is an address that may be downloaded."""
         if not isinstance(value, str):
             return False
         is_http = self._allow_private and value.startswith("http://")
         return is_http or ADDRESS.fullmatch(value) is not None
 
     def get(self, addresses: Iterable[str]) -> dict[str, Path]:
-        """The file of each address; those that failed are missing, and told in ``failed``."""
+        """Return the file of each address. Failed addresses are omitted and listed in
+        ``failed``.
+        """
         wanted = list(dict.fromkeys(addresses))
         if wanted:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -167,7 +171,7 @@ class Downloads:
 
     @property
     def done(self) -> Fetched:
-        """What happened so far."""
+        """Return the result so far."""
         return Fetched(self.downloaded, self.kept, tuple(self.failed), self.bytes)
 
     async def _all(self, wanted: Sequence[str]) -> None:
@@ -197,7 +201,7 @@ class Downloads:
                 self.kept += 1
                 return
         url = https_of(address)
-        shown = url.partition("?")[0][:200]  # what follows may be a signature
+        shown = url.partition("?")[0][:200]  # the rest may be a signature
         if self.bytes >= self._most:
             raise DataError(f"{shown}: not fetched: --most-gb {self._most / 1e9:g} is reached")
         content = await fetch_image(url, allow_private=self._allow_private)
@@ -218,7 +222,7 @@ class Downloads:
         self.bytes += len(content)
 
     def _known(self) -> dict[str, dict[str, Any]]:
-        """The lines of the list by the stem of the file; one that was cut off is left out."""
+        """Return the lines of the list by file stem, without a truncated one."""
         path = self.folder / FETCHED
         found = {}
         for line in path.read_bytes().splitlines() if path.is_file() else ():
@@ -231,7 +235,7 @@ class Downloads:
 
 
 def _suffix(content: bytes) -> str:
-    """The ending for an image or a NumPy array.
+    """Return the file extension for an image or a NumPy array.
 
     Raises
     ------
@@ -248,7 +252,7 @@ def _suffix(content: bytes) -> str:
 
 
 def _into_folder(home: Path, downloads: Downloads) -> Fetched:
-    """Download what indexes and records name, then let them name the files."""
+    """Download the files of indexes and records, and make them refer to the files."""
     indexes = {path: read_json(path) for path in sorted((home / "images").glob("*.json"))}
     for path, index in indexes.items():
         if not isinstance(index, dict):
@@ -284,21 +288,21 @@ def _into_folder(home: Path, downloads: Downloads) -> Fetched:
 
 
 def _named(record: Any) -> list[Any]:
-    """The files of an image record, its address where it names no file."""
+    """Return the files of an image record, or its address if it names no file."""
     if not isinstance(record, dict):
         return []
     return [record.get("file") or record.get("url"), record.get("mask"), record.get("control")]
 
 
 def _completed(record: Any, names: Mapping[str, str]) -> Any:
-    """An image record with the files that were fetched."""
+    """Return an image record with the downloaded files."""
     fields = zip(("file", "mask", "control"), _named(record), strict=False)
     found = {field: names[value] for field, value in fields if value in names}
     return {**record, **found} if found else record
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text within lists and objects."""
+    """Yield every text in nested lists and objects."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -307,7 +311,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:
-    """The value with each text that is a key of ``names`` replaced."""
+    """Return the value with each text that is a key of ``names`` replaced."""
     if isinstance(value, list):
         return [_renamed(item, names) for item in value]
     if isinstance(value, dict):
@@ -343,8 +347,8 @@ def _into_dataset(paths: Sequence[Path], out: Path, downloads: Downloads) -> Fet
 
 
 def _image(row: Row, image: Any, files: Mapping[str, Path]) -> Path | bytes:
-    """An image of a question: one that was fetched, bytes of a column, or a file beside the
-    questions.
+    """Return an image of a question: a downloaded file, bytes of a column, or a file in the
+    questions' folder.
     """
     if isinstance(image, dict):
         image = image.get("bytes") or image.get("path")

@@ -1,5 +1,5 @@
-"""Whether the values of a column fit a role that its name alone does not tell, and the letters of
-verdicts their assumed meaning.
+"""Check whether a column's values fit a role that its name leaves open, and whether verdict letters
+have their assumed meaning.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from visualjudge.core.records import FAILED, TIES
 from visualjudge.replies import read_reply
 
 LOOKED_AT = 200
-"""Values of a column that are looked at, from the first row that has one."""
+"""Number of values of a column to check, from the first row that has one."""
 LONGEST_NAME = 100
-"""Characters of the name of a group."""
+"""Maximum length of a group's name in characters."""
 
 LEAST_SURE = 3.3
-"""Standard errors below 0 of the association of verdicts and truth from which on letters are said
-to have the other meaning: about one in 2,000 tables by chance.
+"""Standard errors below 0 of the association of verdicts and truth beyond which letters are said to
+have the other meaning: about one in 2,000 tables by chance.
 """
 
 
 class Lettered(NamedTuple):
-    """A verdict given as a letter, on a question whose truth is one of its options."""
+    """A verdict given as a letter, for a question whose true answer is an option."""
 
     cluster: str
     turned: bool
-    """Option B was shown first: here the two meanings of a letter differ."""
+    """Whether option B was shown first, in which case the two meanings of a letter differ."""
     said_a: bool
     truth_a: bool
 
 
 def other_letters_fit(rows: Sequence[Lettered]) -> bool:
-    """Whether the truth says that letters have the other meaning: where option B was shown first, A
-    is said less often if A is right than if B is, and elsewhere it is not.
+    """Return whether the truth indicates the other meaning of letters: A is said less often when A
+    is right than when B is right in rows that showed option B first, but not in other rows.
 
-    The association within these rows is compared with 0, not the share of right verdicts, which a
-    judge that always names one place gets wrong as well. Rows of a cluster count together.
+    The test compares the association within these rows with 0. It does not use accuracy, which is
+    also low for a judge that always names the same position. Rows of a cluster count together.
     """
     apart = {
         turned: _association([row for row in rows if row.turned == turned]) for turned in _BOTH
@@ -55,7 +55,7 @@ _BOTH = (False, True)
 
 
 def _association(rows: Sequence[Lettered]) -> float:
-    """The covariance of what was said and what is right, in standard errors."""
+    """Return the covariance of verdict and truth, in standard errors."""
     if not rows:
         return 0.0
     said = sum(row.said_a for row in rows) / len(rows)
@@ -68,8 +68,8 @@ def _association(rows: Sequence[Lettered]) -> float:
 
 
 def fits(frame: pl.DataFrame, role: str, column: str, found: Mapping[str, str]) -> bool:
-    """Whether at least half of the values of ``column`` are those of ``role``, all of them where
-    it is the order; ``found``: the columns of roles that are known.
+    """Return whether at least half of the column's values (for an order: all) fit ``role``;
+    ``found`` has the columns of known roles.
     """
     models = [pl.col(found[name]).alias(name) for name in ("model_a", "model_b") if name in found]
     rows = frame.select(pl.col(column).alias("value"), *models).rows(named=True)

@@ -1,4 +1,4 @@
-"""Logs of evaluation tools as tables of verdicts: what a format states, and how it is recognised.
+"""Logs of evaluation tools as tables of verdicts: definition and detection of log formats.
 
 The formats of Inspect, lmms-eval, promptfoo and others are in :mod:`.tool_logs`.
 
@@ -30,7 +30,7 @@ UNIT: Scale = (0.0, 1.0)
 
 
 class Log:
-    """A file that may be a log. What is read of it to recognise it is kept.
+    """A file that may be a log. Content read for detection is kept.
 
     Examples
     --------
@@ -47,7 +47,8 @@ class Log:
 
     @cached_property
     def document(self) -> Any:
-        """The value of a ``.json`` file, the records of a ``.jsonl`` file; None for other files.
+        """Return the value of a ``.json`` file or the records of a ``.jsonl`` file; None for other
+        files.
 
         Raises
         ------
@@ -66,12 +67,14 @@ class Log:
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """The file as a table."""
+        """Return the file as a table."""
         return read_table(self.path)
 
     @property
     def columns(self) -> frozenset[str]:
-        """Names of the columns, or of the fields of the first record or of the object."""
+        """Return the names of the columns, or of the fields of the first record or of the
+        object.
+        """
         if self.suffix in (".csv", ".tsv", ".parquet", ".xlsx", ".xls"):
             return frozenset(self.table.columns)
         found = self.document
@@ -79,23 +82,23 @@ class Log:
         return frozenset(first) if isinstance(first, dict) else frozenset()
 
     def has(self, *names: str) -> bool:
-        """Whether all of these columns are there."""
+        """Return whether all of these columns exist."""
         return self.columns.issuperset(names)
 
     def records(self) -> list[dict[str, Any]]:
-        """The rows of a table, of a JSON array or of JSON lines."""
+        """Return the rows of a table, of a JSON array or of JSON lines."""
         return self.table.to_dicts() if self.document is None else list(self.document)
 
     def fault(self, where: str, reason: str) -> DataError:
-        """What is wrong with a part of the file, as an error to raise."""
+        """Return an error about a part of the file, to be raised."""
         return DataError(f"{self.path}: {where}: {reason}")
 
 
 @dataclass(frozen=True, slots=True)
 class LogRows:
-    """One verdict a row, in columns that are named as :data:`~.columns.ROLES` are, or by the log.
+    """One verdict per row, in columns named as in :data:`~.columns.ROLES` or as in the log.
 
-    ``scale``: least and greatest score; None: as ``--score-range`` says.
+    ``scale`` is the lowest and highest score; None = as given by ``--score-range``.
     """
 
     rows: list[dict[str, Any]]
@@ -104,19 +107,19 @@ class LogRows:
 
 @dataclass(frozen=True)
 class LogFormat:
-    """How to recognise and to read the log of a tool.
+    """Definition of a log format: how to detect and read it.
 
     Attributes
     ----------
     name
-        As ``adopt --format`` names it.
+        Name for ``adopt --format``.
     help
-        What the file is.
+        Description of the file.
     fits
-        Whether a file is such a log.
+        Returns whether a file has this format.
     read
-        Its verdicts. Fields of samples that the tool does not know itself (metadata) may be
-        columns too, so that users can name one as the truth.
+        Returns the verdicts. Metadata fields of samples may be columns too, so that users can name
+        one as the truth.
     """
 
     name: str
@@ -141,14 +144,15 @@ LOGS: Registry[str, LogFormat] = Registry(
 
 
 def find_format(log: Log, name: str | None) -> LogFormat | None:
-    """The format of a file: the one of this ``name``, else the one that it fits; None: a table.
+    """Return the format called ``name``, or else the one that the file fits; None for a plain
+    table.
 
     Raises
     ------
     UnknownName
-        If there is no format of this name.
+        If no format has this name.
     DataError
-        If the file is not JSON although its name says so.
+        If the file is not JSON despite its extension.
     """
     if name is not None:
         return None if name == "table" else LOGS.find(name)
@@ -156,12 +160,12 @@ def find_format(log: Log, name: str | None) -> LogFormat | None:
 
 
 def parsed(text: bytes, where: str) -> Any:
-    """The value of a JSON text, at most 100 levels deep; Python's NaN and Infinity may stand in it.
+    """Parse JSON at most 100 levels deep; NaN and Infinity are accepted, as in Python.
 
     Raises
     ------
     DataError
-        If it is not JSON; ``where`` is the message's beginning.
+        If it is not JSON; the message begins with ``where``.
     """
     try:
         return jsons.loads(text)
@@ -177,9 +181,9 @@ def parsed(text: bytes, where: str) -> Any:
 
 
 def log_row(known: Mapping[str, Any], *more: Any) -> dict[str, Any]:
-    """A row of what a log ``known``-ly holds, and of the plain values of further objects.
+    """Return a row of the ``known`` fields and the plain values of further objects.
 
-    A further field whose name is taken is called ``metadata.NAME``.
+    A further field whose name is taken becomes ``metadata.NAME``.
 
     Examples
     --------
@@ -197,7 +201,8 @@ def log_row(known: Mapping[str, Any], *more: Any) -> dict[str, Any]:
 def at(value: Any, *paths: str) -> Any:
     """Return the first value found at one of the ``paths``, or None.
 
-    A path is a name, or names and places in lists joined by dots, which may also be one name.
+    A path is a name, or names and list indices joined by dots. A dotted path may also be a single
+    name.
 
     Examples
     --------
@@ -217,7 +222,7 @@ def at(value: Any, *paths: str) -> Any:
 
 
 def unit_of(values: Iterable[Any]) -> Scale | None:
-    """0 to 1 where all ``values`` that there are lie there, or are true and false; else None.
+    """Return the scale 0 to 1 if all values present are within it or are booleans, else None.
 
     Examples
     --------
@@ -229,7 +234,7 @@ def unit_of(values: Iterable[Any]) -> Scale | None:
 
 
 def text_of(content: Any) -> str | None:
-    """The text of a message's content: text, or parts of which some have a text."""
+    """Return the text of a message's content: a text, or the texts of its parts."""
     if isinstance(content, str):
         return content
     parts: Iterable[Any] = content if isinstance(content, list) else ()

@@ -1,4 +1,4 @@
-"""Replies of a table, read again by our reader: each different one once."""
+"""Read a table's replies with our own reader, each distinct reply once."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from visualjudge.replies import Reading, read_reply
 ReplyKey = tuple[str, str]
 """Text and finish reason."""
 FEW = 5_000
-"""Replies that this process reads sooner than it starts others."""
+"""Number of replies up to which starting other processes does not pay."""
 BATCH = 1_000
 
 
 def reply_key(row: Mapping[str, Any]) -> ReplyKey:
-    """What a row's reading depends on."""
+    """Return the parts of a row that determine the reading of its reply."""
     return str(row["reply"]), str(row.get("finish_reason") or "stop")
 
 
 def read_replies(table: Table, workers: int) -> dict[ReplyKey, Reading]:
-    """The readings of all replies that there are."""
+    """Return the readings of all replies in the table."""
     rows = (row for row in table.rows if not is_missing(row["reply"]))
     keys = list(dict.fromkeys(map(reply_key, rows)))
     kind: QuestionType = "pairwise" if table.pairs else "scoring"
@@ -47,9 +47,9 @@ def _read(job: tuple[QuestionType, Sequence[ReplyKey]]) -> list[Reading]:
 
 
 def reread(table: Table, theirs: Verdict, found: Reading) -> Verdict:
-    """What the reply says by our reader, with the table's value beside it.
+    """Return a verdict with our reading of the reply and the table's own value.
 
-    A score is one of the table's scale; one beyond it is not read.
+    Scores are on the table's scale; a score outside it is not read.
     """
     value: Answer = found.value
     status, cause = found.status, found.cause

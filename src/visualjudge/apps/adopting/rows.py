@@ -26,7 +26,7 @@ TASK = "verdicts"
 
 @dataclass(slots=True)
 class Asked:
-    """One question of the table: its sources as stored, and the row that stated it first."""
+    """One question of the table: its sources as stored, and the first row that states it."""
 
     id: str
     item: Item
@@ -36,13 +36,13 @@ class Asked:
 
 @dataclass(slots=True)
 class Table:
-    """The rows with their cells by role, and what the user says of them."""
+    """The rows with their cells by role, and the user's options for reading them."""
 
     files: Sequence[tuple[int, str]]
-    """Names of the files, each with the number of its first row; rows count from 0."""
+    """Names of the files, each with the index of its first row."""
     rows: Sequence[Mapping[str, Any]]
     numbers: Sequence[int]
-    """Which row of the files each is."""
+    """File index of each row."""
     columns: Mapping[str, str]
     answers: Mapping[str, str]
     scale: tuple[float, float]
@@ -50,27 +50,27 @@ class Table:
     graded: bool
     """Whether verdicts are grades, such as pass and fail."""
     letters_shown: bool = False
-    """Whether letters of verdicts are those of the order shown, not of the columns."""
+    """Whether letters of verdicts refer to the order shown rather than to the columns."""
     questions: dict[tuple[Any, ...], Asked] = field(default_factory=dict)
     letters: dict[tuple[Any, ...], str] = field(default_factory=dict)
-    """What cells mean that were read before."""
+    """Meanings of the cells read so far."""
 
     @property
     def name(self) -> str:
-        """The name of the file, or of the first of several."""
+        """Return the name of the file, or of the first of several."""
         return self.files[0][1] if len(self.files) == 1 else f"{self.files[0][1]} and others"
 
     def row(self, place: int) -> str:
-        """File and row as a message names them; the header is row 1."""
+        """Return file and row for a message; the header is row 1."""
         first, name = max(file for file in self.files if file[0] <= self.numbers[place])
         return f"{name}: row {self.numbers[place] - first + 2}"
 
     def where(self, place: int, role: str) -> str:
-        """File, row and column as a message names them."""
+        """Return file, row and column for a message."""
         return f"{self.row(place)}: {self.columns.get(role, role)}"
 
     def letter(self, value: Any, models: Models, place: int, role: str) -> str:
-        """The answer that a cell of a pair holds; "Failed" where it holds none."""
+        """Return the answer in a cell of a pair; "Failed" if there is none."""
         key = value, models
         if key not in self.letters:
             try:
@@ -80,7 +80,7 @@ class Table:
         return self.letters[key]
 
     def score(self, value: Any, place: int, role: str) -> float | None:
-        """A cell on the table's scale as a score from 0 to 10; None where it holds none."""
+        """Return a cell on the table's scale as a score from 0 to 10; None if it is empty."""
         text = str(value).strip()
         if is_missing(value) and not (self.graded and text.lower() == "failed"):
             return None
@@ -110,7 +110,7 @@ class Table:
 
 
 def count_of(table: Table, place: int, row: Mapping[str, Any], role: str) -> int:
-    """A cell that counts something; 0 where it holds nothing."""
+    """Return a count from a cell; 0 if it is empty."""
     value = row.get(role)
     if is_missing(value):
         return 0
@@ -121,7 +121,7 @@ def count_of(table: Table, place: int, row: Mapping[str, Any], role: str) -> int
 
 
 def asked_of(table: Table, place: int, row: Mapping[str, Any]) -> tuple[Asked, bool]:
-    """The question of a row, and whether the row has its options in the other order."""
+    """Return the question of a row, and whether the row has its options in the other order."""
     models = (row.get("model_a"), row.get("model_b")) if table.pairs else (row.get("model"),)
     names = tuple(None if is_missing(model) else str(model) for model in models)
     task = str(row.get("task") or TASK)
@@ -147,7 +147,7 @@ def asked_of(table: Table, place: int, row: Mapping[str, Any]) -> tuple[Asked, b
 
 
 def _named(answer: Answer, models: tuple[str | None, ...]) -> str:
-    """An answer as a message says it: a letter with the source that it means."""
+    """Return an answer for a message: a letter with the source that it means."""
     model = models["AB".index(answer)] if answer in ("A", "B") else None
     return repr(answer) if model is None else f"{answer!r} ({model})"
 
@@ -211,7 +211,7 @@ def _item(
 
 
 def shown_order(table: Table, place: int, row: Mapping[str, Any]) -> Order | None:
-    """The order shown, of the options as the row has them; None where it is not known."""
+    """Return the order in which the row's options were shown; None if unknown."""
     stated = row.get("order")
     if not table.pairs or is_missing(stated):
         return None
@@ -222,7 +222,7 @@ def shown_order(table: Table, place: int, row: Mapping[str, Any]) -> Order | Non
 
 
 def models_of(row: Mapping[str, Any]) -> Models:
-    """The sources of a row of a pair."""
+    """Return the two sources of a pairwise row."""
     a, b = (
         None if is_missing(row.get(role)) else str(row[role]) for role in ("model_a", "model_b")
     )
@@ -239,8 +239,8 @@ def verdict_of(
     turned: bool,
     shown: Order | None,
 ) -> Verdict:
-    """The table's own value, in the letters of the question as stored; ``shown``: the order of the
-    row.
+    """Return the table's own verdict in the letters of the stored question; ``shown`` is the order
+    of the row.
     """
     value: Answer | None
     if table.pairs:
@@ -281,11 +281,11 @@ def verdict_of(
 
 
 def is_lettered(table: Table, row: Mapping[str, Any]) -> bool:
-    """Whether the verdict of a row names an option by a letter, whose place may be meant."""
+    """Return whether the verdict of a row is a letter, which may refer to a position."""
     text = str(row["verdict"]).strip()
     return (is_letter(text) or text in table.answers) and text not in models_of(row)
 
 
 def _identity(key: str) -> str:
-    """The id of the question with this key."""
+    """Return the id of the question with this key."""
     return hashlib.sha256(key.encode()).hexdigest()[:16]

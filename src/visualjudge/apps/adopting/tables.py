@@ -1,4 +1,4 @@
-"""Files of tables, and the frames of other libraries, as data frames."""
+"""Files of tables, and data frames of other libraries, as polars data frames."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from visualjudge.formats.sample import check_separated, read_text
 
 
 def frame_of(table: Any) -> pl.DataFrame:
-    """A polars or pandas data frame, columns by name, or a list of dictionaries, as a data
-    frame.
+    """Convert a polars or pandas data frame, a mapping of columns, or a list of dictionaries to a
+    polars data frame.
     """
     if isinstance(table, pl.DataFrame):
         return table
@@ -30,12 +30,12 @@ def frame_of(table: Any) -> pl.DataFrame:
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """A CSV, TSV, JSON, JSONL, Parquet or Excel file; cells of CSV and TSV are text.
+    """Read a CSV, TSV, JSON, JSONL, Parquet or Excel file; cells of CSV and TSV are text.
 
     Raises
     ------
     UsageError
-        If it has another ending, or Excel files cannot be read here.
+        If it has another extension, or the reader of Excel files is not installed.
     DataError
         If it cannot be read.
     """
@@ -65,14 +65,16 @@ def read_table(path: Path) -> pl.DataFrame:
 
 
 def separator_of(header: str, kind: str) -> str:
-    """What separates the cells: by the ending, but for a header without it that has another."""
+    """Return the cell separator: that of the file's extension, unless the header has only another
+    one.
+    """
     usual = "\t" if kind == ".tsv" else ","
     other = [sign for sign in ("\t", ";", ",") if sign in header]
     return usual if usual in header or not other else other[0]
 
 
 def _separated(path: Path, text: str, separator: str) -> pl.DataFrame:
-    """A CSV or TSV file whose rows have at most as many cells as the header."""
+    """Parse a CSV or TSV file whose rows have at most as many cells as the header."""
     try:
         return pl.read_csv(StringIO(text), separator=separator, infer_schema=False)
     except pl.exceptions.ComputeError:

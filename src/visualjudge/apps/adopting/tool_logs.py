@@ -1,8 +1,8 @@
-"""The logs that are read, a row each: Inspect, lmms-eval, VLMEvalKit, promptfoo, DeepEval,
+"""The supported logs, one table row each: Inspect, lmms-eval, VLMEvalKit, promptfoo, DeepEval,
 LangSmith and Phoenix.
 
-``fits`` looks at names of fields alone. ``read`` says where items, replies, verdicts and truth
-stand (:func:`~.log_to_table.at` takes paths); whatever else is plain becomes a column of its own.
+``fits`` checks only field names. ``read`` states the locations of items, replies, verdicts and
+truth (:func:`~.log_to_table.at` takes paths); every other plain value becomes a column.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Rows = Iterator[dict[str, Any]]
 
 _SAMPLE = re.compile(r"samples/.*\.json")
 CUT = ("max_tokens", "model_length")
-"""Inspect's reasons of a reply that was cut off."""
+"""Inspect's stop reasons for a truncated reply."""
 
 
 def _inspect(log: Log) -> LogRows:
@@ -56,7 +56,7 @@ def _inspect(log: Log) -> LogRows:
 
 
 def _of_sample(sample: dict[str, Any], about: dict[str, Any]) -> Rows:
-    """The model's own verdict where the target is one; else a grade of each scorer."""
+    """Return the model's own verdict if the target is one, else one grade per scorer."""
     target, scores = sample.get("target"), sample.get("scores") or {}
     text = at(sample, "output.completion") or text_of(
         at(sample, "output.choices.0.message.content")
@@ -123,7 +123,7 @@ def _lmms_eval(log: Log) -> LogRows:
 
 
 def _first(value: Any) -> str | None:
-    """The first text of lists within lists: one reply a request, one request a question."""
+    """Return the first text of nested lists: one reply per request, one request per question."""
     while isinstance(value, list) and value:
         value = value[0]
     return value if isinstance(value, str) else None
@@ -179,7 +179,7 @@ GRADED = (
     *("llm-rubric", "search-rubric", "g-eval", "factuality", "model-graded-", "answer-relevance"),
     *("context-", "conversation-relevance"),
 )
-"""How promptfoo's assertions begin whose score a model gives."""
+"""Prefixes of promptfoo's assertions that a model scores."""
 
 
 def _promptfoo(log: Log) -> LogRows:
@@ -190,7 +190,7 @@ def _promptfoo(log: Log) -> LogRows:
 
 
 def _of_result(result: dict[str, Any], several: bool) -> Rows:
-    """A row for each assertion that a model graded; without one, the provider itself judges."""
+    """Return one row per model-graded assertion; without any, the provider itself is the judge."""
     model = at(result, "provider.label", "provider.id", "provider")
     if several:  # prompts: of one provider, each is a judge or a source of its own
         model = f"{model} {at(result, 'prompt.label')}"
@@ -271,11 +271,11 @@ DEEPEVAL = LogFormat(
 # ---------------------------------------------------------------- LangSmith, Phoenix
 
 PEOPLE = ("app", "human", "annotation_queue")
-"""Sources of LangSmith's feedback that people gave."""
+"""Sources of LangSmith's feedback that come from people."""
 
 
 def _langsmith(log: Log) -> LogRows:
-    """``results.to_pandas()`` as a table, or rows of run, example and evaluation results."""
+    """Read ``results.to_pandas()`` as a table, or rows of run, example and evaluation results."""
     rows = [
         row
         for one in log.records()
@@ -285,7 +285,7 @@ def _langsmith(log: Log) -> LogRows:
 
 
 def _flat(one: dict[str, Any]) -> Rows:
-    """A row for each column of feedback."""
+    """Return one row per feedback column."""
     parts: dict[str, dict[str, Any]] = {}
     for name, value in one.items():
         part, _, key = name.partition(".")
@@ -300,7 +300,7 @@ def _flat(one: dict[str, Any]) -> Rows:
 
 
 def _nested(one: dict[str, Any]) -> Rows:
-    """A row for each model's feedback, people's of the same key its truth."""
+    """Return one row per feedback of a model; people's feedback with the same key is the truth."""
     run = one.get("run") or one
     results = at(one, "evaluation_results.results") or one.get("feedback") or []
     said = [(at(result, "feedback_source.type") in PEOPLE, result) for result in results]
@@ -335,8 +335,8 @@ LANGSMITH = LogFormat(
 
 
 def _phoenix(log: Log) -> LogRows:
-    """``get_span_annotations_dataframe()``, or the answer of ``/v1/projects/…/span_annotations``;
-    annotations of people are the truth of those that models gave.
+    """Read ``get_span_annotations_dataframe()``, or the response of
+    ``/v1/projects/…/span_annotations``; people's annotations are the truth for those of models.
     """
     found = log.document["data"] if isinstance(log.document, dict) else log.records()
     scored = any(at(one, "result.score", "score") is not None for one in found)

@@ -1,4 +1,4 @@
-"""Members of zip files whose members may be packed with Zstandard, which Python reads from 3.14."""
+"""Read members of zip files, including Zstandard, which Python supports from version 3.14."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 from visualjudge.core.errors import DataError, UsageError
 
 LARGEST = 256 << 20
-"""Bytes of a member, unpacked."""
+"""Maximum size of an unpacked member in bytes."""
 ZSTANDARD = 93
 _LOCAL_HEADER = 30
 
 
 def members(path: Path, form: re.Pattern[str], *names: str) -> Iterator[tuple[str, bytes]]:
-    """Name and content of each member that is called one of ``names`` or has the ``form``.
+    """Yield the name and content of each member whose name is in ``names`` or matches ``form``.
 
     Raises
     ------

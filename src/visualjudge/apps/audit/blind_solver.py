@@ -1,10 +1,11 @@
-"""How much the predictions of a dataset give away: a shallow solver that never sees the photograph.
+"""Measure how much the predictions of a dataset reveal to a shallow solver that never sees the
+photograph.
 
 For each task, error type and margin, logistic regression is fitted to features of the predictions
 only: the features of the local judge on uniform grey (counts, sizes, overlaps, regularity of
 outlines, sharpness), the positions of the items, and the length of texts. It answers the pairs of
-images that it was not fitted to. Its right answers need no photograph, so a judge may succeed in
-the same way. The local judge on grey is a second such solver, fitted to other images.
+held-out images. Its right answers need no photograph, so a judge may succeed in the same way. The
+local judge on grey is a second such solver, fitted to other images.
 """
 
 from __future__ import annotations
@@ -168,7 +169,7 @@ def _cell(
 
 
 def _local_hits(task: str, rows: Sequence[_Asked]) -> FloatArray | None:
-    """Return 1 where the local judge is right on grey, ½ at a tie."""
+    """Return 1 for each pair that the local judge answers correctly on grey, ½ for ties."""
     weights = shipped().tasks.get(task)
     if weights is None:
         return None
@@ -177,8 +178,8 @@ def _local_hits(task: str, rows: Sequence[_Asked]) -> FloatArray | None:
 
 
 def _held_out(rows: Sequence[_Asked]) -> FloatArray:
-    """Return 1 where the solver of a pair's error type is right on held-out images, ½ at a tie; NaN
-    without one.
+    """Return 1 for each pair that the solver of its error type answers correctly on held-out
+    images, ½ for ties; NaN without a solver.
     """
     hits = np.full(len(rows), np.nan)
     for kind in dict.fromkeys(row.error_type for row in rows):

@@ -25,11 +25,11 @@ ALIKE = 3.0
 the same.
 """
 CORRELATED, RELIGHTED = 0.99, 12.0
-"""Images that differ by at most this many levels count as the same if their thumbnails have this
-correlation.
+"""Minimum correlation of two thumbnails, and maximum difference in levels (before or after dimming
+the brighter one), for images that also count as the same.
 """
 MOST_GAIN = 1.3
-"""So do images of which one is up to this many times as bright as the other."""
+"""Maximum brightness ratio that dimming compensates for."""
 _BLOCK = 512
 
 

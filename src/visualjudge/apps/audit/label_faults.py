@@ -72,8 +72,8 @@ def _contradiction(question: Question) -> str | None:
 
 
 def leaks(dataset: Dataset) -> Finding:
-    """Return rules that ignore the content and are right more often than chance (or less often:
-    reversed, they leak).
+    """Return rules that ignore the content and are right more often than chance (or less often,
+    since their reverse leaks).
     """
     rows = leak_audit(question_table(dataset.questions))
     told = [

@@ -48,8 +48,8 @@ def contents(question: Question, seen: Mapping[str, ImageLook]) -> list[tuple[st
 
 
 def unreadable(dataset: Dataset, seen: Mapping[str, ImageLook]) -> Finding:
-    """Return images that are missing, damaged or tiny, and prompts whose numbers of marks and
-    images differ.
+    """Return images that are missing, damaged or tiny, and prompts whose image marks and images
+    differ in number.
     """
     faults = [f"{name}: {image.problem}" for name, image in seen.items() if image.problem]
     for question in dataset:

@@ -1,6 +1,6 @@
 """The demo's data folder: all 15 tasks, from the photographs and their ground truth.
 
-Restored and generated images are made here too.
+It also contains the restored and generated images.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ class Generated:
 
 
 def text_to_image(photo: Photograph) -> Generated:
-    """The photograph for its own caption, then increasingly deformed."""
+    """Return the photograph for its own caption, then increasingly deformed."""
     outputs = tuple(_malformed(photo.pixels, s) for s in SEVERITIES)
     return Generated(photo.caption, photo.pixels, outputs, source_unseen=True)
 
 
 def editing(photo: Photograph) -> Generated:
-    """Black and white as instructed, then less so, with a wrong colour cast."""
+    """Return a black-and-white image as instructed, then weaker edits with a wrong colour cast."""
     gray = cv2.cvtColor(cv2.cvtColor(photo.pixels, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB)
     wrong = photo.pixels.astype(np.float64) * np.array([1.0, 0.75, 0.6])
     outputs = tuple(_mix(gray, wrong, s) for s in SEVERITIES)
@@ -80,7 +80,7 @@ def editing(photo: Photograph) -> Generated:
 
 
 def controllable(photo: Photograph) -> Generated:
-    """A repainted image that keeps the given edges, then departs from them."""
+    """Return a repainted image that keeps the given edges, then versions that depart from them."""
     edges = cv2.Canny(photo.pixels, 100, 200)
     painted = np.asarray(cv2.bilateralFilter(photo.pixels, 9, 60, 9))[:, :, [2, 0, 1]]
     outputs = tuple(_malformed(np.ascontiguousarray(painted), s) for s in SEVERITIES)
@@ -89,13 +89,13 @@ def controllable(photo: Photograph) -> Generated:
 
 
 def object_inpainting(photo: Photograph) -> Generated:
-    """The main object's region filled with the object again, then with less and less of it."""
+    """Fill the main object's region with the object, then with less and less of it."""
     hole = max((item.mask for item in photo.objects), key=lambda mask: mask.area).dense()
     return _inpainting(photo, hole, f"Complete the picture: {photo.caption}")
 
 
 def texture_inpainting(photo: Photograph) -> Generated:
-    """Strokes across the image filled seamlessly, then more and more visibly."""
+    """Fill strokes across the image seamlessly, then more and more visibly."""
     height, width = photo.size
     strokes = np.zeros((height, width), dtype=np.uint8)
     for k in range(1, 4):

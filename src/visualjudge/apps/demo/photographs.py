@@ -30,7 +30,7 @@ MIN_VISIBLE = 30
 
 @dataclass(frozen=True, eq=False)
 class Photograph:
-    """One photograph and what is known of it."""
+    """One photograph and its ground truth."""
 
     name: str
     pixels: Pixels

@@ -37,7 +37,7 @@ STATUS = {"stop": "ok", "length": "truncated", "refusal": "refusal", "other": "o
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The files of a run: the workbook, and beside it the journal and the manifest."""
+    """The files of a run: the workbook, and the journal and manifest next to it."""
 
     workbook: Path
 
@@ -54,7 +54,7 @@ class Places:
 
 @dataclass(frozen=True)
 class InferReport:
-    """How a run ended; ``statuses`` counts all replies, ``causes`` the reasons for missing
+    """Result of a run; ``statuses`` counts all replies, ``causes`` the reasons for missing
     replies.
     """
 
@@ -63,7 +63,7 @@ class InferReport:
     cut: int
     progress: Progress
     total: Spending = field(default_factory=Spending)
-    """What all invocations of the run spent."""
+    """Usage and cost of all invocations of the run."""
     statuses: Counter[str] = field(default_factory=Counter)
     causes: Counter[str] = field(default_factory=Counter)
     example: str | None = None

@@ -56,7 +56,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Some rows of an evaluation, and the groups that count there."""
+    """A subset of an evaluation's rows, with the groups that belong to it."""
 
     rows: list[ScoredRow]
     groups: list[Group]
@@ -86,7 +86,7 @@ class Evaluation:
 
     @property
     def whole(self) -> Slice:
-        """All rows and groups."""
+        """Return all rows and groups."""
         return Slice(list(self.rows), list(self.groups))
 
     @property

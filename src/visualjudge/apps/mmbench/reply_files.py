@@ -271,7 +271,7 @@ def read_predictions(path: str | Path, table: Table | None = None) -> Prediction
 
 
 def _check_indexes(file: Path, found: Mapping[int, str], table: Table | None) -> None:
-    """Refuse replies of which none answers a row of the table."""
+    """Raise an error if no reply belongs to a row of the table."""
     if table is not None and found and not any(index in table.by_index for index in found):
         raise DataError(
             f"{file}: index: must be of {table.path}, such as {table.rows[0].index}; none of the "

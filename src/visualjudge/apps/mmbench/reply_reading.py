@@ -114,7 +114,7 @@ class ChoiceReading:
 LONGEST_LETTER = 60
 """Maximum number of characters of a reply that is a decorated letter."""
 LONGEST_SENTENCE = 400
-"""How far back to look for a sentence, so that time is linear in the length of a reply."""
+"""Maximum distance to search back for a sentence, so that time is linear in the reply's length."""
 
 
 def read_strict(reply: str, options: Mapping[str, str]) -> ChoiceReading:

@@ -311,8 +311,8 @@ def comparisons(models: Sequence[Model]) -> list[dict[str, Any]]:
     """Compare every pair of models by each of their measures
     (:func:`~visualjudge.apps.mmbench.scores.measures`).
 
-    ``p`` is the paired jackknife's over questions, ``p_holm`` the same adjusted for the number of
-    pairs; ``mcnemar_p`` is exact and left None where a question's rotations are counted one by one.
+    ``p`` is from the paired jackknife over questions, and ``p_holm`` adjusts it for the number of
+    pairs; ``mcnemar_p`` is exact, and None if rotations of a question are counted individually.
     """
     rows = []
     for measure in measures(models):

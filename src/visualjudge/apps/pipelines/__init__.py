@@ -1,4 +1,4 @@
-"""Judge modules from a YAML file, over the rows of a JSONL file."""
+"""Apply judge modules of a YAML file to the rows of a JSONL file."""
 
 from visualjudge.apps.pipelines.config import build_pipes as build_pipes, read_config as read_config
 from visualjudge.apps.pipelines.rows import Row as Row, read_rows as read_rows

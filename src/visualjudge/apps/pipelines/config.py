@@ -1,4 +1,4 @@
-"""YAML into judges. The only user of OmegaConf.
+"""Build judges from YAML. Only this module uses OmegaConf.
 
 A configuration names metrics; each is a judge module with a prompt and a client::
 
@@ -14,11 +14,11 @@ A configuration names metrics; each is a judge module with a prompt and a client
             prompt_id: vlm/assessment/visual_consistency/pairwise
             version: v1
 
-``init_config`` wins over ``default_config``. Keys stay out of everything that is written.
+``init_config`` overrides ``default_config``. API keys are never written to any file.
 
-Files of GEditBench v2 are read as they are: ``_base_`` names files whose content stands under a
-name, ``user_config.yaml`` in the folder or one above it adds its own keys, ``${env:NAME:default}``
-is a variable of the environment, and ``!tuple`` a list.
+Files of GEditBench v2 are read unchanged: ``_base_`` includes files under names,
+``user_config.yaml`` in the folder or a parent adds its own keys, ``${env:NAME:default}`` is an
+environment variable, and ``!tuple`` a list.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ from visualjudge.prompts.store import PromptAssetStore
 
 USER_CONFIG = "user_config.yaml"
 USER_CONFIG_ABOVE = 3
-"""Folders in which it is looked for: that of the file, and those above."""
+"""Number of folders to search: the file's own and its parents."""
 _ENVIRONMENT = re.compile(r"\$\{env:(?P<name>[A-Za-z_]\w*)(?::(?P<default>[^}]*))?\}")
 _UNSET = re.compile(r"Environment variable '([^']*)' not found")
 REPLIES = {"pairwise-judge": "PairJudge", "viescore": "VIEScore"}
-"""How the names of the output schemas begin that a judge module can read."""
+"""Prefixes of the output schemas that a judge module can read."""
 _TUPLE = re.compile(r"(?<=[:\-,\[{]\s)!tuple(?=\s)")
 
 
 class PromptInfo(BaseModel):
-    """Which prompt asset."""
+    """Reference to a prompt asset."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -82,7 +82,7 @@ class MetricConfig(BaseModel):
 
     @property
     def merged(self) -> dict[str, Any]:
-        """``init_config`` over ``default_config``, level by level."""
+        """Return ``init_config`` merged over ``default_config``, level by level."""
         return _over(self.default_config or {}, self.init_config)
 
 
@@ -96,14 +96,14 @@ def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_config(path: str | Path) -> dict[str, MetricConfig]:
-    """The metrics of a pipeline file, interpolations and environment variables filled in.
+    """Read the metrics of a pipeline file, with interpolations and environment variables resolved.
 
     Raises
     ------
     DataError
-        If the file is missing or is no YAML.
+        If the file is missing or is not YAML.
     UsageError
-        If it holds no metrics, a variable is not set, or a metric has a wrong or unknown field.
+        If it has no metrics, a variable is not set, or a metric has a wrong or unknown field.
     """
     file = Path(path)
     text, user = yaml_text(file), _user_config(file)
@@ -139,7 +139,7 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
 
 
 def _user_config(file: Path) -> str:
-    """The text of ``user_config.yaml`` in the file's folder or one above it; "" where there is
+    """Return the text of ``user_config.yaml`` in the file's folder or a parent; "" if there is
     none.
     """
     folders = islice(file.resolve().parents, USER_CONFIG_ABOVE)
@@ -149,7 +149,7 @@ def _user_config(file: Path) -> str:
 
 
 def _bases(file: Path, text: str) -> dict[str, Path]:
-    """The files that ``_base_`` names, by the name under which their content stands."""
+    """Return the files of ``_base_`` by the name under which their content is included."""
     try:
         stated = OmegaConf.select(_loaded(text), "_base_")
         if OmegaConf.is_config(stated):
@@ -157,7 +157,7 @@ def _bases(file: Path, text: str) -> dict[str, Path]:
     except InterpolationResolutionError as error:
         raise UsageError(f"{file}: {_first_line(error)}") from None
     except (OmegaConfBaseException, YAMLError, ValueError, TypeError, RecursionError):
-        return {}  # the reader of the whole file says what is wrong
+        return {}  # the reader of the whole file reports the error
     if stated is None:
         return {}
     if not isinstance(stated, dict):
@@ -170,14 +170,14 @@ def _bases(file: Path, text: str) -> dict[str, Path]:
 
 
 def _loaded(text: str) -> Any:
-    """A text of YAML with variables written as OmegaConf knows them."""
+    """Load YAML with environment variables in OmegaConf's syntax."""
     plain = _TUPLE.sub("", _ENVIRONMENT.sub(_oc_env, text))
     return OmegaConf.load(io.StringIO(plain)) if plain.strip() else OmegaConf.create()
 
 
 def _oc_env(match: re.Match[str]) -> str:
-    """``${env:NAME:default}`` as its value: what stands in the environment is put in by OmegaConf,
-    so that a key is masked in messages like any other.
+    """Convert ``${env:NAME:default}`` to its default if the variable is unset. Otherwise OmegaConf
+    inserts the variable, so that a key is masked in messages like any other.
     """
     name, default = match["name"], match["default"]
     if name in os.environ or default is None:
@@ -186,8 +186,8 @@ def _oc_env(match: re.Match[str]) -> str:
 
 
 def _check_keys(where: str, value: Any, keys: Mapping[str, str]) -> None:
-    """Refuse a key of the environment in a field that is sent, written or shown as it is; the
-    message has its name.
+    """Refuse an API key from the environment in a field that is sent, written or displayed; the
+    message has the variable's name.
     """
     if isinstance(value, list):
         for number, item in enumerate(value):
@@ -204,7 +204,7 @@ def _check_keys(where: str, value: Any, keys: Mapping[str, str]) -> None:
 
 
 def _without_login(url: str) -> str:
-    """``url`` as it is shown: without user, password and query, which may be keys."""
+    """Return ``url`` for display, without user, password and query, which may contain keys."""
     try:
         return public_url(url)
     except ValueError:
@@ -250,7 +250,7 @@ def build_pipes(
     store: PromptAssetStore | None = None,
     rules: str | None = None,
 ) -> dict[str, ClientPipe]:
-    """The judges, by metric; ``rules`` in place of those that the configuration names.
+    """Return the judges by metric; ``rules`` overrides the rules of the configuration.
 
     Raises
     ------

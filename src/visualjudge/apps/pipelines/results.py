@@ -1,4 +1,4 @@
-"""A line of the results: what each metric made of one row, and which row that was."""
+"""Lines of the results file: the results of all metrics for one row."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from visualjudge.judges.judge_module import Result
 from visualjudge.runs.journal import read_lines
 
 _BEGINNING = b'{"key":'
-"""How each line begins, one that a kill cut short too."""
+"""Beginning of each line, including one truncated by an interruption."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """By metric a result dict, an error message, or why the metric does not apply to the row.
+    """Results of one row by metric: a result dict, an error message, or why the metric does not
+    apply.
 
     ``input`` is the checksum of the row (:func:`~visualjudge.apps.pipelines.rows.checksum`); None
     in lines of earlier versions. ``usage`` counts the tokens of all replies that were paid for,
-    those without a result included.
+    including those without a result.
     """
 
     key: str | int
@@ -39,7 +40,9 @@ class RowResult:
 
     @property
     def status(self) -> str:
-        """Of the row as a whole: ok, failed, partly failed, error, or does not apply."""
+        """Return the status of the row as a whole: ok, failed, partly failed, error, or does not
+        apply.
+        """
         if self.errors:
             return "error"
         failed = [result["value"] == FAILED for result in self.results.values()]
@@ -48,7 +51,7 @@ class RowResult:
         return "failed" if all(failed) else "partly failed" if any(failed) else "ok"
 
     def record(self) -> dict[str, Any]:
-        """As the file has it: fields that say nothing are left out."""
+        """Return the row as stored in the file, without empty fields."""
         said = {name: getattr(self, name) for name in self.__slots__}
         always = ("key", "results")
         return {
@@ -63,7 +66,7 @@ class MetricCounts:
     """Results of one metric, counted over all rows."""
 
     values: Counter[str] = field(default_factory=Counter)
-    """Rows by winner, "Failed" included; scores are counted apart."""
+    """Rows by winner, including "Failed"; scores are counted separately."""
     scores: int = 0
     score_sum: float = 0.0
     errors: int = 0
@@ -73,10 +76,10 @@ class MetricCounts:
     reasons: Counter[str] = field(default_factory=Counter)
     """Rows to which the metric does not apply, by reason."""
     first_failed: str | None = None
-    """The first reply that gave no value."""
+    """The first reply without a value."""
 
     def add(self, result: Result, cause: str | None = None) -> None:
-        """Count one result; ``cause``: why it has no value."""
+        """Count one result; ``cause`` is the reason for a missing value."""
         value = result["value"]
         if isinstance(value, str):
             self.values[value] += 1
@@ -99,7 +102,7 @@ class MetricCounts:
 
     @property
     def mean_score(self) -> float | None:
-        """Of the rows with a score, which are those with one edited image."""
+        """Return the mean over rows with a score, which have one edited image."""
         return self.score_sum / self.scores if self.scores else None
 
 
@@ -117,18 +120,18 @@ def count(row: RowResult, metrics: dict[str, MetricCounts]) -> None:
 
 
 def _reply(result: Result) -> str | None:
-    """The reply of a failed result; of several, one for each edit, the last."""
+    """Return the reply of a failed result; if there is one per edit, the last."""
     reply = result.get("meta", {}).get("raw_response")
     return str([*reply.values()][-1]) if isinstance(reply, Mapping) and reply else reply
 
 
 def read_results(path: Path) -> Iterator[RowResult]:
-    """The rows of a results file, in order; a line that was cut short is left out.
+    """Yield the rows of a results file in order, without truncated lines.
 
     Raises
     ------
     DataError
-        If a line is no line of results.
+        If a line is not a result.
     """
     for line in read_lines(path):
         if line.record is None and line.raw.startswith(_BEGINNING):

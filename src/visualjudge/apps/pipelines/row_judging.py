@@ -1,9 +1,10 @@
-"""All metrics of one row, within a budget; an error of one is a part of the row's line, and costs
-no other its result.
+"""Judge one row by all metrics within a budget. An error of one metric is recorded in the row's
+line and does not affect the other metrics.
 
-A row takes several calls, and a judge repeats some of them. The most calls that a row may take are
-booked before it starts, so that a row that begins is finished. What does not fit waits while other
-calls are under way, since these may cost less than was booked; it is refused when none is.
+A row takes several calls, and a judge repeats some of them. The maximum number of calls is booked
+before a row starts, so that every started row is finished. A row that does not fit waits while
+other calls are in progress, because these may cost less than was booked. If none is in progress, it
+is refused.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from visualjudge.runs.job_runner import Outcome, Stop
 
 
 class BudgetSpent(RunError):
-    """No further call may be made; the message has what was spent."""
+    """The budget does not allow another call; the message states the amount spent."""
 
 
 class Meter:
-    """The account of a run."""
+    """Budget account of a run."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
@@ -44,13 +45,13 @@ class Meter:
 
     @asynccontextmanager
     async def open(self, calls: int) -> AsyncIterator[Allowance]:
-        """An allowance of ``calls`` for one row, once there is room for it; what is left of it is
-        given back.
+        """Open an allowance of ``calls`` for one row, once there is room for it; the unused part is
+        returned.
 
         Raises
         ------
         BudgetSpent
-            If there is no room, and nothing is under way that could leave some.
+            If there is no room, and no call in progress that could free some.
         """
         await self.book(calls)
         allowance = Allowance(self, calls)
@@ -65,7 +66,7 @@ class Meter:
         Raises
         ------
         BudgetSpent
-            As :meth:`open`.
+            See :meth:`open`.
         """
         while refusal := self.budget.refusal(calls):
             if not self.budget.in_flight:
@@ -75,13 +76,13 @@ class Meter:
             self.budget.begin()
 
     def release(self, calls: int) -> None:
-        """Booked calls that are not made."""
+        """Release booked calls that are not made."""
         for _ in range(calls):
             self.budget.abandon()
         self._tell()
 
     def settle(self, usage: Usage | None, calls: int) -> None:
-        """A booked call has ended; ``calls`` is 0 where its reply came out of a cache."""
+        """Record the end of a booked call; ``calls`` is 0 if its reply came from a cache."""
         self.budget.settle(usage, calls=calls)
         self.cached += not calls
         self._tell()
@@ -92,7 +93,7 @@ class Meter:
 
 
 class Allowance:
-    """The calls of one row: ``calls`` and ``usage`` are what was paid."""
+    """Calls of one row; ``calls`` and ``usage`` count what was paid for."""
 
     def __init__(self, meter: Meter, booked: int) -> None:
         self._meter = meter
@@ -101,15 +102,15 @@ class Allowance:
         self.usage: Counter[str] = Counter()
 
     def close(self) -> None:
-        """Give back what was not needed."""
+        """Release unused calls."""
         self._meter.release(self._booked)
         self._booked = 0
 
     async def ask(self, client: Client, request: Request, attempt: int) -> Reply:
-        """One call, on the account."""
+        """Make one call within the allowance."""
         if self._booked:
             self._booked -= 1
-        else:  # a judge that takes more than it says
+        else:  # a judge that makes more calls than it stated
             await self._meter.book(1)
         try:
             reply = await client.ask(request, attempt=attempt)
@@ -130,14 +131,14 @@ class Allowance:
 
 
 class Metered(Wrapping):
-    """A client whose calls are a row's."""
+    """A client whose calls count towards a row's allowance."""
 
     def __init__(self, inner: Client, allowance: Allowance) -> None:
         super().__init__(inner)
         self.allowance = allowance
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """As the inner client.
+        """Ask the inner client.
 
         Raises
         ------
@@ -148,12 +149,12 @@ class Metered(Wrapping):
 
 
 async def with_images(given: Mapping[str, Any], private_urls: bool) -> dict[str, Any]:
-    """A judge module's input with the images behind ``http(s)`` URLs in place of their URLs.
+    """Return a judge module's input with images behind ``http(s)`` URLs downloaded.
 
     Raises
     ------
     DataError
-        If one cannot be fetched, is at an address that is not allowed, or is no image.
+        If one cannot be downloaded, has a forbidden address, or is not an image.
     """
     images = [given["input_image"], *given["edited_images"]]
     first, *rest = [await _image(image, private_urls) for image in images]
@@ -172,7 +173,7 @@ Found = Mapping[str, Judgement | VisualJudgeError]
 
 @dataclass(frozen=True)
 class RowJudge:
-    """Judges a row by each metric that applies to it and has no result in ``kept``."""
+    """Judge of rows by each metric that applies and has no result in ``kept``."""
 
     pipes: Mapping[str, ClientPipe]
     meter: Meter
@@ -181,12 +182,12 @@ class RowJudge:
     private_urls: bool = False
 
     async def __call__(self, row: Row) -> Outcome | None:
-        """The row's line; None where the budget is spent, which stops the run."""
+        """Return the row's line; None if the budget is spent, which stops the run."""
         kept, due = self._kept(row), self._due(row)
         begun = time.perf_counter()
         try:
             async with self.meter.open(self.most_calls(row)) as paid:
-                if self.stop.reason is not None:  # while this row waited
+                if self.stop.reason is not None:  # the run stopped while this row waited
                     return None
                 found = await self._found(due, row, paid)
         except BudgetSpent as spent:
@@ -198,7 +199,7 @@ class RowJudge:
         return Outcome(line.record(), status, cause, dict(paid.usage), paid.calls)
 
     def most_calls(self, row: Row) -> int:
-        """The most calls that the row may take."""
+        """Return the maximum number of calls for the row."""
         return sum(pipe.most_calls(len(row.edited_images)) for pipe in self._due(row).values())
 
     def _kept(self, row: Row) -> RowResult:
@@ -269,7 +270,9 @@ async def _one(
 
 
 def _status(found: Found, line: RowResult) -> tuple[str, str | None]:
-    """For the display and for giving up: a call that failed is an ``api_error``."""
+    """Return the status for the display and the stopping rule; a failed call is an
+    ``api_error``.
+    """
     for error in found.values():
         if isinstance(error, ClientError):
             return "api_error", cause_of(error)

@@ -1,4 +1,4 @@
-"""The rows of a pipeline: JSON lines, each checked; a bad one costs no other."""
+"""Rows of a pipeline: JSON lines, each checked; an invalid row does not affect the others."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.pydantic_messages import first_problem
 
 LONGEST_LINE = 16 << 20
-"""Bytes of one row."""
+"""Maximum size of a row in bytes."""
 _NOT_JSON = "is not JSON"
 MOST_IMAGES = 100
-"""Edited images of one row."""
+"""Maximum number of edited images in a row."""
 
 
 class RowFile(BaseModel):
-    """One line of the input: what a judge needs, and the key its result is filed under."""
+    """One line of the input: the judge's input, and the key of its result."""
 
     model_config = ConfigDict(extra="allow", hide_input_in_errors=True)
 
@@ -38,7 +38,7 @@ class RowFile(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row, its images as absolute paths or URLs."""
+    """A row, with images as absolute paths or URLs."""
 
     key: str | int
     instruction: str
@@ -46,7 +46,7 @@ class Row:
     edited_images: tuple[str, ...]
 
     def as_input(self) -> dict[str, Any]:
-        """As a judge module takes it."""
+        """Return the input of a judge module."""
         return {
             "instruction": self.instruction,
             "input_image": self.input_image,
@@ -55,14 +55,14 @@ class Row:
 
 
 def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
-    """The rows of a JSONL file that can be used, and what is wrong with the others.
+    """Read a JSONL file. Return the valid rows, and the problems of the others.
 
-    Relative paths of images are relative to the file's folder.
+    Image paths are relative to the file's folder.
 
     Raises
     ------
     DataError
-        If there is no such file, or it holds no row at all.
+        If the file does not exist or has no rows.
     """
     file = Path(path)
     if not file.is_file():
@@ -93,7 +93,7 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file; of one that is too long a byte more than is allowed."""
+    """Yield the lines of a file; a line above the maximum is truncated to one byte more."""
     with path.open("rb") as file:
         file.seek(len(BOM_UTF8) if file.read(len(BOM_UTF8)) == BOM_UTF8 else 0)
         while line := file.readline(LONGEST_LINE + 1):
@@ -136,9 +136,7 @@ def _is_url(image: str) -> bool:
 
 
 def checksum(row: Row) -> str:
-    """SHA-256 of what is judged: the instruction, and of each image its bytes (of one behind a URL,
-    the URL).
-    """
+    """Return the SHA-256 of the instruction and of each image's bytes (for a URL, the URL)."""
     images = [_image_digest(image) for image in (row.input_image, *row.edited_images)]
     return hashlib.sha256(orjson.dumps([row.instruction, *images])).hexdigest()
 
@@ -155,5 +153,5 @@ def _image_digest(image: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _file_digest(image: str, _written: int, _size: int) -> str:
-    """Rows often share their source."""
+    """Return the SHA-256 of a file; cached, because rows often share their source."""
     return file_sha256(Path(image))

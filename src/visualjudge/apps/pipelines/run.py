@@ -1,5 +1,5 @@
-"""Judges over rows: one journalled line a row, and a note of what made the results, so that a run
-can go on.
+"""Apply judges to rows, with one journalled line per row, and a record of the settings so that a
+run can be resumed.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _MOST_KEYS = 5
 
 
 def settings_path(out: Path) -> Path:
-    """``results.run.json`` beside ``results.jsonl``."""
+    """Return the path ``results.run.json`` for ``results.jsonl``."""
     return out.with_suffix(".run.json")
 
 
 def settings_of(pipes: Mapping[str, ClientPipe]) -> dict[str, Any]:
-    """By metric everything that shapes a result; no secrets."""
+    """Return all settings that affect results, by metric, without secrets."""
     return {
         name: {
             "pipe": type(pipe).__name__,
@@ -47,12 +47,12 @@ def settings_of(pipes: Mapping[str, ClientPipe]) -> dict[str, Any]:
 
 
 def check_same(out: Path, settings: Mapping[str, Any]) -> None:
-    """Results of two configurations must not end in one file.
+    """Check that results of two configurations do not end up in one file.
 
     Raises
     ------
     UsageError
-        If ``out`` was made with other settings, or nothing tells with which.
+        If ``out`` was made with different or unknown settings.
     """
     if not out.is_file() or not out.stat().st_size:
         return
@@ -80,7 +80,7 @@ def _stated(place: Path) -> dict[str, Any] | None:
 
 
 def write_settings(out: Path, settings: Mapping[str, Any]) -> None:
-    """Write them beside ``out``."""
+    """Write the settings next to ``out``."""
     whole = {"visualjudge": __version__, "metrics": settings}
     atomic.write_bytes(
         settings_path(out), orjson.dumps(whole, default=str, option=orjson.OPT_INDENT_2) + b"\n"
@@ -89,9 +89,7 @@ def write_settings(out: Path, settings: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class PipelineReport:
-    """How a run ended: every row of the results by status, each metric, the errors by row, and what
-    is missing.
-    """
+    """Result of a run: all rows by status, each metric, the errors by row, and the missing rows."""
 
     statuses: Counter[str]
     errors: Mapping[str, str]
@@ -99,14 +97,14 @@ class PipelineReport:
     progress: Progress
     metrics: Mapping[str, MetricCounts] = field(default_factory=dict)
     unchecked: int = 0
-    """Results of an earlier version, which say not what they were made of."""
+    """Results of an earlier version, which do not record their input."""
     cached: int = 0
-    """Replies of this invocation that came out of the cache."""
+    """Replies of this invocation that came from the cache."""
 
 
 @dataclass(frozen=True)
 class Earlier:
-    """What a resumed run finds: keys that have all results, and rows with an error, whose results
+    """State of a run to resume: keys that have all results, and rows with an error, whose results
     are kept.
     """
 
@@ -127,18 +125,18 @@ async def run_pipeline(
     stop: Stop | None = None,
     private_urls: bool = False,
 ) -> PipelineReport:
-    """Judge every row by every metric; each row's line is on disk before it is reported.
+    """Judge every row by every metric; each line is on disk before it is reported.
 
-    Images behind URLs are fetched from public addresses only, unless ``private_urls`` is true. With
-    ``resume`` rows that have all their results are left alone; of rows with an error the metrics
-    without a result are asked again. The budget counts calls. A row that it does not let finish has
-    no line.
+    Images behind URLs are downloaded from public addresses only, unless ``private_urls`` is true.
+    With ``resume``, rows that have all their results are skipped; for rows with an error, the
+    metrics without a result are asked again. The budget counts calls. A row that it does not allow
+    to finish has no line.
 
     Raises
     ------
     UsageError
-        If ``out`` holds results and ``resume`` is not asked for, or they come from another
-        configuration or from other rows under the same keys; or if a row may take more calls than
+        If ``out`` has results and ``resume`` is false, or the results come from another
+        configuration or from other rows with the same keys; or if a row may take more calls than
         the budget allows.
     DataError
         If ``out`` is a file of another kind.
@@ -146,7 +144,7 @@ async def run_pipeline(
     path = Path(out)
     path = (
         path.resolve() if path.is_symlink() else path
-    )  # the user's own link; a journal follows none
+    )  # the user may have linked it; a journal follows no links
     settings = settings_of(pipes)
     found = await asyncio.to_thread(_earlier, path, rows if resume else ())
     if resume:
@@ -177,7 +175,7 @@ async def run_pipeline(
 
 
 def _earlier(path: Path, rows: Sequence[Row]) -> Earlier:
-    """What ``path`` has of the rows."""
+    """Return the rows with results in ``path``."""
     by_key = {str(row.key): row for row in rows}
     kept: dict[str, RowResult] = {}
     done, changed, unchecked = set(), [], 0

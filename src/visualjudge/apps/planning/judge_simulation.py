@@ -170,7 +170,7 @@ def both_right(thresholds: FloatArray, correlation: float) -> float:
 
 
 def both_right_apart(thresholds: FloatArray, correlation: float) -> float:
-    """Return the same for two verdicts on different pairs of one image, drawn alike."""
+    """Return the same probability for two verdicts on independent pairs of one image."""
     part = thresholds[:, None] - np.sqrt(correlation) * NODES
     return float((stats.norm.cdf(part / np.sqrt(1 - correlation)).mean(0) ** 2).mean())
 

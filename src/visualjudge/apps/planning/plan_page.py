@@ -88,7 +88,7 @@ def answer(plan: Plan) -> str:
 
 
 def _short(plan: Plan) -> str:
-    """Return in a few words whether it can be settled."""
+    """Return a short answer to whether the study can reach its goal."""
     if plan.goal_reached:
         return f"{many(plan.chosen.design.images, 'image')} will do"
     if plan.chosen.missing:

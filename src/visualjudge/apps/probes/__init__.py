@@ -1,3 +1,3 @@
-"""Questions whose answer is known without ground truth: what a judge must ignore, and whether it
-has changed.
+"""Probes: questions whose answer is known without ground truth, to test what a judge must ignore
+and whether it has changed.
 """

@@ -1,7 +1,7 @@
-"""PROBES, the table of probes: which sampled questions each starts from, and how it changes them.
+"""PROBES, the table of probes: the sampled questions each one uses, and the changes it makes.
 
-A probe is a function from one sampled question to the questions that replace it. How their answers
-are compared follows from the design that each :class:`~visualjudge.core.records.Probe` names; see
+A probe is a function from one sampled question to the questions that replace it. The design named
+in each :class:`~visualjudge.core.records.Probe` determines how answers are compared; see
 :mod:`visualjudge.analysis.probes`.
 """
 

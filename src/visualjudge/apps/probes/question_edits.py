@@ -1,5 +1,5 @@
-"""Edits of a question by probes: a line at an option, an option's images, the original. Spans
-remain valid. Edits of images are at the end.
+"""Edits of a question by probes: added lines, changed images, removal of the original. Spans remain
+valid. Edits of images are at the end.
 """
 
 from __future__ import annotations

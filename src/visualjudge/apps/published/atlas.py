@@ -1,5 +1,5 @@
-"""Published replies of known judges, measured alike: judges × benchmarks, as figures, a table, a
-plot and a page.
+"""Compare published replies of known judges across benchmarks, with the same measures: figures, a
+table, a plot and a page.
 """
 
 from __future__ import annotations

@@ -104,8 +104,8 @@ def _replies(path: Path, known: set[str]) -> Iterator[PublishedReply]:
 
 
 def _share(rows: list[Row]) -> float:
-    """Return DSG's score: the share of questions answered yes, where one whose parent was not
-    counts as no. 0 without questions.
+    """Return DSG's score: the share of questions answered yes. A question counts as no if its
+    parent was not answered yes. 0 without questions.
     """
     yes = {
         str(row.get("question_id") or k): row.get("answer") == "yes"

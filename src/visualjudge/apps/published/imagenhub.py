@@ -41,8 +41,8 @@ PREFIX = "ImagenHub_"
 
 
 def read(folder: Path) -> Copy:
-    """Return one question per image and part (SC, PQ, O); answers are the mean of people's scores,
-    0 to 10.
+    """Return one question per image and part (SC, PQ, O); the answer is the mean of people's
+    scores, 0 to 10.
     """
     folder = next((path for path in (folder / "paper_implementation",) if path.is_dir()), folder)
     home = next((folder / name for name in HUMAN if (folder / name).is_dir()), None)

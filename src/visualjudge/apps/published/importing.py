@@ -1,4 +1,4 @@
-"""Import a local copy of a benchmark as a dataset, and its published replies as run folders beside
+"""Import a local copy of a benchmark as a dataset, and its published replies as run folders next to
 it.
 """
 

@@ -170,8 +170,8 @@ def _texts(folder: Path) -> Texts:
 
 
 def _asked(item: Item, texts: Texts) -> Item:
-    """Return the item with their prompt, except for scores: theirs asks for 1 to 5, a scale on
-    which replies are not read.
+    """Return the item with their prompt, unless it is a score: their scale of 1 to 5 is not
+    supported for reading replies.
     """
     mode = item.task.partition("/")[0]
     if mode not in texts:

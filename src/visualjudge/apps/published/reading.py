@@ -376,7 +376,7 @@ class Images:
 
     def find(self, value: Any) -> ImageSource | None:
         """Return the image that a field contains (``bytes``, or the ``{"bytes", "path"}`` of the
-        datasets library) or names.
+        datasets library) or refers to.
         """
         inner = (value.get("bytes") or value.get("path")) if isinstance(value, dict) else value
         found = inner if isinstance(inner, bytes) else self._file(inner)

@@ -71,7 +71,7 @@ def _verdicts(copy: Copy, questions: dict[str, Question], model: str) -> Iterato
 
 
 def _verdict(ask: Ask, reply: PublishedReply, scale: Scale) -> Verdict:
-    """Return our reading beside the authors'; theirs if no text is published."""
+    """Return a verdict with our reading and the authors'; only theirs if no text is published."""
     theirs = _on_ten(reply.value, scale)
     counted = theirs if reply.counted is None else _on_ten(reply.counted, scale)
     extra = {

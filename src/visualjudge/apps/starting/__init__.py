@@ -1,1 +1,1 @@
-"""First steps: the files of a new project, and what is missing for judging."""
+"""First steps: create a project's files, and check what is missing for judging."""

@@ -71,7 +71,7 @@ class Check:
     status: Status
     detail: str
     advice: str | None = None
-    """What to do, if anything."""
+    """Advice, if any."""
 
 
 def environment() -> Iterator[Check]:
@@ -164,7 +164,7 @@ def question(config: Mapping[str, Any]) -> Iterator[Check]:
     Parameters
     ----------
     config
-        As :func:`visualjudge.clients.registry.open_client`: ``backend``, ``model_name``,
+        See :func:`visualjudge.clients.registry.open_client`: ``backend``, ``model_name``,
         ``base_url`` …
     """
     try:

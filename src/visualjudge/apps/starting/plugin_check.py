@@ -102,7 +102,9 @@ def check_plugin(name: str) -> Iterator[Trial]:
 
 
 def _parts(folder: str) -> None:
-    """Return the names of parts that the project looks up: those of types, tasks and encodings."""
+    """Check that the project uses every part in a prompt folder: parts of types, tasks and
+    encodings.
+    """
     named = {"questions/context": {*TYPES, *TASKS}}
     for kind in TYPES:
         tasks = [task.name for task in TASKS.values() if task.type == kind]

@@ -174,7 +174,7 @@ def _reward(value: str | float, truth: Truth, weights: Weights) -> float:
 
 
 def _weight(truth: Truth, weights: Weights) -> float:
-    """Return the weight of a right answer; ties have no margin, and the weight 1."""
+    """Return the weight of a right answer; 1 for ties, which have no margin."""
     if (
         weights.jnd is None
         or truth.question_type != "pairwise"
