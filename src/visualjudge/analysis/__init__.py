@@ -1,19 +1,24 @@
-"""How far can this judge be trusted? Verdicts joined to their questions, and every figure with its
-uncertainty.
+"""How far can this judge be trusted? Joins verdicts to their questions and computes every figure
+with its uncertainty.
 
-In the order data flows::
+Main modules, in the order in which data flows::
 
-    join           questions and verdicts as tables, and joined         load      run folders,
-    datasets statistics     pure functions: intervals, tests, correlations, strengths, alpha cells
-    sums by cell and image, accuracy                     bias      place, length, count, size; swap
-    scores         ranking and scoring questions                        psychometric   accuracy
-    against margin encoding_choice, variance, comparisons, leaderboard, published      leaks
-    what shallow judges reach groups         sources that may be ranked against each other
-    unanswered     unread, declined, cannot tell unread         replies that could not be read
-    ratings, people   people as raters checked_raters known items and repeats of people, apart
-    figures        the typed results of all of it                       columns   one list of
-    columns a table analysing      all of it                                            report
-    HTML, Markdown, terminal
+    study_table, question_table, verdict_table   questions and verdicts as tables, joined
+    load              run folders and datasets read from disk
+    statistics/       pure functions: intervals, tests, correlations, strengths, alpha
+    accuracy_cells    accuracy by cell, with sums by image
+    bias              preferences for a position, length, count or size; answers after a swap
+    scores            ranking and scoring questions
+    psychometric      accuracy against margin
+    encoding_choice, variance, comparisons, leaderboard
+    leaks             accuracy of shallow rules that do not look at the image
+    unread_replies    replies that could not be read
+    rating_table, people_agreement, uncertain_truth   people as raters
+    figures           the typed results
+    columns, comparison_columns   the columns of every table
+    analysing         runs all of the above
+    report/           HTML, Markdown, terminal
+    decisions/        may the judge rank models, and how many labels are needed
 """
 
 from __future__ import annotations

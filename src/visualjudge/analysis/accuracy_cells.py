@@ -1,8 +1,8 @@
-"""Sums by cell and image: what every share in the report is made of. Intervals:
+"""Sums by cell and image, from which every share in the report is computed. The intervals are in
 ``statistics/share_intervals.py``.
 
-What a guess gets: a tie that a question allows and that is right for no question gives a guess no
-chance: who never chooses it is right in half of the pairs without looking.
+A guess never picks a tie option that is the right answer to no question, so a pair without right
+ties has a guessing accuracy of one half.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ NO_ACCURACY = Accuracy(NO_SHARE, 0, None, NO_SHARE, None, {})
 
 @dataclass(frozen=True, eq=False)
 class ImageSums:
-    """One entry a cell and image: ``keys`` (one row a cell), the entry's cell and image, and its
-    sums by name.
+    """Sums by cell and image, with one entry per cell and image: ``keys`` (one row per cell), the
+    cell and image of each entry, and its sums by name.
     """
 
     keys: pl.DataFrame
@@ -40,26 +40,26 @@ class ImageSums:
 
     @property
     def cells(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return max(1, self.keys.height)
 
     def total(self, name: str) -> FloatArray:
-        """The sums over images, one a cell."""
+        """Return the sums over images, one per cell."""
         return jackknife.sums(self.cell, self.columns[name], self.cells)
 
     def shares(self, top: str, bottom: str, *, whole: bool = True) -> Shares:
-        """Each cell's share with its interval."""
+        """Return each cell's share with its interval."""
         return shares(self.columns[top], self.columns[bottom], self.cell, self.cells, whole=whole)
 
     def ratio(self, top: str, bottom: str) -> tuple[FloatArray, jackknife.Spread]:
-        """Each cell's Σ ``top`` / Σ ``bottom``, which need be no share, with its spread."""
+        """Return each cell's Σ ``top`` / Σ ``bottom`` with its spread. The ratio may exceed 1."""
         kept = self.columns[bottom] > 0
         named = (self.columns[top][kept], self.columns[bottom][kept])
         return ratio(*named, self.cell[kept], self.cells)
 
 
 def image_sums(table: pl.DataFrame, by: Sequence[str], values: Mapping[str, pl.Expr]) -> ImageSums:
-    """Sum ``values`` within each combination of ``by`` (sorted) and image. Nulls add nothing."""
+    """Sum ``values`` within each combination of ``by`` (sorted) and image. Nulls count as 0."""
     numbers = table.select(
         expr.cast(pl.Float64).fill_null(0.0).alias(name) for name, expr in values.items()
     )
@@ -77,8 +77,8 @@ def _sums(
     cluster: IntArray,
     values: Mapping[str, FloatArray],
 ) -> ImageSums:
-    """``values`` of each row summed by cell and image; ``keys``: the words of each column of
-    ``by``, and the place of each row's word.
+    """Sum ``values`` by cell and image. ``keys`` holds the distinct words of each column of ``by``
+    and the index of each row's word.
     """
     cells, cell = _cells(keys, by, cluster.size)
     images = int(cluster.max(initial=0)) + 1
@@ -90,8 +90,8 @@ def _sums(
 def _cells(
     keys: Mapping[str, tuple[pl.Series, IntArray]], by: Sequence[str], rows: int
 ) -> tuple[pl.DataFrame, IntArray]:
-    """The combinations of ``by`` that occur, sorted, and the one of each row; one of all rows where
-    ``by`` is empty.
+    """Return the combinations of ``by`` that occur, sorted, and the index of each row's
+    combination. If ``by`` is empty, all rows form one cell.
     """
     if not by:
         return pl.DataFrame({"all": [0]}), np.zeros(rows, dtype=np.int64)
@@ -109,15 +109,15 @@ def _cells(
 
 
 def share_of(found: Shares, k: int = 0) -> Share:
-    """Share ``k`` as a figure."""
+    """Return share ``k`` as a figure."""
     value = float(found.value[k])
     known = value if np.isfinite(value) else None
     return Share(known, found.interval(k), int(found.cases[k]), int(found.images[k]), found.why(k))
 
 
 def mean_of(sums: ImageSums, top: str, bottom: str) -> tuple[Estimate, float | None]:
-    """Σ top / Σ bottom of sums without cells, for values without bounds, and the p of its being
-    0.
+    """Return Σ ``top`` / Σ ``bottom`` over all cells, for unbounded values, and the p-value of the
+    hypothesis that it is 0.
     """
     value, found = sums.ratio(top, bottom)
     n = int(sums.total(bottom)[0])
@@ -131,7 +131,7 @@ def estimate_of(
     n: int,
     k: int = 0,
 ) -> Estimate:
-    """Figure ``k`` of a jackknife."""
+    """Return figure ``k`` of a jackknife."""
     known = float(value[k]) if np.isfinite(value[k]) else None
     told = np.isfinite(ends[0][k]) and np.isfinite(ends[1][k])
     interval = (float(ends[0][k]), float(ends[1][k])) if told else None
@@ -140,13 +140,13 @@ def estimate_of(
 
 
 def test_of(value: FloatArray, found: jackknife.Spread, k: int = 0) -> float | None:
-    """The two-sided p of figure ``k``."""
+    """Return the two-sided p-value of figure ``k``."""
     p = float(jackknife.test(value, found)[k])
     return p if np.isfinite(p) else None
 
 
 def margin_bin() -> pl.Expr:
-    """The width between the options' scores as one of MARGIN_LABELS (left-open: 0-0.5 holds
+    """Return the gap between the options' scores as one of MARGIN_LABELS (left-open: 0-0.5 includes
     0.5).
     """
     place = pl.sum_horizontal([(pl.col("margin") > edge).cast(pl.Int8) for edge in MARGINS])
@@ -155,13 +155,13 @@ def margin_bin() -> pl.Expr:
 
 _COUNTS = ("n", "right", "parsed", "said_first", "placed")
 CELL = ("task", "encoding", "error_type", "margin_bin")
-"""What verdicts are counted by."""
+"""Columns by which verdicts are counted."""
 
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """What each verdict of a judge counts for, its image, its word of each key, and the failed
-    ones: all tables of accuracies come from it.
+    """Counts from which all accuracy tables are computed: for each verdict of a judge its value,
+    its image and its word of each key, and the failed verdicts.
     """
 
     rows: int
@@ -172,7 +172,7 @@ class Counted:
 
 
 def counted(table: pl.DataFrame, by: Sequence[str] = CELL) -> Counted:
-    """Pairwise verdicts counted by ``by`` and image."""
+    """Count pairwise verdicts by ``by`` and image."""
     counts = table.select(
         pl.lit(1.0).alias("n"),
         *(pl.col(name).cast(pl.Float64).fill_null(0.0) for name in _COUNTS[1:4]),
@@ -188,7 +188,7 @@ def counted(table: pl.DataFrame, by: Sequence[str] = CELL) -> Counted:
 
 
 def causes(failed: pl.DataFrame, by: Sequence[str]) -> dict[tuple[str, ...], dict[str, int]]:
-    """Failed replies by cause, in each cell of ``by``."""
+    """Count failed replies by cause in each cell of ``by``."""
     if failed.is_empty():
         return {}
     failed = failed.group_by([*by, "cause"]).len().sort([*by, "cause"])
@@ -199,8 +199,8 @@ def causes(failed: pl.DataFrame, by: Sequence[str]) -> dict[tuple[str, ...], dic
 
 
 def accuracy_cells(verdicts: Counted, by: Sequence[str]) -> tuple[Cell, ...]:
-    """Accuracy of each cell of ``by``: a failed verdict is wrong; and what it would be had the
-    failed been right.
+    """Return the accuracy of each cell of ``by``, with failed verdicts counted as wrong, and the
+    accuracy if all of them had been right.
     """
     return accuracy_tables([verdicts], [by])[0][0]
 
@@ -208,8 +208,8 @@ def accuracy_cells(verdicts: Counted, by: Sequence[str]) -> tuple[Cell, ...]:
 def accuracy_tables(
     judges: Sequence[Counted], tables: Sequence[Sequence[str]]
 ) -> list[list[tuple[Cell, ...]]]:
-    """:func:`accuracy_cells` of each judge by each of ``tables``; all intervals are found by the
-    same steps.
+    """Return :func:`accuracy_cells` of each judge by each of ``tables``. All intervals are computed
+    in one pass.
     """
     made = [
         _sums(judge.keys, by, judge.cluster, judge.counts)
@@ -231,8 +231,8 @@ def accuracy_tables(
 
 
 def shares_together(asked: Sequence[tuple[ImageSums, str, str]]) -> list[Shares]:
-    """:meth:`ImageSums.shares` of each of ``asked`` (sums, top, bottom), found by the same steps,
-    which takes far less time than one after the other.
+    """Return :meth:`ImageSums.shares` of each of ``asked`` (sums, top, bottom). One pass over all
+    of them is much faster than one call each.
     """
     if not asked:
         return []
@@ -270,17 +270,16 @@ def _accuracies(
 
 
 def accuracy(table: pl.DataFrame) -> Accuracy:
-    """Accuracy of all of ``table``."""
+    """Return the accuracy over all rows of ``table``."""
     rows = accuracy_cells(counted(table, ()), ())
     return rows[0].accuracy if rows else NO_ACCURACY
 
 
 def macro(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Share:
-    """Mean over ``by`` of the share right, each of its values counted once, whatever the number of
-    its verdicts.
+    """Return the unweighted mean over the values of ``by`` of the share right.
 
-    Without an interval where a value of ``by`` has too few images: a few that agree by luck would
-    make it narrow.
+    The result has no interval if a value of ``by`` has too few images: a few that agree by chance
+    would make the interval too narrow.
     """
     if table.is_empty():
         return NO_SHARE
@@ -296,10 +295,10 @@ def macro(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Share:
 
 
 def _mean_of_shares(sums: ImageSums) -> Shares:
-    """The mean of the cells' shares: a share of cases that count alike within a cell, and as much
-    in every cell.
+    """Return the unweighted mean of the cells' shares.
 
-    What an image adds is its right answers less those expected of its cells.
+    An image contributes its number of right answers minus the number expected from the shares of
+    its cells.
     """
     n, cell, count = sums.columns["n"], sums.cell, sums.total("n")
     value = sums.total("top") / count
@@ -313,16 +312,17 @@ def _mean_of_shares(sums: ImageSums) -> Shares:
 
 
 def guessed(questions: pl.DataFrame) -> float:
-    """The mean over pairwise ``questions`` of the share right of a guess among A, B and the ties
-    that the question allows and that are right for any of the questions; ½ of none.
+    """Return the accuracy of guessing: the mean over pairwise ``questions`` of the chance that a
+    random choice among A, B and the ties is right. Ties count if the question allows them and they
+    are the right answer to any of the questions. Returns ½ if there are no questions.
     """
     right = questions["answer"].unique().implode()
     return _share(questions, pl.col("ties").list.set_intersection(right).list.len())
 
 
 def guessed_among_allowed(questions: pl.DataFrame) -> float:
-    """As :func:`guessed`, with all ties that a question allows: where a curve of accuracy begins,
-    for a judge that chooses ties of pairs that hardly differ.
+    """Like :func:`guessed`, but with all ties that a question allows. An accuracy curve starts at
+    this value for a judge that answers "tie" for pairs that hardly differ.
     """
     return _share(questions, pl.col("ties").list.len())
 
@@ -333,8 +333,8 @@ def _share(questions: pl.DataFrame, ties: pl.Expr) -> float:
 
 
 def pairwise_asked(study: Study, run: int) -> pl.DataFrame:
-    """The pairwise questions that a run answered, without those that a probe has changed: their
-    task, ties and answer.
+    """Return task, allowed ties and answer of the pairwise questions that a run answered, without
+    those that a probe changed.
     """
     asked = pl.Series(study.asked[run]).cast(study.questions.schema["question"])
     kept = (pl.col("kind") == "pairwise") & unchanged() & pl.col("question").is_in(asked.implode())
@@ -342,5 +342,5 @@ def pairwise_asked(study: Study, run: int) -> pl.DataFrame:
 
 
 def guessed_by_task(asked: pl.DataFrame) -> dict[str, float]:
-    """:func:`guessed` of each task."""
+    """Return :func:`guessed` of each task."""
     return {str(task): guessed(part) for (task,), part in asked.group_by("task")}

@@ -1,6 +1,4 @@
-"""Everything that a report says, computed once: typed results, and metrics.json and the tables
-derived from them.
-"""
+"""The analysis as a whole: typed results, and metrics.json and the tables derived from them."""
 
 from __future__ import annotations
 
@@ -87,7 +85,7 @@ PAIRED = (
     "tokens_in",
     *map(more, FEATURES),
 )
-"""Columns of pairwise verdicts that figures other than the leaderboard are made from."""
+"""Columns of pairwise verdicts that figures other than the leaderboard need."""
 TABLES = (
     (),
     ("task",),
@@ -97,19 +95,17 @@ TABLES = (
     ("task", "error_type"),
     CELL,
 )
-"""What accuracies are tabulated by; () is all verdicts."""
+"""Columns by which accuracies are tabulated; () stands for all verdicts."""
 MOST_ROWS = 50_000
-"""Verdicts of judges whose accuracies are found by the same steps."""
+"""Maximum number of verdicts in a group of judges whose accuracies are computed in one pass."""
 GAP = 0.05
-"""The gap between two judges that the number of images is counted for, where the user names
-none.
-"""
+"""Default gap between two judges for which the number of images needed is computed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """The whole result: ``results`` typed, ``metrics`` as metrics.json holds it, ``tables`` as
-    polars tables.
+    """The whole result: ``results`` is typed, ``metrics`` is the content of metrics.json, and
+    ``tables`` are polars tables.
     """
 
     study: Study
@@ -117,7 +113,7 @@ class Analysis:
 
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
-        """What metrics.json holds."""
+        """The content of metrics.json."""
         from visualjudge.analysis.decisions.card import usual_card
         from visualjudge.analysis.metrics_json import document
 
@@ -125,8 +121,8 @@ class Analysis:
 
     @cached_property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Long tables by name: headline, by_task, by_encoding, …, comparisons, leak_audit. One row
-        a judge and cell.
+        """Long tables by name: headline, by_task, by_encoding, …, comparisons, leak_audit. Each has
+        one row per judge and cell.
         """
         from visualjudge.analysis.metrics_json import tables_of
 
@@ -147,24 +143,25 @@ def analyse(
     Parameters
     ----------
     runs
-        Folders that ``visualjudge judge`` wrote.
+        Folders written by ``visualjudge judge``.
     dataset
-        Overrides the dataset path that the runs remember.
+        Dataset to use instead of the one recorded in the runs.
     seed
-        Seeds the resamples of images behind the intervals of 75 % points, and the halves of the
-        images on which encodings are chosen.
+        Seed of the bootstrap over images for the intervals of 75 % points, and of the split of the
+        images into halves for the choice of encodings.
     gap
-        The difference between two judges, as a share, that ``images_needed`` is for.
+        The difference in accuracy between two judges, as a share, for which ``images_needed`` is
+        computed.
     where
-        Only questions that fit each ``FIELD=VALUE``, such as ``task=keypoint``: the fields of
-        :data:`visualjudge.analysis.load.FIELDS`.
+        Use only questions that match every ``FIELD=VALUE``, such as ``task=keypoint``. The fields are
+        those of :data:`visualjudge.analysis.load.FIELDS`.
 
     Raises
     ------
     DataError
         If a run or its dataset cannot be read.
     UsageError
-        If no question fits ``where``.
+        If no question matches ``where``.
     """
     say = progress or (lambda _: None)
     say("reading verdicts")
@@ -174,7 +171,7 @@ def analyse(
 
 
 def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None = None) -> Analysis:
-    """Analyse questions and verdicts that are in memory already (see
+    """Analyse questions and verdicts that are already in memory (see
     :func:`visualjudge.analysis.study_table.study_of`).
     """
     say = progress or (lambda _: None)
@@ -238,14 +235,14 @@ def _dataset_facts(study: Study) -> DatasetFacts:
 
 
 def _prompts(meta: Mapping[str, Any]) -> tuple[str, ...]:
-    """Which version of the prompts the dataset was built with, where it says so."""
+    """Return the versions of the prompts that the dataset was built with, if recorded."""
     options = meta.get("options")
     stated = options.get("prompts") if isinstance(options, Mapping) else None
     return (str(stated),) if isinstance(stated, str | int) else ()
 
 
 def _together(study: Study) -> Iterator[list[int]]:
-    """The judges in their order, those with few verdicts up to MOST_ROWS of them together."""
+    """Yield the judges in order; consecutive judges are grouped up to MOST_ROWS verdicts."""
     held: list[int] = []
     rows = 0
     for i, answered in enumerate(study.answered):
@@ -270,8 +267,8 @@ def judge_result(
     alike: int = 0,
     baseline: int | None = None,
 ) -> JudgeResult:
-    """Everything about one judge; ``tables``: its accuracies by :data:`TABLES`; ``baseline``: the
-    run that it is compared with.
+    """Return all results of one judge. ``tables`` holds its accuracies by :data:`TABLES`;
+    ``baseline`` is the run it is compared with.
     """
     run, pairs = study.runs[index], _pairs(study, index)
     overall, by_task, by_encoding, by_error_type, by_margin, by_task_error_type, cells = tables
@@ -341,7 +338,7 @@ def judge_result(
 
 
 def _sum_of(name: str) -> pl.Expr:
-    """The sum of what is known; null, not 0, where nothing is."""
+    """Return the sum of the known values; null, not 0, if none is known."""
     return pl.when(pl.col(name).is_not_null().any()).then(pl.col(name).sum()).alias(name)
 
 
@@ -352,8 +349,8 @@ def pairwise_figures(
     *,
     order_shown: bool = True,
 ) -> Pairwise:
-    """The headline of the pairwise questions; ``position_p`` is the exact binomial test of A
-    against ½; ``overall``: the accuracy of all, where it is known.
+    """Return the headline figures of the pairwise questions. ``position_p`` is the exact binomial
+    test of the share of A against ½; ``overall`` is the overall accuracy, if already known.
     """
     parsed = pairs.select("parsed", "said_first").filter(pl.col("parsed"))
     return Pairwise(
@@ -376,7 +373,7 @@ def _parts(table: pl.DataFrame, *keys: str) -> list[tuple[str, pl.DataFrame]]:
 def _by(
     pairwise: Sequence[Cell], kinds: Mapping[str, pl.DataFrame], keys: list[str]
 ) -> tuple[Cell, ...]:
-    """Every cell that any question falls into, with what its questions of each type show."""
+    """Return every cell that contains questions, with the results of each type of question."""
     found = {cell.name: cell for cell in pairwise}
     ranking = ranking_cells(kinds["ranking"], keys)
     scoring = {name: scoring_figures(part) for name, part in _parts(kinds["scoring"], *keys)}
@@ -391,8 +388,8 @@ def _by(
 def _sensitivity(
     pairs: pl.DataFrame, resampling: Resampling, chance: float, *, scored: bool
 ) -> tuple[Sensitivity, ...]:
-    """Curves against margin for all, each task and each error type, where true scores are known
-    (``scored``); against the gap in severity where it is known.
+    """Return curves of accuracy against margin, overall and for each task and error type, if true
+    scores are known (``scored``), and against the gap in severity if it is known.
     """
     pairs = pairs.select(
         "task", "error_type", "margin", "right", "parsed", "cluster", "severity_gap"

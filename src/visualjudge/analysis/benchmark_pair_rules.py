@@ -1,8 +1,8 @@
-"""The share right of pairwise questions as well-known benchmarks count it: one function and one row
-of RULES each.
+"""The accuracy on pairwise questions as well-known benchmarks define it. Each definition is one
+function and one row of RULES.
 
-A row here is a figure everywhere: in ``metrics.json`` and the CSV tables under its key, in the
-reports under its title.
+A row here becomes a figure in all outputs: under its key in ``metrics.json`` and the CSV tables,
+under its title in the reports.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from visualjudge.analysis.value_and_interval import NO_SHARE, Share
 
 @dataclass(frozen=True)
 class Rule:
-    """A way to count right answers; ``share`` takes the pairwise verdicts of one judge."""
+    """A definition of accuracy; ``share`` takes the pairwise verdicts of one judge."""
 
     key: str
     title: str
@@ -33,8 +33,8 @@ def _share(table: pl.DataFrame, top: pl.Expr) -> Share:
 
 
 def net(table: pl.DataFrame) -> pl.DataFrame:
-    """One row a question: ``net`` of its orders and repeats, right as +1, wrong as -1, a tie or a
-    failed reply as 0.
+    """Return one row per question, with ``net`` summed over its orders and repeats: +1 for a right
+    answer, -1 for a wrong one, 0 for a tie or a failed reply.
     """
     chosen = pl.col("parsed") & pl.col("text").is_in(["A", "B"])
     point = pl.when(~chosen).then(0).when(pl.col("right")).then(1).otherwise(-1)
@@ -52,33 +52,33 @@ def _both_orders(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _read_in_both_orders(pairs: pl.DataFrame) -> Share:
-    """Both orders; replies that could not be used are left out (Multimodal RewardBench 2)."""
+    """Both orders, without replies that could not be used (Multimodal RewardBench 2)."""
     return _share(_both_orders(pairs).filter(pl.col("parsed")), pl.col("right"))
 
 
 def _one_order(pairs: pl.DataFrame) -> Share:
-    """One order, failed replies wrong, all questions (VL-RewardBench, "overall")."""
+    """One order, all questions; failed replies are wrong (VL-RewardBench, "overall")."""
     return _share(_stored_order(pairs), pl.col("right"))
 
 
 def _mean_over_tasks(pairs: pl.DataFrame) -> Share:
-    """The same, mean over tasks (VL-RewardBench, "macro")."""
+    """As ``_one_order``, averaged over tasks (VL-RewardBench, "macro")."""
     return macro(_stored_order(pairs), "task")
 
 
 def _tossed(pairs: pl.DataFrame) -> Share:
-    """One order, a failed reply is decided by a coin toss: ½ in expectation (Multimodal
+    """One order; a coin toss decides a failed reply, so it counts ½ in expectation (Multimodal
     RewardBench).
 
-    The interval is that of tossed cases, each right or wrong.
+    The interval treats tossed cases as either right or wrong.
     """
     right = pl.when(pl.col("parsed")).then(pl.col("right").cast(pl.Float64)).otherwise(0.5)
     return _share(_stored_order(pairs), right)
 
 
 def _net_right(pairs: pl.DataFrame) -> Share:
-    """Right once more often than wrong over both orders; ties and failures count for neither side
-    (JudgeBench).
+    """Right if right more often than wrong over both orders; ties and failures count for neither
+    side (JudgeBench).
     """
     swapped = _both_orders(pairs)
     return _share(net(swapped), pl.col("net") > 0) if swapped.height else NO_SHARE
@@ -96,8 +96,6 @@ RULES = (
 
 
 def as_published(pairs: pl.DataFrame) -> Mapping[str, Share]:
-    """Every rule's share by its key; the one-order figures are from the order that was stored
-    ("AB").
-    """
+    """Return the share by each rule's key. Figures of one order use the stored order ("AB")."""
     needed = pairs.select("question", "order", "cluster", "task", "parsed", "right", "text")
     return {rule.key: rule.share(needed) for rule in RULES}

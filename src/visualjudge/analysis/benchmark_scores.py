@@ -1,28 +1,30 @@
-"""A published benchmark's own scores, as its authors' code computes them, beside the figures that
-we report.
+"""The scores that a published benchmark defines, computed as in its authors' code, next to our own
+figures.
 
 ``dataset.json`` of an imported benchmark lists its scores: ``{"name", "rule", "tasks", "scale",
-"digits"}``. Replies that the authors published keep how they read each (``published_value``) and
-whether they counted it as right (``published_right``); those hold here, so that the figure is
-theirs. Replies of a new run are read by us.
+"digits"}``. For replies that the authors published, their own reading (``published_value``) and
+their own marking (``published_right``) are used, so that the score equals theirs. Replies of a new
+run are read by visualjudge.
 
-============
-=========================================================================================== exact
-share right of the stored order; a reply that was not read is wrong (GenAI-Bench) read         share
-right of the stored order, of replies that were read (VL-RewardBench, ``cal.py``; GEditBench v2)
-macro        the same, mean over tasks (VL-RewardBench) no_tie_label share right where people
-preferred one side (MLLM-as-a-Judge, "w/o tie") no_tie       share right where the judge preferred
-one side (MJ-Bench, "w/o tie") prompts      share of prompts all of whose pairs are right
-(RewardBench 2: the best of four) net          net over both orders: right if right once more often
-than wrong; the stored order's share right where
-             no other was asked (JudgeBench, ``metrics.py``)
+============ ===================================================================================
+exact        share right of the stored order; a reply that was not read is wrong (GenAI-Bench)
+read         share right of the stored order, of replies that were read (VL-RewardBench,
+             ``cal.py``; GEditBench v2)
+macro        ``read``, averaged over tasks (VL-RewardBench)
+no_tie_label share right where people preferred one side (MLLM-as-a-Judge, "w/o tie")
+no_tie       share right where the judge preferred one side (MJ-Bench, "w/o tie")
+prompts      share of prompts all of whose pairs are right (RewardBench 2: the best of four)
+net          right if right more often than wrong over both orders; if only the stored order was
+             asked, the share right of that order (JudgeBench, ``metrics.py``)
 both_orders  share right of all replies in both orders that were read (MMRB2,
-``compute_accuracy.py``) levenshtein  rankings: mean edit distance over the number of options; 0 is
-best (MLLM-as-a-Judge) pearson      scores: Pearson's r with people's scores (MLLM-as-a-Judge)
-spearman     scores: Spearman's ρ over all items (DSG, ``tifa160_correlation.py``; T2VScore) kendall
-scores: Kendall's τ-b likewise viescore     scores: tanh of the mean of Spearman's ρ of each source
-(VIEScore; no Fisher mean) ============
-===========================================================================================
+             ``compute_accuracy.py``)
+levenshtein  rankings: mean edit distance over the number of options; 0 is best
+             (MLLM-as-a-Judge)
+pearson      scores: Pearson's r with people's scores (MLLM-as-a-Judge)
+spearman     scores: Spearman's ρ over all items (DSG, ``tifa160_correlation.py``; T2VScore)
+kendall      scores: Kendall's τ-b over all items
+viescore     scores: tanh of the mean of Spearman's ρ of each source (VIEScore; no Fisher mean)
+============ ===================================================================================
 """
 
 from __future__ import annotations
@@ -56,11 +58,11 @@ class Score:
     scale: float = 100.0
     digits: int = 2
     benchmark: str | None = None
-    """Whose questions it is of, where those of several benchmarks stand together."""
+    """The benchmark that the questions come from, if several are combined."""
 
 
 def benchmarks_of(meta: Mapping[str, Any]) -> tuple[Score, ...]:
-    """The scores that ``dataset.json`` lists (of each dataset, where several were merged)."""
+    """Return the scores that ``dataset.json`` lists, from each dataset if several were merged."""
     stated = meta.get("benchmarks") or [meta.get("benchmark")]
     rows = [
         (one.get("name"), row)
@@ -85,15 +87,15 @@ def benchmarks_of(meta: Mapping[str, Any]) -> tuple[Score, ...]:
 def benchmark_scores(
     table: pl.DataFrame, questions: pl.DataFrame, scores: Sequence[Score]
 ) -> tuple[OwnScore, ...]:
-    """Each score of one run.
+    """Return each score of one run.
 
     Parameters
     ----------
     table
-        Verdicts as :func:`visualjudge.analysis.study_table.join` makes them.
+        Verdicts as returned by :func:`visualjudge.analysis.study_table.join`.
     questions
-        All questions of the dataset, as
-        :func:`visualjudge.analysis.study_table.question_table` makes them.
+        All questions of the dataset, as returned by
+        :func:`visualjudge.analysis.study_table.question_table`.
     """
     if not scores:
         return ()
@@ -120,8 +122,8 @@ def _own_score(verdicts: pl.DataFrame, questions: pl.DataFrame, score: Score) ->
 
 
 def _lacking(verdicts: pl.DataFrame, questions: pl.DataFrame) -> str | None:
-    """What part of ``questions`` was answered, and of their sources where some have no answer at
-    all.
+    """Return the share of ``questions`` that was answered, and the share of their sources if some
+    have no answers at all; None if nothing is missing.
     """
     asked = verdicts["id"].n_unique()
     if asked >= questions.height:
@@ -136,14 +138,18 @@ def _sources(table: pl.DataFrame) -> int:
 
 
 def _said() -> pl.Expr:
-    """What the authors read, else what we read; null where that is nothing."""
+    """Return the answer that the authors read, else the one that visualjudge read; null if there is
+    none.
+    """
     ours = pl.when(pl.col("parsed")).then(pl.col("text"))
     said = pl.coalesce("published_value", ours)
     return pl.when(said != FAILED).then(said)
 
 
 def _given() -> pl.Expr:
-    """The score that the authors' code counts, else ours; null for a reply that gives neither."""
+    """Return the score that the authors' code uses, else the one that visualjudge read; null if the
+    reply gives neither.
+    """
     theirs = pl.col("published_value").cast(pl.String).cast(pl.Float64, strict=False)
     ours = pl.when(pl.col("parsed")).then(pl.col("number"))
     return pl.when(pl.col("published_value").is_null()).then(ours).otherwise(theirs)
@@ -195,7 +201,9 @@ def _levenshtein(rankings: pl.DataFrame) -> float | None:
 
 
 def _edits(a: str, b: str) -> int:
-    """Fewest insertions, deletions and substitutions from one to the other (Levenshtein 1966)."""
+    """Return the minimum number of insertions, deletions and substitutions that turn ``a`` into
+    ``b`` (Levenshtein 1966).
+    """
     row = list(range(len(b) + 1))
     for i, letter in enumerate(a, 1):
         last, row[0] = row[0], i
@@ -237,7 +245,7 @@ _COUNTED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
         pl.col("said").is_not_null() | pl.col("published_right").is_not_null()
     ),
 }
-"""Which verdicts a share counts."""
+"""Verdicts that each share counts."""
 
 
 def _share(counted: Callable[[pl.DataFrame], pl.DataFrame]) -> Rule:
@@ -255,4 +263,4 @@ RULES: dict[str, tuple[str, Rule]] = {
     "kendall": ("scoring", _correlated(kendall)),
     "viescore": ("scoring", _viescore),
 }
-"""The kind of question that a score is about, and its rule."""
+"""The type of question that each score applies to, and its rule."""

@@ -1,14 +1,15 @@
-"""What a judge leans to beside the truth: the place of an option, and features that a shallow
-reader could go by. The statistic: ``statistics/bias_within_strata.py``.
+"""Preferences of a judge that do not depend on the truth: for an option's position, and for
+features that a shallow reader could use. The statistic is in ``statistics/bias_within_strata.py``.
 
-A *preference* compares how often the judge is right where the option with more of the feature is
-the better one, and where it is the worse one, and halves the difference: 0 for a judge that does
-not look at the feature, +½ for one that looks at nothing else, whichever answer is the commoner.
-The two are compared **at equal difficulty**: within a task and a stratum of the margin between the
-scores, straightened for the margin inside it. Otherwise a fair judge that is better at wide margins
-would be accused of whatever feature goes with them. All features but the place itself are also
-compared at the same place, so that a judge that leans to the place is not accused of what is often
-shown there. Where the order shown is not known, only the features are compared, at any place.
+A *preference* is half the difference between the judge's accuracy on questions where the option
+with more of the feature is better and its accuracy where that option is worse. It is 0 for a judge
+that ignores the feature and +½ for one that looks at nothing else, whichever answer is more common.
+The two accuracies are compared **at equal difficulty**: within a task and a stratum of the margin
+between the scores, with a linear correction for the margin inside the stratum. Without this, a fair
+judge that is better at wide margins would seem to prefer any feature that goes with wide margins.
+All features except the position itself are also compared at the same position, so that a preference
+for a position is not mistaken for a preference for features that are often shown there. If the
+order shown is not known, only the features are compared, at any position.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ PREFERRED = {
 
 
 def binomial_p(hits: int, n: int) -> float | None:
-    """Exact two-sided p of ``hits`` of ``n`` against ½."""
+    """Return the exact two-sided p-value of ``hits`` of ``n`` against ½."""
     return min(1.0, 2 * float(special.bdtr(min(hits, n - hits), n, 0.5))) if n else None
 
 
 def _sides(table: pl.DataFrame, feature: str) -> pl.DataFrame:
-    """Usable replies where the feature tells the options apart: whether ``more`` of it is right,
-    and the answer was.
+    """Return the usable replies on questions whose options differ in the feature: whether the
+    option with more of it is right, and whether the answer was right.
     """
     kept = table.select(
         "cluster", "pair", "task", "margin", "right", "first_right", more=_more(feature)
@@ -59,9 +60,7 @@ def _more(feature: str) -> str:
 
 
 def _cases(sides: pl.DataFrame, apart: bool) -> Cases:
-    """The replies counted by pair and kind of question; a stratum is one of up to 5 parts of a
-    task's margins.
-    """
+    """Count the replies by pair and stratum; a stratum is one of up to 5 parts of a task's margins."""
     held, pair = renumbered(sides["pair"].to_numpy())
     first = np.zeros(held.size, dtype=np.int64)
     first[pair[::-1]] = np.arange(pair.size)[::-1]
@@ -93,8 +92,8 @@ def _cases(sides: pl.DataFrame, apart: bool) -> Cases:
 
 
 def _strata(task: IntArray, margin: FloatArray) -> IntArray:
-    """A number for each pair: its task's margins in up to 5 parts of at least 24 pairs each, by
-    their order.
+    """Return a stratum number for each pair. The margins of each task are split in order into up to
+    5 parts of at least 24 pairs each.
     """
     order = np.lexsort((margin, task))
     size = np.bincount(task)[task[order]]
@@ -106,7 +105,7 @@ def _strata(task: IntArray, margin: FloatArray) -> IntArray:
 
 
 def preference(table: pl.DataFrame, feature: str) -> Preference:
-    """How a judge leans to one feature in pairwise questions, of the replies that could be used."""
+    """Return a judge's preference for one feature in pairwise questions, from the usable replies."""
     sides = _sides(table, feature)
     images = sides["cluster"].n_unique()
     if sides.is_empty() or sides["more"].n_unique() < 2:
@@ -131,14 +130,15 @@ def preference(table: pl.DataFrame, feature: str) -> Preference:
 def _with_both_orders(
     sides: pl.DataFrame, value: float, ends: tuple[float, float]
 ) -> tuple[float, float]:
-    """``ends`` of a lean to the place, no nearer on the side away from 0 than pairs asked in both
-    orders allow.
+    """Return ``ends`` of a position preference, with the end away from 0 moved outwards if pairs
+    asked in both orders require it.
 
-    A judge that is right but for its lean errs in few pairs, all on one side, and sign flips then
-    miss a larger lean in up to 10 % on 20 images. Of pairs answered in both orders, the lean is
-    half of the share in which the first place won both times less the share in which the second
-    did; the interval of the difference is that of Donner & Zou (2012) from those of the two shares.
-    The end towards 0 stays, so that the interval and p agree.
+    A judge that is right except for its preference is wrong on few pairs, all on the same side.
+    Sign flips then miss a larger preference in up to 10 % of cases with 20 images. On pairs
+    answered in both orders, the preference is half the difference between the share in which the
+    first position won both times and the share in which the second did. The interval of that
+    difference is computed from those of the two shares (Donner & Zou 2012). The end towards 0 is
+    unchanged, so that the interval and p agree.
     """
     turned = sides.group_by("pair", maintain_order=True).agg(
         pl.col("cluster").first(),
@@ -164,11 +164,11 @@ def _with_both_orders(
 
 
 def with_swap(place: Preference, pairwise: Pairwise) -> Preference:
-    """The lean to the option shown first; 0 by construction where each question has one answer in
-    both orders.
+    """Return the preference for the option shown first; 0 by construction if every question has the
+    same answer in both orders.
 
-    A question whose answers differ moves the lean by at most half its share; so does one that was
-    asked, or read, in one order alone.
+    A question whose answers differ shifts the preference by at most half its share, as does one
+    that was asked or read in only one order.
     """
     swap = pairwise.swap
     if swap.consistency_parsed != 1:
@@ -184,7 +184,9 @@ def with_swap(place: Preference, pairwise: Pairwise) -> Preference:
 
 
 def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:
-    """Every preference of a judge, p adjusted by Holm over the features; ``flagged`` below 5 %."""
+    """Return every preference of a judge, with p adjusted by Holm over the features; ``flagged``
+    below 5 %.
+    """
     told = map(_more, PREFERRED)
     usable = (
         table.lazy()
@@ -201,8 +203,8 @@ def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:
 
 
 def both_orders(table: pl.DataFrame) -> pl.DataFrame:
-    """One row a question (and repeat) asked in both orders, with what was said and whether it was
-    right in each.
+    """Return one row per question (and repeat) asked in both orders, with the answer in each order
+    and whether it was right.
     """
     keep = ["question", "repeat", "cluster", "task", "parsed", "text", "right"]
     rows = table.select(*keep, "order", withheld=withheld())
@@ -222,10 +224,10 @@ def both_orders(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def swap_figures(pairs: pl.DataFrame) -> Swap:
-    """What asking in both orders shows, of rows as :func:`both_orders` makes them.
+    """Return results of asking in both orders, from rows as returned by :func:`both_orders`.
 
-    ``p`` tests, clustered by image, whether the first place won both times as often as the second
-    did.
+    ``p`` tests, clustered by image, whether the first and the second position win both times
+    equally often.
     """
     if pairs.is_empty():
         return Swap(NO_SHARE, None, NO_SHARE, 0, 0, None)

@@ -1,14 +1,14 @@
 """Decisions: may I rank my models with this judge, and how many labels do I need?
 
-::
+Modules::
 
-    items, labels    a judge's value of every source; labels from people
-    correct          the leaderboard, corrected by the labels
-    label            items to label next
-    cascade          when to ask the better judge
-    system, checks   may the sources be ranked; thresholds that users can change
-    true_order       where the scores of all annotations disagree
-    card             all of it on one page
-    published        agreement tables as published
-    pages, shapes    text, Markdown, HTML, the badge; JSON
+    judged_items, label_files     a judge's value of every source; labels from people
+    correct                       the leaderboard, corrected by the labels
+    items_to_label                items to label next
+    cascade                       when to ask the better judge
+    may_rank_models, checks       whether the sources may be ranked; thresholds that users can set
+    card, card_by_benchmark       the card of a judge, and its rows by benchmark
+    card_page, report_opening     the card as text, Markdown, HTML and badge; the report's opening
+    published_agreement           agreement tables as published
+    decision_tables, decision_json   tables and JSON of all decisions
 """

@@ -1,13 +1,15 @@
 """Audit of a dataset as a benchmark: unanswerable questions, contradictory labels, and leaks.
 
-::
+Modules::
 
-    images   all images: readable, digest of the pixels, thumbnail
-    labels     contradictory metrics, answers against scores, imbalance
-    overlap    images shared with another dataset
-    blind      what predictions give away without the photograph
-    looks      identical options, near-duplicates, unreadable images
-    run        all of them over one dataset: findings, page
+    files            leaks through image files: sizes, formats, brightness
+    image_digests    all images: whether they can be read, pixel digests, thumbnails
+    label_faults     contradictory metrics, answers that contradict scores, imbalance
+    shared_images    images shared with another dataset
+    blind_solver     how often predictions alone give the answer away, without the photograph
+    visible_faults   identical options, near-duplicates, unreadable images
+    findings         the records of what an audit found
+    run              all checks over one dataset
 """
 
 from visualjudge.apps.audit.run import Audit, audit
