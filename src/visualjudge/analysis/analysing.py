@@ -153,8 +153,8 @@ def analyse(
         The difference in accuracy between two judges, as a share, for which ``images_needed`` is
         computed.
     where
-        Use only questions that match every ``FIELD=VALUE``, such as ``task=keypoint``. The fields are
-        those of :data:`visualjudge.analysis.load.FIELDS`.
+        Use only questions that match every ``FIELD=VALUE``, such as ``task=keypoint``. See
+        :data:`visualjudge.analysis.load.FIELDS` for the fields.
 
     Raises
     ------

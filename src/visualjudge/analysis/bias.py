@@ -60,7 +60,7 @@ def _more(feature: str) -> str:
 
 
 def _cases(sides: pl.DataFrame, apart: bool) -> Cases:
-    """Count the replies by pair and stratum; a stratum is one of up to 5 parts of a task's margins."""
+    """Count the replies by pair and stratum. Strata split a task's margins into up to 5 parts."""
     held, pair = renumbered(sides["pair"].to_numpy())
     first = np.zeros(held.size, dtype=np.int64)
     first[pair[::-1]] = np.arange(pair.size)[::-1]
@@ -105,7 +105,9 @@ def _strata(task: IntArray, margin: FloatArray) -> IntArray:
 
 
 def preference(table: pl.DataFrame, feature: str) -> Preference:
-    """Return a judge's preference for one feature in pairwise questions, from the usable replies."""
+    """Return a judge's preference for one feature, from the usable replies to pairwise
+    questions.
+    """
     sides = _sides(table, feature)
     images = sides["cluster"].n_unique()
     if sides.is_empty() or sides["more"].n_unique() < 2:

@@ -1,8 +1,10 @@
-"""The columns of every table: how each figure is named in files, headed in reports, and shown.
+"""The columns of every table: the name of each figure in files, its heading in reports, and its
+format.
 
-``metrics.json`` and the CSV tables hold every column; Markdown, HTML and the terminal show those
-that have a title. A new statistic is one function that fills a field of
-:mod:`visualjudge.analysis.figures`; the field says itself that it is a column, or one stands here.
+``metrics.json`` and the CSV tables contain every column; Markdown, HTML and the terminal show those
+that have a title. A new statistic needs one function that fills a field of
+:mod:`visualjudge.analysis.figures`. Its column is declared in the metadata of that field or listed
+here.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ Row = TypeVar("Row")
 
 
 def share(get: Callable[[Row], Estimate]) -> Callable[[Row], Json]:
-    """A figure as an object of its own: value, ci95, n, images, why."""
+    """Return a getter of the JSON object of a figure: value, ci95, n, images, why."""
     return lambda row: ESTIMATE.json(get(row))
 
 
@@ -254,7 +256,7 @@ FACET_PARTS = {
     "order": ("order", "Order + chance"),
     "repeat": ("repeat", "Repeat"),
 }
-"""What the components are where judges, prompts or raters are looked at instead of encodings."""
+"""Titles of the components if judges, prompts or raters are analysed instead of encodings."""
 
 
 def _facet_part(key: str) -> tuple[Column[f.Facet], ...]:
@@ -444,8 +446,8 @@ PHOTOGRAPH: Table[f.Photograph] = Table(
 
 
 def photograph(need: f.PhotographNeed | None) -> Json | None:
-    """What the judge gains from the photograph, with ``by_task``; None where it was not asked
-    without.
+    """Return what the judge gains from the photograph, with ``by_task``; None if it was not asked
+    without the photograph.
     """
     if need is None:
         return None
@@ -456,7 +458,7 @@ def photograph(need: f.PhotographNeed | None) -> Json | None:
 
 
 def _cell(cell: f.Cell) -> Json:
-    """A cell of by_task, by_encoding, by_error_type: one object a question type."""
+    """Return a cell of by_task, by_encoding or by_error_type, with one object per question type."""
     out: Json = {"pairwise": {**dict(cell.keys), **ACCURACY.json(cell.accuracy)}}
     if not cell.accuracy.share.n:
         out["pairwise"] = ACCURACY.json(cell.accuracy)
@@ -565,13 +567,13 @@ JUDGE: Table[f.JudgeResult] = Table(
 
 
 def own_scores(judge: f.JudgeResult) -> dict[str, str]:
-    """The benchmark's own scores that the run has, by name, as reports show them."""
+    """Return the run's values of the benchmark's own scores, by name, as shown in reports."""
     return _known((score.name, words.own_score(score)) for score in judge.own_scores)
 
 
 def counted_as(judge: f.JudgeResult) -> dict[str, str]:
-    """The share right by each rule of PUBLISHED that the run has verdicts for, by the rule's
-    title.
+    """Return the share right by each rule of PUBLISHED for which the run has verdicts, by the
+    rule's title.
     """
     return _known(zip(PUBLISHED.titles, PUBLISHED.cells(judge.pairwise.published), strict=True))
 

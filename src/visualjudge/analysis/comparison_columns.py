@@ -1,5 +1,5 @@
-"""The columns of tables that compare: two judges, the sources, and shallow rules on the dataset. A
-judge's own: :mod:`visualjudge.analysis.columns`.
+"""The columns of tables that compare two judges, the sources, or shallow rules on the dataset.
+Columns about a single judge are in :mod:`visualjudge.analysis.columns`.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ AGREEMENT: Table[f.Agreement] = Table(
 
 
 def _with_bound(row: SourceRow) -> Estimate:
-    """The strength as reports show it: with the one end that a source without a loss, or without a
-    win, has.
+    """Return the strength as reports show it. A source without a loss, or without a win, has only
+    one end of its interval.
     """
     return replace(row.strength, interval=row.strength.interval or row.bound)
 
@@ -213,8 +213,8 @@ LEADERBOARD: Table[Leaderboard] = Table(
 def contrasts(
     rows: Sequence[SourceRow], found: Iterable[Contrast]
 ) -> tuple[list[str], list[list[str]]]:
-    """The titles and rows of the matrix "row above column" of the first sources of a group: p, and
-    the interval in log odds.
+    """Return the titles and rows of the matrix "row above column" of the first sources of a group:
+    p and the interval in log odds.
     """
     names = [row.source for row in rows[:IN_MATRIX]]
     cells = {

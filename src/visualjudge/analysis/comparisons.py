@@ -1,13 +1,13 @@
-"""Two judges on the questions that both answered, judges that were asked the same together, and
-each beside the local baseline.
+"""Comparisons of judges: two judges on the questions that both answered, the agreement among judges
+that were asked the same questions, and each judge against the local baseline.
 
-Sources: McNemar 1947 and, for verdicts that come in images, the test of Yang, Sun & Hardin 2010 in
-its jackknife form; Connor 1987 (how many pairs a paired comparison of proportions needs).
+Sources: McNemar 1947 and, for verdicts clustered by image, the test of Yang, Sun & Hardin 2010 in
+its jackknife form; Connor 1987 (number of pairs needed for a paired comparison of proportions).
 
 The local baseline is a small model without language that looks at the same questions. Only
-questions that the baseline answered are compared; what it declined says nothing of the judge. Its
-answer does not depend on the order shown, so that one verdict of it stands beside every order and
-repeat of the judge's.
+questions that the baseline answered are compared, since those it declined say nothing about the
+judge. Its answer does not depend on the order shown, so one verdict of the baseline is compared
+with every order and repeat of the judge.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from visualjudge.judges.registry import LOCAL
 
 LEAST_UNITS = 5
 ALIKE = 0.95
-"""Judges whose questions overlap this far (of all that either was asked) count as asked the
-same.
+"""Judges count as asked the same questions if they share at least this part of all questions that
+either was asked.
 """
 KEYS = ["question", "order", "repeat"]
 COMPARED = 30
-"""Of more judges than these, not every two are compared."""
+"""Maximum number of judges of which every pair is compared."""
 
 
 def asked_like(study: Study) -> tuple[int, ...]:
-    """A number for each run; runs with the same number were asked the same questions."""
+    """Return a number for each run. Runs with the same number were asked the same questions."""
     asked = study.asked
     out: list[int] = []
     for i, ids in enumerate(asked):
@@ -52,14 +52,14 @@ def asked_like(study: Study) -> tuple[int, ...]:
 
 
 def _overlap(a: IntArray, b: IntArray) -> float:
-    """Questions in common, of all that either holds."""
+    """Return the questions in common as a share of those in either array."""
     common = np.intersect1d(a, b, assume_unique=True).size
     return common / max(1, a.size + b.size - common)
 
 
 def _common(study: Study, i: int, j: int) -> pl.DataFrame:
-    """The verdicts on the same question, order and repeat; each answer of people beside each other
-    on its question.
+    """Return the verdicts on the same question, order and repeat. Answers of people are matched by
+    question only.
     """
     keys = ["question"] if study.runs[i].of_people or study.runs[j].of_people else KEYS
     keep = [*keys, "right", "parsed", "cluster", "task"]
@@ -71,8 +71,8 @@ def _common(study: Study, i: int, j: int) -> pl.DataFrame:
 
 
 def compare(study: Study, i: int, j: int, gap: float) -> Comparison:
-    """Judges ``i`` and ``j`` on their common pairwise verdicts; ``gap`` is the one that more images
-    are counted for.
+    """Compare judges ``i`` and ``j`` on their common pairwise verdicts. ``gap`` is the gap for
+    which the number of images needed is computed.
     """
     both = _common(study, i, j)
     names = study.runs[i].name, study.runs[j].name
@@ -101,8 +101,8 @@ def _nothing(names: tuple[str, str], why: Estimate, gap: float) -> Comparison:
 
 
 def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comparison:
-    """The comparison of two judges from rows with ``right``, ``right_b`` and ``cluster``; also by
-    task, where there is a column ``task``.
+    """Compare two judges from rows with ``right``, ``right_b`` and ``cluster``, also by task if
+    there is a column ``task``.
     """
     ((_, figure, p),), found = _gaps(both, [])
     a, b, n = pl.col("right"), pl.col("right_b"), both.height
@@ -137,7 +137,9 @@ def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comp
 def _gaps(
     both: pl.DataFrame, by: Sequence[str]
 ) -> tuple[list[tuple[str, Estimate, float | None]], jackknife.Spread]:
-    """Name, difference and p of all rows or, ``by`` a column, of each of its values."""
+    """Return name, difference and p of all rows or, if ``by`` names a column, of each of its
+    values.
+    """
     a, b = pl.col("right"), pl.col("right_b")
     values = {"n": a.is_not_null(), "gap": a.cast(pl.Int8) - b.cast(pl.Int8), "apart": a != b}
     sums = image_sums(both, list(by), values)
@@ -153,7 +155,9 @@ def _gaps(
 
 
 def nothing_in_common(study: Study) -> tuple[str, ...]:
-    """One line where the runs fall into groups that answered no question in common; else none."""
+    """Return a one-line warning if the runs form groups without a question in common, else
+    nothing.
+    """
     groups: list[list[int]] = []
     for run, ids in enumerate(study.asked):
         if not ids.size:
@@ -172,8 +176,9 @@ def nothing_in_common(study: Study) -> tuple[str, ...]:
 
 
 def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
-    """Every two judges, p by Holm over those of real judges, and apart over those in which one is
-    simulated; of more than :data:`COMPARED` judges those that :func:`not_compared` leaves.
+    """Compare every two judges, or those selected as :func:`not_compared` describes if there are
+    more than :data:`COMPARED`. p is adjusted by Holm among pairs of real judges, and separately
+    among pairs with a simulated judge.
     """
     twos = _twos(study)
     rows = [compare(study, i, j, gap) for i, j in twos]
@@ -192,7 +197,7 @@ def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
 
 
 def _adjusted(p: list[float | None], real: list[bool]) -> list[float | None]:
-    """By Holm over those of real judges, and apart over the others."""
+    """Adjust p by Holm among pairs of real judges and separately among the others."""
     families = (
         holm([one if held is family else None for one, held in zip(p, real, strict=True)])
         for family in (True, False)
@@ -201,7 +206,9 @@ def _adjusted(p: list[float | None], real: list[bool]) -> list[float | None]:
 
 
 def _twos(study: Study) -> list[tuple[int, int]]:
-    """Which judges are compared: the number of all pairs grows with the square of the judges."""
+    """Return the pairs of judges to compare. Their number is limited because it would grow with the
+    square of the number of judges.
+    """
     every = range(len(study.runs))
     if len(every) <= COMPARED:
         return list(combinations(every, 2))
@@ -215,7 +222,9 @@ def _twos(study: Study) -> list[tuple[int, int]]:
 
 
 def not_compared(judges: int) -> str:
-    """Which comparisons of so many judges a report leaves out; empty where it has them all."""
+    """Return a sentence on the comparisons that a report leaves out for this number of judges;
+    empty if it has all of them.
+    """
     if judges <= COMPARED:
         return ""
     return (
@@ -227,9 +236,10 @@ def not_compared(judges: int) -> str:
 def _ratings(
     study: Study, runs: Sequence[int], kind: str, value: pl.Expr
 ) -> tuple[FloatArray, IntArray]:
-    """Raters × units of the usable replies, NaN where one gave none; and the units' images.
+    """Return the usable replies as raters × units, NaN if a rater gave none, and the image of each
+    unit.
 
-    People who answered the same question are as many raters.
+    Each person who answered a question is a separate rater.
     """
     parts = []
     for k in runs:
@@ -261,10 +271,10 @@ _LEVELS: tuple[tuple[str, Level, pl.Expr], ...] = (
 
 
 def judge_agreement(study: Study) -> tuple[Agreement, ...]:
-    """Krippendorff's α among judges that were asked the same: nominal on pairwise answers, interval
-    on scores.
+    """Return Krippendorff's α among judges that were asked the same questions: nominal for pairwise
+    answers, interval for scores.
 
-    Simulated judges take no part, and failed replies are gaps.
+    Simulated judges are excluded, and failed replies are missing values.
     """
     alike = asked_like(study)
     out = []
@@ -299,22 +309,22 @@ NOTHING_ANSWERED = Estimate(None, None, 0, 0, "the baseline answered none of the
 
 
 def is_baseline(run: Run) -> bool:
-    """Whether a run is of the local judge."""
+    """Return whether a run is of the local judge."""
     return run.info.get("backend") == LOCAL
 
 
 def baseline_of(study: Study) -> int | None:
-    """The first run of the local judge; None if no run is of it."""
+    """Return the first run of the local judge, or None."""
     return next((k for k, run in enumerate(study.runs) if is_baseline(run)), None)
 
 
 def above_baseline(
     study: Study, index: int, baseline: int | None, chance: float
 ) -> tuple[Above, ...]:
-    """The gap of a judge to the baseline, in all and by task and error type; ``chance``: what
-    guessing gets.
+    """Return the gap between a judge and the baseline, overall and by task and error type.
+    ``chance`` is the accuracy of guessing.
 
-    Empty for the baseline itself, and for a judge that answered nothing.
+    Empty for the baseline itself and for a judge that answered nothing.
     """
     if baseline is None or is_baseline(study.runs[index]):
         return ()
@@ -332,7 +342,7 @@ def above_baseline(
 
 
 def _with_p_holm(rows: list[Above]) -> tuple[Above, ...]:
-    """The p of tasks and error types by Holm."""
+    """Adjust the p of tasks and error types by Holm."""
     parts = [None if row.scope == ALL else row.p for row in rows]
     adjusted = holm_apart(parts, originals(rows, above_verdicts))
     return tuple(replace(row, p_holm=p) for row, p in zip(rows, adjusted, strict=True))

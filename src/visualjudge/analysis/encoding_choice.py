@@ -1,13 +1,14 @@
-"""Which encoding should I use? Encodings compared on the same pairs, with what they cost.
+"""Which encoding should I use? Compares encodings on the same pairs, together with their costs.
 
 Two encodings of a task are compared over the pairs of annotations that the judge saw in both,
-clustered by image; p is adjusted by Holm over all comparisons of that judge and task. Where none is
-certain to be worse than another, no difference is shown, and the table says so in place of a
-winner: the best of six alike is best by luck. Where one half of the images shows a difference, the
-recommended encoding is chosen on it, and its share right is from the other half. The first half
-alone says whether anything is recommended, and what: whatever the other half had a say in, luck
-there would flatter. An encoding under which the first half does not show the judge to be better
-than chance is never recommended.
+clustered by image; p is adjusted by Holm over all comparisons of that judge and task. If no
+encoding is significantly worse than another, the table says that no difference is shown instead of
+naming a winner, because the best of six equally good encodings is best by chance.
+
+The images are split into two halves. The first half alone decides whether an encoding is
+recommended, and which; the accuracy of the recommended encoding comes from the other half.
+Otherwise the selection would bias it upwards. An encoding is never recommended unless the first
+half shows that the judge is better than chance with it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ MARGIN = 0.05
 LEAST_VERDICTS = 20
 LEAST_IMAGES = 5
 LEAST_COMMON = 10
-"""Pairs that an encoding shares with the best, else the two were asked unlike questions."""
+"""Minimum number of pairs that an encoding must share with the best one. With fewer, the two were
+asked different questions.
+"""
 NO_DIFFERENCE = "no difference shown"
 TOO_FEW = "too few verdicts, or too few on the same pairs"
 RIGHT = {"n": pl.col("right").is_not_null(), "right": pl.col("right")}
@@ -40,7 +43,7 @@ RIGHT = {"n": pl.col("right").is_not_null(), "right": pl.col("right")}
 
 @dataclass(frozen=True)
 class _Lead:
-    """How far one encoding is ahead of another."""
+    """The lead of one encoding over another."""
 
     gap: float
     high: float | None
@@ -48,14 +51,16 @@ class _Lead:
 
 
 def _per_pair(table: pl.DataFrame) -> pl.DataFrame:
-    """One row a pair of annotations and encoding: mean of right over orders and repeats."""
+    """Return the mean of right over orders and repeats, one row per pair of annotations and
+    encoding.
+    """
     return table.group_by("pair", "encoding", maintain_order=True).agg(
         pl.col("cluster").first(), right=pl.col("right").mean()
     )
 
 
 def _wide(pairs: pl.DataFrame, encodings: list[str]) -> tuple[FloatArray, IntArray]:
-    """Pairs × encodings of right (NaN = not asked), and the pairs' images."""
+    """Return right as pairs × encodings (NaN = not asked), and the image of each pair."""
     wide = pairs.pivot(
         "encoding", index=["pair", "cluster"], values="right", aggregate_function="first"
     )
@@ -63,7 +68,7 @@ def _wide(pairs: pl.DataFrame, encodings: list[str]) -> tuple[FloatArray, IntArr
 
 
 def compare_encodings(table: pl.DataFrame) -> tuple[EncodingDuel, ...]:
-    """Every two encodings of one task on their common pairs, p by Holm."""
+    """Compare every two encodings of one task on their common pairs, with p by Holm."""
     pairs = _per_pair(table)
     names = sorted(pairs["encoding"].unique().to_list())
     right, clusters = _wide(pairs, names)
@@ -88,8 +93,8 @@ def _duel(names: tuple[str, str], gaps: FloatArray, places: IntArray) -> Encodin
 
 
 def _lead(duels: tuple[EncodingDuel, ...], best: str, other: str) -> _Lead | None:
-    """The comparison of ``best`` with ``other``, signed so that a positive gap is the best's
-    lead.
+    """Return the comparison of ``best`` with ``other``. A positive gap means that ``best``
+    leads.
     """
     for duel in duels:
         if {duel.first, duel.second} == {best, other} and duel.gap.value is not None:
@@ -105,8 +110,8 @@ def _beats(lead: _Lead | None) -> bool:
 
 
 def _standing(duels: tuple[EncodingDuel, ...], best: str, other: str) -> str:
-    """best, worse (beyond chance), equivalent (at most 5 points behind, 97.5 % sure), open, or
-    unknown.
+    """Return the standing of ``other``: best, worse (significantly), equivalent (at most 5 points
+    behind, 97.5 % sure), open, or unknown.
     """
     if other == best:
         return "best"
@@ -119,12 +124,14 @@ def _standing(duels: tuple[EncodingDuel, ...], best: str, other: str) -> str:
 
 
 def _common(duels: tuple[EncodingDuel, ...], best: str, other: str) -> int | None:
-    """Pairs that ``other`` shares with ``best``; None for the best itself."""
+    """Return the number of pairs that ``other`` shares with ``best``; None for the best itself."""
     return next((duel.gap.n for duel in duels if {duel.first, duel.second} == {best, other}), None)
 
 
 def _rows(table: pl.DataFrame, duels: tuple[EncodingDuel, ...]) -> list[Encoding]:
-    """The encodings, the most accurate first, and how each stands to the best that none beats."""
+    """Return the encodings, most accurate first, and the standing of each relative to the best one
+    that no other beats.
+    """
     sums = image_sums(table, ["encoding"], RIGHT)
     found = sums.shares("right", "n")
     tokens = dict(table.group_by("encoding").agg(pl.col("tokens_in").mean()).iter_rows())
@@ -148,11 +155,12 @@ def _rows(table: pl.DataFrame, duels: tuple[EncodingDuel, ...]) -> list[Encoding
 
 
 def recommend(table: pl.DataFrame, task: str, seed: int = 0, chance: float = 0.5) -> EncodingChoice:
-    """The encodings of one judge and task, best first, their comparisons, and which to use.
+    """Return the encodings of one judge and task, best first, their comparisons, and the
+    recommended one.
 
-    Nothing is recommended among fewer than two encodings, where one of them has fewer than 20
-    verdicts or 5 images, where no difference is shown, or where the interval of every candidate
-    reaches down to ``chance``.
+    Nothing is recommended if there are fewer than two encodings, if one of them has fewer than 20
+    verdicts or 5 images, if no difference is shown, or if the interval of every candidate includes
+    ``chance``.
     """
     duels = compare_encodings(table)
     rows = _rows(table, duels)
@@ -177,7 +185,7 @@ def _enough(rows: list[Encoding]) -> bool:
 
 
 def _why_none(rows: list[Encoding], candidates: list[Encoding]) -> str | None:
-    """Why no encoding is recommended; None where one is."""
+    """Return the reason why no encoding is recommended, or None if one is."""
     if len(rows) == 1:
         return f"only {rows[0].name}"
     if not _enough(rows):
@@ -194,14 +202,16 @@ def _why_none(rows: list[Encoding], candidates: list[Encoding]) -> str | None:
 
 
 def _candidates(rows: list[Encoding], chance: float) -> list[Encoding]:
-    """Those not certain to be worse, where the interval lies above ``chance``."""
+    """Return the encodings that are not significantly worse and whose interval lies above
+    ``chance``.
+    """
     good = [row for row in rows if row.standing in ("best", "equivalent", "open")]
     return [row for row in good if row.share.interval and (row.share.interval[0] or 0) > chance]
 
 
 def _cheapest(rows: list[Encoding], candidates: list[Encoding]) -> str | None:
-    """The cheapest in prompt tokens, where all are shown to be at most 5 points behind and the
-    prices differ.
+    """Return the encoding with the fewest prompt tokens if all are shown to be at most 5 points
+    behind and their costs differ.
     """
     good = [row for row in candidates if row.standing != "open"]
     priced = {row.name: row.tokens for row in good if row.tokens is not None}
@@ -211,7 +221,7 @@ def _cheapest(rows: list[Encoding], candidates: list[Encoding]) -> str | None:
 
 
 def _halves(table: pl.DataFrame, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The verdicts on the images to choose on, and those on the images to measure on."""
+    """Return the verdicts on the images used to choose, and those on the images used to measure."""
     images = np.unique(table["cluster"].to_numpy())
     half = rng_for(seed, "halves", int(images.size)).permutation(images)[: images.size // 2]
     learn, held = (
@@ -221,7 +231,7 @@ def _halves(table: pl.DataFrame, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]
 
 
 def _chosen(pool: list[Encoding]) -> Encoding:
-    """The best of ``pool``, or the cheapest that is equivalent to it."""
+    """Return the best of ``pool``, or the cheapest one that is equivalent to it."""
     best = max(pool, key=lambda row: (row.share.value or 0.0, row.name))
     cheaper = [row for row in pool if row.standing == "equivalent" and _cheaper(row, best)]
     return min(cheaper, key=lambda row: (row.tokens or 0.0, row.name)) if cheaper else best

@@ -1,11 +1,11 @@
-"""How far a judge gets that looks at nothing but length, count, size or place: a benchmark that can
-be gamed is seen.
+"""The accuracy that a judge could reach from length, count, size or position alone. It shows
+whether a benchmark can be gamed.
 
-Each rule "take the option with more of it" is scored on the dataset itself, no judge involved.
-``combined`` weighs all of them but the place, which says nothing about an option, learned on other
-images (five folds); its p is a permutation's, since shares from folds that share their training are
-no independent cases: the truth of each image is turned round as a whole, at random, and learned
-again.
+Each rule of the form "choose the option with more of it" is scored on the dataset itself, without a
+judge. ``combined`` weights all rules except position, which is not a property of an option, with
+weights learned on other images (five folds). Its p comes from a permutation test, because results
+from folds that share training data are not independent: the true answers of all pairs of an image
+are flipped together, at random, and the weights are learned again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from visualjudge.core.seeding import rng_for
 
 RULES = ("position", "text_chars", "count", "area", "png_bytes")
 NEEDED = ("question", "kind", "answer", "task", "cluster", *map(lead, RULES[1:]))
-"""Columns of the questions that the audit looks at."""
+"""Columns of the questions that the audit uses."""
 SHOWN = "shown_first"
 COMBINED = "combined"
 LEVEL = 0.05
@@ -42,9 +42,9 @@ LEAST_PERMUTATIONS = 49
 
 
 def with_order_shown(questions: pl.DataFrame, runs: Sequence[Run]) -> pl.DataFrame:
-    """The questions with the column :data:`SHOWN`: 1 where judges saw option A first, −1 where they
-    saw B first, 0 where they were asked in both orders, or the order is not known: there, always
-    choosing the first is no rule that could be right more often than not.
+    """Add the column :data:`SHOWN` to the questions: 1 if judges saw option A first, −1 if they saw
+    B first, 0 if they were asked in both orders or the order is not known. With 0, always choosing
+    the first option is not a rule that could be right more often than not.
     """
     first = pl.when(pl.col("order") == "BA").then(-1.0).otherwise(1.0)
     asked = [
@@ -65,8 +65,8 @@ def with_order_shown(questions: pl.DataFrame, runs: Sequence[Run]) -> pl.DataFra
 
 
 def differences(pairs: pl.DataFrame) -> FloatArray:
-    """Option A less option B of every rule's feature, pairs × rules; 0 where it is not known.
-    Position is 1 where A is shown first: in all pairs, unless a column :data:`SHOWN` says it.
+    """Return option A minus option B of every rule's feature, pairs × rules; 0 if unknown. Position
+    is 1 if A is shown first, which is assumed for all pairs if there is no column :data:`SHOWN`.
     """
     first = pl.col(SHOWN) if SHOWN in pairs.columns else pl.lit(1.0)
     told = pairs.select(
@@ -91,7 +91,7 @@ def _rule_rows(pairs: pl.DataFrame, gaps: FloatArray, scope: str) -> list[Leak]:
 
 
 def _row(pairs: pl.DataFrame, hits: pl.Series, scope: str, rule: str) -> Leak:
-    """A rule's share right, of the questions that it says anything about, with interval and p
+    """Return a rule's share right among the questions to which it applies, with interval and p
     against ½.
     """
     if pairs.is_empty():
@@ -104,11 +104,11 @@ def _row(pairs: pl.DataFrame, hits: pl.Series, scope: str, rule: str) -> Leak:
 
 @dataclass(frozen=True, eq=False)
 class _Folds:
-    """Pairs by their fold: scaled differences ``x`` (rules × pairs), the truth as ±1, and each
+    """Pairs sorted by fold: scaled differences ``x`` (rules × pairs), the truth as ±1, and each
     pair's image.
 
-    ``place``: where each pair was; ``ends``: where each fold ends; ``fold_of``: the fold of each
-    image.
+    ``place`` is the original index of each pair, ``ends`` the end of each fold, and ``fold_of`` the
+    fold of each image.
     """
 
     x: FloatArray
@@ -139,12 +139,11 @@ def _folds(pairs: pl.DataFrame, gaps: FloatArray) -> _Folds:
 
 
 def _hits(data: _Folds, signs: FloatArray) -> FloatArray:
-    """Whether each pair is right under weights learned on the other folds, for each row of
-    ``signs`` (rows × images).
+    """Return whether each pair is right with weights learned on the other folds, for each row of
+    ``signs`` (rows × images). The result is rows × pairs of 0 and 1.
 
-    A sign of -1 turns the truth of the whole image round. Weights are ridge regression's of the
-    truth on the differences (for two classes: Fisher's linear discriminant). Rows × pairs of 0 and
-    1.
+    A sign of -1 flips the true answers of the whole image. The weights are those of a ridge
+    regression of the truth on the differences (for two classes: Fisher's linear discriminant).
     """
     pull = np.stack(
         [jackknife.sums(data.image, x * data.truth, data.images) for x in data.x], axis=1
@@ -172,7 +171,7 @@ def _combined(pairs: pl.DataFrame, gaps: FloatArray, scope: str) -> Leak | None:
 
 
 def _permuted(data: _Folds) -> FloatArray:
-    """The share right of every permutation."""
+    """Return the share right in every permutation."""
     count = int(np.clip(MOST_CELLS // max(1, data.truth.size), LEAST_PERMUTATIONS, PERMUTATIONS))
     rng = rng_for(0, "permutations", data.images)
     step = max(1, CELLS // max(1, data.truth.size))
@@ -184,8 +183,8 @@ def _permuted(data: _Folds) -> FloatArray:
 
 
 def permutation_p(seen: float, drawn: FloatArray) -> float:
-    """One-sided p of a share among its permutations; beyond all of them, by the normal tail of
-    their distribution.
+    """Return the one-sided p of a share among its permutations. Beyond all of them, p is taken from
+    the normal tail of their distribution.
     """
     above = int((drawn >= seen - 1e-12).sum())
     if above or drawn.std() == 0:
@@ -195,9 +194,9 @@ def permutation_p(seen: float, drawn: FloatArray) -> float:
 
 
 def leak_audit(questions: pl.DataFrame) -> tuple[Leak, ...]:
-    """One row a rule and scope ("all", or a task); ``flagged`` where p by Holm over all rows is
-    below 5 % and the interval leaves out ½ too: the test is on the share's own scale, the interval
-    allows for few and unequal images.
+    """Return one row per rule and scope ("all", or a task). A row is ``flagged`` if p by Holm over
+    all rows is below 5 % and the interval also excludes ½: the test uses the share's own scale, and
+    the interval allows for few and unequal images.
     """
     pairs = questions.filter((pl.col("kind") == "pairwise") & pl.col("answer").is_in(["A", "B"]))
     rows: list[Leak] = []
@@ -218,6 +217,6 @@ def leak_audit(questions: pl.DataFrame) -> tuple[Leak, ...]:
 
 
 def _apart(share: Share) -> bool:
-    """Whether the interval leaves out ½."""
+    """Return whether the interval excludes ½."""
     low, high = share.interval or (None, None)
     return low is not None and high is not None and not low <= 0.5 <= high
