@@ -1,4 +1,4 @@
-"""Figures as people read them."""
+"""Format figures as text for readers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SETS = (
     "Judges of different sets were not asked the same questions: their figures are not comparable."
 )
 PROBE_STATES = {"pass": "passes", "fail": "fails", "not_shown": "undecided"}
-"""What pages call the states of probes."""
+"""Names of the states of probes on pages."""
 UNSURE = "say “cannot tell”"
 RULES = {
     "position": "the option shown first",
@@ -49,12 +49,14 @@ RULES = {
 
 
 def percent(value: float | None, digits: int = 1) -> str:
-    """0.8066 → 80.7 %."""
+    """Format a share in per cent: 0.8066 → 80.7 %."""
     return NONE if value is None else f"{100 * value:.{digits}f} %".replace("-", "\u2212")
 
 
 def points(value: float | None) -> str:
-    """A difference of two shares in percentage points, with its sign; a rounded zero has none."""
+    """Format a difference of two shares in percentage points with its sign; a rounded zero has no
+    sign.
+    """
     if value is None:
         return NONE
     text = f"{100 * value:+.1f}"
@@ -62,8 +64,8 @@ def points(value: float | None) -> str:
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """0.70 with a true minus sign; whole numbers get thousands separators; a dash for None and for
-    NaN.
+    """Format a number: 0.70, with a true minus sign; thousands separators for integers; a dash for
+    None and NaN.
     """
     if value is None or value != value:
         return NONE
@@ -78,7 +80,7 @@ OWN_SCORES = (
     "to a part of them, the "
     "part is named, and the score need not be the published one."
 )
-"""What a table of a benchmark's own scores shows."""
+"""Note below a table of a benchmark's own scores."""
 
 STRENGTHS = (
     "Strengths are those of a Bradley–Terry model with ties (log odds, mean 0) and Firth's "
@@ -92,46 +94,48 @@ STRENGTHS = (
     "if order shown, number of objects, text length and file size were equal, given where enough "
     "pairs differ in one of them."
 )
-"""What the table of sources shows."""
+"""Note below the table of sources."""
 TRUE_SCORES = (
     "True score: the mean of the true scores over the annotations in these pairs, not over all "
     "annotations of the source. Strengths and scores may order sources differently."
 )
-"""What it shows besides, where true scores are known."""
+"""Additional note if true scores are known."""
 
 
 def sources_notes(rows: Iterable[SourceRow]) -> tuple[str, ...]:
-    """What the tables of these sources show."""
+    """Return the notes below the tables of these sources."""
     scored = any(row.mean_score is not None for row in rows)
     return (STRENGTHS, TRUE_SCORES) if scored else (STRENGTHS,)
 
 
 def plain_name(name: str) -> str:
-    """A task or error type without underscores."""
+    """Return a task or error type without underscores."""
     return name.replace("_", " ").replace("(none)", "no error type")
 
 
 def many(count: int, noun: str) -> str:
-    """1 image, 1,200 images."""
+    """Format a count with its noun: 1 image, 1,200 images."""
     return f"{number(count)} {plural(count, noun)}"
 
 
 def about_images(count: int) -> str:
-    """ "about 6,400 more images": an estimate, to two figures."""
+    """Format an estimate to two significant figures: "about 6,400 more images"."""
     step = 10 ** max(0, len(str(count)) - 2)
     return f"about {many(round(count / step) * step, 'more image')}"
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:
-    """a, b and c; of many names the first ones and how many more."""
+    """Join names: "a, b and c". A long list is cut to the first names and the number of
+    the others.
+    """
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def grouped(said: Iterable[tuple[str, str]], *, names_last: bool = False) -> str:
-    """Statements, each after the names that it is about: "a and b: τ-b 0.7; c: …"; or before
-    them.
+    """Group equal statements and put the names they apply to in front: "a and b: τ-b 0.7; c: …"; or
+    after them.
     """
     found: dict[str, list[str]] = {}
     for statement, name in said:
@@ -143,15 +147,15 @@ def grouped(said: Iterable[tuple[str, str]], *, names_last: bool = False) -> str
 
 
 def _who(names: Sequence[str], total: int) -> str:
-    """The names, or how many, where there are more in all than a sentence can name."""
+    """Return the names, or their number if there are too many in all for a sentence."""
     if total <= MOST_NAMED or len(names) < 3:
         return listed(names, MOST_NAMED)
     return f"all {total} judges" if len(names) == total else f"{len(names)} of {total} judges"
 
 
 def counted(title: str, counts: Sequence[tuple[str, int, int]]) -> str:
-    """How many of how many, by name, the most first: "Tasks above chance, of 15: b 9, a 4"; of many
-    names how many have each number. ``counts``: name, how many, of how many.
+    """Format counts by name, largest first: "Tasks above chance, of 15: b 9, a 4". If there are
+    many names, give the number of names with each count. ``counts`` holds name, count, total.
     """
     ordered = sorted(counts, key=lambda row: -row[1])
     totals = {total for _, _, total in ordered}
@@ -174,11 +178,11 @@ def counted(title: str, counts: Sequence[tuple[str, int, int]]) -> str:
 
 
 MOST_NAMED = 6
-"""More names than these are a number in a sentence."""
+"""Maximum number of names that a sentence lists; above it, it gives their number."""
 
 
 def percents(ends: Ends) -> str:
-    """An interval in per cent, without the sign."""
+    """Format an interval in per cent, without the sign."""
     if ends is None:
         return NONE
     return " to ".join(
@@ -187,7 +191,7 @@ def percents(ends: Ends) -> str:
 
 
 def span(ends: Ends, digits: int = 2) -> str:
-    """An interval in its own unit; an open side is ∞."""
+    """Format an interval in its own unit; an open side is ∞."""
     if ends is None or all(end is None for end in ends):
         return NONE
     sides = (
@@ -198,37 +202,37 @@ def span(ends: Ends, digits: int = 2) -> str:
 
 
 def ranks(found: tuple[int, int] | None) -> str:
-    """A rank set: one rank, or from best to worst."""
+    """Format a rank set: one rank, or best–worst."""
     if found is None:
         return NONE
     return str(found[0]) if found[0] == found[1] else f"{found[0]}–{found[1]}"
 
 
 def p_value(value: float | None) -> str:
-    """Three decimals; below 0.001 says so."""
+    """Format p with three decimals; smaller values as "< 0.001"."""
     if value is None:
         return NONE
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def with_ends(share: Estimate) -> str:
-    """A share with its interval: 80.7 % (75.1 to 85.3)."""
+    """Format a share with its interval: 80.7 % (75.1 to 85.3)."""
     if share.value is None:
         return NONE
     return f"{percent(share.value)} ({percents(share.interval) if share.interval else share.why})"
 
 
 def names_of(judges: Sequence[JudgeResult]) -> list[str]:
-    """The names of judges, each with the number of its set of questions where they were not asked
-    the same.
+    """Return the names of judges. If they were not all asked the same questions, each name includes
+    the number of its set of questions.
     """
     apart = len({judge.asked_like for judge in judges}) > 1
     return [judge.name + (f" (set {judge.asked_like + 1})" if apart else "") for judge in judges]
 
 
 def own_score(score: OwnScore) -> str:
-    """A benchmark's own score to its digits, and what it is of where it is of a part: 0.5107 (3 of
-    5 questions).
+    """Format a benchmark's own score to its digits. If only part of the questions was answered, add
+    the part: 0.5107 (3 of 5 questions).
     """
     if score.value is None:
         return NONE
@@ -236,12 +240,14 @@ def own_score(score: OwnScore) -> str:
 
 
 def part(count: int, whole: int) -> str:
-    """3 of 4; a dash where there are none."""
+    """Format "3 of 4"; a dash if the whole is 0."""
     return f"{number(count)} of {number(whole)}" if whole else NONE
 
 
 def graded(cell: Cell) -> dict[str, str]:
-    """What the rankings and scores of a cell show, by the name of the figure, where it has any."""
+    """Return the results of a cell's ranking and scoring questions, by the name of the figure, if
+    any.
+    """
     out = {}
     for name, figure in (
         ("ranking, τ-b", None if cell.ranking is None else cell.ranking.tau),
@@ -255,12 +261,12 @@ def graded(cell: Cell) -> dict[str, str]:
 
 
 def failed_share(failed: int, n: int) -> str:
-    """Failed replies: 12 (2.5 %)."""
+    """Format failed replies with their share: 12 (2.5 %)."""
     return f"{number(failed)} ({percent(failed / n)})" if failed and n else "0"
 
 
 def headline(judge: JudgeResult) -> str:
-    """The one sentence that a reader came for."""
+    """Return the main result in one sentence."""
     p = judge.pairwise.accuracy
     if not p.share.n:
         return "No pairwise question was answered; see ranking and scoring below."
@@ -283,7 +289,9 @@ def _asked(found: Accuracy) -> str:
 
 
 def _without_answer(causes: Mapping[str, int]) -> str:
-    """The replies without an answer: 12 replies failed, 3 were declined, 5 say “cannot tell”."""
+    """Count the replies without an answer: "12 replies failed, 3 were declined, 5 say “cannot
+    tell”".
+    """
     found = unanswered(causes)
     bad = found.unread + found.no_reply
     counts = (
@@ -295,8 +303,8 @@ def _without_answer(causes: Mapping[str, int]) -> str:
 
 
 def verdict(judge: JudgeResult) -> str:
-    """The answer in a few words: better than chance with what failed as wrong, worse in what was
-    read, or undecided.
+    """Return the result in a few words: better than chance (with failed replies as wrong), worse
+    than chance (among replies that were read), or undecided.
     """
     p = judge.pairwise.accuracy
     if p.shown.interval is None:
@@ -312,8 +320,8 @@ def verdict(judge: JudgeResult) -> str:
 
 
 def answer(judge: JudgeResult) -> str:
-    """The answer in one sentence: how often right, whether above chance, the order, leanings, what
-    was not read.
+    """Return the result in one sentence: accuracy, comparison with chance, effect of the order,
+    biases, and replies that were not read.
     """
     p, swap = judge.pairwise.accuracy, judge.pairwise.swap.consistency
     if not p.share.n:
@@ -346,8 +354,8 @@ def answer(judge: JudgeResult) -> str:
 
 
 def above(judge: JudgeResult) -> str | None:
-    """The sentence on the local baseline, where there is one: "7.4 points above local baseline (3.1
-    to 11.6)".
+    """Return the sentence on the local baseline, if there is one: "7.4 points above local baseline
+    (3.1 to 11.6)".
     """
     row = next(iter(judge.above_baseline), None)
     if row is None or row.gap.value is None:
@@ -374,19 +382,19 @@ def above(judge: JudgeResult) -> str | None:
 
 
 def unfinished(judge: JudgeResult) -> str | None:
-    """That verdicts of the run are missing, or None."""
+    """Return a warning if verdicts of the run are missing, else None."""
     return missing_verdicts(judge.missing, judge.expected)
 
 
 def other_warnings(judge: JudgeResult) -> list[str]:
-    """The warnings but the one on missing verdicts, which stands by itself."""
+    """Return the warnings except the one about missing verdicts, which is shown separately."""
     said = unfinished(judge)
     return [line for line in judge.warnings if said is None or not line.endswith(said)]
 
 
 def _kinds(judge: JudgeResult) -> list[tuple[str, int, int, int, int]]:
-    """Question types with their failed replies, those declined, those of people who cannot tell,
-    and all verdicts.
+    """Return each question type with the numbers of failed replies, declined questions, "cannot
+    tell" by people, and all verdicts.
     """
     pairs, ranks, scores = judge.pairwise.accuracy, judge.ranking, judge.scoring
     found = unanswered(pairs.causes)
@@ -402,8 +410,8 @@ def _kinds(judge: JudgeResult) -> list[tuple[str, int, int, int, int]]:
 
 
 def failed(judge: JudgeResult) -> str:
-    """Failed replies of all question types: 240 of 480; what was declined, or people cannot tell,
-    is beside them.
+    """Format failed replies of all question types: 240 of 480; followed by declined questions and
+    "cannot tell" by people.
     """
     _, bad, declined, unsure, n = zip(*_kinds(judge), strict=True)
     beside = [
@@ -415,8 +423,8 @@ def failed(judge: JudgeResult) -> str:
 
 
 def failures(judge: JudgeResult) -> str | None:
-    """Failed replies, declined questions and those that people cannot tell, by question type; None
-    without any.
+    """Return failed replies, declined questions and "cannot tell" by people, by question type; None
+    if there are none.
     """
     asked = [kind for kind in _kinds(judge) if kind[4]]
     lines = []
@@ -428,7 +436,7 @@ def failures(judge: JudgeResult) -> str | None:
 
 
 def causes(found: Mapping[str, int]) -> str:
-    """Failed replies by cause: unparseable: tie 12, refusal 3."""
+    """Format failed replies by cause: unparseable: tie 12, refusal 3."""
     return ", ".join(f"{cause} {number(n)}" for cause, n in found.items()) or NONE
 
 
@@ -436,8 +444,8 @@ UNITS = {"item": "pairs", "item_x_encoding": "encodings", "order": "orders", "re
 
 
 def variance_share(row: Variance, name: str) -> str:
-    """The share of a component; – where its interval is wider than the whole variance, because then
-    too few images tell it.
+    """Format the share of a component; – if its interval is wider than the whole variance, because
+    there are then too few images to estimate it.
     """
     value, ends = getattr(row, name), row.ends.get(name)
     if value is None or ends is None or not 0 <= (ends[1] or 0) - (ends[0] or 0) <= row.total:
@@ -446,8 +454,8 @@ def variance_share(row: Variance, name: str) -> str:
 
 
 def gains(row: Variance, units: Mapping[str, str] = UNITS) -> str:
-    """pairs 38 % (20 to 56), repeats 4 % (1 to 7); those whose interval is narrower than all that
-    a gain can be, 0 to 100 %.
+    """Format the gains: pairs 38 % (20 to 56), repeats 4 % (1 to 7). Gains whose interval spans 100
+    percentage points or more are left out.
     """
     said = []
     for gain in row.gains:
@@ -459,12 +467,12 @@ def gains(row: Variance, units: Mapping[str, str] = UNITS) -> str:
 
 
 def facet_gains(row: Facet) -> str:
-    """The same where judges, prompts or raters are instead of encodings."""
+    """Format the gains if judges, prompts or raters are analysed instead of encodings."""
     return gains(row.variance, {**UNITS, "item": "questions", "item_x_encoding": f"{row.name}s"})
 
 
 def leanings(judge: JudgeResult) -> list[str]:
-    """A sentence for each bias that is flagged."""
+    """Return a sentence for each bias that is flagged."""
     out = []
     for row in judge.bias:
         if row.flagged and row.estimate.value is not None:
@@ -477,7 +485,9 @@ def leanings(judge: JudgeResult) -> list[str]:
 
 
 def probes(judge: JudgeResult) -> str | None:
-    """How many probes have each state, those that failed by name; None where none was asked."""
+    """Return the number of probes in each state, with the names of those that failed; None if no
+    probe was asked.
+    """
     if not judge.probes:
         return None
     named = {
@@ -492,7 +502,7 @@ def probes(judge: JudgeResult) -> str | None:
 
 
 def photograph(judge: JudgeResult) -> str | None:
-    """Whether the judge needs the photograph; None where it was not asked without it."""
+    """Return whether the judge needs the photograph; None if it was not asked without it."""
     if judge.photograph is None:
         return None
     row = judge.photograph.all
@@ -520,7 +530,7 @@ PHOTOGRAPH_STATES = {
 
 
 def photograph_gain(row: Photograph) -> str:
-    """Needs the photograph: +12.4 points (8.1 to 16.9) over grey, the smaller of its gains."""
+    """Format the smaller gain: "Needs the photograph: +12.4 points (8.1 to 16.9) over grey"."""
     said = {
         "needed": "Needs the photograph",
         "not_needed": "Does not need the photograph",
@@ -536,14 +546,14 @@ def _way(row: Preference) -> str:
 
 
 def jnd_text(row: Sensitivity) -> str:
-    """The 75 % point with its interval, or the reason for its absence."""
+    """Return the 75 % point with its interval, or the reason why there is none."""
     if row.jnd.value is None:
         return str(row.reason)
     return f"{number(row.jnd.value)} ({span(row.jnd.interval)})"
 
 
 def recommended(choice: EncodingChoice) -> str:
-    """The recommended encoding, or the reason for its absence."""
+    """Return the recommended encoding, or the reason why there is none."""
     if choice.recommended:
         return choice.recommended
     cheapest = (
@@ -553,12 +563,12 @@ def recommended(choice: EncodingChoice) -> str:
 
 
 def of_standing(choice: EncodingChoice, *standings: str) -> str:
-    """The encodings of a task that stand so."""
+    """Return the encodings of a task that have one of these standings."""
     return ", ".join(row.name for row in choice.encodings if row.standing in standings) or NONE
 
 
 def images_needed(row: Comparison) -> str:
-    """Images for the gap that was named, with their range: 120 (80 to 210)."""
+    """Format the number of images needed for the requested gap, with its range: 120 (80 to 210)."""
     if row.images_needed is None:
         return NONE
     ends = row.images_range
@@ -570,7 +580,7 @@ OPPOSITES = {"first": "second", "longer": "shorter", "more": "fewer", "larger": 
 
 
 def opposite(row: Leak) -> str:
-    """The rule that is right where a shallow rule is wrong, in words."""
+    """Describe the rule that is right where a shallow rule is wrong."""
     said = rule(row).split(" ")
     if not set(said) & set(OPPOSITES):
         return f"the opposite of {rule(row)}"
@@ -578,8 +588,9 @@ def opposite(row: Leak) -> str:
 
 
 def best_rule(found: Iterable[Leak]) -> tuple[str, Share] | None:
-    """The rule that is right most often, or the opposite of the one that is wrong most often, in
-    words; a rule of one property before one of several. None without any.
+    """Return the rule that is right most often, or the opposite of the one that is wrong most
+    often, in words. A rule of one property is preferred to one of several. None if there are no
+    rules.
     """
     known = [(row, row.share.value) for row in found if row.share.value is not None]
     if not known:
@@ -596,5 +607,5 @@ def best_rule(found: Iterable[Leak]) -> tuple[str, Share] | None:
 
 
 def rule(row: Leak) -> str:
-    """A shallow rule in words."""
+    """Describe a shallow rule in words."""
     return RULES[row.rule]

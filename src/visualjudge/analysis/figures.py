@@ -1,11 +1,11 @@
-"""Every figure of the analysis as a frozen record; nothing here computes, and nothing here formats.
+"""Every figure of the analysis as a frozen record, without computation or formatting.
 
 ``metrics.json``, the CSV tables, Markdown, HTML and the terminal are derived from these records by
-the lists of columns in :mod:`visualjudge.analysis.columns`: a new statistic is one function that
+the lists of columns in :mod:`visualjudge.analysis.columns`. A new statistic needs one function that
 fills a field, and ``field(metadata=column("Title"))``.
 
-An :class:`Estimate` never comes without the number of images behind it. Where it has no interval,
-``why`` says so.
+An :class:`Estimate` always has the number of images it is based on. If it has no interval, ``why``
+gives the reason.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Above:
-    """How far a judge is above the local baseline on the questions that it did not decline; ``gap``
-    = judge less it.
+    """The gap between a judge and the local baseline on the questions that the baseline did not
+    decline; ``gap`` is judge minus baseline.
     """
 
     baseline: str
@@ -36,24 +36,24 @@ class Above:
     gap: Estimate
     p: float | None
     declined: int
-    """Verdicts of the judge that have none of the baseline beside them."""
+    """Verdicts of the judge on questions that the baseline declined."""
     chance: float
-    """What guessing gets of the judge's questions."""
+    """Accuracy of guessing on the judge's questions."""
     baseline_right: float | None = None
-    """Share of these verdicts in which the baseline is right."""
+    """Accuracy of the baseline on these questions."""
     p_holm: float | None = None
-    """``p`` by Holm over the tasks and error types; None of all questions, which are no one of
-    several.
+    """``p`` adjusted by Holm over the tasks and error types; None for all questions together, which
+    are not one of several tests.
     """
 
     @property
     def below_chance(self) -> bool:
-        """Whether the baseline is right less often than a guess: to be above it proves nothing."""
+        """Whether the baseline is worse than guessing, so that being above it proves nothing."""
         return self.baseline_right is not None and self.baseline_right < self.chance
 
     @property
     def standing(self) -> str:
-        """What the interval shows; of one of several tasks or error types, the adjusted test must
+        """What the interval shows. For one of several tasks or error types, the adjusted test must
         show it too.
         """
         low, high = self.gap.interval or (None, None)
@@ -68,7 +68,9 @@ class Above:
 
 @dataclass(frozen=True)
 class TaskGap:
-    """The same two judges in one task; ``p_holm``: by Holm over all tasks and pairs of judges."""
+    """The gap between two judges in one task. ``p_holm`` is adjusted over all tasks and pairs of
+    judges.
+    """
 
     task: str
     gap: Estimate
@@ -78,7 +80,7 @@ class TaskGap:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two judges on the questions, orders and repeats that both answered; ``gap`` = a less b."""
+    """Two judges on the questions, orders and repeats that both answered; ``gap`` is a minus b."""
 
     a: str
     b: str
@@ -92,10 +94,10 @@ class Comparison:
     only_b_right: int | None
     design_effect: float | None
     needed: int | None
-    """Verdicts that would show the gap seen (5 %, power 80 %)."""
+    """Number of verdicts that would show the observed gap (5 %, power 80 %)."""
     more_needed: int | None
     asked_gap: float
-    """The gap that ``images_needed`` is for."""
+    """The gap for which ``images_needed`` is computed."""
     images_needed: int | None
     images_range: Ends | None
     more_images: int | None
@@ -106,7 +108,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class RaterChecks:
-    """How a rater did on what was asked to check them. ``turned``: repeats that were shown in the
+    """A rater's results on control questions. ``turned`` counts repeats that were shown in the
     other order.
     """
 
@@ -131,7 +133,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Leak:
-    """How often one shallow rule is right on the dataset itself."""
+    """The accuracy of one shallow rule on the dataset itself."""
 
     scope: str
     rule: str
@@ -143,7 +145,7 @@ class Leak:
 
 @dataclass(frozen=True)
 class DatasetFacts:
-    """What was asked."""
+    """The questions that were asked."""
 
     path: str | None
     questions_sha256: str | None
@@ -154,16 +156,16 @@ class DatasetFacts:
     by_question_type: Mapping[str, int]
     prompts: tuple[str, ...] = ()
     asked: int = 0
-    """Different questions that any judge was asked."""
+    """Number of distinct questions that any judge was asked."""
     images_asked: int = 0
     probed: int = 0
-    """Of the questions asked, those that a probe has changed: only figures of probes count them."""
+    """Number of the questions asked that a probe changed. They count only in figures of probes."""
     where: tuple[str, ...] = ()
-    """The questions that all figures are of, as ``FIELD=VALUE``; empty: all."""
+    """Filter on the questions that all figures use, as ``FIELD=VALUE``; empty for all questions."""
 
     @property
     def extent(self) -> str:
-        """300 of 1,514 questions, on 13 of 40 images: what was asked of what is there."""
+        """How much of the dataset was asked: 300 of 1,514 questions, on 13 of 40 images."""
         asked = (
             f"{_of(self.asked - self.probed, self.questions - self.probed)} questions on "
             f"{_of(self.images_asked, self.images)} images"
@@ -181,8 +183,8 @@ ProbeState = Literal["pass", "fail", "not_shown"]
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """How far a change that must not matter moves a judge; see :mod:`visualjudge.analysis.probes`
-    for the units.
+    """The effect on a judge of a change that must not matter; see
+    :mod:`visualjudge.analysis.probes` for the units.
     """
 
     name: str
@@ -194,13 +196,15 @@ class ProbeResult:
     example: str
     """Id of one of its questions."""
     p_holm: float | None = None
-    """p of an effect of 0, by Holm over the probes of the judge; None where nothing is measured."""
+    """p for an effect of 0, adjusted by Holm over the probes of the judge; None if nothing was
+    measured.
+    """
 
 
 @dataclass(frozen=True)
 class ToolTrust:
-    """How often a judge follows a tool that claims ``confidence`` (0..1): one that is wrong, and
-    one that is right.
+    """How often a judge follows a tool that claims ``confidence`` (0..1), when the tool is wrong
+    and when it is right.
     """
 
     probe: str
@@ -210,15 +214,15 @@ class ToolTrust:
 
 
 MARGIN = 0.15
-"""A gain below this is too small to matter, as for probes that change the images."""
+"""A gain below this is too small to matter; same value as for probes that change the images."""
 LEAST_QUESTIONS = 40
 Need = Literal["needed", "not_needed", "not_shown"]
 
 
 @dataclass(frozen=True)
 class Without:
-    """The same pairs without their photograph: accuracy with it, without it, and the paired
-    difference.
+    """The same pairs without their photograph: accuracy with it, accuracy without it, and the
+    paired difference.
     """
 
     seen: Share
@@ -231,8 +235,8 @@ class Without:
 
 @dataclass(frozen=True)
 class Photograph:
-    """What a judge gains from the photograph, over ``grey`` and over ``other`` photographs; None:
-    was not asked.
+    """The gain from the photograph, over ``grey`` and over ``other`` photographs; None if not
+    asked.
     """
 
     task: str
@@ -242,22 +246,22 @@ class Photograph:
 
     @property
     def asked(self) -> tuple[Without, ...]:
-        """What was shown in place of the photograph, grey first."""
+        """The replacements of the photograph that were asked, grey first."""
         return tuple(part for part in (self.grey, self.other) if part is not None)
 
     @property
     def first(self) -> Without:
-        """The one whose gain tables have."""
+        """The replacement whose gain is shown in tables."""
         return self.asked[0]
 
     @property
     def least(self) -> Estimate:
-        """The smaller gain: a judge that needs the photograph has one over both."""
+        """The smaller gain: a judge that needs the photograph gains over both replacements."""
         return min((part.gain for part in self.asked), key=lambda gain: gain.value or 0.0)
 
     @property
     def questions(self) -> int:
-        """The number of questions, the smaller one of the two."""
+        """The number of questions; the smaller one if two replacements were asked."""
         return min(part.questions for part in self.asked)
 
     @property
@@ -273,7 +277,7 @@ class Photograph:
 
 @dataclass(frozen=True)
 class PhotographNeed:
-    """The same of all tasks together and of each."""
+    """The gain from the photograph in all tasks together and in each task."""
 
     all: Photograph
     by_task: tuple[Photograph, ...]
@@ -292,15 +296,13 @@ class Ranking:
     top1_bounds: Ends | None = field(metadata=column())
     declined: int = 0
     cannot_tell: int = 0
-    """Of the failed, those that a judge declined, and those by which a person says that they cannot
-    tell.
-    """
+    """Failed replies in which a judge declined or a person said "cannot tell"."""
 
 
 @dataclass(frozen=True)
 class Scoring:
-    """Scoring questions: numbers from 0 to 10. ``within`` (inside one image) is what a judge can be
-    credited with.
+    """Scoring questions: numbers from 0 to 10. ``within`` (inside one image) is the part that
+    reflects the judge's own ability.
     """
 
     n: int
@@ -316,12 +318,12 @@ class Scoring:
     bias_bounds: Ends | None = field(metadata=column())
     declined: int = 0
     cannot_tell: int = 0
-    """As of a ranking."""
+    """See :class:`Ranking`."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One task, encoding, error type or margin: ``keys`` in the order of its table's key
+    """One task, encoding, error type or margin, with ``keys`` in the order of its table's key
     columns.
     """
 
@@ -332,13 +334,13 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The keys as one word: ``object_detection/text_xyxy``."""
+        """The keys joined: ``object_detection/text_xyxy``."""
         return "/".join(value for _, value in self.keys)
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """Share right of ``n`` verdicts at mean distance ``x``."""
+    """Accuracy of ``n`` verdicts at mean distance ``x``."""
 
     x: float
     share: float
@@ -347,8 +349,8 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Right answers against distance: the fitted curve, and where it is 75 % right or the
-    ``reason`` why not.
+    """Accuracy against distance: the fitted curve, and the distance at which it reaches 75 %, or
+    the ``reason`` why there is none.
     """
 
     scope: str
@@ -359,15 +361,17 @@ class Sensitivity:
     beta: float | None
     lapse: float | None
     slope_p: float | None
-    """One-sided clustered test that right answers grow with distance; Holm over the judge's
-    curves.
+    """One-sided clustered test that accuracy increases with distance; Holm over the
+    judge's curves.
     """
     fit_p: float | None
-    """Clustered test that the curve misses the data."""
+    """Clustered test of the lack of fit of the curve."""
     reason: str | None
     points: tuple[CurvePoint, ...] = ()
     floor: float = OF_TWO
-    """Where the curve begins: what a guess gets, times the share of replies that were read."""
+    """Lower asymptote of the curve: accuracy of guessing times the share of replies that
+    were read.
+    """
 
 
 @dataclass(frozen=True)
@@ -385,7 +389,7 @@ class Encoding:
 
 @dataclass(frozen=True)
 class EncodingDuel:
-    """Two encodings on the pairs that were asked in both; ``gap`` = first less second."""
+    """Two encodings on the pairs that were asked in both; ``gap`` is first minus second."""
 
     first: str
     second: str
@@ -396,8 +400,8 @@ class EncodingDuel:
 
 @dataclass(frozen=True)
 class EncodingChoice:
-    """The encodings of one task, best first. ``chosen`` is the recommended one's share right, on
-    images it was not chosen on.
+    """The encodings of one task, best first. ``chosen`` is the accuracy of the recommended encoding
+    on images that were not used to choose it.
     """
 
     task: str
@@ -405,15 +409,15 @@ class EncodingChoice:
     reason: str | None
     chosen: Share
     cheapest: str | None
-    """Where no difference is shown: the cheapest of those shown to be at most 5 points apart."""
+    """If no difference is shown: the cheapest of the encodings that are at most 5 points apart."""
     encodings: tuple[Encoding, ...]
     duels: tuple[EncodingDuel, ...]
 
 
 @dataclass(frozen=True)
 class Gain:
-    """As how many more images, in parts, twice the pairs, encodings, orders or repeats count:
-    ``value``; ``interval``: 95 %.
+    """The share of additional images that would be as useful as doubling the pairs, encodings,
+    orders or repeats: ``value``, with its 95 % ``interval``.
     """
 
     name: str
@@ -423,8 +427,8 @@ class Gain:
 
 @dataclass(frozen=True)
 class Variance:
-    """Components of the variance of single verdicts; None where the design does not tell. ``order``
-    holds chance too where nothing was repeated.
+    """Components of the variance of single verdicts; None if the design cannot determine them.
+    ``order`` includes chance if nothing was repeated.
     """
 
     task: str
@@ -447,9 +451,8 @@ class Variance:
 
 @dataclass(frozen=True)
 class Facet:
-    """Judges, prompts or raters (``name``, so many ``levels``) as sources of variance:
-    ``variance`` has them instead of encodings, and pair and encoding together in that of
-    pairs.
+    """Judges, prompts or raters (``name``, with ``levels`` levels) as sources of variance. In
+    ``variance`` they replace encodings; the variance of encodings is part of that of pairs.
     """
 
     name: str
@@ -459,7 +462,7 @@ class Facet:
 
 @dataclass(frozen=True)
 class Shape:
-    """Replies that could not be read and look alike."""
+    """Replies of the same shape that could not be read."""
 
     cause: str
     shape: str
@@ -470,8 +473,8 @@ class Shape:
 
 @dataclass(frozen=True)
 class Unread:
-    """What could not be read: failed replies of all question types by cause, and their most common
-    shapes.
+    """Replies that could not be read: failed replies of all question types by cause, and their most
+    common shapes.
     """
 
     n: int
@@ -479,34 +482,32 @@ class Unread:
     causes: Mapping[str, int]
     shapes: tuple[Shape, ...]
     extracted: int = 0
-    """Of the failed, those that a second reader gave a value; no other figure uses these."""
+    """Failed replies for which a second reader gave a value; no other figure uses them."""
     accuracy_with_extracted: float | None = None
-    """Pairwise accuracy with them; None where there are none."""
+    """Pairwise accuracy including them; None if there are none."""
     of_probes: int = 0
-    """Failed replies to questions that a probe has changed: no other figure here but ``shapes``
-    counts them.
-    """
+    """Failed replies to questions that a probe changed. Only ``shapes`` includes them."""
     read_by: Mapping[str, int] = field(default_factory=dict)
-    """Of what was read, how many replies by which tier (``marked``, ``prose``); runs of older
-    versions do not say.
+    """Number of replies read by each tier (``marked``, ``prose``); not recorded in runs of older
+    versions.
     """
 
 
 @dataclass(frozen=True)
 class OwnScore:
-    """A score of a published benchmark, to the ``digits`` that its authors print."""
+    """A score of a published benchmark, with the ``digits`` that its authors print."""
 
     name: str
     value: float | None
-    """None where none of its questions was asked."""
+    """None if none of its questions was asked."""
     digits: int
     lacking: str | None = None
-    """How many of its questions in the dataset the run answered, where not all of them."""
+    """How many of its questions in the dataset the run answered, if not all."""
 
 
 @dataclass(frozen=True)
 class JudgeResult:
-    """Everything about one judge."""
+    """All results of one judge."""
 
     name: str
     simulated: bool
@@ -516,9 +517,7 @@ class JudgeResult:
     missing: int | None
     questions: int
     asked_like: int
-    """Judges with the same number were asked the same questions; only those are held beside each
-    other.
-    """
+    """Judges with the same number were asked the same questions; only those are compared."""
     status: Mapping[str, int]
     tokens_in: int | None
     tokens_out: int | None
@@ -542,13 +541,13 @@ class JudgeResult:
     leaderboard: Leaderboard
     unread: Unread
     own_scores: tuple[OwnScore, ...]
-    """On a published benchmark: its own scores."""
+    """The benchmark's own scores, if the dataset is a published benchmark."""
     probes: tuple[ProbeResult, ...] = ()
     tool_trust: tuple[ToolTrust, ...] = ()
     photograph: PhotographNeed | None = None
     above_baseline: tuple[Above, ...] = ()
     rater_checks: tuple[RaterChecks, ...] = ()
-    """Of a people's run; no other figure counts these verdicts."""
+    """Control questions of a people's run; no other figure counts these verdicts."""
 
     @property
     def order_shown(self) -> bool:
@@ -578,15 +577,15 @@ class Results:
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """The judges that a report is about: all but a local baseline that the report itself ran,
-        which the others are compared with.
+        """The judges that a report covers: all except a local baseline that the report itself ran
+        for comparison.
         """
         return tuple(i for i, judge in enumerate(self.judges) if judge.info.get("kept", True))
 
     @property
     def groups(self) -> tuple[tuple[JudgeResult, ...], ...]:
-        """All judges by the questions that they were asked: only those of one group can be held
-        against each other.
+        """All judges, grouped by the questions that they were asked: only judges of the same group
+        can be compared.
         """
         likes = dict.fromkeys(judge.asked_like for judge in self.judges)
         return tuple(
