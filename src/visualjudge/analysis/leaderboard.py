@@ -1,21 +1,21 @@
-"""The sources as the judge ranks them, beside their ranks by true score. The model:
+"""The sources as the judge ranks them, together with their ranks by true score. The model is in
 ``statistics/bradley_terry.py``.
 
-A question asked in both orders with different answers is a tie; a failed reply takes no part.
-Strengths are penalised, and intervals, differences and ranks are from weighted images
+A question answered differently in the two orders is a tie; failed replies are excluded. Strengths
+are penalised; intervals, differences and ranks come from weighted resamples of the images
 (:mod:`visualjudge.analysis.statistics.bradley_terry`). A source that never won, or never lost, has
-a bound on one side and no interval. Each group of sources is fitted by itself: what is compared
-elsewhere changes nothing in it.
+a bound on one side and no interval. Each group of sources is fitted on its own, so comparisons
+elsewhere do not affect it.
 
-Only sources that questions of the same tasks compare are ranked against each other. A source's mean
-over one task says nothing against another's mean over another task. Tasks that compare the same
-sources count together; what is compared in different tasks, or in none with the other, not even
-through others, stays apart.
+Only sources that are compared in the same tasks are ranked against each other, because a source's
+mean over one task cannot be compared with another source's mean over another task. Tasks that
+compare the same sources are pooled. Sources that are compared in different tasks, or that are not
+connected by comparisons even through others, are in separate groups.
 
-Beside the plain strengths stand those at equal covariates. Covariates are what else differs between
-two predictions: the order shown (0 where both orders were asked), the number of objects, the length
-of the text, the size of the image file. Differences are divided by their root mean square, so that
-an effect is in log odds of a usual difference.
+Controlled strengths, at equal covariates, are given next to the plain ones. Covariates are other
+differences between two predictions: the order shown (0 if both orders were asked), the number of
+objects, the length of the text and the size of the image file. Differences are divided by their
+root mean square, so that an effect is in log odds per typical difference.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ Edge = tuple[str, str, str]
 
 
 def source_groups(edges: pl.DataFrame) -> dict[tuple[str, str], str]:
-    """The name of the group of each (task, source), from what was compared: rows with ``task``,
-    ``a`` and ``b``.
+    """Return the name of the group of each (task, source), from comparisons given as rows with
+    ``task``, ``a`` and ``b``.
 
-    A group is named by its tasks; where these compare several sets of sources that never met, also
-    by a number.
+    A group is named after its tasks. A number is added if those tasks compare several sets of
+    sources that never met.
     """
     rows: list[Edge] = (
         edges.select(pl.col("task", "a", "b").cast(pl.String))
@@ -87,8 +87,8 @@ def source_groups(edges: pl.DataFrame) -> dict[tuple[str, str], str]:
 
 
 def placed(edges: pl.DataFrame) -> tuple[list[tuple[str, str]], pl.DataFrame]:
-    """The (group, source) that there are, sorted, and the ``place`` of each ``task`` and ``source``
-    among them.
+    """Return all (group, source), sorted, and a table with the index (``place``) of each ``task``
+    and ``source`` in that list.
     """
     groups = source_groups(edges)
     known = sorted({(group, source) for (_, source), group in groups.items()})
@@ -100,7 +100,7 @@ def placed(edges: pl.DataFrame) -> tuple[list[tuple[str, str]], pl.DataFrame]:
 
 
 def places_of(rows: pl.DataFrame, places: pl.DataFrame, source: str = "source") -> pl.Series:
-    """The place of each row's ``task`` and ``source``; null where it has none."""
+    """Return the place of each row's ``task`` and ``source``; null if it has none."""
     each = rows.select(
         pl.col("task").cast(pl.String), pl.col(source).cast(pl.String).alias("source")
     )
@@ -108,7 +108,7 @@ def places_of(rows: pl.DataFrame, places: pl.DataFrame, source: str = "source") 
 
 
 def _connected(edges: list[Edge]) -> list[list[str]]:
-    """The sources that met, directly or through others; sorted."""
+    """Return sets of sources that met directly or through others, sorted."""
     parts = {name: {name} for _, *pair in edges for name in pair}
     for _, a, b in edges:
         if parts[a] is not parts[b]:
@@ -120,12 +120,14 @@ def _connected(edges: list[Edge]) -> list[list[str]]:
 
 LEADS = {"number of objects": "count", "text length": "text_chars", "file size": "png_bytes"}
 LEAST_GAMES = 10
-"""Games in which a covariate differs, for each parameter of the model."""
+"""Minimum number of games in which a covariate differs, per parameter of the model."""
 TOO_FEW = "too few games in which a covariate differs"
 
 
 def leads_of(questions: pl.DataFrame) -> pl.DataFrame:
-    """How much more of each covariate the first option of a question has."""
+    """Return the difference in each covariate between the first and the second option of a
+    question.
+    """
     pairs = questions.filter(pl.col("kind") == "pairwise")
     return pairs.select("question", *(pl.col(lead(name)) for name in LEADS.values()))
 
@@ -133,10 +135,12 @@ def leads_of(questions: pl.DataFrame) -> pl.DataFrame:
 def with_controls(
     games: pl.DataFrame, plain: Penalised, group: str, strengths: Sequence[Estimate]
 ) -> tuple[list[Estimate], tuple[Control, ...]]:
-    """Controlled strengths, and the effects of the covariates that differ in enough ``games``.
+    """Return controlled strengths, and the effects of the covariates that differ in enough
+    ``games``.
 
-    ``games``: a, b (numbers of the sources), outcome, cluster, ``shown_first`` and leads;
-    ``strengths``: the plain ones, whose reasons for no interval hold here too.
+    ``games`` has the columns a, b (indices of the sources), outcome, cluster, ``shown_first`` and
+    leads. ``strengths`` are the plain strengths. If one of them has no interval, its controlled
+    strength has none for the same reason.
     """
     size = len(strengths)
     found = {"order shown": games["shown_first"].to_numpy().astype(float)}
@@ -180,9 +184,11 @@ def _both_ends(ends: FloatArray) -> Ends:
 
 
 MANY = 100
-"""Above this many sources in a group only the pairs that met are looked at (decision 0131)."""
+"""With more sources than this in a group, only pairs that met are considered (decision 0131)."""
 MOST_IMAGES = 1000
-"""Above this many images they are dealt to as many groups, each left out whole (Kott 2001)."""
+"""Maximum number of jackknife groups. If there are more images, they are dealt to this many groups,
+and each group is left out as a whole (Kott 2001).
+"""
 PLAYED = (
     "question",
     "repeat",
@@ -197,9 +203,9 @@ PLAYED = (
     "annotations",
     "scores",
 )
-"""Columns of pairwise verdicts that a leaderboard is made from."""
+"""Columns of pairwise verdicts that a leaderboard needs."""
 EQUAL = 1e-9
-"""Strengths this near are the same."""
+"""Strengths that differ by less than this are equal."""
 EMPTY = Leaderboard((), 0, 0, False, 0, None, None, None)
 
 
@@ -210,18 +216,18 @@ class Games:
     wins: FloatArray
     ties: FloatArray
     images: IntArray
-    """Different images of each source."""
+    """Number of distinct images per source."""
 
 
 def points(answer: str) -> pl.Expr:
-    """What an answer gives option A: 1, 0, or ½ for a tie."""
+    """Return the points of option A for an answer: 1, 0, or ½ for a tie."""
     return pl.col(answer).replace_strict({"A": 1.0, "B": 0.0}, default=0.5, return_dtype=pl.Float64)
 
 
 def duels(table: pl.DataFrame) -> pl.DataFrame:
-    """One row a question (and repeat) between two named sources: task, a, b, the judge's outcome
-    for a (1, ½, 0), and whether a was shown first (1, −1, or 0 in both orders or where
-    that is not known).
+    """Return one row per question (and repeat) between two named sources: task, a, b, the judge's
+    outcome for a (1, ½, 0), and whether a was shown first (1, −1, or 0 if both orders were asked or
+    the order is not known).
     """
     needed = table.select(
         "question", "repeat", "order", "parsed", "cluster", "task", "answer", "text", "sources"
@@ -246,7 +252,7 @@ def duels(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def games_of(games: pl.DataFrame, size: int) -> Games:
-    """Who beat whom on which image; ``a`` and ``b`` are numbers of ``size`` sources."""
+    """Count wins and ties on each image; ``a`` and ``b`` are indices of ``size`` sources."""
     a, b = (games[side].to_numpy() for side in "ab")
     outcome = games["outcome"].to_numpy()
     image, each = renumbered(games["cluster"].to_numpy())
@@ -263,8 +269,8 @@ def games_of(games: pl.DataFrame, size: int) -> Games:
 
 
 def fitted(games: Games, repeats: float) -> Penalised:
-    """Strengths, penalised by as many games as go together: at least the ``repeats`` of a
-    question.
+    """Fit strengths. The penalty grows with the number of games that are correlated, which is at
+    least the ``repeats`` of a question.
     """
     wins, ties = games.wins.sum(0), games.ties.sum(0)
     first = penalised(wins, ties, repeats)
@@ -272,7 +278,7 @@ def fitted(games: Games, repeats: float) -> Penalised:
 
 
 def _true_scores(table: pl.DataFrame, places: pl.DataFrame) -> dict[int, float]:
-    """Mean score of each place over the different annotations that were asked about."""
+    """Return the mean score of each place over the distinct annotations in the questions."""
     needed = table.select("pair", "task", "annotations", "sources", "scores")
     firsts = needed.unique("pair", keep="first", maintain_order=True)
     parts = [
@@ -298,13 +304,13 @@ def _true_scores(table: pl.DataFrame, places: pl.DataFrame) -> dict[int, float]:
 def leaderboard(
     table: pl.DataFrame, seed: int = 0, leads: pl.DataFrame | None = None
 ) -> Leaderboard:
-    """Strengths by the judge and by the truth of every source, ranks, and how the judge's order
-    goes with the scores.
+    """Return strengths by the judge and by the truth for every source, ranks, and the correlation
+    of the judge's order with the true scores.
 
-    ``components`` > 1: some sources were never compared in the same tasks, not even through others;
-    strengths then compare only within a component, which ``group`` names, and neither a rank
-    correlation nor a tie parameter over all is given. ``seed``: of the draws behind intervals,
-    differences and ranks. ``leads``: the covariates by question, to control for.
+    If ``components`` is above 1, some sources were never compared in the same tasks, not even
+    through others. Strengths are then comparable only within a component, which ``group`` names,
+    and there is no overall rank correlation or tie parameter. ``seed`` seeds the draws for
+    intervals, differences and ranks. ``leads`` holds the covariates by question to control for.
     """
     games = duels(table)
     if leads is not None:
@@ -347,8 +353,8 @@ def leaderboard(
 
 @dataclass(frozen=True)
 class _Board:
-    """One group: its sources by the judge's order, and how that goes with their true scores (ρ and
-    τ-b).
+    """One group: its sources in the judge's order, and the correlation of that order with their
+    true scores (ρ and τ-b).
     """
 
     rows: tuple[SourceRow, ...]
@@ -362,7 +368,9 @@ class _Board:
 
 
 def _board(rows: list[SourceRow], games: pl.DataFrame, seed: int) -> _Board:
-    """The strengths and ranks of ``rows``, the sources that ``games`` number; all of one group."""
+    """Return the strengths and ranks of ``rows``, the sources of one group, whose indices ``games``
+    uses.
+    """
     if len(rows) > MANY:
         return _board_of_many(rows, games, seed)
     judged = games_of(games, len(rows))
@@ -398,7 +406,7 @@ def _board(rows: list[SourceRow], games: pl.DataFrame, seed: int) -> _Board:
 
 
 def _board_of_many(rows: list[SourceRow], games: pl.DataFrame, seed: int) -> _Board:
-    """The same of many sources, of which few pairs met."""
+    """Like :func:`_board`, for many sources of which few pairs met."""
     judged, true = (
         duels_of(games, len(rows)),
         duels_of(games.with_columns(outcome=points("answer")), len(rows)),
@@ -422,7 +430,7 @@ def _board_of_many(rows: list[SourceRow], games: pl.DataFrame, seed: int) -> _Bo
 
 
 def duels_of(games: pl.DataFrame, size: int) -> Duels:
-    """Who beat whom on which image, game by game; ``a`` and ``b`` are numbers of ``size``
+    """Return the winner on each image, game by game; ``a`` and ``b`` are indices of ``size``
     sources.
     """
     _, image = renumbered(games["cluster"].to_numpy())
@@ -434,7 +442,7 @@ def duels_of(games: pl.DataFrame, size: int) -> Duels:
 def _by_truth(
     filled: list[SourceRow], strength: FloatArray, by_truth: FloatArray
 ) -> tuple[SourceRow, ...]:
-    """The rows with their strengths by truth, ranked."""
+    """Return the rows with their strengths by truth, ranked."""
     told = zip(filled, np.where(np.isfinite(by_truth), by_truth, np.nan).tolist(), strict=True)
     return _ranked(
         [replace(row, true_strength=None if np.isnan(x) else x) for row, x in told],
@@ -450,7 +458,7 @@ def _filled(
     images: IntArray,
     sure: Standing | ManyStrengths,
 ) -> list[SourceRow]:
-    """``rows`` with their strengths by the judge, and the ranks that they may have."""
+    """Return ``rows`` with their strengths by the judge and their rank sets."""
     out = []
     for i, row in enumerate(rows):
         ends = _ends(sure.low[i], sure.high[i])
@@ -470,7 +478,7 @@ def _filled(
 
 
 def _ends(low: float, high: float) -> Ends:
-    """NaN is an open side."""
+    """Convert the ends of an interval; NaN means an open side."""
     return (float(low) if np.isfinite(low) else None, float(high) if np.isfinite(high) else None)
 
 
@@ -480,8 +488,8 @@ def _contrasts(
     value: FloatArray,
     difference: Callable[[int, int], tuple[float, float, float]],
 ) -> tuple[Contrast, ...]:
-    """Every two of the first sources of a group, and beyond them each with the next; the better by
-    the judge first.
+    """Compare every two of the first sources of a group, and beyond those each source with the
+    next. The one that the judge ranks higher comes first.
     """
     place = {row.source: i for i, row in enumerate(rows)}
     out = []
@@ -503,7 +511,9 @@ def _contrasts(
 
 
 def _bounded(strength: FloatArray, games: Games) -> FloatArray:
-    """``strength``, infinite for a source that never lost, or never won: all of these are equal."""
+    """Return ``strength``, set to infinity for sources that never lost or never won, so that all of
+    these are equal.
+    """
     return _open_ended(strength, *never(games.wins.sum(0), games.ties.sum(0)))
 
 
@@ -514,8 +524,8 @@ def _open_ended(strength: FloatArray, never_won: BoolArray, never_lost: BoolArra
 def _ranked(
     rows: list[SourceRow], strength: FloatArray, by_truth: FloatArray
 ) -> tuple[SourceRow, ...]:
-    """Rows of one group by the judge's order, with both ranks; sources of equal strength share the
-    best.
+    """Return the rows of one group in the judge's order, with both ranks. Sources of equal strength
+    share the best rank.
     """
 
     def ranks(values: FloatArray) -> IntArray:
@@ -529,8 +539,8 @@ def _ranked(
 def _agreement(
     strength: FloatArray, scores: list[float | None]
 ) -> tuple[float | None, float | None]:
-    """Spearman's ρ and Kendall's τ-b of the judge's order and that of the mean true scores; None
-    for fewer than three sources.
+    """Return Spearman's ρ and Kendall's τ-b between the judge's strengths and the mean true scores;
+    None for fewer than three sources.
     """
     if len(scores) < 3 or None in scores:
         return None, None

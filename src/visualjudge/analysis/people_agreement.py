@@ -1,11 +1,13 @@
-"""Judge against people, and people against people: the ceiling that no judge can be asked to pass.
+"""Agreement of judges with people, and among people. The latter is the ceiling: no judge can be
+expected to exceed it.
 
-For each dimension, over items: Spearman's ρ and Kendall's τ-b per source (means over sources), the
-share of pairs of sources on an item that are put in the same order, and Krippendorff's α. A judge
-is compared with the mean of all people; a person against the mean of the others, on what a judge
-rated too (all, where there is no judge): α is given of that, and of all that people rated.
-Intervals leave out each item in turn, with its sources, and with the other items of its image where
-that is known. The alternative annotator test is given as published, and clustered by image.
+For each dimension, over items: Spearman's ρ and Kendall's τ-b per source (averaged over sources),
+the share of pairs of sources on an item that are put in the same order, and Krippendorff's α. A
+judge is compared with the mean of all people. A person is compared with the mean of the others, on
+the outputs that a judge rated too (all of them if there is no judge). α is given for these outputs
+and for all that people rated. Intervals leave out each item in turn, with its sources, and with the
+other items of its image if the image is known. The alternative annotator test is given as published
+and clustered by image.
 """
 
 from __future__ import annotations
@@ -35,9 +37,7 @@ Weighted = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One dimension: ``scores`` (raters × items × sources, NaN = not rated) and who the raters
-    are.
-    """
+    """One dimension: ``scores`` (raters × items × sources, NaN = not rated) and the raters."""
 
     dimension: str
     raters: list[str]
@@ -45,7 +45,7 @@ class Panel:
     scores: FloatArray
     is_judge: Any
     images: IntArray
-    """Number of the image of each item; an item whose image is not known has its own."""
+    """Index of the image of each item; an item whose image is not known has its own index."""
 
     @property
     def people(self) -> FloatArray:
@@ -55,8 +55,8 @@ class Panel:
 
 @dataclass(frozen=True)
 class RaterRow:
-    """How one rater agrees with others in one dimension; ``by_source`` is ρ in the order of the
-    sources.
+    """Agreement of one rater with others in one dimension; ``by_source`` holds ρ in the order of
+    the sources.
     """
 
     dimension: str
@@ -76,10 +76,11 @@ class RaterRow:
 
 @dataclass(frozen=True)
 class AlphaRow:
-    """Krippendorff's α among the people of one dimension, over ``units`` that two of them rated.
+    """Krippendorff's α among the people of one dimension, over ``units`` that at least two of them
+    rated.
 
-    ``judged_alpha``: over those of them that a judge rated too, as the rows of judge and people
-    are; None without one.
+    ``judged_alpha`` is restricted to units that a judge rated too, as are the rows of judges and
+    people; None without a judge.
     """
 
     dimension: str
@@ -95,10 +96,10 @@ class AlphaRow:
 
 @dataclass(frozen=True)
 class AltRow:
-    """The alternative annotator test of one judge in one dimension; ``why``: the reason why it has
-    no result.
+    """The alternative annotator test of one judge in one dimension; ``why`` gives the reason if it
+    has no result.
 
-    ``omega`` is as published, which counts items as independent; ``omega_by_image`` is clustered by
+    ``omega`` is as published, with items treated as independent; ``omega_by_image`` is clustered by
     image.
     """
 
@@ -124,13 +125,13 @@ class PeopleAgreement:
 
 
 def panels(table: pl.DataFrame, judges: Sequence[str] = ()) -> list[Panel]:
-    """One panel a dimension. Raters named in ``judges``, or of ``kind`` "judge", are judges; all
-    others are people.
+    """Return one panel per dimension. Raters named in ``judges``, or of ``kind`` "judge", are
+    judges; all others are people.
 
     Raises
     ------
     UsageError
-        If a named judge rated nothing.
+        If a named judge has no ratings.
     """
     known = set(table["rater"].unique().to_list())
     absent = [name for name in judges if name not in known]
@@ -161,7 +162,7 @@ def panels(table: pl.DataFrame, judges: Sequence[str] = ()) -> list[Panel]:
 
 
 def _images(part: pl.DataFrame) -> IntArray:
-    """The number of the image of each item, items sorted."""
+    """Return the index of the image of each item, items sorted."""
     image = (
         pl.col("image").drop_nulls().first() if "image" in part.columns else pl.lit(None, pl.String)
     )
@@ -172,7 +173,7 @@ def _images(part: pl.DataFrame) -> IntArray:
 
 
 def _mean(scores: FloatArray) -> FloatArray:
-    """Mean over raters where anyone rated."""
+    """Return the mean over the raters who gave a score; NaN where none did."""
     known = np.isfinite(scores).sum(0)
     total = np.where(np.isfinite(scores), scores, 0).sum(0)
     mean = np.divide(total, known, out=np.full(total.shape, np.nan), where=known > 0)
@@ -184,7 +185,9 @@ def _mean(scores: FloatArray) -> FloatArray:
 def _per_source(
     a: FloatArray, b: FloatArray, weights: FloatArray, weighted: Weighted
 ) -> FloatArray:
-    """A weighted correlation for each source (draws × sources) of two items × sources tables."""
+    """Return a weighted correlation for each source (draws × sources) of two items × sources
+    tables.
+    """
     out = np.full((weights.shape[0], a.shape[1]), np.nan)
     for s in range(a.shape[1]):
         both = np.isfinite(a[:, s]) & np.isfinite(b[:, s])
@@ -194,8 +197,8 @@ def _per_source(
 
 
 def pair_order(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Per item: pairs of sources that ``b`` tells apart, and how many ``a`` orders alike (a tie of
-    ``a``: ½).
+    """Return per item the number of pairs of sources that differ in ``b``, and how many of them
+    ``a`` puts in the same order (a tie in ``a`` counts ½).
     """
     first, second = np.triu_indices(a.shape[1], 1)
     da, db = a[:, first] - a[:, second], b[:, first] - b[:, second]
@@ -207,8 +210,8 @@ def pair_order(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _row(
     who: tuple[str, str, str, Kind], a: FloatArray, b: FloatArray, images: IntArray
 ) -> RaterRow:
-    """All figures of rater ``a`` against ``b``, both items × sources; the items of each image are
-    left out in turn.
+    """Return all figures of rater ``a`` against ``b``, both items × sources. The items of each
+    image are left out in turn.
     """
     groups = correlation.jackknife_groups(images)
     weights = np.vstack([np.ones(a.shape[0]), np.arange(int(groups.max()) + 1)[:, None] != groups])
@@ -236,15 +239,15 @@ def _row(
 
 
 def _over_sources(values: FloatArray) -> FloatArray:
-    """Mean of each row over the sources that have a value."""
+    """Return the mean of each row over the sources that have a value."""
     return np.array(
         [np.mean(row[np.isfinite(row)]) if np.isfinite(row).any() else np.nan for row in values]
     )
 
 
 def _ends(values: FloatArray, sizes: FloatArray) -> tuple[float, float] | None:
-    """The interval of a correlation from its ``values``: of all items first, then without each
-    group of them.
+    """Return the interval of a correlation from its ``values``: first that of all items, then those
+    without each group of items.
     """
     held = sizes > 0
     influence = np.nan_to_num(values[0] - values[1:])[held]
@@ -258,8 +261,8 @@ def _number(value: Any) -> float | None:
 
 
 def _judged(panel: Panel) -> Any:
-    """Items × sources that some judge rated: people are held to the judge's own exam. All where
-    there is no judge.
+    """Return the items × sources that some judge rated, so that people are compared on the same
+    outputs as the judge; all if there is no judge.
     """
     judged = np.isfinite(panel.scores[panel.is_judge]).any(0)
     return judged | (not judged.any())
@@ -284,8 +287,8 @@ def _people_rows(panel: Panel) -> list[RaterRow]:
 
 
 def panel_rows(panel: Panel) -> list[RaterRow]:
-    """Every judge against the people's mean, every person against the others' mean, and the mean
-    over people.
+    """Compare every judge with the people's mean and every person with the others' mean, and add
+    the mean over people.
     """
     rows = []
     for i in np.flatnonzero(panel.is_judge):
@@ -304,7 +307,7 @@ def panel_rows(panel: Panel) -> list[RaterRow]:
 
 
 def _ceiling(people: Sequence[RaterRow]) -> RaterRow:
-    """The mean over people of how each agrees with the others."""
+    """Return the mean over people of their agreement with the others."""
     rhos = [row.spearman for row in people if row.spearman is not None]
     taus = [row.kendall_tau for row in people if row.kendall_tau is not None]
     shares = [row.pairwise_accuracy for row in people if row.pairwise_accuracy is not None]
@@ -326,8 +329,8 @@ def _ceiling(people: Sequence[RaterRow]) -> RaterRow:
 
 
 def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
-    """Krippendorff's α among the people of one dimension; a unit is one source's output for one
-    item.
+    """Return Krippendorff's α among the people of one dimension; a unit is one source's output for
+    one item.
     """
     units, value, ends = _alpha(panel, panel.people, level)
     row = AlphaRow(panel.dimension, panel.people.shape[0], units, level, value, ends)
@@ -340,8 +343,8 @@ def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
 def _alpha(
     panel: Panel, people: FloatArray, level: Level
 ) -> tuple[int, float | None, Interval | None]:
-    """Units, α and its interval, which leaves out each image with its items and all their
-    sources.
+    """Return the number of units, α and its interval, which leaves out each image in turn with its
+    items and all their sources.
     """
     flat = people.reshape(people.shape[0], -1)
     units = int((np.isfinite(flat).sum(0) > 1).sum())
@@ -355,7 +358,7 @@ def _alpha(
 
 
 def alt_rows(panel: Panel, epsilon: float, level: Level = "ordinal") -> list[AltRow]:
-    """The alternative annotator test of every judge, by distance of scores; by equality where
+    """Run the alternative annotator test for every judge, by distance of scores, or by equality if
     ``level`` is nominal.
     """
     names = [name for name, judge in zip(panel.raters, panel.is_judge, strict=True) if not judge]
@@ -389,12 +392,14 @@ def alt_rows(panel: Panel, epsilon: float, level: Level = "ordinal") -> list[Alt
 
 
 def _answers(scores: FloatArray) -> dict[tuple[int, int], float]:
-    """One rater's scores by item and source."""
+    """Return one rater's scores by item and source."""
     return {(int(i), int(s)): float(scores[i, s]) for i, s in np.argwhere(np.isfinite(scores))}
 
 
 def _same_scale(judge: FloatArray, people: FloatArray) -> None:
-    """Distances mean nothing between scores of 0 to 10 and of 0 to 1."""
+    """Raise an error if judge and people use different scales, such as 0 to 10 and 0 to 1, since
+    distances would be meaningless.
+    """
     if not np.isfinite(judge).any() or not np.isfinite(people).any():
         return
     low, high = float(np.nanmin(people)), float(np.nanmax(people))
@@ -407,7 +412,7 @@ def _same_scale(judge: FloatArray, people: FloatArray) -> None:
 
 
 def _all_tasks(table: pl.DataFrame) -> pl.DataFrame:
-    """People's ratings of scores, and those of choices, as one dimension each, where they rated
+    """Return people's ratings with scores as one dimension and choices as another, if they rated
     several tasks.
     """
     rated = table.filter(pl.col("kind") != "judge") if "kind" in table.columns else table
@@ -428,12 +433,12 @@ def agreement(
     epsilon: float | None = None,
     of_tasks: bool = False,
 ) -> PeopleAgreement:
-    """Everything by dimension: ``rows`` (judges and people), ``alpha`` (where people rated),
+    """Return all figures by dimension: ``rows`` (judges and people), ``alpha`` (if people rated),
     ``sources``.
 
-    ``epsilon``: what a person's answer costs more than a judge's (:func:`alt_test`); None: no such
-    test. ``of_tasks``: the dimensions are tasks on one scale, so that ``alpha`` is also of all of
-    them together, scores and choices apart.
+    ``epsilon`` is the extra cost of a person's answer compared with a judge's (:func:`alt_test`);
+    with None that test is skipped. ``of_tasks`` states that the dimensions are tasks on one scale,
+    so that ``alpha`` is also computed over all of them, separately for scores and choices.
     """
     found = panels(table, judges)
     together = panels(_all_tasks(table)) if of_tasks else []

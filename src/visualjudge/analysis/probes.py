@@ -1,41 +1,44 @@
-"""What the questions of a probe show of a judge: an effect that is 0 for a judge that the change
-does not move. The probes: ``apps/probes/kinds.py``.
+"""Results of probes: effects that are 0 for a judge whose answers the change does not affect. The
+probes are defined in ``apps/probes/kinds.py``.
 
-Every effect is a mean over groups of questions that belong together, with an interval clustered by
-image (:func:`~visualjudge.analysis.statistics.share_intervals.gap_ends`). In units of the answers:
+Every effect is a mean over groups of related questions, with an interval clustered by image
+(:func:`~visualjudge.analysis.statistics.share_intervals.gap_ends`). The designs and their units
+are:
 
 - ``cue``: half the difference between how often an option is chosen with the cue and without it, −½
-  … ½. Each option has the cue in one of two questions, so neither the better option nor the place
-  can add to it.
-- ``change``: share right with the change less share right without it, −1 … 1.
-- ``same``: half the difference between how often the first and the second place are chosen, −½ … ½.
-- ``withheld``: half the difference between right and wrong answers where nothing tells which is
+  … ½. Each option has the cue in one of two questions, so neither the better option nor the
+  position can contribute to it.
+- ``change``: accuracy with the change minus accuracy without it, −1 … 1.
+- ``same``: half the difference between how often the first and the second position are chosen,
+  −½ … ½.
+- ``withheld``: half the difference between right and wrong answers when nothing shows which is
   right, −½ … ½.
-- ``staircase``: of the steps of a group two by two, the share scored in the wrong order less that
-  in the right order.
+- ``staircase``: over all pairs of steps of a group, the share scored in the wrong order minus the
+  share scored in the right order.
 
-A reply that could not be read chooses nothing: 0 in all but ``change``, where it is wrong.
+A reply that could not be read counts as no choice: 0 in all designs except ``change``, where it is
+wrong.
 
-The state is ``pass`` where two one-sided tests at 5 % show the effect to be within the margin (the
-whole 90 % interval is; Schuirmann 1987), ``fail`` where the effect is at least the margin and its p
+The state is ``pass`` if two one-sided tests at 5 % show the effect to be within the margin (the 90
+% interval lies inside it; Schuirmann 1987), ``fail`` if the effect is at least the margin and its p
 is below 5 % after Holm's adjustment over all probes of the judge, and ``not_shown`` otherwise. p is
-the least level at which an interval leaves out 0. ``withheld`` fails only above 0. A staircase
-passes where the 95 % interval is below 0, and fails above 0.
+the smallest level at which an interval excludes 0. ``withheld`` fails only above 0. A staircase
+passes if the 95 % interval is below 0, and fails above 0.
 
-A probe of fewer than 40 questions is not measured: what a fair judge shows by luck is then as large
-as a fault.
+A probe of fewer than 40 questions is not measured, because the chance effect of a fair judge is
+then as large as a real fault.
 
-Whether a judge needs the photograph is seen on pairs asked as they are, over uniform grey, and over
-another photograph. A question whose photograph is replaced keeps its predictions, prompt and
-answer, so what a judge still gets right comes from the predictions alone. The gain is the accuracy
-with the photograph minus that over grey on the same pairs, with the interval of a paired difference
-clustered by image (:func:`~visualjudge.analysis.statistics.share_intervals.gap_ends`). A reply that
-failed is wrong.
+Whether a judge needs the photograph is measured on pairs that are asked unchanged, over uniform
+grey, and over another photograph. A question whose photograph is replaced keeps its predictions,
+prompt and answer, so what a judge still gets right comes from the predictions alone. The gain is
+the accuracy with the photograph minus that over grey on the same pairs, with the interval of a
+paired difference clustered by image
+(:func:`~visualjudge.analysis.statistics.share_intervals.gap_ends`). A failed reply is wrong.
 
 A judge *needs* the photograph if the 95 % interval of the gain is above 0, over grey and over
 another photograph. It *does not need* it if one of the two 90 % intervals ends below the margin of
-15 points (two one-sided tests at 5 %; Schuirmann 1987): a judge that only declines to answer over
-grey is found by the other photograph.
+15 points (two one-sided tests at 5 %; Schuirmann 1987). The other photograph detects a judge that
+only declines to answer over grey.
 """
 
 from __future__ import annotations
@@ -61,15 +64,15 @@ from visualjudge.analysis.statistics.share_intervals import gap_ends
 from visualjudge.analysis.value_and_interval import Estimate
 
 MARGIN = 0.125
-"""An effect of a cue below this is too small to matter: it is one of a cue that decides one answer
-in four.
+"""Effects of a cue below this are too small to matter. It is the effect of a cue that decides one
+answer in four.
 """
 WIDE_MARGIN = 0.15
-"""The same for designs that ask less sharply: a share of right answers, and answers that a fair
-judge draws.
+"""Margin of the less sensitive designs, which use accuracy or answers that a fair judge gives at
+random.
 """
 EQUIVALENCE_TAIL = 0.05
-"""Of each of the two one-sided tests."""
+"""Level of each of the two one-sided tests."""
 LEVEL = 0.05
 LEAST_QUESTIONS = 40
 LEAST_TAIL, HALVINGS = 1e-12, 30
@@ -81,20 +84,22 @@ _UNIT = ("probe_group", "cluster")
 class Design:
     """How the answers of a design are compared.
 
-    ``units`` makes one row a group, with its ``cluster`` and a value ``x`` in −1 … 1; the effect is
-    ``scale`` times their mean.
+    ``units`` returns one row per group, with its ``cluster`` and a value ``x`` in −1 … 1; the
+    effect is ``scale`` times their mean.
     """
 
     units: Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]
     scale: float
     margin: float
     state: Callable[[_Effect, bool, float], ProbeState]
-    """Of the effect, whether it is other than 0 after Holm's adjustment, and the margin."""
+    """Function of the effect, whether it differs from 0 after Holm's adjustment, and the margin."""
 
 
 @dataclass(frozen=True)
 class _Effect:
-    """A measured effect: its value, its 95 % and 90 % intervals, and the p of its being 0."""
+    """A measured effect: its value, its 95 % and 90 % intervals, and the p of the hypothesis that
+    it is 0.
+    """
 
     value: float
     ends: Interval
@@ -103,12 +108,12 @@ class _Effect:
 
 
 def _sign(hit: pl.Expr) -> pl.Expr:
-    """1 where the reply is a hit, −1 where it is not, 0 where it could not be read."""
+    """Return 1 if the reply is a hit, −1 if it is not, 0 if it could not be read."""
     return pl.when(~pl.col("parsed")).then(0.0).when(hit).then(1.0).otherwise(-1.0)
 
 
 def _cue(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
-    """Groups of which both questions were answered; each of the two counts alike."""
+    """Return groups of which both questions were answered; the two have equal weight."""
     each = table.group_by(*_UNIT, "probe_cue").agg(
         x=_sign(pl.col("text") == pl.col("probe_cue")).mean()
     )
@@ -116,7 +121,7 @@ def _cue(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
 
 
 def _change(table: pl.DataFrame, control: pl.DataFrame) -> pl.DataFrame:
-    """Changed and unchanged question in the orders that both were asked in."""
+    """Compare changed and unchanged question in the orders in which both were asked."""
     keys = [*_UNIT, "order"]
     then, now = (
         part.group_by(keys).agg(pl.col("right").cast(pl.Float64).mean().alias(name))
@@ -134,7 +139,7 @@ def _withheld(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
 
 
 def _staircase(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
-    """Every two steps of a group: 1 where the worse one has the higher score, −1 where the better
+    """Compare every two steps of a group: 1 if the worse one has the higher score, −1 if the better
     one has.
     """
     steps = table.group_by(*_UNIT, "probe_level").agg(
@@ -174,9 +179,11 @@ DESIGNS: Mapping[str, Design] = {
 
 
 def probe_results(answered: pl.DataFrame) -> tuple[ProbeResult, ...]:
-    """Every probe that a judge was asked, in the order of the file; empty where it was asked none.
+    """Return the results of every probe that a judge was asked, in the order of the file; empty if
+    there are none.
 
-    ``answered``: one row a verdict, as :func:`visualjudge.analysis.study_table.join` makes it.
+    ``answered`` has one row per verdict, as returned by
+    :func:`visualjudge.analysis.study_table.join`.
     """
     asked = answered.filter(pl.col("probe_design").is_in(list(DESIGNS)))
     control = answered.filter(pl.col("probe_design") == "control")
@@ -204,7 +211,9 @@ def _result(
 
 
 def _measured(table: pl.DataFrame, control: pl.DataFrame) -> tuple[Estimate, _Effect | None]:
-    """The effect of a probe as a figure and as it is judged; None where it is not measured."""
+    """Return the effect of a probe as a figure and with the intervals for its state; None if it is
+    not measured.
+    """
     design, asked = DESIGNS[str(table["probe_design"][0])], table["id"].n_unique()
     if asked < LEAST_QUESTIONS:
         why = f"not measured: {many(asked, 'question')}; at least {LEAST_QUESTIONS} are needed"
@@ -213,7 +222,7 @@ def _measured(table: pl.DataFrame, control: pl.DataFrame) -> tuple[Estimate, _Ef
 
 
 def _effect(units: pl.DataFrame, scale: float, n: int) -> tuple[Estimate, _Effect | None]:
-    """The mean of ``x`` over groups, times ``scale``."""
+    """Return the mean of ``x`` over groups, times ``scale``."""
     if units.is_empty():
         return Estimate(None, None, n, 0, "nothing can be compared"), None
     sums = image_sums(
@@ -233,7 +242,7 @@ def _effect(units: pl.DataFrame, scale: float, n: int) -> tuple[Estimate, _Effec
 
 
 def _least_level(ends: Callable[[float], Interval]) -> float:
-    """The p of an effect of 0: twice the least tail at which the interval leaves out 0."""
+    """Return the p of an effect of 0: twice the smallest tail at which the interval excludes 0."""
 
     def out(tail: float) -> bool:
         low, high = ends(tail)
@@ -249,8 +258,8 @@ def _least_level(ends: Callable[[float], Interval]) -> float:
 
 
 def tool_trust(answered: pl.DataFrame) -> tuple[ToolTrust, ...]:
-    """How often a judge follows a tool that is wrong, and one that is right, by the confidence that
-    the tool claims.
+    """Return how often a judge follows a tool that is wrong, and one that is right, by the
+    confidence that the tool claims.
     """
     table = answered.filter((pl.col("probe_design") == "cue") & pl.col("probe_level").is_not_null())
     out = []
@@ -275,9 +284,10 @@ ONE_SIDED = 0.05
 
 
 def photograph_need(answered: pl.DataFrame) -> PhotographNeed | None:
-    """What a judge gains from the photograph; None where it was not asked without.
+    """Return what a judge gains from the photograph; None if it was not asked without it.
 
-    ``answered``: one row a verdict, as :func:`visualjudge.analysis.study_table.join` makes it.
+    ``answered`` has one row per verdict, as returned by
+    :func:`visualjudge.analysis.study_table.join`.
     """
     asked = answered.filter(pl.col("probe_design") == "photograph")
     if asked.is_empty():

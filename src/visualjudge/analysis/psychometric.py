@@ -1,18 +1,17 @@
-"""How the share of right answers grows with the distance between the options, and the distance at
-which it is 75 %.
+"""Accuracy as a function of the distance between the options, and the distance at which it is 75 %.
 
-The curve of a choice: ψ(m) = γ + (1 − γ − λ)(1 − exp(−(m/α)^β)), Weibull's (Quick 1974; Wichmann &
-Hill 2001). γ is what a guess gets, ½ of two answers, times the share of replies that were read: a
-failed reply is wrong at any distance. λ is the share lost at any distance (failed replies, lapses).
-Fitted by penalised maximum likelihood (weak priors on the shape and the lapses, as psignifit's:
-Schütt et al. 2016), by Fisher scoring, for all bootstrap replicates at once. The just-noticeable
-difference is the m at which ψ = ¾.
+The psychometric function of a choice is ψ(m) = γ + (1 − γ − λ)(1 − exp(−(m/α)^β)), a Weibull curve
+(Quick 1974; Wichmann & Hill 2001). γ is the accuracy of guessing (½ for two answers) times the
+share of replies that were read, because a failed reply is wrong at any distance. λ is the share
+lost at any distance (failed replies, lapses). The curve is fitted by penalised maximum likelihood
+(weak priors on the shape and the lapses, as in psignifit: Schütt et al. 2016) with Fisher scoring,
+for all bootstrap replicates at once. The just-noticeable difference is the m at which ψ = ¾.
 
-Uncertainty is by resampling images, never single verdicts: the questions about one image stand or
-fall together. Only the interval of a 75 % point is found so; every other figure leaves out each
-image in turn (:mod:`visualjudge.analysis.statistics.jackknife`). One :class:`Resampling` serves a
-whole report. Each draw takes as many images as there are, with replacement, so a statistic that is
-a function of sums over images needs one matrix product for all draws.
+The bootstrap resamples images, never single verdicts, because the questions about one image are
+correlated. Only the interval of a 75 % point uses it; every other figure leaves out each image in
+turn (:mod:`visualjudge.analysis.statistics.jackknife`). One :class:`Resampling` serves a whole
+report. Each draw takes as many images as there are, with replacement, so a statistic that is a
+function of sums over images needs one matrix product for all draws.
 
 Sources: Field & Welsh 2007 (the cluster bootstrap); Hesterberg 2015, "What teachers should know
 about the bootstrap" (quantiles widened to Student's t for few clusters).
@@ -42,14 +41,16 @@ from visualjudge.core.seeding import rng_for
 
 DRAWS = 400
 LEAST_SPREAD = 1e-12
-"""A spread below this is rounding: all images agree, and an interval would claim certainty."""
+"""A spread below this is rounding error: all images agree, and an interval would claim
+certainty.
+"""
 CHUNK = 200
 Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Resampling:
-    """``draws`` resamples of ``clusters`` images, drawn from ``seed``."""
+    """``draws`` resamples of ``clusters`` images, drawn with ``seed``."""
 
     clusters: int
     seed: int = 0
@@ -57,7 +58,7 @@ class Resampling:
 
     @cached_property
     def weights(self) -> NDArray[np.uint8]:
-        """How often each image is taken, draws × clusters."""
+        """How often each image is drawn, draws × clusters."""
         rng = rng_for(self.seed, "bootstrap", self.clusters)
         out = np.empty((self.draws, self.clusters), dtype=np.uint8)
         for row in out:
@@ -68,8 +69,8 @@ class Resampling:
         return out
 
     def sums(self, columns: Any) -> FloatArray:
-        """Resampled totals, draws × C, of ``columns`` (clusters × C, dense or sparse: one row an
-        image).
+        """Return resampled totals, draws × C, of ``columns`` (clusters × C, dense or sparse, with
+        one row per image).
         """
         matrix = sparse.csr_array(columns).T.tocsr()
         out = np.empty((self.draws, matrix.shape[0]))
@@ -80,22 +81,24 @@ class Resampling:
 
 
 def widened_tail(clusters: int, tail: float = 0.025) -> float:
-    """The normal tail that gives Student's t at ``clusters`` - 1 degrees of freedom, with the
-    √(n/(n−1)) correction.
+    """Return the normal tail that corresponds to Student's t with ``clusters`` - 1 degrees of
+    freedom, including the √(n/(n−1)) correction.
     """
     reach = t_isf(tail, clusters - 1) * np.sqrt(clusters / (clusters - 1))
     return float(norm_sf(reach))
 
 
 def standard_error(draws: FloatArray) -> float:
-    """Standard deviation over the draws that could be computed; NaN with fewer than two."""
+    """Return the standard deviation over the draws that could be computed; NaN with fewer
+    than two.
+    """
     seen = draws[np.isfinite(draws)]
     return float(np.std(seen, ddof=1)) if seen.size > 1 else float("nan")
 
 
 def t_interval(estimate: float, error: float, clusters: int) -> Interval | None:
-    """estimate ± Student's t (``clusters`` - 1 degrees of freedom) × standard error; None where no
-    image differs.
+    """Return estimate ± Student's t (``clusters`` - 1 degrees of freedom) × standard error; None if
+    the images do not differ.
     """
     if clusters < 2 or not np.isfinite(error) or not np.isfinite(estimate) or error < LEAST_SPREAD:
         return None
@@ -116,19 +119,19 @@ LEAST_FIT_IMAGES = 12
 LEAST_FIT_GROUPS = 5
 STEPS = 60
 FLAT = 1e-9
-"""A variance of ranks, as shares of their number, below this is rounding."""
+"""A variance of ranks (as shares of their number) below this is rounding error."""
 SHAPE = (0.1, 1.0)
 LAPSE = (-3.5, 1.5)
-"""Means and deviations of the normal priors on log β (β about 1.1) and the logit of lapses (3 %):
-wide, since a prior on more lapses pulls the 75 % point up.
+"""Means and standard deviations of the normal priors on log β (β about 1.1) and on the logit of
+lapses (3 %). They are wide, because a prior on more lapses would raise the 75 % point.
 """
 SCALE_SPREAD = 2.5
 
 
 @dataclass(frozen=True, eq=False)
 class Binned:
-    """Right answers by distance: ``x`` (bins,) mean distance; ``n`` and ``k`` clusters × bins,
-    sparse.
+    """Right answers by distance: ``x`` (bins,) is the mean distance; ``n`` and ``k`` are clusters ×
+    bins, sparse.
     """
 
     x: FloatArray
@@ -137,7 +140,7 @@ class Binned:
 
 
 def binned(distance: FloatArray, right: FloatArray, clusters: IntArray, count: int) -> Binned:
-    """At most 40 bins of about equal size, by quantiles of the distance."""
+    """Bin the distance by its quantiles into at most 40 bins of about equal size."""
     edges = np.unique(np.quantile(distance, np.linspace(0, 1, BINS + 1)))
     which = np.clip(np.searchsorted(edges, distance, side="left") - 1, 0, max(0, edges.size - 2))
     _, which = jackknife.renumbered(which)
@@ -150,8 +153,8 @@ def binned(distance: FloatArray, right: FloatArray, clusters: IntArray, count: i
 
 
 class Limits(NamedTuple):
-    """Where a curve begins, γ, and how far it rises without lapses: both times the share of replies
-    that were read.
+    """The lower asymptote γ of a curve, and its rise without lapses, both multiplied by the share
+    of replies that were read.
     """
 
     floor: float
@@ -159,7 +162,9 @@ class Limits(NamedTuple):
 
 
 def _parts(theta: FloatArray, logx: FloatArray, limits: Limits) -> tuple[FloatArray, FloatArray]:
-    """ψ (draws × bins) and its gradient (draws × bins × 3) in log α, log β, logit of lapses."""
+    """Return ψ (draws × bins) and its gradient (draws × bins × 3) in log α, log β and the logit of
+    lapses.
+    """
     shape = np.exp(theta[:, 1:2])
     z = np.clip(shape * (logx - theta[:, :1]), -40, 5)
     u = np.exp(z)
@@ -197,11 +202,11 @@ def _objective(
 def fit(
     x: FloatArray, n: FloatArray, k: FloatArray, limits: Limits, start: FloatArray | None = None
 ) -> FloatArray:
-    """θ = (log α, log β, logit of the part of ``limits.room`` that lapses take) of each row of
-    ``n`` and ``k``.
+    """Return θ = (log α, log β, logit of the part of ``limits.room`` lost to lapses) for each row
+    of ``n`` and ``k``.
 
-    ``n``, ``k``: draws × bins, at distances ``x`` > 0.
-    ``start`` (3,) is where every row begins; by default the prior's centre.
+    ``n`` and ``k`` are draws × bins at distances ``x`` > 0. ``start`` (3,) is the starting point of
+    every row; the default is the centre of the prior.
     """
     logx = np.log(x)
     centre = float(np.average(logx, weights=n.sum(0)))
@@ -245,7 +250,7 @@ def _scoring_step(
 
 
 def threshold(theta: FloatArray, limits: Limits, target: float = TARGET) -> FloatArray:
-    """The distance at which each curve reaches ``target``; infinity where it never does."""
+    """Return the distance at which each curve reaches ``target``; infinity if it never does."""
     room = limits.room / (1 + np.exp(theta[:, 2]))
     above = target - limits.floor
     reached = room > above
@@ -259,7 +264,7 @@ def threshold(theta: FloatArray, limits: Limits, target: float = TARGET) -> Floa
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """The verdicts of one curve, binned, with the fitted parameters."""
+    """The binned verdicts of one curve, with the fitted parameters."""
 
     binned: Binned
     limits: Limits
@@ -274,7 +279,7 @@ class _Asked:
 
 @dataclass(frozen=True)
 class Scope:
-    """Which questions a curve is for, and the column that holds their distance."""
+    """The questions that a curve is for, and the column that holds their distance."""
 
     scope: str
     value: str
@@ -285,11 +290,12 @@ class Scope:
 def curves(
     parts: Sequence[tuple[Scope, pl.DataFrame]], resampling: Resampling, chance: float = OF_TWO
 ) -> tuple[Sensitivity, ...]:
-    """The fitted curve of each part and its 75 % point, or the reason for its absence; ``chance``:
-    what a guess gets.
+    """Return the fitted curve of each part and its 75 % point, or the reason why there is none.
+    ``chance`` is the accuracy of guessing.
 
-    A 75 % point needs a slope: right answers that grow with distance, by a one-sided test clustered
-    by image, with Holm over the parts that differ. It needs a curve that fits, and data below it.
+    A 75 % point is given only if accuracy increases with distance (one-sided test clustered by
+    image, Holm over the parts that differ), the curve fits, and there are data below the 75 %
+    point.
     """
     apart = [
         rows.select("right", "parsed", "cluster", scope.column).filter(pl.col(scope.column) > 0)
@@ -381,10 +387,10 @@ def _jnd_ends(
 
 
 def slope_p(distance: FloatArray, right: FloatArray, clusters: IntArray) -> float | None:
-    """One-sided p that right answers grow with the rank of the distance; least squares, each image
-    left out in turn.
+    """Return the one-sided p that accuracy increases with the rank of the distance, from least
+    squares with each image left out in turn.
 
-    None where the distances are all the same, or would be without one of the images.
+    None if all distances are equal, or would be without one of the images.
     """
     x = pl.Series(distance).rank().to_numpy() / distance.size - 0.5
     image, place = jackknife.renumbered(clusters)
@@ -417,11 +423,12 @@ def slope_p(distance: FloatArray, right: FloatArray, clusters: IntArray) -> floa
 
 
 def fit_p(data: _Asked) -> float | None:
-    """p that the curve misses the data, by Pearson's X² over up to 7 groups of distance.
+    """Return the p of the lack of fit of the curve, by Pearson's X² over up to 7 groups of
+    distance.
 
-    X² is divided by the design effect, the variance of the residuals over images by that of
-    independent verdicts (Rao & Scott 1984), and has as many degrees of freedom as groups beyond the
-    curve's three parameters. None with fewer than 12 images or 5 groups.
+    X² is divided by the design effect, the variance of the residuals over images divided by that of
+    independent verdicts (Rao & Scott 1984). Its degrees of freedom are the number of groups minus
+    the curve's three parameters. None with fewer than 12 images or 5 groups.
     """
     n, k = data.binned.n.toarray(), data.binned.k.toarray()
     ends = np.cumsum(n.sum(0)) / n.sum()
@@ -449,10 +456,11 @@ def _why_no_slope(slope: float | None, fits: float | None) -> str | None:
 
 
 def _widest(draws: FloatArray, jnd: float, images: int, tail: float) -> tuple[float, float]:
-    """On each side the further end of the percentile interval and of t on the log scale.
+    """Return, on each side, the outer one of the ends of the percentile interval and of the t
+    interval on the log scale.
 
-    Either alone misses low with few images, where the estimate runs some per cent high
-    (benchmarks/coverage.py).
+    With few images each of them alone covers too little on the low side, because the estimate is a
+    few per cent too high (benchmarks/coverage.py).
     """
     ends = np.quantile(draws, [tail, 1 - tail], method="nearest")
     finite = draws[np.isfinite(draws)]
@@ -467,8 +475,8 @@ def _widest(draws: FloatArray, jnd: float, images: int, tail: float) -> tuple[fl
 
 
 def _why_none(jnd: float, x: FloatArray, n: FloatArray, most: float) -> str | None:
-    """Why the data do not hold a 75 % point; the curve alone, run on below or above what was asked,
-    is no evidence.
+    """Return why the data do not support a 75 % point. A curve that is extrapolated below or above
+    the distances that were asked is no evidence.
     """
     if not np.isfinite(jnd):
         return "75 % is never reached"
@@ -481,7 +489,7 @@ def _why_none(jnd: float, x: FloatArray, n: FloatArray, most: float) -> str | No
 
 
 def _points(x: FloatArray, n: FloatArray, k: FloatArray) -> tuple[CurvePoint, ...]:
-    """About ten points of the data, for the image: mean distance, share right, verdicts."""
+    """Return about ten points of the data for the plot: mean distance, accuracy, verdicts."""
     ends = np.cumsum(n) / n.sum()
     which = np.minimum((ends * 10 - 1e-9).astype(int), 9)
     out = []
@@ -497,5 +505,5 @@ def _points(x: FloatArray, n: FloatArray, k: FloatArray) -> tuple[CurvePoint, ..
 
 
 def curve(alpha: float, beta: float, lapse: float, floor: float, x: FloatArray) -> FloatArray:
-    """ψ at ``x`` ≥ 0."""
+    """Return ψ at ``x`` ≥ 0."""
     return np.asarray(floor + (1 - floor - lapse) * (1 - np.exp(-((x / alpha) ** beta))))
