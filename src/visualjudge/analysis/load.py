@@ -1,9 +1,9 @@
-"""Runs and datasets from disk, as tables.
+"""Read runs and datasets from disk as tables.
 
-Of a people's run, what was asked to check the raters is kept apart. Known items are the easiest
-there are, and a repeat is the same rater once more: neither is a further answer, and no figure but
-the checks counts them. A rater sees each ordinary question once, in one of the two orders: answers
-of two raters say nothing of what the order does.
+In a people's run, questions that check the raters are kept separate. Known items are the easiest
+ones, and a repeat is asked of the same rater again. Neither is an additional answer, so only the
+checks count them. A rater sees each ordinary question once, in one of the two orders, so the
+answers of two raters do not show the effect of the order.
 """
 
 from __future__ import annotations
@@ -23,18 +23,20 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.runs.folder import RunFolder, check_questions, excluded_raters
 
 CLOSE = 1.0
-"""A score this near the truth is right; two scores this near each other are the same answer."""
+"""Maximum distance at which a score counts as right, and at which two scores count as the same
+answer.
+"""
 KEYS = ("id", "order", "repeat")
 
 
 def ordinary_and_checks(
     home: Path, answered: pl.DataFrame
 ) -> tuple[pl.DataFrame, tuple[RaterChecks, ...]]:
-    """The verdicts on ordinary questions with their ``rater``, and how each rater did where they
-    were checked.
+    """Return the verdicts on ordinary questions with their ``rater``, and each rater's results on
+    control questions.
 
-    Raters whom the study's own rules exclude are among the checks only. The verdicts have one
-    ``order`` (``said_first`` knows the one shown) and a ``repeat`` for each rater.
+    Raters whom the study's own rules exclude appear only in the checks. All verdicts have the same
+    ``order`` (``said_first`` accounts for the order that was shown) and a ``repeat`` per rater.
     """
     named = answered.join(_purposes(home, answered), on=KEYS, how="inner", maintain_order="left")
     left_out = excluded_raters(RunFolder(home).manifest())
@@ -48,9 +50,10 @@ def ordinary_and_checks(
 
 
 def without_order(answered: pl.DataFrame) -> pl.DataFrame:
-    """Verdicts of a run whose order shown is not known: their ``order`` is "unknown".
+    """Set ``order`` to "unknown" for the verdicts of a run whose order shown is not known.
 
-    Its "BA" says that a table has the options exchanged; such verdicts become repeats.
+    In such a run "BA" only means that the options in the table are exchanged; these verdicts become
+    repeats.
     """
     exchanged = pl.when(pl.col("order") == "BA").then(pl.col("repeat").max() + 1).otherwise(0)
     unknown = pl.lit(None, pl.Boolean)
@@ -63,8 +66,8 @@ def without_order(answered: pl.DataFrame) -> pl.DataFrame:
 
 
 def _purposes(home: Path, answered: pl.DataFrame) -> pl.DataFrame:
-    """Rater and purpose of each verdict; a line of another program without a purpose is an ordinary
-    question.
+    """Return rater and purpose of each verdict. A line without a purpose, written by another
+    program, is an ordinary question.
     """
     rows = [
         (
@@ -113,14 +116,14 @@ def _checks(named: pl.DataFrame) -> tuple[RaterChecks, ...]:
 
 
 def read_reply(run: Run, offset: int | None) -> Mapping[str, Any]:
-    """The whole verdict at ``offset`` of a run, for the few that the report shows."""
+    """Read the complete verdict at ``offset`` of a run, for the few that a report shows."""
     if run.folder is None or offset is None:
         return {}
     return RunFolder(run.folder).record_at(offset)
 
 
 def _info(folder: Path) -> dict[str, Any]:
-    """What ``run.json`` says."""
+    """Read ``run.json``."""
     run = RunFolder(folder)
     if folder.is_file():
         raise DataError(f"{folder}: must be the folder of a run, got a file")
@@ -133,8 +136,8 @@ def _info(folder: Path) -> dict[str, Any]:
 
 
 def _runs_below(folder: Path) -> str:
-    """The runs in a folder that is none, such as one that ``adopt`` wrote; how a dataset becomes
-    one.
+    """Return a hint for a folder that is not a run: the runs in it, such as those written by
+    ``adopt``, or the command that judges a dataset.
     """
     if (folder / "dataset.json").is_file():
         return f"; it is a dataset: `visualjudge judge {folder} --out RUN` makes a run"
@@ -146,8 +149,8 @@ _MOST_NAMED = 5
 
 
 def _distinct_names(told: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
-    """Simulated judges without a name of their own are called as their folders. Runs of one judge
-    are told apart by the ends of their folders' paths, as long as it takes.
+    """Return a distinct name for each run. Simulated judges without a name are named after their
+    folders. Runs of the same judge are distinguished by the last parts of their paths.
     """
     names = {
         home: home.name
@@ -166,7 +169,9 @@ def _distinct_names(told: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
 
 
 def _ending(folder: Path, others: Sequence[Path]) -> str:
-    """The last parts of the path of ``folder``: so many that no two of ``others`` end alike."""
+    """Return the last parts of the path of ``folder``, as many as needed to distinguish
+    ``others``.
+    """
     paths = {home.resolve().parts for home in others}
     longest = max(map(len, paths))
     depth = next(
@@ -186,10 +191,11 @@ def _refuse_twice(folders: Sequence[str | Path]) -> None:
 
 
 def expected_verdicts(info: Mapping[str, Any], kinds: pl.Series | None) -> int | None:
-    """How many verdicts a run is to have: as ``run.json`` states it, else counted from its options.
+    """Return the number of verdicts of a finished run: as stated in ``run.json``, else computed
+    from its options.
 
-    ``kinds``: the question type of every question of the run's dataset, in order; None where that
-    is not known.
+    ``kinds`` holds the question type of every question of the run's dataset, in order; None if not
+    known.
     """
     asked, limit = info.get("asked"), info.get("limit")
     if isinstance(asked, int):
@@ -202,7 +208,7 @@ def expected_verdicts(info: Mapping[str, Any], kinds: pl.Series | None) -> int |
 
 
 def _checked(run: Run, digest: str | None, *, named: bool) -> Run:
-    """The run with what does not fit the dataset, or is not there, noted."""
+    """Add warnings and problems about missing verdicts and verdicts that do not fit the dataset."""
     notes, problems = list(run.warnings), list(run.problems)
     if run.unfinished:
         notes.insert(0, f"{run.folder}: {run.unfinished}")
@@ -230,15 +236,15 @@ def load_study(
     seed: int = 0,
     where: Sequence[str] = (),
 ) -> Study:
-    """Runs with the questions they were asked. ``dataset`` overrides the path that the runs
-    remember.
+    """Load runs with the questions they were asked. ``dataset`` overrides the path recorded in the
+    runs.
 
-    ``where``: only the questions that fit each ``FIELD=VALUE`` (:func:`narrowed`).
+    ``where`` keeps only the questions that match every ``FIELD=VALUE`` (:func:`narrowed`).
 
     Raises
     ------
     UsageError
-        If a run is given twice, or no question fits ``where``.
+        If a run is given twice, or no question matches ``where``.
     DataError
         If a run or its dataset cannot be read, none of a run's verdicts is on a question of the
         dataset, a run names another dataset than the one it was asked, or two datasets hold
@@ -279,19 +285,19 @@ FIELDS = {
     "error_type": "error_type",
     "source": "sources",
 }
-"""What ``where`` may name, and the column that holds it."""
+"""Fields that ``where`` accepts, and their columns."""
 
 
 def narrowed(study: Study, where: Sequence[str]) -> Study:
-    """The study of the questions that fit every ``FIELD=VALUE`` of ``where``.
+    """Return the study of the questions that match every ``FIELD=VALUE`` of ``where``.
 
-    A question fits a source where it shows one of its predictions. What a run lacks is not known of
-    a part.
+    A question matches a source if it shows one of its predictions. The number of missing verdicts
+    is not known for a part of the questions.
 
     Raises
     ------
     UsageError
-        If a field is unknown, or no question fits.
+        If a field is unknown, or no question matches.
     """
     if not where:
         return study
@@ -331,7 +337,7 @@ def narrowed(study: Study, where: Sequence[str]) -> Study:
 
 
 def _renumbered(numbers: pl.Series) -> pl.Expr:
-    """The place of each of ``numbers`` among those that are left, from 0."""
+    """Renumber the remaining ``numbers`` from 0 in their order."""
     left = numbers.unique().sort()
     places = pl.Series(range(left.len()), dtype=numbers.dtype)
     return pl.col(numbers.name).replace_strict(left, places, return_dtype=numbers.dtype)
@@ -340,7 +346,7 @@ def _renumbered(numbers: pl.Series) -> pl.Expr:
 def _run(
     home: Path, name: str, info: Mapping[str, Any], questions: pl.DataFrame, kinds: pl.Series | None
 ) -> Run:
-    """A run's verdicts beside their questions; the table that is read is not kept."""
+    """Join a run's verdicts to their questions, without keeping the table that was read."""
     verdicts, problems, warnings = read_verdicts(home)
     answered = join(questions, verdicts)
     expected, foreign = expected_verdicts(info, kinds), verdicts.height - answered.height

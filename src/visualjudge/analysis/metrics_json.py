@@ -1,7 +1,6 @@
-"""``metrics.json``: every column of every table; and the same flattened into long tables.
+"""``metrics.json``, with every column of every table, and the same content as long tables.
 
-Every list or keyed block becomes one table, one row a
-judge and entry.
+Every list or keyed block becomes one table with one row per judge and entry.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from visualjudge.analysis.table_layout import Json
 
 
 def document(results: Results, card: Card) -> Json:
-    """The results as an object of JSON, with the card's answer by task; ``bootstrap`` is of the 75
-    % points alone.
+    """Return the results as a JSON object, with the card's answer by task. ``bootstrap`` describes
+    only the intervals of 75 % points.
     """
     judges = zip(results.judges, card.judges, strict=True)
     return {
@@ -43,8 +42,8 @@ Row = dict[str, Any]
 
 
 def _flat(row: Mapping[str, Any], prefix: str = "") -> Row:
-    """Nested objects become dotted columns; an interval becomes _low and _high; other lists are
-    left out.
+    """Flatten nested objects into dotted columns and an interval into _low and _high; omit other
+    lists.
     """
     out: Row = {}
     for key, value in row.items():
@@ -72,7 +71,7 @@ def _headline(judge: Mapping[str, Any]) -> Row:
 
 
 def _of_judge(judge: Mapping[str, Any]) -> Iterable[tuple[str, Row]]:
-    """Every row of one judge with the table it belongs to."""
+    """Yield every row of one judge with the name of its table."""
     who = {"judge": judge["judge"]}
     yield "headline", _headline(judge)
     for name in ("by_task", "by_encoding", "by_error_type", "by_margin", "by_task_error_type"):
@@ -92,7 +91,7 @@ def _of_judge(judge: Mapping[str, Any]) -> Iterable[tuple[str, Row]]:
 
 
 def tables_of(metrics: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
-    """All tables of ``metrics``, by name."""
+    """Return all tables of ``metrics`` by name."""
     rows: dict[str, list[Row]] = {}
     for judge in metrics["judges"]:
         for name, row in _of_judge(judge):

@@ -1,8 +1,8 @@
-"""What is known of the pairwise verdicts of one judge, as frozen records.
+"""Figures of the pairwise verdicts of one judge, as frozen records.
 
-Verdicts without an answer are those that could not be read, calls that failed, what a judge
-declined and what a person cannot tell. All of them are wrong in an accuracy and counted in
-``failed``; only their names differ.
+Verdicts without an answer are replies that could not be read, calls that failed, questions that a
+judge declined and questions to which a person answered "cannot tell". All of them are wrong in an
+accuracy and counted in ``failed``; only their names differ.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from visualjudge.analysis.value_and_interval import NO_SHARE, UNANSWERED, Estima
 DECLINED, CANNOT_TELL = "refusal", "cannot_tell"
 """Statuses of verdicts that give no answer on purpose."""
 NO_REPLY = "api_error"
-"""Status of verdicts whose call failed: there was nothing to read."""
+"""Status of verdicts whose call failed, so that there was no reply to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Unanswered:
 
 
 def unanswered(causes: Mapping[str, int]) -> Unanswered:
-    """The failed replies of ``causes`` (a status, or "status: cause") by what they are."""
+    """Group the failed replies of ``causes`` (a status, or "status: cause") by type."""
     found = {NO_REPLY: 0, DECLINED: 0, CANNOT_TELL: 0}
     for cause, n in causes.items():
         status = cause.partition(":")[0]
@@ -41,43 +41,41 @@ def unanswered(causes: Mapping[str, int]) -> Unanswered:
 
 
 def withheld() -> pl.Expr:
-    """Whether a verdict gives no answer on purpose."""
+    """Return whether a verdict intentionally gives no answer."""
     return ~pl.col("parsed") & pl.col("status").is_in([DECLINED, CANNOT_TELL])
 
 
 def declined_and_unsure(table: pl.DataFrame) -> tuple[int, int]:
-    """Verdicts that a judge declined, and those by which a person says that they cannot tell."""
+    """Return the number of verdicts that a judge declined and of "cannot tell" by people."""
     status = table.filter(~pl.col("parsed"))["status"]
     return int((status == DECLINED).sum()), int((status == CANNOT_TELL).sum())
 
 
 OF_TWO = 0.5
-"""The share right of a guess between A and B."""
+"""Accuracy of guessing between A and B."""
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Pairwise verdicts of one cell. A reply that failed is wrong in ``share`` and left out of
+    """Pairwise verdicts of one cell. A failed reply is wrong in ``share`` and left out of
     ``parsed``.
     """
 
     share: Share
     failed: int
     upper_bound: float | None
-    """The share had every failed reply been right."""
+    """The accuracy if every failed reply had been right."""
     parsed: Share
     answered_a: float | None
-    """Share of the usable replies that chose the option shown first; None where none chose an
-    option, or the order shown is not known.
+    """Share of the usable replies that chose the option shown first; None if none chose an option
+    or the order shown is not known.
     """
     causes: Mapping[str, int]
     """Failed replies by cause."""
 
     @property
     def shown(self) -> Share:
-        """``share`` as reports show it: without a value where no verdict has an answer to be right
-        or wrong.
-        """
+        """``share`` as reports show it: without a value if no verdict has an answer."""
         return (
             replace(NO_SHARE, n=self.share.n, images=self.share.images, why=UNANSWERED)
             if self.none
@@ -86,14 +84,14 @@ class Accuracy:
 
     @property
     def none(self) -> bool:
-        """Whether verdicts are there and none has an answer."""
+        """Whether there are verdicts but none has an answer."""
         return 0 < self.share.n == self.failed
 
 
 @dataclass(frozen=True)
 class Swap:
-    """Questions asked in both orders. One without an answer in one of them is not consistent; one
-    without an answer on purpose in both says nothing of consistency and is left out.
+    """Questions asked in both orders. A question without an answer in one order is not consistent.
+    A question that intentionally got no answer in both orders is left out.
     """
 
     consistency: Share
@@ -102,15 +100,15 @@ class Swap:
     always_first: int
     always_second: int
     p: float | None
-    """Clustered test of "first place both times" against "second place both times"."""
+    """Clustered test of "first position both times" against "second position both times"."""
     withheld: int = 0
-    """Questions that the judge declined, or could not tell, in both orders."""
+    """Questions that were declined, or answered "cannot tell", in both orders."""
 
 
 @dataclass(frozen=True)
 class Preference:
-    """How a judge leans to one feature, compared at equal difficulty: 0 = fair, ±½ = looks at
-    nothing else.
+    """A judge's preference for one feature, compared at equal difficulty: 0 is fair, ±½ ignores
+    everything else.
     """
 
     feature: str
@@ -121,12 +119,12 @@ class Preference:
     p_holm: float | None = None
     flagged: bool = False
     crude: float | None = None
-    """The same without comparing at equal difficulty."""
+    """The preference without the comparison at equal difficulty."""
 
 
 def constant_answer(pairs: pl.DataFrame) -> float | None:
-    """The share of the most frequent right answer, options by the place in which they were
-    shown.
+    """Return the share of the most frequent right answer, with options named by the position in
+    which they were shown.
     """
     if pairs.is_empty():
         return None
@@ -145,35 +143,35 @@ class Pairwise:
     accuracy: Accuracy
     questions: int
     chance: float
-    """Share right of a guess among the answers that the questions allow: ½ of two, ¼ of A, B and
-    two ties.
+    """Accuracy of guessing among the answers that the questions allow: ½ for two answers, ¼ for A,
+    B and two ties.
     """
     constant: float | None
-    """Share right of always giving the same answer, the best of them: of the option shown first,
-    the one shown second and each tie; None where the order shown is not known.
+    """Accuracy of always giving the same answer, for the best such answer: the option shown first,
+    the one shown second, or a tie. None if the order shown is not known.
     """
     macro: Share
-    """Mean over tasks of the share right."""
+    """Accuracy averaged over tasks."""
     position_p: float | None
-    """Exact binomial p of "the first option" against ½, verdicts as if independent."""
+    """Exact binomial p of "the first option" against ½, with verdicts treated as independent."""
     swap: Swap
     published: Mapping[str, Share]
-    """As well-known benchmarks print it, by key of
+    """Accuracy as well-known benchmarks define it, by key of
     :data:`visualjudge.analysis.benchmark_pair_rules.RULES`.
     """
 
     @property
     def better_than_chance(self) -> bool:
-        """Whether the interval of the share right lies above chance: what failed is wrong, each
-        verdict counts once.
+        """Whether the interval of the accuracy lies above chance. Failed replies are wrong, and
+        each verdict counts once.
         """
         low = (self.accuracy.shown.interval or (None, None))[0]
         return low is not None and low > self.chance
 
     @property
     def worse_than_chance(self) -> bool:
-        """Whether the interval of what was read lies below chance: a reply that was not read is no
-        wrong choice.
+        """Whether the interval of the accuracy among replies that were read lies below chance. A
+        reply that was not read is not a wrong choice.
         """
         high = (self.accuracy.parsed.interval or (None, None))[1]
         return high is not None and high < self.chance

@@ -179,7 +179,7 @@ def _mean(scores: FloatArray) -> FloatArray:
     mean = np.divide(total, known, out=np.full(total.shape, np.nan), where=known > 0)
     return np.asarray(
         np.round(mean, 9)
-    )  # 0.1 + 0.2 and 0.3 are a tie: rounding noise must not rank
+    )  # 0.1 + 0.2 and 0.3 must tie: rounding errors must not decide the order
 
 
 def _per_source(

@@ -315,7 +315,7 @@ def curves(
     for i, (scope, _) in enumerate(parts):
         if whole[i] == i:
             out.append(_sensitivity(scope, apart[i], asked[i], adjusted[i], resampling))
-        else:  # the same verdicts: the same curve
+        else:  # the same verdicts give the same curve
             out.append(replace(out[whole[i]], scope=scope.scope, value=scope.value))
     return tuple(out)
 

@@ -1,7 +1,7 @@
-"""A dataset's questions as a table, without a record for each: a quarter of a million fit in a
+"""A dataset's questions as a table, without one record per question: 250,000 questions load in a
 second or two.
 
-Prompts and image paths are left on disk; :func:`find` reads them again for the few questions that a
+Prompts and image paths stay on disk; :func:`find` reads them again for the few questions that a
 report shows.
 """
 
@@ -31,13 +31,13 @@ from visualjudge.dataset.question_storage import at, columns
 PIECE = 2_000_000
 LONGEST_RECORD = 2_000_000
 LONGEST_BETWEEN = 100
-"""Bytes between two records, at most, for a piece to end there."""
+"""Maximum number of bytes between two records at which a chunk may end."""
 _BETWEEN = re.compile(rb'\}\s*,\s*(\{\s*"id"\s*:)')
 
 
 def _table(path: Path) -> pl.DataFrame | None:
-    """The rows straight from the file, a piece at a time; None where it needs the careful
-    reader.
+    """Return the rows read directly from the file in chunks; None if the slower, checking reader is
+    needed.
     """
     frames = []
     try:
@@ -52,10 +52,11 @@ def _table(path: Path) -> pl.DataFrame | None:
 
 
 def _frame(piece: bytes) -> pl.DataFrame | None:
-    """A piece as a table; None unless every record has an id, as a text, and an answer, once.
+    """Return a chunk as a table; None unless every record has exactly one id, a string, and one
+    answer.
 
-    Polars reads a number as a text where a text is asked for, and the first of two fields of one
-    name.
+    Polars would read a number as a string if a string is requested, and would use the first of two
+    fields with the same name.
     """
     raw = pl.read_json(piece, schema=WIRE)
     if not piece.count(b'{"id":"') == piece.count(b'"answer":') == raw.height:
@@ -74,11 +75,11 @@ def _frame(piece: bytes) -> pl.DataFrame | None:
 
 
 def _pieces(path: Path) -> Iterator[bytes]:
-    """An array of records in pieces that are arrays, cut between two records that begin with their
-    id.
+    """Split an array of records into chunks that are arrays. Cuts are made between two records that
+    begin with their id.
 
-    A cut inside a text would leave a piece that is not JSON, and the whole file to the careful
-    reader.
+    A cut inside a string would yield a chunk that is not valid JSON, and the slower reader would
+    then read the whole file.
     """
     rest, opened, looked_at = b"", b"", 0
     with path.open("rb") as file:
@@ -93,8 +94,8 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
-    """The rows of the questions at ``root``, and ``dataset.json`` with the path and the questions'
-    checksum.
+    """Return the rows of the questions at ``root``, and ``dataset.json`` with the path and the
+    questions' checksum.
 
     Raises
     ------
@@ -112,7 +113,7 @@ def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
             dataset = load_dataset(root)
             stated = {"path": str(root), "questions_sha256": dataset.digest}
             return _table_of(dataset.questions), {**dataset.meta, **stated}
-    # The file as it is, not as dataset.json states it: an edited file would score verdicts wrongly.
+    # Hash the file itself, not the value in dataset.json: an edited file would give wrong scores.
     return table, {
         **read_meta(root),
         "path": str(root),
@@ -129,7 +130,9 @@ def _table_of(questions: Sequence[Question]) -> pl.DataFrame:
 
 
 def _as_wire(frame: pl.DataFrame) -> pl.DataFrame:
-    """The columns as analyses know them; what has no column is in no question."""
+    """Add the missing columns of WIRE as nulls. A column is missing if no question has the
+    field.
+    """
     absent = [
         pl.lit(None, kind).alias(name) for name, kind in WIRE.items() if name not in frame.columns
     ]
@@ -137,13 +140,13 @@ def _as_wire(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
-    """The questions of several datasets, each once, what the first says of itself, and the
-    benchmark and the digest of each.
+    """Return the questions of several datasets without duplicates, the metadata of the first
+    dataset, and the benchmark and digest of each.
 
     Raises
     ------
     DataError
-        If two datasets hold different questions under one id, or one dataset two questions.
+        If two datasets hold different questions under one id, or one dataset holds two.
     """
     table, meta = read_questions(roots[0])
     benchmarks, digests = [meta.get("benchmark")], {roots[0]: meta.get("questions_sha256")}
@@ -165,7 +168,9 @@ def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
 
 
 def _of(table: pl.DataFrame, meta: Mapping[str, Any], root: Path) -> pl.DataFrame:
-    """The questions with the benchmark that they are of, else the name of the dataset's folder."""
+    """Add the name of the benchmark that the questions come from, else the name of the dataset's
+    folder.
+    """
     stated = meta.get("benchmark")
     name = stated.get("name") if isinstance(stated, Mapping) else None
     return table.with_columns(benchmark=pl.lit(str(name or root.name)))
@@ -184,7 +189,7 @@ def _refuse_others(table: pl.DataFrame, other: pl.DataFrame, root: Path, first: 
 
 
 def find(roots: Sequence[Path], ids: Sequence[str]) -> dict[str, Placed]:
-    """The whole records of a few questions, each with its dataset."""
+    """Read the complete records of a few questions, each with its dataset."""
     wanted, out = set(ids), dict[str, Placed]()
     for root in roots:
         if wanted - out.keys():
@@ -212,7 +217,9 @@ def _found(root: Path, wanted: set[str]) -> dict[str, Question]:
 
 
 def _near(content: mmap.mmap, name: str) -> dict[str, Any] | None:
-    """The record that begins with this id, where the file is as the tool writes it."""
+    """Return the record that begins with this id, if the file has the layout that visualjudge
+    writes.
+    """
     start = content.find(b'{"id":' + orjson.dumps(name))
     if start < 0:
         return None

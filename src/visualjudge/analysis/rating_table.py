@@ -1,15 +1,16 @@
 """Ratings by people and by judges in one long table: ``item, source, rater, dimension, score``.
 
-From CSV, JSONL or parquet, or from VIEScore's published folders. Optional columns: ``kind``
-("person" or "judge") and ``image`` (that of the item, where several items are of one). A score that
-is missing stays missing; a score that is not a number is a problem, named with its file and line.
+Ratings are read from CSV, JSONL or parquet, or from VIEScore's published folders. Optional columns:
+``kind`` ("person" or "judge") and ``image`` (the item's image, if several items share one). A
+missing score stays missing; a score that is not a number is a problem, reported with its file and
+line.
 
-In a people's run each verdict belongs to the rater that its line names.
+In a people's run each verdict belongs to the rater named in its line.
 
-Scores are ratings of the image's source, as those of a judge are. A pairwise choice is a rating of
-its question: 1 where the first option as stored was chosen, 0 where the second was; a judge that
-was asked in both orders gets the mean. What a person could not tell is no rating; nor are repeats
-and known items, which are there to check the rater.
+Scores are ratings of the image's source, as for a judge. A pairwise choice is a rating of its
+question: 1 if the first option as stored was chosen, 0 if the second was; a judge that was asked in
+both orders gets the mean. "Cannot tell" is not a rating. Repeats and known items, which check the
+rater, are not ratings either.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ MEETING = {
     "item": "image_id (of a question about one class of interest image_id/CLASS)",
     "source": "source",
 }
-"""What a judge's rating and a person's must share, and what that is in a run's scores."""
+"""Columns that a judge's rating and a person's rating must share, and what they are in a run's
+scores.
+"""
 SCHEMA: ColumnTypes = {**dict.fromkeys(COLUMNS[:-1], pl.String), "score": pl.Float64}
 RATER_FILE = re.compile(r"^(?P<stem>.+)_rater(?P<number>\d+)\.tsv$")
 Problems = list[Problem]
@@ -88,15 +91,15 @@ def _read_jsonl(path: Path) -> pl.DataFrame:
 
 
 def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
-    """A ratings file or VIEScore folder as a long table (COLUMNS, and OPTIONAL where they are
-    given), and its problems.
+    """Return a ratings file or VIEScore folder as a long table (COLUMNS, and OPTIONAL if present),
+    and its problems.
 
     Raises
     ------
     DataError
         If the file cannot be read or lacks a column.
     UsageError
-        If its name ends in none of .csv, .jsonl, .parquet.
+        If its name does not end in .csv, .jsonl or .parquet.
     """
     home = Path(path)
     if home.is_dir():
@@ -131,12 +134,13 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
 
 
 def read_viescore(folder: Path) -> tuple[pl.DataFrame, Problems]:
-    """Human and judge ratings from the folders that VIEScore published (TIGER-AI-Lab/VIEScore).
+    """Read human and judge ratings from the folders that VIEScore published
+    (TIGER-AI-Lab/VIEScore).
 
-    People: ``…/TASK/NAME_raterN.tsv``, columns uid and one a model, cells ``[SC, PQ]``. Judges:
-    ``JUDGE/TASK/MODEL/{SC,PQ}.json``, ``{uid: {"score": [one or two numbers]}}``; as there, the
-    least of the numbers counts. Dimensions are ``TASK/SC``, ``TASK/PQ`` and ``TASK/O`` = √(SC·PQ),
-    all 0..1 for people and 0..10 for judges.
+    People: ``…/TASK/NAME_raterN.tsv`` with columns uid and one per model, and cells ``[SC, PQ]``.
+    Judges: ``JUDGE/TASK/MODEL/{SC,PQ}.json`` with ``{uid: {"score": [one or two numbers]}}``; as in
+    VIEScore, the smallest of the numbers counts. Dimensions are ``TASK/SC``, ``TASK/PQ`` and
+    ``TASK/O`` = √(SC·PQ), all 0..1 for people and 0..10 for judges.
     """
     problems: Problems = []
     rows = [row for path in sorted(folder.rglob("*_rater*.tsv")) for row in _people(path, problems)]
@@ -184,7 +188,7 @@ def _judged(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
     for uid, answer in answers.items():
         scores = answer.get("score") if isinstance(answer, dict) else None
         if type(scores) in (int, float):
-            scores = [scores]  # some judges' files hold the number alone
+            scores = [scores]  # some judges' files hold a bare number
         if (
             not isinstance(scores, list)
             or not scores
@@ -198,7 +202,7 @@ def _judged(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
 
 
 def _with_overall(table: pl.DataFrame) -> pl.DataFrame:
-    """Adds O = √(SC·PQ) where a rater gave both, VIEScore's overall score."""
+    """Add VIEScore's overall score O = √(SC·PQ) if a rater gave both."""
     split = table.with_columns(
         task=pl.col("dimension").str.head(-3), part=pl.col("dimension").str.tail(2)
     )
@@ -218,11 +222,12 @@ def _with_overall(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def ratings_of_run(joined: pl.DataFrame, judge: str) -> pl.DataFrame:
-    """A run's usable scoring verdicts as ratings: dimension = task, one a source (encodings
-    averaged).
+    """Return a run's usable scoring verdicts as ratings: the dimension is the task, with one rating
+    per source (averaged over encodings).
 
-    The item is the image, and where the question is about one class of interest ``IMAGE/CLASS``:
-    each has a score of its own. ``image`` names the image, by which intervals count.
+    The item is the image, or ``IMAGE/CLASS`` if the question is about one class of interest,
+    because each class has its own score. ``image`` names the image, by which intervals are
+    clustered.
     """
     scored = joined.filter((pl.col("kind") == "scoring") & pl.col("parsed"))
     rows = scored.with_columns(source=pl.col("sources").list.first()).drop_nulls("source")
@@ -244,8 +249,8 @@ def ratings_of_run(joined: pl.DataFrame, judge: str) -> pl.DataFrame:
 
 
 def apart(judged: pl.DataFrame, people: pl.DataFrame) -> str | None:
-    """Why no rating of a judge meets one of people (same item, source and dimension); None: some
-    do.
+    """Return why no rating of a judge matches one of people (same item, source and dimension); None
+    if some do.
     """
     if judged.is_empty():
         return "no rating in common with people: the judge has no usable score of a named source"
@@ -263,8 +268,8 @@ def apart(judged: pl.DataFrame, people: pl.DataFrame) -> str | None:
 
 
 def as_array(table: pl.DataFrame, raters: list[str], items: list[str], sources: list[str]) -> Any:
-    """Raters × items × sources; NaN = not rated; the mean where a rater rated one thing more than
-    once.
+    """Return raters × items × sources; NaN = not rated. Several ratings of the same output by one
+    rater are averaged.
     """
     shape = (len(raters), len(items), len(sources))
     sums, counts = np.zeros(shape), np.zeros(shape)
@@ -284,21 +289,21 @@ CHOICE = "first option"
 
 @dataclass(frozen=True, eq=False)
 class RunRatings:
-    """Ratings as a table (COLUMNS, ``kind``, ``image``), and the judges' names, also of those that
-    rated nothing.
+    """Ratings as a table (COLUMNS, ``kind``, ``image``), and the names of all judges, including
+    those without ratings.
     """
 
     table: pl.DataFrame
     judges: tuple[str, ...]
     rankings: int = 0
-    """Answers of people to rankings, which are no ratings."""
+    """Number of people's answers to ranking questions, which are not ratings."""
     remarks: Remarks = NO_REMARKS
 
 
 def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
-    """The verdicts of runs as ratings: of people by rater, of other runs by judge.
+    """Return the verdicts of runs as ratings: of people by rater, of other runs by judge.
 
-    Pairwise choices are among them where one of the runs is a people's run.
+    Pairwise choices are included if one of the runs is a people's run.
 
     Raises
     ------
@@ -325,7 +330,7 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
 
 
 def _scores(named: pl.DataFrame) -> pl.DataFrame:
-    """Scores as :func:`ratings_of_run` makes them, one table of all raters."""
+    """Return scores of all raters in one table, as returned by :func:`ratings_of_run`."""
     parts = [
         ratings_of_run(part, str(rater))
         for (rater,), part in named.group_by(["rater"], maintain_order=True)
@@ -336,7 +341,7 @@ def _scores(named: pl.DataFrame) -> pl.DataFrame:
 
 
 def _choices(named: pl.DataFrame, kind: str) -> pl.DataFrame:
-    """Choices between two options, one rating a question and rater."""
+    """Return choices between two options, one rating per question and rater."""
     pairs = named.filter((pl.col("kind") == "pairwise") & pl.col("parsed"))
     dimension = pl.col("task").cast(pl.String) + "/pairwise"
     return (

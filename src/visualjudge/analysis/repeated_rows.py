@@ -1,8 +1,7 @@
-"""Rows of all questions beside rows of parts of them: a part that holds all questions says the same
-once more.
+"""Detect rows that repeat the row of all questions, because a part contains all questions.
 
-Files keep such rows, so that a task is found by its name; reports and adjustments of p leave them
-out.
+Files keep such rows so that a task can be found by its name; reports and adjustments of p leave
+them out.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ class Scoped(Protocol):
 
     @property
     def scope(self) -> str:
-        """What the row is of."""
+        """The questions that the row covers."""
 
 
 Row = TypeVar("Row", bound=Scoped)
 
 
 def originals(rows: Sequence[Row], verdicts: Callable[[Row], Hashable]) -> list[int]:
-    """For each row the place of the row of all questions that is on the same ``verdicts``, else its
-    own place.
+    """Return, for each row, the index of the row of all questions that has the same ``verdicts``,
+    else its own index.
     """
     whole = {verdicts(row): i for i, row in enumerate(rows) if row.scope == ALL}
     return [whole.get(verdicts(row), i) for i, row in enumerate(rows)]
@@ -44,8 +43,8 @@ def _distinct(rows: Sequence[Row], verdicts: Callable[[Row], Hashable]) -> list[
 
 
 def holm_apart(p_values: Sequence[float | None], places: Sequence[int]) -> list[float | None]:
-    """Holm's adjustment over the rows that are their own originals; every other has the p of its
-    original.
+    """Adjust p by Holm over the rows that are their own originals; every other row gets the p of
+    its original.
     """
     adjusted = holm(
         [p if i == k else None for i, (p, k) in enumerate(zip(p_values, places, strict=True))]
@@ -54,25 +53,25 @@ def holm_apart(p_values: Sequence[float | None], places: Sequence[int]) -> list[
 
 
 def leak_verdicts(row: Leak) -> Hashable:
-    """The rule and how many questions it applies to."""
+    """Return the rule and the number of questions it applies to."""
     return row.rule, row.share.n
 
 
 def leaks(rows: Sequence[Leak]) -> list[Leak]:
-    """Rules, each once for the same questions."""
+    """Return the rules without repeated rows."""
     return _distinct(rows, leak_verdicts)
 
 
 def above_verdicts(row: Above) -> Hashable:
-    """How many verdicts the gap is of, and how many have none beside them."""
+    """Return the number of verdicts in the gap and the number that the baseline declined."""
     return row.gap.n, row.declined
 
 
 def above(rows: Sequence[Above]) -> list[Above]:
-    """Gaps to the baseline, each once for the same questions."""
+    """Return the gaps to the baseline without repeated rows."""
     return _distinct(rows, above_verdicts)
 
 
 def sensitivity(rows: Sequence[Sensitivity]) -> list[Sensitivity]:
-    """Curves, each once for the same questions."""
+    """Return the curves without repeated rows."""
     return _distinct(rows, lambda row: (row.against, row.jnd.n))

@@ -1,7 +1,7 @@
-"""Ranking and scoring questions: how far the judge's order and numbers follow the scores.
+"""Ranking and scoring questions: agreement of the judge's order and numbers with the scores.
 
-Correlations are over replies that could be read; each comes with what it would be had the failed
-replies been as good, or as bad, as they can be. Exact and top-1 count a failed reply as wrong.
+Correlations are over replies that could be read; each is given with its values if the failed
+replies had been as good, or as bad, as possible. For exact and top-1, a failed reply is wrong.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from visualjudge.analysis.value_and_interval import NO_SHARE, NOTHING, Ends, Est
 from visualjudge.core.records import LETTERS, FloatArray
 
 GROUP = ["image", "task", "encoding", "classes", "error_type", "repeat"]
-"""What scores of one order share: a reply and its repeat are no tie."""
+"""Columns that are equal for scores in the same order. A reply and its repeat are not a tie."""
 MOST_IN_GROUP = 64
 RANKED = (
     "task",
@@ -42,14 +42,14 @@ RANKED = (
     "answer",
 )
 SCORED = (*GROUP, "cluster", "parsed", "status", "number", "truth")
-"""Columns of ranking and scoring verdicts that their figures are made from."""
+"""Columns of ranking and scoring verdicts that their figures need."""
 NO_RANKING = Ranking(0, NOTHING, None, NO_SHARE, None, NO_SHARE, None)
 NO_SCORING = Scoring(0, 0, NOTHING, NOTHING, None, NOTHING, NOTHING, None, NOTHING, None)
 
 
 def rank_taus(table: pl.DataFrame) -> FloatArray:
-    """τ-b of each ranking with its options' scores; NaN where the reply failed or all scores are
-    the same.
+    """Return τ-b of each ranking with its options' scores; NaN if the reply failed or all scores
+    are equal.
     """
     out = np.full(table.height, np.nan)
     parsed, options = table["parsed"].to_numpy(), table["options"].to_numpy()
@@ -65,7 +65,7 @@ def rank_taus(table: pl.DataFrame) -> FloatArray:
 
 
 def _in_rows(lists: pl.Series, length: int) -> FloatArray:
-    """Lists of one length as an array, lists × length."""
+    """Return lists of equal length as an array, lists × length."""
     return lists.explode().to_numpy().astype(float).reshape(-1, length)
 
 
@@ -80,8 +80,8 @@ def _ranking_columns(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def tau_means(sums: ImageSums) -> list[Estimate]:
-    """Mean of correlations ``tau`` over cases ``told`` of each cell, -1..1: the interval of a share
-    of (τ + 1) / 2.
+    """Return the mean of correlations ``tau`` over cases ``told`` of each cell, -1..1. The interval
+    is that of the share (τ + 1) / 2.
     """
     told, total = sums.columns["told"], sums.columns["tau"]
     half = ImageSums(sums.keys, sums.cell, sums.cluster, {"top": (total + told) / 2, "n": told})
@@ -96,12 +96,14 @@ def tau_means(sums: ImageSums) -> list[Estimate]:
 
 
 def ranking_figures(table: pl.DataFrame) -> Ranking:
-    """Mean τ-b over questions, share of exact orders, share with the best first."""
+    """Return mean τ-b over questions, the share of exact orders, and the share with the best option
+    first.
+    """
     return ranking_cells(table, []).get("", NO_RANKING)
 
 
 def ranking_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Ranking]:
-    """:func:`ranking_figures` of each cell of ``by``, named by its values with / between them."""
+    """Return :func:`ranking_figures` of each cell of ``by``, keyed by its values joined with /."""
     if table.is_empty():
         return {}
     failed = ~pl.col("parsed")
@@ -149,8 +151,8 @@ def _filled(table: pl.DataFrame, failed_as: pl.Expr) -> tuple[FloatArray, FloatA
 
 
 def _filled_spearman(table: pl.DataFrame) -> Ends | None:
-    """Spearman had the failed replies been the reversed truth, and the truth: not bounds, but
-    honest extremes.
+    """Return Spearman's ρ with failed replies replaced by the reversed truth, and by the truth.
+    These are plausible extremes, not bounds.
     """
     low, high = (
         correlation.spearman(*_filled(table, fill))
@@ -160,8 +162,8 @@ def _filled_spearman(table: pl.DataFrame) -> Ends | None:
 
 
 def _error_bounds(table: pl.DataFrame) -> tuple[Ends, Ends]:
-    """Mean absolute error and bias if every failed reply had been the best, or the worst, that
-    0..10 allows.
+    """Return mean absolute error and bias if every failed reply had been the best, or the worst,
+    possible value in 0..10.
     """
     truth = pl.col("truth")
     far = pl.when(truth < 5).then(10.0).otherwise(0.0)
@@ -177,7 +179,7 @@ def _error_bounds(table: pl.DataFrame) -> tuple[Ends, Ends]:
 
 
 def scoring_figures(table: pl.DataFrame) -> Scoring:
-    """Correlation and error of the judge's numbers (0..10) with the scores."""
+    """Return correlation and error of the judge's numbers (0..10) against the scores."""
     if table.is_empty():
         return NO_SCORING
     parsed = table.filter(pl.col("parsed"))
@@ -216,8 +218,8 @@ def scoring_figures(table: pl.DataFrame) -> Scoring:
 def _pooled(
     parsed: pl.DataFrame, scores: correlation.Cases, weighted: correlation.Weighted
 ) -> Estimate:
-    """A correlation over all scores, images mixed, with the jackknife over images on Fisher's z
-    scale.
+    """Return a correlation over all scores of all images, with the jackknife over images on
+    Fisher's z scale.
     """
     images, n = parsed["cluster"].n_unique(), parsed.height
     value = scores.value(weighted)
@@ -233,8 +235,8 @@ def _pooled(
 
 
 def within_groups(parsed: pl.DataFrame) -> pl.DataFrame:
-    """τ-b of each group (GROUP) of one image that holds two different scores or more: cluster,
-    tau.
+    """Return τ-b of each group (GROUP) within one image that has at least two distinct scores:
+    cluster, tau.
     """
     groups = (
         parsed.group_by(GROUP, maintain_order=True)
@@ -257,9 +259,10 @@ def within_groups(parsed: pl.DataFrame) -> pl.DataFrame:
 
 
 def within_image(parsed: pl.DataFrame) -> Estimate:
-    """Mean τ-b inside the groups (GROUP) of one image that hold two different scores or more.
+    """Return the mean τ-b inside the groups (GROUP) of one image that have at least two distinct
+    scores.
 
-    A group to which the judge gave one and the same number counts as 0: it told nothing apart.
+    A group in which the judge gave a single number counts as 0, because it distinguished nothing.
     """
     groups = within_groups(parsed)
     if groups.is_empty():

@@ -8,20 +8,22 @@ from visualjudge.analysis.statistics.ranks import RankSet
 from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate
 
 IN_MATRIX = 30
-"""Of how many sources, the first of their group, every two have a difference; beyond them, each and
-the next.
+"""Number of sources at the top of a group for which every two are compared; below them, each source
+is compared with the next.
 """
 
 
 @dataclass(frozen=True)
 class SourceRow:
-    """One source as the judge ranks it and as the truth does; strengths are log odds, mean 0 in a
+    """One source as ranked by the judge and by the truth; strengths are log odds with mean 0 in a
     component.
     """
 
     source: str
     group: str
-    """The tasks that it is compared in; a number where the sources of these fall apart."""
+    """The tasks in which it is compared, with a number if their sources fall into
+    unconnected sets.
+    """
     component: int
     """The number of the group."""
     strength: Estimate
@@ -30,21 +32,19 @@ class SourceRow:
     rank: int = 0
     true_rank: int = 0
     bound: Ends | None = None
-    """Where the source never lost, or never won: the end on the side that is not open, at 97.5
-    %.
-    """
+    """If the source never lost, or never won: the finite end of its interval, at 97.5 %."""
     rank_set: RankSet | None = None
-    """The best and the worst rank that it may have at 95 %, of this source alone."""
+    """The best and the worst rank that it may have at 95 %, for this source alone."""
     rank_set_all: RankSet | None = None
-    """As ``rank_set``, but the sets of all sources of the group hold at once in 95 %."""
+    """As ``rank_set``, but the sets of all sources of the group hold simultaneously at 95 %."""
     controlled: Estimate = NOTHING
     """The strength at equal covariates."""
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """How far ``above`` is above ``below``, in log odds; ``p`` is two-sided, of no difference,
-    unadjusted.
+    """The difference in strength between ``above`` and ``below`` in log odds; ``p`` is two-sided
+    and unadjusted, for no difference.
     """
 
     group: str
@@ -56,7 +56,7 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Control:
-    """What one covariate adds to the log odds, of a usual difference of it."""
+    """The effect of one covariate in log odds, per typical difference in it."""
 
     group: str
     name: str
@@ -65,12 +65,12 @@ class Control:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """The sources by group, strongest first; ``contrasts``: every two of the first 30 of a group,
-    and beyond them each source and the next.
+    """The sources by group, strongest first. ``contrasts`` compares every two of the first 30 of a
+    group, and each later source with the next.
 
-    ``regularised``: some sources never lost to the others, or never won, so that the likelihood
-    alone has no finite maximum. ``log_tie``, ``spearman`` and ``kendall_tau`` (of strengths and
-    mean true scores) are of a single group.
+    ``regularised`` states that some sources never lost to the others, or never won, so that the
+    likelihood alone has no finite maximum. ``log_tie``, ``spearman`` and ``kendall_tau`` (of
+    strengths and mean true scores) are given only if there is a single group.
     """
 
     rows: tuple[SourceRow, ...]
@@ -83,18 +83,20 @@ class Leaderboard:
     kendall_tau: float | None
     contrasts: tuple[Contrast, ...] = ()
     dispersion: float | None = None
-    """How many games go together, in a single group: the penalty is as many times its usual
-    size.
+    """Number of correlated games, by which the usual penalty is multiplied; only if there is a
+    single group.
     """
     controls: tuple[Control, ...] = ()
-    """What the controlled strengths of the rows are controlled for."""
+    """Effects of the covariates that the controlled strengths control for."""
 
     def without_scores(self) -> Leaderboard:
-        """The same where the truth states only which option is better."""
+        """Return the leaderboard without true scores, for a truth that only states which option is
+        better.
+        """
         return replace(self, rows=tuple(replace(row, mean_score=None) for row in self.rows))
 
     @property
     def groups(self) -> tuple[tuple[str, tuple[SourceRow, ...]], ...]:
-        """Each group's name and rows: only these have a common axis."""
+        """Return each group's name and rows. Only the rows of a group have a common axis."""
         names = dict.fromkeys(row.group for row in self.rows)
         return tuple((name, tuple(row for row in self.rows if row.group == name)) for name in names)
