@@ -15,7 +15,7 @@ import polars as pl
 from visualjudge.analysis.value_and_interval import NO_SHARE, UNANSWERED, Estimate, Share
 
 DECLINED, CANNOT_TELL = "refusal", "cannot_tell"
-"""Statuses of verdicts that give no answer on purpose."""
+"""Statuses of verdicts that intentionally give no answer."""
 NO_REPLY = "api_error"
 """Status of verdicts whose call failed, so that there was no reply to read."""
 

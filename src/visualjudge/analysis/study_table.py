@@ -1,5 +1,5 @@
-"""Questions and verdicts as tables, and the two joined: one row a verdict, with what was right
-beside what was said.
+"""Questions and verdicts as tables, and their join: one row per verdict, with the right answer next
+to the answer given.
 
 Nothing is repaired here. A verdict whose value does not fit its question counts as failed, and a
 line that cannot be read is a problem that the report names.
@@ -27,12 +27,12 @@ from visualjudge.runs.budget import token_counts
 from visualjudge.runs.folder import PEOPLE
 
 WORD = pl.Categorical()
-"""A text as a number of 4 bytes a row: it compares, sorts and prints as the text does."""
+"""Text stored as a number of 4 bytes per row. It compares, sorts and prints like text."""
 
 
 def ordered(column: pl.Series) -> tuple[pl.Series, IntArray]:
-    """The distinct words of a column without nulls, sorted, and the place of each row's word among
-    them, from 0.
+    """Return the distinct words of a column without nulls, sorted, and the index of each row's word
+    among them, from 0.
     """
     words = column.cast(WORD)
     codes, place = renumbered(words.to_physical().to_numpy())
@@ -46,14 +46,14 @@ def ordered(column: pl.Series) -> tuple[pl.Series, IntArray]:
 
 
 PROBE = ("name", "design", "group", "cue", "level")
-"""What is kept of a probe's record, in columns ``probe_name`` and so on."""
+"""Fields of a probe's record that are kept, in columns ``probe_name`` and so on."""
 FEATURES = ("text_chars", "png_bytes", "count", "area")
-"""Features that an answer could follow."""
+"""Features that an answer could depend on."""
 NO_TYPE = "(none)"
 UNFIT = "the value does not fit the question"
 
 ColumnTypes = dict[str, pl.DataType | type[pl.DataType]]
-"""Names of columns and what they hold."""
+"""Column names and types."""
 
 VERDICT_SCHEMA: ColumnTypes = {
     "id": pl.String,
@@ -75,7 +75,7 @@ VERDICT_SCHEMA: ColumnTypes = {
 
 
 def missing_verdicts(missing: int | None, expected: int | None) -> str | None:
-    """What is said wherever a run is not finished; None where it is."""
+    """Return the message about an unfinished run; None if the run is finished."""
     if not missing:
         return None
     return f"{missing:,} of {expected:,} verdicts are missing; visualjudge judge … --resume goes on"
@@ -83,7 +83,7 @@ def missing_verdicts(missing: int | None, expected: int | None) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One judge over one dataset: what ``run.json`` says, and its verdicts on the dataset's
+    """One judge over one dataset: the content of ``run.json``, and the verdicts on the dataset's
     questions.
     """
 
@@ -91,23 +91,23 @@ class Run:
     folder: Path | None
     info: Mapping[str, Any]
     answered: pl.DataFrame
-    """One row a verdict, as :func:`join` makes it."""
+    """One row per verdict, as returned by :func:`join`."""
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     expected: int | None = None
-    """Verdicts that a finished run has; None where ``run.json`` does not tell."""
+    """Number of verdicts of the finished run; None if ``run.json`` does not state it."""
     foreign: int = 0
-    """Verdicts on questions that the dataset does not hold: they are left out."""
+    """Number of verdicts on questions that are not in the dataset; they are left out."""
     checks: tuple[RaterChecks, ...] = ()
-    """How the raters of a people's run did where they were checked: those verdicts are not among
+    """Results of the raters of a people's run on control questions, whose verdicts are not in
     ``answered``.
     """
     checked: int = 0
-    """How many verdicts these are."""
+    """Number of verdicts on control questions."""
 
     @property
     def missing(self) -> int | None:
-        """How many of those expected are not there yet."""
+        """Number of expected verdicts that are missing."""
         return (
             None
             if self.expected is None
@@ -116,12 +116,12 @@ class Run:
 
     @property
     def unfinished(self) -> str | None:
-        """The sentence on a run that stopped before its last verdict."""
+        """The message about a run that stopped before its last verdict."""
         return missing_verdicts(self.missing, self.expected)
 
     @property
     def of_people(self) -> bool:
-        """Whether people answered, whose verdicts name their ``rater``."""
+        """Whether people answered; their verdicts name their ``rater``."""
         return self.info.get("backend") == PEOPLE["backend"]
 
     @property
@@ -131,20 +131,22 @@ class Run:
 
     @property
     def simulated(self) -> bool:
-        """The judge knows the answers, or looks at nothing: its figures test the statistics
-        only.
+        """Whether the judge knows the answers or looks at nothing, so that its figures only test
+        the statistics.
         """
         return bool(self.info.get("simulated", False))
 
 
 def published_of(extra: Mapping[str, Any]) -> tuple[str | None, bool | None]:
-    """How the authors of published replies read one, and whether they counted it as right."""
+    """Return how the authors of published replies read a reply, and whether they counted it as
+    right.
+    """
     value, right = extra.get("published_value"), extra.get("published_right")
     return value if isinstance(value, str) else None, right if isinstance(right, bool) else None
 
 
 def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
-    """Verdict records as a table, for analyses that start in Python."""
+    """Return verdict records as a table, for analyses that start in Python."""
     rows = [
         (
             v.id,
@@ -176,20 +178,20 @@ WIRE: ColumnTypes = {
     "features": pl.List(pl.Struct(dict.fromkeys((*FEATURES, "severity"), pl.Float64))),
     "probe": pl.Struct({name: pl.Float64 if name == "level" else pl.String for name in PROBE}),
 }
-"""The fields of a stored question that analyses use; a number as the answer is its shortest
+"""The fields of a stored question that analyses use. A numeric answer is stored as its shortest
 text.
 """
 
 
 def question_table(questions: Sequence[Question]) -> pl.DataFrame:
-    """One row a question: its cell, its options' scores and sources as lists in option order, and
-    numbers.
+    """Return one numbered row per question: its cell, and the scores and sources of its options as
+    lists in option order.
     """
     return numbered(question_rows(questions))
 
 
 def question_rows(questions: Sequence[Question]) -> pl.DataFrame:
-    """:func:`question_table` without numbers."""
+    """Return :func:`question_table` without numbers."""
     taken = {name: [value for (value,) in columns(questions, name)] for name in WIRE}
     texts = [isinstance(answer, str) for answer in taken["answer"]]
     taken["answer"] = [str(answer) for answer in taken["answer"]]
@@ -207,8 +209,8 @@ def _fields(record: object, names: Sequence[str]) -> dict[str, float | str | Non
 
 
 def asked_table(raw: pl.DataFrame, text: pl.Expr) -> pl.DataFrame:
-    """:func:`question_rows` of stored questions (WIRE); ``text``: whether the answer is no
-    number.
+    """Return :func:`question_rows` of stored questions (WIRE). ``text`` states whether the answer
+    is not a number.
     """
     scores, ids = pl.col("final_scores"), pl.col("annotation_ids")
     words = {
@@ -241,12 +243,14 @@ def asked_table(raw: pl.DataFrame, text: pl.Expr) -> pl.DataFrame:
 
 
 def lead(feature: str) -> str:
-    """The column that holds how much more of ``feature`` the first option has than the second."""
+    """Return the name of the column with the difference in ``feature`` between the first and the
+    second option.
+    """
     return f"lead_{feature}"
 
 
 def _lead_of(feature: str) -> pl.Expr:
-    """Null where one of the two is not known."""
+    """Return the difference; null if one of the two values is unknown."""
     a, b = (
         pl.col("features").list.get(side, null_on_oob=True).struct.field(feature) for side in (0, 1)
     )
@@ -254,13 +258,15 @@ def _lead_of(feature: str) -> pl.Expr:
 
 
 def more(feature: str) -> str:
-    """The column that says whether the option with more of ``feature`` is the better one."""
+    """Return the name of the column that states whether the option with more of ``feature`` is
+    better.
+    """
     return f"more_{feature}"
 
 
 def more_of(feature: str) -> pl.Expr:
-    """:func:`more`: whether the option with more of it is the better one; null where none has more,
-    or none is.
+    """Return whether the option with more of ``feature`` is better; null if neither has more or
+    neither is better.
     """
     ahead = pl.col(lead(feature))
     known = (ahead != 0) & pl.col("answer").is_in(["A", "B"])
@@ -268,8 +274,9 @@ def more_of(feature: str) -> pl.Expr:
 
 
 def numbered(table: pl.DataFrame, place: str = "the dataset") -> pl.DataFrame:
-    """The rows with numbers from 0, by the order of names: ``question``, ``cluster`` of the image,
-    ``pair`` of what is compared (``item``, which goes). ``place``: what a message names.
+    """Number the rows from 0, in the order of their names: ``question``, ``cluster`` (the image),
+    and ``pair`` (what is compared; replaces ``item``). ``place`` is the name used in error
+    messages.
 
     Raises
     ------
@@ -298,8 +305,8 @@ EXTRACTED = "ok_extracted"
 
 
 def _usable() -> pl.Expr:
-    """Whether the value fits the question: a letter or a tie it allows, a permutation of its
-    letters, 0..10.
+    """Return whether the value fits the question: a letter or an allowed tie, a permutation of its
+    letters, or 0..10.
     """
     text = pl.col("text")
     orders = (
@@ -318,7 +325,7 @@ def _usable() -> pl.Expr:
 
 
 def _cause() -> pl.Expr:
-    """Why a reply failed: its status, and the cause inside it where the journal names one."""
+    """Return why a reply failed: its status, with the detailed cause if the journal has one."""
     named = pl.format("{}: {}", "status", "said_cause")
     stated = pl.when(pl.col("said_cause").is_null()).then(pl.col("status")).otherwise(named)
     tie = (pl.col("status") == "ok") & (pl.col("kind") == "pairwise") & pl.col("text").is_in(TIES)
@@ -328,12 +335,13 @@ def _cause() -> pl.Expr:
 
 
 def join(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """One row a verdict (VERDICT_SCHEMA) on a question that the dataset holds.
+    """Return one row per verdict (VERDICT_SCHEMA) on a question of the dataset.
 
-    ``parsed``: the reply could be used; ``cause``: why not, null where it could; ``right``:
-    pairwise only, a failed reply is wrong; ``right_extracted``: what a second reader read is right,
-    and in no other column; ``said_first``: the option shown first was chosen (null where failed or
-    a tie); ``first_right``: the option shown first is the better one (null where neither is).
+    ``parsed``: the reply could be used; ``cause``: why not, null if it could; ``right``: pairwise
+    only, a failed reply is wrong; ``right_extracted``: the value found by a second reader is right
+    (no other column uses that value); ``said_first``: the option shown first was chosen (null for
+    failed replies and ties); ``first_right``: the option shown first is the better one (null if
+    neither is).
     """
     place = _places(questions, verdicts)
     known = verdicts if place.null_count() == 0 else verdicts.filter(place.is_not_null())
@@ -361,18 +369,18 @@ def join(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _places(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.Series:
-    """The row of each verdict's question; null where it is on none."""
+    """Return the row of each verdict's question; null if the dataset does not have it."""
     rows = questions.select("id", place=pl.int_range(pl.len(), dtype=pl.UInt32))
     return verdicts.select("id").join(rows, on="id", how="left", maintain_order="left")["place"]
 
 
 def unchanged() -> pl.Expr:
-    """Whether a question is one of a dataset, or of a probe but as the dataset has it."""
+    """Return whether a question is an ordinary one, or a probe's question without a change."""
     return pl.col("probe_design").is_null() | (pl.col("probe_design") == "control")
 
 
 class Placed(NamedTuple):
-    """A question, and the dataset that its images lie in."""
+    """A question, and the dataset that contains its images."""
 
     question: Question
     root: Path | None = None
@@ -388,19 +396,19 @@ class Study:
     root: Path | None = None
     seed: int = 0
     where: tuple[str, ...] = ()
-    """Which questions it is about, as ``FIELD=VALUE``; empty: all."""
+    """Filter on the questions, as ``FIELD=VALUE``; empty for all."""
     find: Callable[[Sequence[str]], Mapping[str, Placed]] = field(default=lambda ids: {})
-    """The questions of these ids, for the few whose prompt and images are shown."""
+    """Return the questions with these ids, for the few whose prompt and images are shown."""
 
     @property
     def answered(self) -> tuple[pl.DataFrame, ...]:
-        """The table of each run, with the questions of probes."""
+        """The table of each run, including the questions of probes."""
         return tuple(run.answered for run in self.runs)
 
     @cached_property
     def joined(self) -> tuple[pl.DataFrame, ...]:
-        """As ``answered``, without the questions that a probe has changed: their answers say
-        nothing of accuracy.
+        """As ``answered``, without the questions that a probe changed, since their answers do not
+        measure accuracy.
         """
         return tuple(
             table if table["probe_design"].is_null().all() else table.filter(unchanged())
@@ -416,9 +424,9 @@ class Study:
 
     @cached_property
     def has_scores(self) -> bool:
-        """Whether the true scores say more than which option is better. Questions that state only
-        a preference (verdicts of other tools, many benchmarks) have the scores 0 and 10, and 5 and
-        5 for a tie.
+        """Whether the true scores contain more than which option is better. Questions that state
+        only a preference (verdicts of other tools, many benchmarks) have the scores 0 and 10, and 5
+        and 5 for a tie.
         """
         if self.questions.filter(pl.col("kind") != "pairwise").height:
             return True
@@ -427,12 +435,12 @@ class Study:
 
     @property
     def clusters(self) -> int:
-        """Number of different images."""
+        """Number of distinct images."""
         return int(self.questions["cluster"].n_unique())
 
     def kind(self, run: int, kind: str, columns: Sequence[str] = ()) -> pl.DataFrame:
-        """The verdicts of one run on one kind of question; only ``columns``, where they are
-        named.
+        """Return the verdicts of one run on one type of question, with only ``columns`` if
+        given.
         """
         rows = self.joined[run].lazy().filter(pl.col("kind") == kind)
         return (rows.select(columns) if columns else rows).collect()
@@ -441,7 +449,7 @@ class Study:
 def study_of(
     questions: Sequence[Question], judged: Mapping[str, Sequence[Verdict]], *, seed: int = 0
 ) -> Study:
-    """A study from records alone: ``judged`` maps a judge's name to its verdicts."""
+    """Build a study from records alone. ``judged`` maps a judge's name to its verdicts."""
     table = question_table(questions)
     runs = tuple(
         Run(name, None, {}, join(table, verdict_table(verdicts)))
@@ -452,14 +460,14 @@ def study_of(
 
 
 def clusters_of(table: pl.DataFrame) -> NDArray[np.int64]:
-    """The image's number of every row."""
+    """Return the image number of every row."""
     return np.asarray(table["cluster"].to_numpy(), dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class Remarks:
-    """Lines on runs; after ``problems`` a command ends with status 1, after ``warnings`` it does
-    not.
+    """Messages about runs. With ``problems`` a command ends with status 1, with ``warnings`` alone
+    it does not.
     """
 
     warnings: tuple[str, ...] = ()
@@ -467,7 +475,7 @@ class Remarks:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All of them."""
+        """All messages."""
         return (*self.warnings, *self.problems)
 
 
@@ -475,7 +483,7 @@ NO_REMARKS = Remarks()
 
 
 def remarks_on(runs: Iterable[Run]) -> Remarks:
-    """Those on ``runs``, in their order."""
+    """Collect the messages about ``runs``, in their order."""
     every = list(runs)
     return Remarks(
         tuple(line for run in every for line in run.warnings),

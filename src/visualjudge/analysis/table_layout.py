@@ -1,4 +1,4 @@
-"""What a list of columns is: each figure once, as files hold it and as reports show it."""
+"""Column definitions: each figure once, with its form in files and in reports."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Column(Generic[Row]):
-    """One column: ``key`` in files (None: only shown), ``get`` what files hold; ``title`` and
-    ``show`` for readers.
+    """One column. ``key`` is its name in files (None: only shown), and ``get`` returns the value
+    for files; ``title`` and ``show`` are for readers.
     """
 
     key: str | None
@@ -28,7 +28,7 @@ class Column(Generic[Row]):
     title: str | None = None
     show: Callable[[Row], str] | None = None
     text: bool = False
-    """Whether it holds words, and is set to the left."""
+    """Whether it contains words and is left-aligned."""
 
 
 @dataclass(frozen=True)
@@ -44,24 +44,22 @@ class Table(Generic[Row]):
 
     @property
     def titles(self) -> list[str]:
-        """Their headings."""
+        """Return the headings of the shown columns."""
         return [column.title or "" for column in self.shown]
 
     def json(self, row: Row) -> Json:
-        """The row as files hold it."""
+        """Return the row as stored in files."""
         return {
             column.key: plain(column.get(row)) for column in self.columns if column.key is not None
         }
 
     def cells(self, row: Row) -> list[str]:
-        """The row as reports show it."""
+        """Return the row as shown in reports."""
         return [column.show(row) if column.show else str(column.get(row)) for column in self.shown]
 
 
 def plain(value: Any) -> Any:
-    """``value`` with Python's own numbers in place of NumPy's, and None in place of NaN and
-    infinity.
-    """
+    """Convert NumPy numbers in ``value`` to Python numbers, and NaN and infinity to None."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -80,10 +78,10 @@ def figure(
     ends: str | None = None,
     shown: Callable[[Row], Estimate] | None = None,
 ) -> tuple[Column[Row], ...]:
-    """Columns of an estimate: its value, its interval (``NAME_ci95``, or ``ends``), and why it has
-    none.
+    """Return the columns of an estimate: its value, its interval (``NAME_ci95``, or ``ends``), and
+    why it has none.
 
-    ``shown``: what readers see in its place.
+    ``shown`` returns the estimate that readers see instead.
     """
     seen = shown or get
     interval = f"{name}_ci95" if ends is None else ends
@@ -99,8 +97,8 @@ def figure(
 
 
 def declared(record: type[Any]) -> tuple[Column[Any], ...]:
-    """Columns of the fields that say so themselves
-    (:func:`visualjudge.analysis.value_and_interval.column`), in their order.
+    """Return the columns that the fields of a record declare in their metadata
+    (:func:`visualjudge.analysis.value_and_interval.column`), in order.
     """
     found: list[Column[Any]] = []
     for one in (one for one in fields(record) if COLUMN in one.metadata):

@@ -1,7 +1,7 @@
-"""Which tools a judge called, how often it was right when it did, and what a right answer cost.
+"""Tools that a judge called, its accuracy when it did, and the cost of a right answer.
 
-A judge calls tools where it is unsure: a lower share right beside a tool says nothing of what the
-tool does. What tools do is the paired difference to a run without them.
+A judge calls tools when it is unsure, so a lower accuracy with a tool does not show the tool's
+effect. That effect is the paired difference from a run without tools.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _SCHEMA = {
 class ToolUse:
     """One tool of one judge, on pairwise questions.
 
-    ``right`` is the share right of the verdicts in which it was called, ``right_without`` that of
-    the others.
+    ``right`` is the accuracy of the verdicts for which it was called, ``right_without`` that of the
+    others.
     """
 
     tool: str
@@ -47,14 +47,14 @@ class ToolUse:
 
 @dataclass(frozen=True)
 class AnswerCost:
-    """What a right answer to a pairwise question cost; None where that is not known."""
+    """The cost of a right answer to a pairwise question; None if not known."""
 
     judge: str
     right: int
     calls: int
-    """Tool calls."""
+    """Number of tool calls."""
     tokens: float | None
-    """Of prompt and reply, all turns included, for each right answer."""
+    """Tokens of prompt and reply in all turns, per right answer."""
     seconds: float | None
 
 
@@ -74,7 +74,7 @@ def _traced(folder: Path) -> Iterator[tuple[str, str, int, str, bool]]:
 
 
 def calls_of(study: Study, run: int) -> pl.DataFrame:
-    """A row for each call: id, order, repeat of its verdict, ``tool``, and whether it
+    """Return one row per call: id, order and repeat of its verdict, ``tool``, and whether it
     ``failed``.
     """
     folder = study.runs[run].folder
@@ -83,13 +83,13 @@ def calls_of(study: Study, run: int) -> pl.DataFrame:
 
 
 def _pairs(study: Study, run: int) -> pl.DataFrame:
-    """The pairwise verdicts of a run."""
+    """Return the pairwise verdicts of a run."""
     answered = study.answered[run].filter(pl.col("kind") == "pairwise")
     return answered.with_columns(pl.col("order").cast(pl.String), pl.col("repeat").cast(pl.Int32))
 
 
 def tool_use(study: Study, run: int) -> tuple[ToolUse, ...]:
-    """The tools of a run on pairwise questions, the most called first."""
+    """Return the tools of a run on pairwise questions, most often called first."""
     pairs = _pairs(study, run)
     calls = calls_of(study, run).join(pairs.select(KEYS), on=KEYS, how="semi")
     counts = (
@@ -107,7 +107,7 @@ def tool_use(study: Study, run: int) -> tuple[ToolUse, ...]:
 
 
 def answer_cost(study: Study, run: int) -> AnswerCost:
-    """The cost of a right answer of a run."""
+    """Return the cost of a right answer of a run."""
     pairs = _pairs(study, run)
     right = int(pairs["right"].sum() or 0)
     told = pairs.select(tokens=pl.sum_horizontal("tokens_in", "tokens_out"), seconds="latency_s")
@@ -127,13 +127,13 @@ def answer_cost(study: Study, run: int) -> AnswerCost:
 
 
 SIZES = {"under 1 %": 0.01, "1 to 10 %": 0.1, "over 10 %": 1.0}
-"""Classes of the share of an image that a question's options cover, by their upper bound."""
+"""Classes of the share of an image that a question's options cover, with their upper bounds."""
 
 
 def by_size(study: Study) -> dict[str, list[int]]:
-    """The numbers of the pairwise questions of each class of :data:`SIZES`.
+    """Return the numbers of the pairwise questions in each class of :data:`SIZES`.
 
-    Questions whose options cover no known share, such as whole images, are in none.
+    Questions whose options have no known area, such as whole images, are in no class.
     """
     found: dict[str, list[int]] = {label: [] for label in SIZES}
     if study.root is None:

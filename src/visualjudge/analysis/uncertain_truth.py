@@ -1,13 +1,14 @@
-"""Where people disagree, against what is a judge measured? Label, truth, and a fresh person.
+"""Judges measured against people who disagree: against their label, the estimated truth, and
+another person.
 
-The truth of an item is what a model says of it from the people's answers, as probabilities; of a
-person, from the answers of the others. Of classes the model is Dawid and Skene's; of preferences
-between two options Bradley and Terry's with a discrimination of each rater. ``label``: how often
-the rater gives the most probable answer; ``truth``: the mean probability of the rater's answers;
-``person``: how often a person drawn at random says the same; a tie counts as half of each. The mean
-of the people, each against the others, is what a judge is to be compared with. Without people the
-judges are held against their own panel, which is weaker: judges who err alike look right. Intervals
-resample images.
+The truth of an item is a probability distribution, estimated by a model from the people's answers;
+for a person, from the answers of the others. For classes the model is that of Dawid and Skene, for
+preferences between two options that of Bradley and Terry with a discrimination parameter per rater.
+``label`` is how often the rater gives the most probable answer, ``truth`` the mean probability of
+the rater's answers, and ``person`` how often a randomly drawn person gives the same answer; a tie
+counts as half of each. A judge should be compared with the mean of the people, each against the
+others. Without people, judges are compared with their own panel, which is weaker, because judges
+that make the same errors look right. Intervals resample images.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ Model = Literal["Dawid-Skene", "Bradley-Terry"]
 
 @dataclass(frozen=True)
 class TruthRow:
-    """One rater of one dimension, 0 … 1; ``ends``: 95 % of ``truth``, None on few images;
-    ``discrimination``: of preferences, how well the rater tells better from worse, 0 for a guess.
+    """One rater of one dimension, 0 … 1. ``ends`` is the 95 % interval of ``truth``, None with too
+    few images. ``discrimination`` (preferences only) is how well the rater tells better from worse,
+    0 for guessing.
     """
 
     dimension: str
@@ -58,8 +60,8 @@ class TruthRow:
 
 @dataclass(frozen=True, eq=False)
 class _Labels:
-    """Answers (R, N) as classes, −1 for none; ``said`` (R, N, K): the part of each class in an
-    answer, where a tie of a preference is half of both.
+    """Answers (R, N) as classes, −1 for none. ``said`` (R, N, K) is the share of each class in an
+    answer; a tie between two options is half of each.
     """
 
     model: Model
@@ -83,7 +85,8 @@ def _labels(panel: Panel, values: FloatArray) -> _Labels:
 
 
 def truth_rows(panel: Panel, seed: int = 0) -> list[TruthRow]:
-    """Every judge and person of a dimension whose ratings are classes, and the mean over people.
+    """Return every judge and person of a dimension whose ratings are classes, and the mean over
+    people.
 
     Raises
     ------
@@ -128,7 +131,7 @@ def _row(
     images: IntArray,
     seed: int,
 ) -> TruthRow | None:
-    """One rater against the others; None where none of them rated what it rated."""
+    """Compare one rater with the others; None if none of them rated the same items."""
     told, own = labels.codes[others], labels.said[rater]
     shared = known & (told >= 0).any(0)
     if not shared.any():
@@ -167,7 +170,7 @@ def _ends(
     start: FloatArray,
     seed: int,
 ) -> tuple[float, float] | None:
-    """Percentiles over resampled images; each draw fits the model again."""
+    """Return percentiles over resampled images; the model is fitted again for each draw."""
     held, place = np.unique(images, return_inverse=True)
     if np.unique(images[shared]).size < LEAST_IMAGES:
         return None
@@ -190,7 +193,7 @@ def _ends(
 
 
 def _ceiling(people: Sequence[TruthRow]) -> TruthRow:
-    """The mean over people: how well each does against the others."""
+    """Return the mean over people of each one's results against the others."""
     label, truth, person = (
         float(np.mean([getattr(row, name) for row in people]))
         for name in ("label", "truth", "person")

@@ -1,5 +1,5 @@
-"""What could not be read: failed replies by cause, and the shapes that most of them have. Why a
-reply has no value: ``replies/reply_to_value.py``.
+"""Replies that could not be read: failed replies by cause, and their most common shapes. See
+``replies/reply_to_value.py`` for the reasons why a reply has no value.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from visualjudge.analysis.study_table import EXTRACTED, Run, Study
 
 SHAPES = 10
 SAMPLED = 1000
-"""Failed replies that are looked at for their shapes: the first ones of the run."""
+"""Number of failed replies, from the start of the run, whose shapes are counted."""
 SHAPE_LENGTH = 60
 EXAMPLE_LENGTH = 400
 EMPTY = "(empty reply)"
@@ -24,7 +24,9 @@ _LONG = re.compile(r"(.)\1{3,}")
 
 
 def shape_of(text: str) -> str:
-    """What a reply looks like: its end in lower case, with numbers as 0 and repeated signs once."""
+    """Return the shape of a reply: its end in lower case, with numbers as 0 and repeated signs
+    once.
+    """
     plain = _LONG.sub(r"\1", _NUMBER.sub("0", _SPACE.sub(" ", text).strip().lower()))
     if not plain:
         return EMPTY
@@ -32,8 +34,8 @@ def shape_of(text: str) -> str:
 
 
 def unread(study: Study, index: int) -> Unread:
-    """Failed replies of all question types of one run by cause, and by shape with those of
-    probes.
+    """Return the failed replies of all question types of one run by cause, and by shape including
+    those of probes.
     """
     table, answered = study.joined[index], study.answered[index]
     failed, anywhere = (rows.filter(~pl.col("parsed")) for rows in (table, answered))
@@ -64,7 +66,7 @@ def unread(study: Study, index: int) -> Unread:
 
 
 def _accuracy_with(table: pl.DataFrame) -> float | None:
-    """Pairwise accuracy where the values that a second reader gave count as well."""
+    """Return the pairwise accuracy including the values that a second reader gave."""
     pairs = table.filter(pl.col("right").is_not_null())
     right = pl.col("right") | pl.col("right_extracted").fill_null(False)
     return float(pairs.select(right.mean()).item()) if pairs.height else None

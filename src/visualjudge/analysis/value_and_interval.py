@@ -1,4 +1,4 @@
-"""A figure, its interval, and how many cases and images it is from."""
+"""A figure, its interval, and the number of cases and images it is based on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 Ends = tuple[float | None, float | None]
-"""A 95 % interval; None = that side is open."""
+"""A 95 % interval; None means that the side is open."""
 
 COLUMN = "column"
 
@@ -31,10 +31,10 @@ def column(title: str | None = None) -> Mapping[str, str | None]:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure, its 95 % interval, the ``n`` cases and the different ``images`` it is from.
+    """A figure, its 95 % interval, and the ``n`` cases and distinct ``images`` it is based on.
 
-    ``value`` is None where nothing can be computed, ``interval`` is None where none holds what it
-    promises (``why``).
+    ``value`` is None if it cannot be computed. ``interval`` is None if no interval would have its
+    nominal coverage (``why`` gives the reason).
     """
 
     value: float | None

@@ -1,20 +1,19 @@
-"""Where the spread of right and wrong comes from: the image, the pair, the encoding, the order, the
-repeat.
+"""Sources of the variance of right and wrong: image, pair, encoding, order, repeat.
 
 Variance components of a crossed random-effects model, estimated without bias from products of two
-verdicts that share exactly the named things (the method of moments for unbalanced designs: Koch
+verdicts that share exactly the named factors (the method of moments for unbalanced designs: Koch
 1967). For verdicts y with mean μ: same encoding only → μ² + encoding; same pair only → μ² + item;
 same pair and encoding, other order → + interaction; same order too, other repeat → + order; the
-verdict itself → + repeat. Without repeats, chance cannot be told from the order, and ``order`` is
-order and chance together. Where no pair is shown in two encodings, ``item`` is the pair and what it
-does in its encoding together. ``image`` is the part of ``item`` that all pairs of an image share,
+verdict itself → + repeat. Without repeats, chance cannot be separated from the order, and ``order``
+contains both. If no pair is shown in two encodings, ``item`` contains both the pair and its
+interaction with the encoding. ``image`` is the part of ``item`` that all pairs of an image share,
 ``source`` the part that pairs of the same two sources share on different images. Estimates can be
-slightly negative; they are given as they are. :func:`facets` finds the same for judges, prompts and
-raters, instead of encodings.
+slightly negative and are not truncated. :func:`facets` does the same for judges, prompts and raters
+instead of encodings.
 
 Intervals leave out each image in turn (jackknife). :func:`gains` is the decision study of
-generalisability theory: as how many more images a second repeat, order, encoding or pair counts
-(Brennan 2001).
+generalisability theory (Brennan 2001): the number of additional images to which a second repeat,
+order, encoding or pair is equivalent.
 """
 
 from __future__ import annotations
@@ -34,13 +33,14 @@ from visualjudge.core.records import FloatArray, IntArray
 COMPONENTS = ("item", "encoding", "item_x_encoding", "order", "repeat")
 Pairs = tuple[float, float]
 LEVELS = ("item", "item_x_encoding", "order", "repeat")
-"""What goes down with more pairs, encodings, orders and repeats of an image."""
+"""Components that decrease with more pairs, encodings, orders and repeats of an image."""
 
 
 def ordered_pairs(table: pl.DataFrame, same: Sequence[str]) -> Pairs:
-    """Of the column ``y``: Σ y·y′ and the number of ordered pairs of verdicts that share ``same``.
+    """Return Σ y·y′ of the column ``y`` and the number of ordered pairs of verdicts that share
+    ``same``.
 
-    A verdict with itself is among them.
+    Each verdict also forms a pair with itself.
     """
     keys = list(same)
     totals = (
@@ -55,7 +55,7 @@ def ordered_pairs(table: pl.DataFrame, same: Sequence[str]) -> Pairs:
 
 @dataclass(frozen=True, eq=False)
 class _Products:
-    """Sums of products and their numbers: of all verdicts first, then without each image; (G +
+    """Sums of products and their counts: first over all verdicts, then without each image; (G +
     1,).
     """
 
@@ -70,14 +70,16 @@ class _Products:
 
     @property
     def mean(self) -> FloatArray | None:
-        """None where there is no such product."""
+        """Return the mean product, or None if there is none."""
         if self.count[0] <= 0.5:
             return None
         return np.asarray(np.where(self.count > 0.5, self.top / np.maximum(self.count, 1), np.nan))
 
 
 def _products(table: pl.DataFrame, keys: Sequence[str], images: int) -> _Products:
-    """Of verdicts that share ``keys``; those inside an image are left out with it."""
+    """Return the products of verdicts that share ``keys``. Products inside an image are left out
+    together with the image.
+    """
     own = table.group_by(list(dict.fromkeys(["cluster", *keys]))).agg(
         s=pl.col("y").sum(), n=pl.len().cast(pl.Float64)
     )
@@ -108,8 +110,8 @@ def _minus(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
 
 
 def _components(table: pl.DataFrame) -> dict[str, FloatArray | None]:
-    """Components of all verdicts first, then without each image; None where the design does not
-    tell.
+    """Return the components of all verdicts, then those without each image; None if the design
+    cannot determine them.
     """
     known = "cluster" in table.columns
     number = table["cluster" if known else "pair"].rank("dense").cast(pl.Int64) - 1
@@ -158,8 +160,8 @@ def _components(table: pl.DataFrame) -> dict[str, FloatArray | None]:
 def _of_sources(
     y: pl.DataFrame, images: int, others: tuple[_Products, _Products, _Products, _Products]
 ) -> FloatArray | None:
-    """Products on different images: those of the same two sources less those of others, in
-    different encodings or, where there is one, in that one.
+    """Return the difference between products of the same two sources and of others on different
+    images, in different encodings or, if there is only one encoding, in that one.
     """
     everything, encoding, whole, styled = others
     same, there, here, both = (
@@ -175,12 +177,12 @@ def _of_sources(
 
 
 def variance_components(table: pl.DataFrame) -> dict[str, float | None]:
-    """Components of one judge and task; None where the design does not tell (no swap, no repeat,
-    one encoding).
+    """Return the components of one judge and task; None if the design cannot determine them (no
+    swap, no repeat, one encoding).
 
-    A component that cannot be told apart stays inside the finest one that can: without repeats,
-    ``order`` holds the rest; without the other order too, ``item_x_encoding`` does. All are None
-    where nothing can be told apart.
+    A component that cannot be separated is included in the finest one that can: without repeats,
+    ``order`` contains the rest; without the other order too, ``item_x_encoding`` does. All are None
+    if nothing can be separated.
     """
     found = _components(table)
     return {name: _first(found.get(name)) for name in COMPONENTS}
@@ -193,10 +195,10 @@ def _first(values: FloatArray | None) -> float | None:
 def _nested(
     base: FloatArray | None, names: Sequence[str], levels: Sequence[FloatArray | None]
 ) -> dict[str, FloatArray | None]:
-    """Differences of successive known levels; a level that the design lacks is merged into the
-    next, coarser name.
+    """Return the differences of successive known levels. A level that the design lacks is merged
+    into the next, coarser name.
 
-    All are None where the ``base`` below the first level is not known.
+    All are None if the ``base`` below the first level is not known.
     """
     out: dict[str, FloatArray | None] = dict.fromkeys(names)
     if base is None:
@@ -210,7 +212,7 @@ def _nested(
 
 
 def _ends(values: FloatArray, n: IntArray) -> Ends | None:
-    """95 % from the values without each image; None with too few images."""
+    """Return the 95 % interval from the values without each image; None with too few images."""
     influence = values[0] - values[1:]
     if not np.isfinite(influence).all():
         return None
@@ -222,11 +224,12 @@ def _ends(values: FloatArray, n: IntArray) -> Ends | None:
 def gains(
     found: Mapping[str, FloatArray | None], design: Mapping[str, float], n: IntArray
 ) -> tuple[Gain, ...]:
-    """As how many more images, in parts, twice the pairs, encodings, orders or repeats count.
+    """Return the share of additional images that would be as useful as doubling the pairs,
+    encodings, orders or repeats.
 
-    The variance of a share right is Σ component / number of its units, of images times the units of
-    an image (a fixed set of encodings adds none). ``design``: units of each of an image, by
-    component.
+    The variance of the accuracy is Σ component / number of its units, which is the number of images
+    times the units per image (a fixed set of encodings adds no variance). ``design`` holds the
+    units per image, by component.
     """
     parts = {name: np.maximum(found[name], 0) for name in LEVELS if found.get(name) is not None}  # type: ignore[arg-type]
     image = found.get("image")
@@ -251,8 +254,8 @@ def gains(
 
 
 def _design(table: pl.DataFrame) -> dict[str, float]:
-    """Pairs of an image, encodings of a pair, orders of a question, repeats of an order, on
-    average.
+    """Return the average number of pairs per image, encodings per pair, orders per question and
+    repeats per order.
     """
     keys = ["cluster", "pair", "encoding", "order"]
     sizes = [table.select(keys[: k + 1]).n_unique() for k in range(4)] + [table.height]
@@ -260,8 +263,8 @@ def _design(table: pl.DataFrame) -> dict[str, float]:
 
 
 def variance_row(table: pl.DataFrame, task: str) -> Variance:
-    """Components with their total and the shares of it (negative components count as 0 in the
-    shares).
+    """Return the components with their total and their shares of it (negative components count as 0
+    in the shares).
     """
     found = _components(table)
     parts = {name: _first(found[name]) for name in COMPONENTS}
@@ -296,12 +299,12 @@ CELL = ("task", "cluster", "pair", "encoding", "order", "right")
 
 
 def facets(study: Study) -> tuple[Facet, ...]:
-    """What judges, prompts and raters add to the variance, on the questions that all of them
+    """Return the variance due to judges, prompts and raters, on the questions that all of them
     answered.
 
-    Judges: the runs of different ones on one dataset, simulated ones only where all are. Prompts:
-    the runs of one judge on datasets with the same pairs and other words. Raters: of a people's
-    run.
+    Judges are the runs of different judges on one dataset; simulated ones count only if there are
+    no others. Prompts are the runs of one judge on datasets with the same pairs and different
+    wording. Raters are those of a people's run.
     """
     models = [k for k, run in enumerate(study.runs) if not run.of_people]
     real = [k for k in models if not study.runs[k].simulated] or models
@@ -328,9 +331,9 @@ def _cells(study: Study, run: int, *more: str) -> pl.DataFrame:
 
 
 def _facet(name: str, parts: Sequence[pl.DataFrame], keys: Sequence[str]) -> list[Facet]:
-    """By task: the components with the levels instead of encodings, pair and encoding in that
-    of pairs. Judges and prompts are compared on what all of them answered; a rater need not answer
-    everything.
+    """Return the components by task, with the levels in the role of encodings, and each pair and
+    encoding in the role of a pair. Judges and prompts are compared on the questions that all of
+    them answered; a rater need not answer everything.
     """
     if name != "rater":
         common = parts[0].select(keys).unique()

@@ -1,5 +1,5 @@
-"""A run's verdicts as a table. Lines are parsed many at once; a block with a line that is not
-plain, line by line.
+"""A run's verdicts as a table. Lines are parsed in blocks; a block with an unusual line is parsed
+line by line.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ NEWLINE = 10
 
 
 def _starts(block: Block) -> IntArray:
-    """Where each line starts in the journal."""
+    """Return the offset of each line in the journal."""
     ends = np.flatnonzero(np.frombuffer(block.content, np.uint8) == NEWLINE)
     return np.concatenate([[0], ends + 1])[: ends.size + block.cut].astype(np.int64) + block.offset
 
 
 def _quick(block: Block) -> pl.DataFrame | None:
-    """The block as a table; None unless every line is a verdict as the tool writes it."""
+    """Return the block as a table; None unless every line is a verdict as visualjudge writes it."""
     starts = _starts(block)
     if not _plain(block.content, starts.size):
         return None
@@ -73,19 +73,19 @@ _IS_TEXT = pl.col("value").cast(pl.Float64, strict=False).is_null()
 
 
 def _plain(content: bytes, lines: int) -> bool:
-    """Whether each line has an id, as a text, and a value once; Polars would read the first of two,
-    and a number.
+    """Return whether each line has exactly one id, a string, and one value. Polars would use the
+    first of two fields and would convert numbers.
 
-    What published replies hold beside is left to the careful reader, and so is half of a character,
-    which Polars reads as none.
+    Additional fields of published replies, and unpaired surrogates, which Polars reads as null, are
+    left to the slower reader.
     """
     once = all(content.count(mark) == lines for mark in (b'{"id":"', b'"id":', b'"value":'))
     return once and b'"published_' not in content and b"\\ud" not in content
 
 
 def _holds(raw: pl.DataFrame, content: bytes) -> bool:
-    """Whether the values are of the right kind: as many texts as stand in quotes, known names,
-    counts in range.
+    """Return whether the values have the right types: the number of strings equals the number of
+    quoted values, names are known, and counts are in range.
     """
     counts = [
         pl.col("usage").struct.field(name).is_between(0, MOST) for name in (*PROMPT, *REPLY, *TOTAL)
@@ -109,24 +109,24 @@ def _tokens(names: Sequence[str]) -> pl.Expr:
 
 
 def _tokens_out() -> pl.Expr:
-    """As :func:`~visualjudge.clients.reply_fields.whole_output`."""
+    """See :func:`~visualjudge.clients.reply_fields.whole_output`."""
     reply, beside = _tokens(REPLY), _tokens(TOTAL) - _tokens(PROMPT)
     return pl.max_horizontal(reply, pl.when(beside >= 0).then(beside))
 
 
 MOST_TOLD = 100
-"""Lines that are no verdicts and are named; the others are counted."""
+"""Maximum number of invalid lines that are named; the others are counted."""
 
 
 @dataclass
 class _Notes:
-    """What is said of the lines that are left out."""
+    """Messages about the lines that are left out."""
 
     path: Path
     problems: list[str]
     warnings: list[str]
     more: int = 0
-    """Lines that are no verdicts beyond those in ``problems``."""
+    """Number of invalid lines in addition to those in ``problems``."""
 
     def left_out(self, number: int, whole: bool) -> None:
         said = (
@@ -143,7 +143,7 @@ class _Notes:
 
 
 def _careful(block: Block, notes: _Notes) -> pl.DataFrame:
-    """The block line by line."""
+    """Parse the block line by line."""
     rows = []
     starts = _starts(block).tolist()
     lines = block.content.split(b"\n")[: len(starts)]
@@ -179,7 +179,7 @@ def _journalled(path: Path, notes: _Notes) -> pl.DataFrame:
 
 
 def _compacted(path: Path, notes: _Notes) -> pl.DataFrame:
-    """A Parquet file of verdicts, whose rows stand for offsets."""
+    """Read a Parquet file of verdicts; row numbers serve as offsets."""
     stored, frames = CompactedFile(path), [pl.DataFrame(schema=VERDICT_SCHEMA)]
     for part in stored.parts(*_STORED, "value", "number", "cause", "more"):
         if part["more"].str.contains('"published_', literal=True).any():
@@ -190,7 +190,7 @@ def _compacted(path: Path, notes: _Notes) -> pl.DataFrame:
 
 
 def _as_read(part: pl.DataFrame) -> pl.DataFrame:
-    """Stored columns as VERDICT_SCHEMA has them."""
+    """Convert stored columns to VERDICT_SCHEMA."""
     read = part.select(
         *_STORED,
         text=pl.when(pl.col("number").is_null()).then("value"),
@@ -217,11 +217,11 @@ _STORED = (
 
 
 def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
-    """The verdicts of a run folder, its problems, its warnings.
+    """Return the verdicts of a run folder, its problems and its warnings.
 
-    A last line that was cut short (a killed run) is a warning; any other unreadable line is a
-    problem. Of several verdicts for one question, order and repeat the last holds (a resumed run
-    asks failed ones again).
+    A truncated last line (a killed run) is a warning; any other unreadable line is a problem. If
+    there are several verdicts for one question, order and repeat, the last one counts (a resumed
+    run asks failed questions again).
 
     Raises
     ------
@@ -244,8 +244,8 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
 
 
 def _lasts(table: pl.DataFrame) -> pl.DataFrame:
-    """The last verdict for each question, order and repeat. Hashes that all differ say that no key
-    is there twice.
+    """Return the last verdict for each question, order and repeat. If all hashes differ, no key
+    occurs twice.
     """
     keys = ["id", "order", "repeat"]
     if table.select(pl.struct(keys).hash().n_unique()).item() == table.height:
