@@ -274,9 +274,8 @@ def more_of(feature: str) -> pl.Expr:
 
 
 def numbered(table: pl.DataFrame, place: str = "the dataset") -> pl.DataFrame:
-    """Number the rows from 0, in the order of their names: ``question``, ``cluster`` (the image),
-    and ``pair`` (what is compared; replaces ``item``). ``place`` is the name used in error
-    messages.
+    """Add numbers from 0, in sorted order: ``question`` (by id), ``cluster`` (by image) and
+    ``pair`` (by ``item``, which is dropped). ``place`` is named in error messages.
 
     Raises
     ------
@@ -398,7 +397,9 @@ class Study:
     where: tuple[str, ...] = ()
     """Filter on the questions, as ``FIELD=VALUE``; empty for all."""
     find: Callable[[Sequence[str]], Mapping[str, Placed]] = field(default=lambda ids: {})
-    """Return the questions with these ids, for the few whose prompt and images are shown."""
+    """Function that returns the questions with these ids, for the few whose prompt and images are
+    shown.
+    """
 
     @property
     def answered(self) -> tuple[pl.DataFrame, ...]:

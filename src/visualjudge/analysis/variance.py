@@ -70,7 +70,7 @@ class _Products:
 
     @property
     def mean(self) -> FloatArray | None:
-        """Return the mean product, or None if there is none."""
+        """The mean product; None if there are no products."""
         if self.count[0] <= 0.5:
             return None
         return np.asarray(np.where(self.count > 0.5, self.top / np.maximum(self.count, 1), np.nan))

@@ -74,7 +74,7 @@ _IS_TEXT = pl.col("value").cast(pl.Float64, strict=False).is_null()
 
 def _plain(content: bytes, lines: int) -> bool:
     """Return whether each line has exactly one id, a string, and one value. Polars would use the
-    first of two fields and would convert numbers.
+    first of two fields and would read a number as a string.
 
     Additional fields of published replies, and unpaired surrogates, which Polars reads as null, are
     left to the slower reader.
