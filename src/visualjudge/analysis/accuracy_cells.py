@@ -276,7 +276,7 @@ def accuracy(table: pl.DataFrame) -> Accuracy:
 
 
 def macro(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Share:
-    """Return the unweighted mean over the values of ``by`` of the share right.
+    """Return the unweighted mean of the accuracies of the values of ``by``.
 
     The result has no interval if a value of ``by`` has too few images: a few that agree by chance
     would make the interval too narrow.

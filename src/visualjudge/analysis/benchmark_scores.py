@@ -7,16 +7,16 @@ their own marking (``published_right``) are used, so that the score equals their
 run are read by visualjudge.
 
 ============ ===================================================================================
-exact        share right of the stored order; a reply that was not read is wrong (GenAI-Bench)
-read         share right of the stored order, of replies that were read (VL-RewardBench,
+exact        accuracy on the stored order; a reply that was not read is wrong (GenAI-Bench)
+read         accuracy on the stored order, of replies that were read (VL-RewardBench,
              ``cal.py``; GEditBench v2)
 macro        ``read``, averaged over tasks (VL-RewardBench)
-no_tie_label share right where people preferred one side (MLLM-as-a-Judge, "w/o tie")
-no_tie       share right where the judge preferred one side (MJ-Bench, "w/o tie")
+no_tie_label accuracy where people preferred one side (MLLM-as-a-Judge, "w/o tie")
+no_tie       accuracy where the judge preferred one side (MJ-Bench, "w/o tie")
 prompts      share of prompts all of whose pairs are right (RewardBench 2: the best of four)
 net          right if right more often than wrong over both orders; if only the stored order was
-             asked, the share right of that order (JudgeBench, ``metrics.py``)
-both_orders  share right of all replies in both orders that were read (MMRB2,
+             asked, the accuracy on that order (JudgeBench, ``metrics.py``)
+both_orders  accuracy on all replies in both orders that were read (MMRB2,
              ``compute_accuracy.py``)
 levenshtein  rankings: mean edit distance over the number of options; 0 is best
              (MLLM-as-a-Judge)

@@ -572,8 +572,8 @@ def own_scores(judge: f.JudgeResult) -> dict[str, str]:
 
 
 def counted_as(judge: f.JudgeResult) -> dict[str, str]:
-    """Return the share right by each rule of PUBLISHED for which the run has verdicts, by the
-    rule's title.
+    """Return the accuracy by each rule of PUBLISHED for which the run has verdicts, by the rule's
+    title.
     """
     return _known(zip(PUBLISHED.titles, PUBLISHED.cells(judge.pairwise.published), strict=True))
 

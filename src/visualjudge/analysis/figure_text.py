@@ -64,9 +64,7 @@ def points(value: float | None) -> str:
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """Format a number: 0.70, with a true minus sign; thousands separators for integers; a dash for
-    None and NaN.
-    """
+    """Format 0.70 with a true minus sign, or an integer with thousands separators; – if unknown."""
     if value is None or value != value:
         return NONE
     text = f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"
@@ -134,8 +132,8 @@ def listed(names: Sequence[str], most: int = 4) -> str:
 
 
 def grouped(said: Iterable[tuple[str, str]], *, names_last: bool = False) -> str:
-    """Group equal statements and put the names they apply to in front: "a and b: τ-b 0.7; c: …"; or
-    after them.
+    """Group equal statements with the names they apply to: "a and b: τ-b 0.7; c: …", or
+    names last.
     """
     found: dict[str, list[str]] = {}
     for statement, name in said:
@@ -154,8 +152,8 @@ def _who(names: Sequence[str], total: int) -> str:
 
 
 def counted(title: str, counts: Sequence[tuple[str, int, int]]) -> str:
-    """Format counts by name, largest first: "Tasks above chance, of 15: b 9, a 4". If there are
-    many names, give the number of names with each count. ``counts`` holds name, count, total.
+    """Format (name, count, total), largest count first: "Tasks above chance, of 15: b 9, a 4". With
+    many names, give the number of names with each count.
     """
     ordered = sorted(counts, key=lambda row: -row[1])
     totals = {total for _, _, total in ordered}
@@ -223,16 +221,14 @@ def with_ends(share: Estimate) -> str:
 
 
 def names_of(judges: Sequence[JudgeResult]) -> list[str]:
-    """Return the names of judges. If they were not all asked the same questions, each name includes
-    the number of its set of questions.
-    """
+    """Return the names of judges, with their set of questions if these differ."""
     apart = len({judge.asked_like for judge in judges}) > 1
     return [judge.name + (f" (set {judge.asked_like + 1})" if apart else "") for judge in judges]
 
 
 def own_score(score: OwnScore) -> str:
-    """Format a benchmark's own score to its digits. If only part of the questions was answered, add
-    the part: 0.5107 (3 of 5 questions).
+    """Format a benchmark's own score, with the part that was answered: 0.5107 (3 of 5
+    questions).
     """
     if score.value is None:
         return NONE
@@ -303,9 +299,7 @@ def _without_answer(causes: Mapping[str, int]) -> str:
 
 
 def verdict(judge: JudgeResult) -> str:
-    """Return the result in a few words: better than chance (with failed replies as wrong), worse
-    than chance (among replies that were read), or undecided.
-    """
+    """Return the result in a few words: better or worse than chance, or undecided."""
     p = judge.pairwise.accuracy
     if p.shown.interval is None:
         return "cannot be told" if p.share.n else "no pairwise question"
@@ -320,8 +314,8 @@ def verdict(judge: JudgeResult) -> str:
 
 
 def answer(judge: JudgeResult) -> str:
-    """Return the result in one sentence: accuracy, comparison with chance, effect of the order,
-    biases, and replies that were not read.
+    """Return the result in one sentence: accuracy, chance, effect of the order, biases,
+    failures.
     """
     p, swap = judge.pairwise.accuracy, judge.pairwise.swap.consistency
     if not p.share.n:
@@ -354,8 +348,8 @@ def answer(judge: JudgeResult) -> str:
 
 
 def above(judge: JudgeResult) -> str | None:
-    """Return the sentence on the local baseline, if there is one: "7.4 points above local baseline
-    (3.1 to 11.6)".
+    """Return a sentence like "7.4 points above local baseline (3.1 to 11.6)" if there is a
+    baseline.
     """
     row = next(iter(judge.above_baseline), None)
     if row is None or row.gap.value is None:
@@ -393,8 +387,8 @@ def other_warnings(judge: JudgeResult) -> list[str]:
 
 
 def _kinds(judge: JudgeResult) -> list[tuple[str, int, int, int, int]]:
-    """Return each question type with the numbers of failed replies, declined questions, "cannot
-    tell" by people, and all verdicts.
+    """Return each question type with its numbers of failed, declined, "cannot tell" and all
+    replies.
     """
     pairs, ranks, scores = judge.pairwise.accuracy, judge.ranking, judge.scoring
     found = unanswered(pairs.causes)
@@ -410,9 +404,7 @@ def _kinds(judge: JudgeResult) -> list[tuple[str, int, int, int, int]]:
 
 
 def failed(judge: JudgeResult) -> str:
-    """Format failed replies of all question types: 240 of 480; followed by declined questions and
-    "cannot tell" by people.
-    """
+    """Format failed replies of all question types: 240 of 480; 3 declined; 2 cannot tell."""
     _, bad, declined, unsure, n = zip(*_kinds(judge), strict=True)
     beside = [
         f"; {number(sum(k))} {said}"
@@ -423,8 +415,8 @@ def failed(judge: JudgeResult) -> str:
 
 
 def failures(judge: JudgeResult) -> str | None:
-    """Return failed replies, declined questions and "cannot tell" by people, by question type; None
-    if there are none.
+    """Return failed, declined and "cannot tell" replies by question type; None if there
+    are none.
     """
     asked = [kind for kind in _kinds(judge) if kind[4]]
     lines = []
@@ -444,9 +436,7 @@ UNITS = {"item": "pairs", "item_x_encoding": "encodings", "order": "orders", "re
 
 
 def variance_share(row: Variance, name: str) -> str:
-    """Format the share of a component; – if its interval is wider than the whole variance, because
-    there are then too few images to estimate it.
-    """
+    """Format the share of a component; – if the interval is wider than the whole variance."""
     value, ends = getattr(row, name), row.ends.get(name)
     if value is None or ends is None or not 0 <= (ends[1] or 0) - (ends[0] or 0) <= row.total:
         return NONE
@@ -485,9 +475,7 @@ def leanings(judge: JudgeResult) -> list[str]:
 
 
 def probes(judge: JudgeResult) -> str | None:
-    """Return the number of probes in each state, with the names of those that failed; None if no
-    probe was asked.
-    """
+    """Return the number of probes in each state, naming those that failed; None without probes."""
     if not judge.probes:
         return None
     named = {
@@ -589,8 +577,7 @@ def opposite(row: Leak) -> str:
 
 def best_rule(found: Iterable[Leak]) -> tuple[str, Share] | None:
     """Return the rule that is right most often, or the opposite of the one that is wrong most
-    often, in words. A rule of one property is preferred to one of several. None if there are no
-    rules.
+    often, in words. Rules of one property are preferred. None if there are no rules.
     """
     known = [(row, row.share.value) for row in found if row.share.value is not None]
     if not known:

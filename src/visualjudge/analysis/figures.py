@@ -484,7 +484,7 @@ class Unread:
     extracted: int = 0
     """Failed replies for which a second reader gave a value; no other figure uses them."""
     accuracy_with_extracted: float | None = None
-    """Pairwise accuracy including them; None if there are none."""
+    """Pairwise accuracy including the values in ``extracted``; None if there are none."""
     of_probes: int = 0
     """Failed replies to questions that a probe changed. Only ``shapes`` includes them."""
     read_by: Mapping[str, int] = field(default_factory=dict)

@@ -269,8 +269,8 @@ def games_of(games: pl.DataFrame, size: int) -> Games:
 
 
 def fitted(games: Games, repeats: float) -> Penalised:
-    """Fit strengths. The penalty grows with the number of games that are correlated, which is at
-    least the ``repeats`` of a question.
+    """Fit strengths. The penalty is multiplied by the dispersion of the games, which is at least
+    ``repeats``.
     """
     wins, ties = games.wins.sum(0), games.ties.sum(0)
     first = penalised(wins, ties, repeats)

@@ -91,7 +91,7 @@ def _rule_rows(pairs: pl.DataFrame, gaps: FloatArray, scope: str) -> list[Leak]:
 
 
 def _row(pairs: pl.DataFrame, hits: pl.Series, scope: str, rule: str) -> Leak:
-    """Return a rule's share right among the questions to which it applies, with interval and p
+    """Return a rule's accuracy on the questions to which it applies, with interval and p
     against ½.
     """
     if pairs.is_empty():
@@ -171,7 +171,7 @@ def _combined(pairs: pl.DataFrame, gaps: FloatArray, scope: str) -> Leak | None:
 
 
 def _permuted(data: _Folds) -> FloatArray:
-    """Return the share right in every permutation."""
+    """Return the accuracy in every permutation."""
     count = int(np.clip(MOST_CELLS // max(1, data.truth.size), LEAST_PERMUTATIONS, PERMUTATIONS))
     rng = rng_for(0, "permutations", data.images)
     step = max(1, CELLS // max(1, data.truth.size))

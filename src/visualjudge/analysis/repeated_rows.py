@@ -1,4 +1,4 @@
-"""Detect rows that repeat the row of all questions, because a part contains all questions.
+"""Find rows of a part that contains all questions and so repeats the row of all questions.
 
 Files keep such rows so that a task can be found by its name; reports and adjustments of p leave
 them out.

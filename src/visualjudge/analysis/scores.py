@@ -1,7 +1,7 @@
 """Ranking and scoring questions: agreement of the judge's order and numbers with the scores.
 
-Correlations are over replies that could be read; each is given with its values if the failed
-replies had been as good, or as bad, as possible. For exact and top-1, a failed reply is wrong.
+Correlations use only replies that could be read. They are also given for failed replies replaced by
+the best and by the worst possible ones. For exact and top-1, a failed reply is wrong.
 """
 
 from __future__ import annotations

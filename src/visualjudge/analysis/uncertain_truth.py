@@ -193,7 +193,7 @@ def _ends(
 
 
 def _ceiling(people: Sequence[TruthRow]) -> TruthRow:
-    """Return the mean over people of each one's results against the others."""
+    """Return the mean over people of their results against the others."""
     label, truth, person = (
         float(np.mean([getattr(row, name) for row in people]))
         for name in ("label", "truth", "person")

@@ -1,15 +1,15 @@
-"""Sources of the variance of right and wrong: image, pair, encoding, order, repeat.
+"""Components of the variance of verdicts: image, pair, encoding, order, repeat.
 
-Variance components of a crossed random-effects model, estimated without bias from products of two
-verdicts that share exactly the named factors (the method of moments for unbalanced designs: Koch
-1967). For verdicts y with mean μ: same encoding only → μ² + encoding; same pair only → μ² + item;
-same pair and encoding, other order → + interaction; same order too, other repeat → + order; the
-verdict itself → + repeat. Without repeats, chance cannot be separated from the order, and ``order``
-contains both. If no pair is shown in two encodings, ``item`` contains both the pair and its
-interaction with the encoding. ``image`` is the part of ``item`` that all pairs of an image share,
-``source`` the part that pairs of the same two sources share on different images. Estimates can be
-slightly negative and are not truncated. :func:`facets` does the same for judges, prompts and raters
-instead of encodings.
+The variance components of a crossed random-effects model are estimated without bias from products
+of two verdicts that share exactly the named factors (the method of moments for unbalanced designs:
+Koch 1967). For verdicts y with mean μ: same encoding only → μ² + encoding; same pair only → μ² +
+item; same pair and encoding, other order → + interaction; same order too, other repeat → + order;
+the verdict itself → + repeat. Without repeats, chance cannot be separated from the order, and
+``order`` contains both. If no pair is shown in two encodings, ``item`` contains both the pair and
+its interaction with the encoding. ``image`` is the part of ``item`` that all pairs of an image
+share, ``source`` the part that pairs of the same two sources share on different images. Estimates
+can be slightly negative and are not truncated. :func:`facets` does the same for judges, prompts and
+raters instead of encodings.
 
 Intervals leave out each image in turn (jackknife). :func:`gains` is the decision study of
 generalisability theory (Brennan 2001): the number of additional images to which a second repeat,
