@@ -80,7 +80,7 @@ def test_bad_records_are_told_counted_and_left_out(
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
-        (("--subset", "all"), "unknown subset 'all'"),
+        (("--subset", "all"), "got 'all'"),
         (("--task", "flying"), "unknown task 'flying'"),
         (("--task", "keypoint"), "has no annotations of keypoint"),
         (("--engine", "cloud"), "unknown engine 'cloud'"),
@@ -123,7 +123,7 @@ def test_a_folder_of_images_that_was_renamed_is_a_few_lines(
     assert _status(monkeypatch, "validate", out) == 1
     told = capsys.readouterr().err.splitlines()
     assert lost > 3 and len(told) == 4
-    assert told[0].endswith(f" and {lost - 3} more: files: the file is not there")
+    assert told[0].endswith(f" and {lost - 3} more: files: the file is missing")
 
 
 @pytest.mark.parametrize("command", ["build", "validate", "export", "prompts"])

@@ -103,8 +103,8 @@ def test_predictions_of_other_images_are_refused(
     told = capsys.readouterr()
     assert told.err.splitlines() == [
         "other.json: [0]: image_id: must be the id of an image of gt.json, such as 7, got 8",
-        f"visualjudge: {scene}/other.json: must hold predictions for images of the ground truth, "
-        "got none that is valid",
+        f"visualjudge: {scene}/other.json: must contain predictions for images of the ground "
+        "truth, got none that is valid",
     ]
     assert not told.out and not (scene / "data" / "annotations").exists()
 
@@ -182,7 +182,7 @@ def test_scores_from_1_to_5_without_a_range_are_warned_of(
 ) -> None:
     assert rated(tmp_path, "output,score,prompt,source") == 0
     assert (
-        "all 2 values are whole or half numbers from 1 to 5, and were taken to range from 0 to 10"
+        "all 2 values are whole or half numbers from 1 to 5, and were read as ranging from 0 to 10"
         in capsys.readouterr().err
     )
     assert rated(tmp_path, "output,score,prompt,source", "--score-range", "0", "10") == 0

@@ -126,7 +126,7 @@ def test_what_is_wrong_with_an_image_in_a_store_is_said(memory: Any, built: Path
     told = [str(problem) for problem in validate("s3://bucket/dataset")[1]]
     assert any("it was changed after the build" in line for line in told)
     assert any("not an image" in line and Path(first).name in line for line in told)
-    assert any("the file is not there" in line and Path(second).name in line for line in told)
+    assert any("the file is missing" in line and Path(second).name in line for line in told)
 
 
 @pytest.mark.parametrize("form", ["dataset", "shards"])
@@ -305,7 +305,7 @@ def test_nothing_in_a_store_is_replaced(memory: Any, built: Path) -> None:
         with pytest.raises(UsageError, match=reason):
             build(built / "data", "s3://bucket/far", force=force)
     memory.pipe_file("/bucket/killed/.partial", b"")
-    with pytest.raises(UsageError, match="another command writes there, or was killed"):
+    with pytest.raises(UsageError, match="another command is writing there or was killed"):
         build(built / "data", "s3://bucket/killed")
     with pytest.raises(UsageError, match="exists already"), staged(Path("s3://bucket/far")):
         raise AssertionError

@@ -26,7 +26,7 @@ EXPECTED: dict[str, list[str | int]] = json.loads(
     (Path(__file__).parent / "expected.json").read_text()
 )
 _COUNT = re.compile(
-    r"visualjudge: (invalid records left out: \d+|\d+ invalid records? left|\S+: must hold "
+    r"visualjudge: (invalid records left out: \d+|\d+ invalid records? left|\S+: must contain "
     r"predictions for images of)"
 )
 """The line after those of the records."""

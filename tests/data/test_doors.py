@@ -293,7 +293,8 @@ def test_detections_of_supervision_become_boxes_or_masks() -> None:
 
 def test_what_detections_of_supervision_lack_is_said() -> None:
     with pytest.raises(
-        DataError, match=r"class_name: must be in detections.data, or class_id and classes be given"
+        DataError,
+        match=r"class_name: must be in detections.data unless class_id and classes are given",
     ):
         vj.from_supervision(supervision_detections())
     with pytest.raises(DataError, match=r"class_id: must be one of classes, got 1"):

@@ -163,7 +163,7 @@ SCORES = tuple(f"q{k},{k % 5 + 1},{(k * 3) % 5 + 1}" for k in range(10))
 SHARES = tuple(f"q{k},{k / 10},{1 - k / 10}" for k in range(10))
 PAIRS = ("q1,A,B", "q2,B,B")
 OUT = ("--source", "m", "--out", "{}/data")
-METRES = "holds whole numbers up to"
+METRES = "contains whole numbers up to"
 MISTAKES: dict[str, tuple[Make, int, str]] = {
     "id as a file name": (
         coco_with(each(lambda row: row.update(image_id="a.png"))),
@@ -174,7 +174,7 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
         coco_with(lambda gt, pred: (pred, gt)),
         1,
         "gt.json: must be a COCO ground truth: an object with the lists 'images' and "
-        "'annotations', got an array, as of results; --gt and --pred look exchanged",
+        "'annotations', got an array, as of results; --gt and --pred seem to be swapped",
     ),
     "no --pred": (without_pred, 0, "no --pred: the ground truth itself was imported"),
     "a confidence of another name": (
@@ -208,7 +208,7 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
             lambda metres: (1000 * metres).astype(np.uint16), "--gt-scale", "1/1000", suffix=".png"
         ),
         0,
-        "--pred-scale states their unit",
+        "--pred-scale sets their unit",
     ),
     "two disparities": (
         depths(lambda metres: 1 / metres, "--gt-scale", "1/1000"),
@@ -223,13 +223,13 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
     "a depth map on its side": (
         depths(lambda metres: metres.T, "--gt-scale", "1/1000"),
         1,
-        "height and width look exchanged",
+        "height and width seem to be swapped",
     ),
     "a JPEG of labels": (label_maps(".jpg"), 1, "got a JPEG, which changes the values of pixels"),
     "labels on their side": (
         label_maps(".png", lambda values: values.T),
         1,
-        "height and width look exchanged",
+        "height and width seem to be swapped",
     ),
     "the degraded image as --pred": (
         pairs("low", "high", "low"),
@@ -239,7 +239,7 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
     "the clean image as --images": (
         pairs("made", "low", "high"),
         1,
-        "--gt and --images look exchanged",
+        "--gt and --images seem to be swapped",
     ),
     "scores without keys": (
         pairs("made", "", "low", "--scores", "{}/scores.csv"),
@@ -254,7 +254,7 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
     "ratings from 0 to 1": (
         ratings("output,prompt,score\n0.png,a,0.5\n1.png,a,0.9\n"),
         0,
-        "score: all 2 values are numbers from 0 to 1, and were taken to range from 0 to 10",
+        "score: all 2 values are numbers from 0 to 1, and were read as ranging from 0 to 10",
     ),
     "verdicts from 1 to 5": (
         verdicts(lines("item,score,human_score", *SCORES)),

@@ -116,7 +116,7 @@ def test_a_file_that_is_there_is_kept_unless_forced(
     file = tmp_path / "mine.jsonl"
     file.write_text("precious")
     with pytest.raises(
-        UsageError, match=r"mine.jsonl is there already; name another, or add --force"
+        UsageError, match=r"mine.jsonl already exists; choose another, or add --force"
     ):
         export(dataset, name, file)
     assert file.read_text() == "precious"
@@ -226,7 +226,7 @@ def test_trl_preferences_put_the_right_answer_before_the_wrong_one(
 
 
 def test_unknown_format_and_missing_image_are_told(dataset: Dataset, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="unknown format 'csv'; one of: parquet"):
+    with pytest.raises(UsageError, match=r"format must be one of parquet, .*, got 'csv'"):
         export(dataset, "csv", tmp_path)
     moved = Dataset(tmp_path, dataset.questions, dataset.meta)
     with pytest.raises(DataError, match="there is no file"):

@@ -241,7 +241,7 @@ BACKWARDS = {"options": [[5, 9], [2, 4]], "original": None, "final": None}
         ("final_scores", [1.0, None], "final_scores must be an array of a number"),
         ("sources", ["a"], "must have one item for each option"),
         ("features", [None, None], "has a field of the wrong type"),
-        ("ties", ["both"], "ties must be of"),
+        ("ties", ["both"], "ties must only contain"),
         ("spans", BACKWARDS, "spans must lie in the prompt in order"),
         (
             "spans",
@@ -333,7 +333,7 @@ def test_a_field_that_no_column_holds_is_named(built: Path, tmp_path: Path) -> N
 
 
 def test_convert_refuses_what_it_should(built: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="has the json form already"):
+    with pytest.raises(UsageError, match="is already in the json form"):
         convert(built, tmp_path / "out", "json")
     with pytest.raises(UsageError, match="is not a dataset"):
         convert(tmp_path, tmp_path / "out", "parquet")

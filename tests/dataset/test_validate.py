@@ -110,7 +110,7 @@ def test_changed_missing_and_added_files_are_told(dataset: Path) -> None:
     }
     assert told == {
         (f"media/{changed.name}", "the SHA-256 of the file differs"),
-        (f"media/{missing.name}", "the file is not there"),
+        (f"media/{missing.name}", "the file is missing"),
         ("media/added.png", "the file has no checksum"),
     }
 

@@ -169,7 +169,7 @@ class TestCoco:
                 "object_detection", ground_truth(tmp_path, [], width=21), None, tmp_path / "images"
             )
         )
-        assert told.field == "width" and "must be that of a.png, 10×20, got 10×21" in told.reason
+        assert told.field == "width" and "must match a.png, 10×20, got 10×21" in told.reason
 
     def test_a_file_that_is_not_json_is_one_line_with_its_line_number(self, tmp_path: Path) -> None:
         (tmp_path / "gt.json").write_text("{\n oh")
@@ -301,7 +301,7 @@ class TestYolo:
 
     def test_a_folder_without_images_is_told(self, tmp_path: Path) -> None:
         gt, names = self.labels(tmp_path, "0 0.5 0.5 0.2 0.4\n")
-        with pytest.raises(UsageError, match=r"--images must hold images, got .* without any"):
+        with pytest.raises(UsageError, match=r"--images must contain images, got none in .*"):
             list(yolo("object_detection", tmp_path / "images", None, gt, names))
 
     def test_names_as_a_list_or_lines(self, tmp_path: Path) -> None:
@@ -366,7 +366,7 @@ class TestLabelMaps:
         [
             (3, 256 * 256, "3 channels and .* colours, as of a photograph: --gt and --pred take"),
             (3, 2, "3 channels and .* colours: convert them to class numbers"),
-            (1, 256, "values are not in the class table .* as of a photograph"),
+            (1, 256, "values are not in the class table .* as in a photograph"),
         ],
     )
     def test_a_photograph_in_the_place_of_a_label_map_is_told(
@@ -432,7 +432,7 @@ class TestDepth:
         (found,) = depth_maps("depth_estimation", *files)
         if refused:
             assert isinstance(found, Problem) and found.field == "prediction"
-            assert "b.npy: must hold depths above 0, got none (the least is -2)" in found.reason
+            assert "b.npy: must contain depths above 0, got none (minimum -2)" in found.reason
         else:
             assert "b.npy: depth must be above 0" in str(recwarn.pop(UserWarning).message)
 
@@ -587,7 +587,7 @@ class TestReferring:
 def test_two_files_of_one_name_are_not_chosen_between(tmp_path: Path) -> None:
     photo(tmp_path / "a.png")
     photo(tmp_path / "a.jpg")
-    with pytest.raises(DataError, match="two files of one name"):
+    with pytest.raises(DataError, match="two files with the same name"):
         files_by_key(tmp_path)
 
 

@@ -122,7 +122,7 @@ def test_what_is_no_sample_is_refused(row: Any, told: str, photo: Path, tmp_path
             "prediction: must be a payload, a record or a file of the task, got int",
         ),
         ({"prediction": {"detections": [{"label": "dog"}]}}, r"prediction: detections\[0\]\.bbox"),
-        ({"image": np.zeros((5, 5, 3))}, "image_id: must be given where the image is no file"),
+        ({"image": np.zeros((5, 5, 3))}, "image_id: must be given if the image is not a file"),
         ({"image": np.zeros((5, 5, 3)), "image_id": "a"}, "image: must be a path, got ndarray"),
     ],
 )

@@ -119,7 +119,7 @@ def test_a_file_that_was_edited_is_not_written_back(tmp_path: Path) -> None:
     folder.compact()
     table = pl.read_parquet(folder.compacted_path)
     table.slice(1).write_parquet(folder.compacted_path)
-    with pytest.raises(DataError, match="not those of the journal"):
+    with pytest.raises(DataError, match="differ from the journal"):
         folder.expand()
     assert folder.compacted_path.exists()
     folder.compacted_path.write_bytes(b"PAR1")
@@ -158,7 +158,7 @@ def test_a_finished_run_of_many_verdicts_is_compacted(
     judged(dataset, judge, folder.path, resume=True)
     assert folder.is_compacted
     assert len(folder.verdicts()) == 13
-    with pytest.raises(UsageError, match="holds a run already"):
+    with pytest.raises(UsageError, match="already contains a run"):
         judged(dataset, judge, folder.path)
 
 

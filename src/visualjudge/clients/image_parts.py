@@ -135,7 +135,7 @@ def _of_array(array: np.ndarray[Any, Any]) -> ImagePart:
         return _png_by_pillow(Image.fromarray(np.ascontiguousarray(array)))
     if array.size == 0 or array.dtype.kind not in "uibf":
         raise DataError(
-            "an image array must hold numbers and at least one pixel, got shape "
+            "an image array must contain numbers and at least one pixel, got shape "
             f"{array.shape} and type {array.dtype}"
         )
     return ImagePart(png_bytes(rgb_of_array(array)))

@@ -197,7 +197,7 @@ def check_url(url: str, where: str) -> None:
         raise UsageError(f"{where}: must be a URL such as http://host:8000/v1")
     if "@" in url.partition("://")[2].removeprefix(parts.netloc):
         raise UsageError(
-            f"{where}: must not hold an unescaped '@' after the host; write / ? # @ in a "
+            f"{where}: must not contain an unescaped '@' after the host; write / ? # @ in a "
             "password as %XX"
         )
 

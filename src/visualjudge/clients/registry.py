@@ -108,7 +108,7 @@ def build_client(backend: str = "api", **fields: Any) -> Any:
     if unknown:
         known = ", ".join(sorted(accepted))
         raise UsageError(
-            f"backend {backend!r} has no field {', '.join(unknown)}; it knows: {known}"
+            f"backend {backend!r} has no field {', '.join(unknown)}; known fields: {known}"
         )
     return make(**{name: value for name, value in given.items() if name in accepted})
 

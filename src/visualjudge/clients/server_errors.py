@@ -57,7 +57,7 @@ def embedded_error(body: Mapping[str, Any], raw: bytes, redact: Redact) -> Clien
         return api_error(code, raw, {}, redact)
     message = one_line(redact(_words(raw, body)))
     return TransportError(
-        f"the server sent an error in place of a reply: {message}", cause="no reply in body"
+        f"the server sent an error instead of a reply: {message}", cause="no reply in body"
     )
 
 

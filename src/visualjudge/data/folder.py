@@ -169,7 +169,8 @@ class DataFolder:
             task = path.stem.removesuffix(SUFFIX)
             if task in found:
                 raise DataError(
-                    f"annotations/{path.name} and {found[task].name}: two files of {task}; keep one"
+                    f"annotations/{path.name} and {found[task].name}: two files contain {task}; "
+                    "keep one"
                 )
             if task not in TASKS:
                 reason = f"there is no task {task!r}{lacking('task', task)}"
@@ -382,7 +383,7 @@ def _check_images(record: ImageRecord, root: Path) -> None:
         height, width = _size_of(str(inside(root, str(record.file))))
     for name, stated, real in (("width", record.width, width), ("height", record.height, height)):
         if stated is not None and stated != real:
-            raise DataError(f"{name}: must be {real}, as image {record.file} has, got {stated}")
+            raise DataError(f"{name}: must be {real}, the {name} of {record.file}, got {stated}")
     for name, path in (("mask", record.mask), ("control", record.control)):
         if path is not None:
             with in_field(name):

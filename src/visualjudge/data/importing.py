@@ -202,7 +202,7 @@ def _check_given(sample: Sample) -> None:
                         raise DataError(f"score: must be a number, got {confidence!r:.40}")
     given = sample.final_score
     if given is None and sample.truth is None:
-        raise DataError("truth: must be given where there is no final_score, got neither")
+        raise DataError("truth: must be given if there is no final_score, got neither")
     if given is not None and not (_is_number(given) and 0 <= given <= 10):
         raise DataError(f"final_score: must be a number from 0 to 10, got {given!r:.40}")
 
@@ -222,7 +222,7 @@ def check_predicted(done: Imported, pred: str) -> None:
     """
     if done.images and not done.predictions:
         raise DataError(
-            f"{pred}: must hold predictions for images of the ground truth, got none "
+            f"{pred}: must contain predictions for images of the ground truth, got none "
             + ("that is valid" if done.problems else f"for its {len(done.images)} images")
         )
 
@@ -279,8 +279,8 @@ def _check_classes(task: str, classes: tuple[str, ...], done: Imported) -> None:
     if absent:
         known = ", ".join(sorted(done.labels)[:20])
         raise UsageError(
-            f"--class-of-interest: {absent[0]!r} occurs in no truth and no prediction; there "
-            f"are: {known}"
+            f"--class-of-interest must be a class of the truth or the predictions, got "
+            f"{absent[0]!r}; known classes: {known}"
         )
 
 

@@ -35,7 +35,9 @@ to 255.
 
 def _without_mark(text: str) -> str:
     if IMAGE_MARK in text:
-        raise ValueError(f"holds {IMAGE_MARK!r}, which marks an image in the questions; replace it")
+        raise ValueError(
+            f"contains {IMAGE_MARK!r}, which marks an image in the questions; replace it"
+        )
     return text
 
 
@@ -126,7 +128,7 @@ def annotation_from_wire(raw: Any, *, file: str, task: str, position: int) -> An
     wire = _validated(AnnotationWire, raw, file, name)
     if TASKS[task].expression and not (wire.prompt or "").strip():
         raise InvalidRecord(
-            Problem(file, name, "prompt", "must hold the referring expression, got none")
+            Problem(file, name, "prompt", "must contain the referring expression, got none")
         )
     classes = None if wire.class_of_interest is None else tuple(wire.class_of_interest)
     return Annotation(

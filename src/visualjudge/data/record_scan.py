@@ -76,7 +76,7 @@ def parsed(text: bytes, file: str) -> Any:
     try:
         value = json.loads(text)
         if jsons.is_deep(value):
-            raise ValueError(f"must be at most {jsons.DEEPEST_JSON} levels deep")
+            raise ValueError(f"must be nested at most {jsons.DEEPEST_JSON} levels deep")
         orjson.dumps(value)
     except (ValueError, RecursionError, TypeError) as error:
         raise DataError(f"{file}: is not JSON: {' '.join(str(error).split())[:200]}") from None
@@ -167,7 +167,7 @@ def _opening(content: mmap.mmap, name: str) -> int:
     place = _BLANK.match(content, place).end()  # type: ignore[union-attr]
     if content[place : place + 1] != b"[":
         hint = (
-            "; name it .jsonl if it has one record a line"
+            "; name it .jsonl if it has one record per line"
             if content[place : place + 1] == b"{"
             else ""
         )

@@ -256,9 +256,8 @@ class FolderWriter:
                     and self._content(old, name) != self._content(record, name, new=True)
                 ):
                     raise DataError(
-                        f"{path}: {image_id}: {name}: already is {self._source(old, name)}, and "
-                        "would become "
-                        f"{self._given[image_id][name]}; give each a unique image_id"
+                        f"{path}: {image_id}: {name}: is already {self._source(old, name)}, and "
+                        f"would become {self._given[image_id][name]}; give each a unique image_id"
                     )
             there[image_id] = {**old, **{name: record[name] for name in record if name not in old}}
         return there
@@ -321,9 +320,8 @@ class FolderWriter:
             other = next((old for old in kept if _metric_of(old) != _metric_of(new)), None)
             if other is not None:
                 raise DataError(
-                    f"{path}: {_id_of(new)}: metadata.metric: must be {_metric_of(other)} as for "
-                    "source "
-                    f"{other.get('source')!r}, got {_metric_of(new)}; give another --out"
+                    f"{path}: {_id_of(new)}: metadata.metric: must be {_metric_of(other)}, as for "
+                    f"source {other.get('source')!r}, got {_metric_of(new)}; give another --out"
                 )
 
     def _check_replaceable(
@@ -331,7 +329,8 @@ class FolderWriter:
     ) -> None:
         if old.get("source") != new.get("source"):
             raise DataError(
-                f"{path}: {_id_of(old)}: annotation_id: is taken by source {old.get('source')!r}"
+                f"{path}: {_id_of(old)}: annotation_id: is already used by source "
+                f"{old.get('source')!r}"
             )
         if not self.replace:
             if _metric_of(old) != _metric_of(new):

@@ -19,6 +19,7 @@ from visualjudge.core.engines import Engine, EngineName, open_engine
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.image_storage import Form as MediaForm, ShardWriter
 from visualjudge.core.object_stores import located
+from visualjudge.core.plurals import pluralize
 from visualjudge.core.registry import in_use
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.folder import MEDIA, META, VERSION, QuestionForm
@@ -54,7 +55,7 @@ class BuildOptions:
             raise UsageError(f"--max-side must be at least 1, got {self.max_side}")
         for name in self.subsets:
             if name not in SUBSETS:
-                raise UsageError(f"unknown subset {name!r}; one of: {', '.join(SUBSETS)}")
+                raise UsageError(f"subset must be one of {', '.join(SUBSETS)}, got {name!r}")
         for name in self.tasks or ():
             task_named(name)
 
@@ -304,5 +305,5 @@ def _records(folder: DataFolder, names: Sequence[str]) -> int:
 
 def _why_none(folder: DataFolder) -> str:
     if folder.problems:
-        return f": {len(folder.problems)} records cannot be used, the first: {folder.problems[0]}"
+        return f": {pluralize(len(folder.problems), 'record')} cannot be used, the first: {folder.problems[0]}"
     return ": no two annotations of a group differ in their score"

@@ -73,7 +73,7 @@ def convert(
         )
         if digest != source.digest:
             raise DataError(
-                f"{root / INDEX}: questions_sha256 is not that of the questions in the shards"
+                f"{root / INDEX}: questions_sha256 does not match the questions in the shards"
             )
         return count
 
@@ -85,12 +85,12 @@ def _check_source(root: Path, to: QuestionForm | None, media: MediaForm | None) 
     }
     if not (root / META).is_file() or not any(forms.values()):
         raise UsageError(
-            f"{root} is not a dataset: {QUESTIONS} or {INDEX}, and {META}, must be there"
+            f"{root} is not a dataset: it must contain {META} and {QUESTIONS} or {INDEX}"
         )
     if to is not None and forms[to]:
-        raise UsageError(f"{root}: has the {to} form already")
+        raise UsageError(f"{root}: is already in the {to} form")
     if media is not None and media_form(root) == media:
-        raise UsageError(f"{root}: has its images as {media} already")
+        raise UsageError(f"{root}: already stores its images as {media}")
     if to is None and media is None:
         raise UsageError("--to or --media must be given")
 

@@ -130,7 +130,7 @@ def _check(question: Question) -> None:
         if not kinds.issuperset(map(type, items)):
             wrong = next(item for item in items if type(item) not in kinds)
             raise TypeError(
-                f"{name} must be an array of {_named(kinds)}, got {str(wrong)[:40]!r} in it"
+                f"{name} must be an array of {_named(kinds)}, got an item {str(wrong)[:40]!r}"
             )
     if question.question_type not in _ANSWERS:
         raise ValueError(
@@ -186,7 +186,7 @@ def _ties(raw: Mapping[str, Any]) -> tuple[str, ...] | None:
     if not stored:
         return None
     if not set(stored) <= set(TIES):
-        raise TypeError(f"ties must be of {', '.join(TIES)}, got {stored}")
+        raise TypeError(f"ties must only contain {', '.join(TIES)}, got {stored}")
     return tuple(stored)
 
 
@@ -307,7 +307,7 @@ class JsonQuestions(QuestionFiles):
             raise DataError(f"{self.path}: cannot be read: {error.strerror}") from None
         raw = _strict(self.path, content)
         if not isinstance(raw, list):
-            raise DataError(f"{self.path.parent}: {QUESTIONS} must hold an array")
+            raise DataError(f"{self.path.parent}: {QUESTIONS} must contain an array")
         return tuple(question_from_wire(item, k) for k, item in enumerate(raw)), hashlib.sha256(
             content
         ).hexdigest()

@@ -259,7 +259,7 @@ def _index(root: Path) -> dict[str, Any]:
 def _shard(root: Path, name: str, stated: object) -> Path:
     path = confined_path(root, f"{FOLDER}/{name}")
     if file_sha256(path) != stated:
-        raise DataError(f"{path}: its SHA-256 is not the one in {INDEX}; convert the dataset again")
+        raise DataError(f"{path}: its SHA-256 does not match {INDEX}; convert the dataset again")
     return path
 
 
@@ -269,9 +269,8 @@ def _check_size(path: Path, size: float, rows: int) -> None:
     """
     if size > LARGEST_GROUP * max(1, rows / ROWS_A_GROUP):
         raise DataError(
-            f"{path}: questions must take at most {LARGEST_GROUP >> 20} MiB for {ROWS_A_GROUP} "
-            "of them, "
-            f"got {int(size) >> 20} for {rows}"
+            f"{path}: {ROWS_A_GROUP} questions must take at most {LARGEST_GROUP >> 20} MiB, "
+            f"got {int(size) >> 20} MiB for {rows}"
         )
 
 
@@ -580,7 +579,8 @@ def _frame(contents: Sequence[bytes], first: int) -> pl.DataFrame:
             for k, content in enumerate(contents, first)
         ]
         raise DataError(
-            f"{QUESTIONS}: questions {ids[0]} to {ids[-1]}: a column cannot hold a field: {error}"
+            f"{QUESTIONS}: questions {ids[0]} to {ids[-1]}: a field does not fit its column: "
+            f"{error}"
         ) from None
 
 

@@ -85,10 +85,10 @@ def read_ids(path: Path) -> tuple[str, ...]:
         )
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"--questions: {path}: must be a text file of ids, one a line: {error}"
+            f"--questions: {path}: must be a text file of ids, one per line: {error}"
         ) from None
     if not found:
-        raise UsageError(f"--questions: {path}: must hold at least one id")
+        raise UsageError(f"--questions: {path}: must contain at least one id")
     return found
 
 
@@ -109,7 +109,7 @@ def chosen(questions: Sequence[Question], choice: Choice) -> Sequence[Question]:
     positions = positions[: choice.limit]
     if questions and not positions:
         options = "--task, --encoding, --type, --subset, --where and --questions"
-        raise UsageError(f"no question of the dataset fits all of {options}")
+        raise UsageError(f"no question of the dataset matches all of {options}")
     return View(questions, lambda _: positions)
 
 

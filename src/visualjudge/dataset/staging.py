@@ -54,8 +54,8 @@ def _check_store(target: RemotePath, *, force: bool) -> None:
         )
     if (target / UNDER_WAY).exists():
         raise UsageError(
-            f"{target}: another command writes there, or was killed; if so, remove it with the "
-            "store's own tool"
+            f"{target}: another command is writing there or was killed; if it was killed, "
+            "remove it with the store's own tool"
         )
     if any(target.rglob("*")):
         raise UsageError(f"{target}: exists already; remove it with the store's own tool")

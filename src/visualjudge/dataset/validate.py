@@ -139,7 +139,7 @@ def _files(
                 INDEX,
                 "questions_sha256",
                 "questions_sha256",
-                "is not that of the questions in the shards",
+                "does not match the questions in the shards",
             )
         if stated.get(QUESTIONS) != digest:
             yield Problem(
@@ -149,7 +149,7 @@ def _files(
     asked = sorted(name for name in stated if images is None or name == QUESTIONS or name in images)
     there = [name for name in asked if name in found]
     for name in sorted(set(asked) - found):
-        yield Problem(META, name, "files", "the file is not there")
+        yield Problem(META, name, "files", "the file is missing")
     for k, (name, found_digest) in enumerate(_digests(dataset, there, looked), 1):
         if isinstance(found_digest, DataError):
             yield Problem(META, name, "files", str(found_digest))
@@ -203,7 +203,7 @@ def _meta(dataset: Dataset) -> Iterator[Problem]:
     real, stated = counts(dataset.questions), meta.get("counts", {})
     for name, value in real.items():
         if stated.get(name) != value:
-            yield Problem(META, "counts", name, "differs from what questions.json holds")
+            yield Problem(META, "counts", name, "differs from questions.json")
 
 
 def _repeated(questions: Sequence[Question]) -> Iterator[Problem]:
@@ -282,7 +282,7 @@ def _options(question: Question) -> Iterator[Problem]:
     fewest, most = OPTIONS[question.question_type]
     if not fewest <= count <= most:
         yield _problem(
-            question, "annotation_ids", f"a {question.question_type} question has not {count}"
+            question, "annotation_ids", f"a {question.question_type} question cannot have {count}"
         )
     if len(set(question.annotation_ids)) < count and not _alike_on_purpose(question):
         yield _problem(question, "annotation_ids", "an annotation is shown twice")
@@ -312,7 +312,9 @@ def _subset(question: Question) -> Iterator[Problem]:
         or len(set(question.subset)) < len(question.subset)
     ):
         yield _problem(
-            question, "subset", f"{list(question.subset)} is not a choice of {', '.join(SUBSETS)}"
+            question,
+            "subset",
+            f"must be distinct values of {', '.join(SUBSETS)}, got {list(question.subset)}",
         )
     elif ENCODING_ANALYSIS in question.subset and question.question_type != "pairwise":
         yield _problem(
@@ -331,14 +333,14 @@ def _answer(question: Question) -> Iterator[Problem]:
             or len(scores) != 1
             or not math.isclose(stated, scores[0], abs_tol=1e-9)
         ):
-            yield _problem(question, "answer", f"is {stated!r}, the score {scores}")
+            yield _problem(question, "answer", f"is {stated!r}, but the scores are {list(scores)}")
         return
     if _alike_on_purpose(question):
         return
     if question.answer in (question.ties or ()):
         if len(set(scores)) > 1:
             yield _problem(
-                question, "answer", f"is {question.answer!r}, the scores {list(scores)} differ"
+                question, "answer", f"is {question.answer!r}, but the scores {list(scores)} differ"
             )
         return
     if len(set(scores)) < len(scores):
@@ -350,7 +352,7 @@ def _answer(question: Question) -> Iterator[Problem]:
         yield _problem(
             question,
             "answer",
-            f"is {question.answer!r}, the scores {list(scores)} say {expected!r}",
+            f"is {question.answer!r}, but the scores {list(scores)} give {expected!r}",
         )
 
 
@@ -401,7 +403,7 @@ def _undecidable(dataset: Dataset) -> Iterator[Problem]:
                     META,
                     "undecidable",
                     task,
-                    f"does not agree with the {name} questions that are asked",
+                    f"does not match the {name} questions that are asked",
                 )
 
 

@@ -197,7 +197,9 @@ def read_truth(gt: Path, images: Path) -> CocoTruth:
         isinstance(content.get(k), list) for k in ("images", "annotations")
     ):
         results = isinstance(content, list)
-        hint = ", got an array, as of results; --gt and --pred look exchanged" if results else ""
+        hint = (
+            ", got an array, as of results; --gt and --pred seem to be swapped" if results else ""
+        )
         raise DataError(
             f"{gt}: must be a COCO ground truth: an object with the lists 'images' and "
             f"'annotations'{hint}"
@@ -263,9 +265,7 @@ def _image(raw: Any, where: str, gt: Path, images: Path) -> ImageEntry:
     if stated != size:
         field_name = "height" if stated[0] != size[0] else "width"
         got = f"{stated[0]}×{stated[1]} (height×width){exif_hint(stated, size, path)}"
-        raise invalid(
-            gt, where, field_name, f"must be that of {name}, {size[0]}×{size[1]}, got {got}"
-        )
+        raise invalid(gt, where, field_name, f"must match {name}, {size[0]}×{size[1]}, got {got}")
     return ImageEntry(path.stem, path, size, raw)
 
 

@@ -109,8 +109,8 @@ def depth_maps(
             if option not in told and _has_no_unit(file, depth, form):
                 told.add(option)
                 warnings.warn(
-                    f"{file}: holds whole numbers up to {depth.values.max():g}, which count as "
-                    f"metres; {option} states their unit, such as 1/1000 or 1/256",
+                    f"{file}: contains whole numbers up to {depth.values.max():g}, which are read "
+                    f"as metres; {option} sets their unit, such as 1/1000 or 1/256",
                     stacklevel=2,
                 )
             below = depth.values < 0
@@ -118,8 +118,8 @@ def depth_maps(
                 told.add(option[:5])
                 warnings.warn(
                     f"{file}: depth must be above 0 (0: no value), got {int(below.sum())} of "
-                    f"{below.size} pixels below 0, the least {depth.values.min():.4g}; they count "
-                    "as no depth; negate the values if their sign is turned",
+                    f"{below.size} pixels below 0, minimum {depth.values.min():.4g}; they count "
+                    "as no depth; negate the values if their sign is reversed",
                     stacklevel=2,
                 )
         kept = pred_file if pred_file.suffix.lower() in AS_THEY_ARE and not resize_pred else None
@@ -141,7 +141,7 @@ def _read(
         raise DataError(f"{path.name}: has no valid value")
     if not (depth.values > 0).any():
         raise DataError(
-            f"{path.name}: must hold depths above 0, got none (the least is "
-            f"{np.nanmin(depth.values):.4g}); negate the values if their sign is turned"
+            f"{path.name}: must contain depths above 0, got none (minimum "
+            f"{np.nanmin(depth.values):.4g}); negate the values if their sign is reversed"
         )
     return depth

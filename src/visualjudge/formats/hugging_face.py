@@ -142,7 +142,7 @@ class _Side:
             if absent and not number:
                 raise DataError(
                     f"{self.path}: must have a column {absent[0]!r}, got {', '.join(row)}; "
-                    "--column maps one of another name"
+                    "--column maps a column with another name"
                 )
             image, value = row.get(self.columns["image"]), row.get(self.columns[column])
             if not isinstance(image, Path) or value is None:
@@ -230,7 +230,7 @@ def _items(objects: Any, path: Path) -> list[Mapping[str, Any]]:
     except (TypeError, ValueError):
         pass
     raise DataError(
-        f"{path}: objects: must be a list of objects, or an object of lists of one length"
+        f"{path}: objects: must be a list of objects, or an object of lists of equal length"
     )
 
 

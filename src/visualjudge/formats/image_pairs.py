@@ -115,13 +115,13 @@ def _sample(
         )
     if found.samefile(image):
         raise DataError(
-            f"restored: {found.name} is the degraded image itself, and not of the clean image's "
-            f"size, {asked[0]}×{asked[1]} (height×width); --pred must name the restored images"
+            f"restored: {found.name} is the degraded image itself, and not the clean image's size, "
+            f"{asked[0]}×{asked[1]} (height×width); --pred must name the restored images"
         )
     if asked == degraded.shape[:2]:
         raise other_size(f"restored: {found.name}", size, asked, found, remedy=RESIZE_CLEAN)
     if degraded.shape[:2] == size:
         raise other_size(
-            f"clean: {real.name}", asked, size, real, remedy="--gt and --images look exchanged"
+            f"clean: {real.name}", asked, size, real, remedy="--gt and --images seem to be swapped"
         )
     raise other_size(f"restored: {found.name}", size, asked, found, remedy=RESIZE_CLEAN)

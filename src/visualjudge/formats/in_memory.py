@@ -79,7 +79,9 @@ def _labels(detections: Any, classes: Sequence[str] | Mapping[int, str] | None) 
     if names is not None:
         return [str(name) for name in names]
     if classes is None or (detections.class_id is None and len(detections.xyxy)):
-        raise DataError("class_name: must be in detections.data, or class_id and classes be given")
+        raise DataError(
+            "class_name: must be in detections.data unless class_id and classes are given"
+        )
     known = classes if isinstance(classes, Mapping) else dict(enumerate(classes))
     numbers = [] if detections.class_id is None else [int(number) for number in detections.class_id]
     missing = [number for number in numbers if number not in known]

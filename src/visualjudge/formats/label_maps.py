@@ -167,8 +167,8 @@ def _read(
     unknown = [value for value in found if value not in table]
     if len(unknown) > FEW_UNKNOWN:
         raise DataError(
-            f"{path.name}: must hold class numbers; {len(unknown)} of its values are not in the "
-            f"class table ({unknown[0]} to {unknown[-1]}), as of a photograph; {PLACES}"
+            f"{path.name}: must contain class numbers; {len(unknown)} of its values are not in the "
+            f"class table ({unknown[0]} to {unknown[-1]}), as in a photograph; {PLACES}"
         )
     if unknown:
         raise DataError(

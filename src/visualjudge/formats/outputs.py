@@ -225,7 +225,7 @@ def given_score(value: Any, limits: tuple[float, float]) -> float:
     low, high = limits
     if not math.isfinite(number) or not low <= number <= high:
         raise DataError(
-            f"score: must lie in {low:g} to {high:g}, got {value}; --score-range states another "
+            f"score: must be from {low:g} to {high:g}, got {value}; --score-range sets another "
             "range"
         )
     return round(10 * (number - low) / (high - low), 4) + 0.0
@@ -247,7 +247,7 @@ def _row(
     cells = [row[column] for column in columns]
     ratings = [one for cell in cells for one in (cell if isinstance(cell, list) else [cell])]
     if not ratings:
-        raise DataError(f"{columns[0]}: must hold a rating, got an empty list")
+        raise DataError(f"{columns[0]}: must contain a rating, got an empty list")
     scores = tuple(given_score(value, limits) for value in ratings)
     files = {name: _path(row, name, root) for name in ("image", "mask", "control")}
     if TASKS[task].edits and files["image"] is None:

@@ -73,7 +73,7 @@ def _sample(row: Any, number: int) -> Sample:
     if isinstance(image, str | Path) and "image_id" not in values:
         values["image_id"] = Path(image).stem
     if "image_id" not in values:
-        raise DataError("image_id: must be given where the image is no file")
+        raise DataError("image_id: must be given if the image is not a file")
     return Sample(**{**values, "image_id": str(values["image_id"])})
 
 

@@ -124,7 +124,7 @@ def other_size(what: str, found: Size, size: Size, image: Path, *, remedy: str =
     reason.
     """
     if found == size[::-1]:
-        remedy = "height and width look exchanged"
+        remedy = "height and width seem to be swapped"
     hint = exif_hint(found, size, image) or (f"; {remedy}" if remedy else "")
     return DataError(
         f"{what} must be {size[0]}×{size[1]}, got {found[0]}×{found[1]} (height×width){hint}"
@@ -202,7 +202,7 @@ def read_json(path: Path) -> Any:
 def _shallow(value: Any) -> Any:
     """``value``, whose depth is within the bound of JSON: messages can show it."""
     if is_deep(value):
-        raise ValueError(f"must be at most {DEEPEST_JSON} levels deep")
+        raise ValueError(f"must be nested at most {DEEPEST_JSON} levels deep")
     return value
 
 
@@ -433,8 +433,8 @@ def _matching(pattern: str) -> dict[str, Path]:
 def _put(found: dict[str, Path], key: str, file: Path) -> None:
     if key in found:
         raise DataError(
-            f"{found[key]} and {file.name}: two files of one name; give a pattern with one *, as "
-            "'dir/*.png'"
+            f"{found[key]} and {file.name}: two files with the same name; give a pattern with "
+            "one *, such as 'dir/*.png'"
         )
     found[key] = file
 

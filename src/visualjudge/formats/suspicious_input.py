@@ -40,7 +40,7 @@ def check_not_exchanged(truths: Rows, results: Rows, gt: Path, pred: Path) -> No
     if scored[0] and sides[1] and not any(raw.get("score") is not None for raw in sides[1]):
         raise DataError(
             f"{gt}: annotations: all {len(sides[0])} have a score and none of {pred} has one; "
-            "--gt and --pred look exchanged"
+            "--gt and --pred seem to be swapped"
         )
 
 
@@ -69,9 +69,8 @@ def check_boxes(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:
     )
     if fitting == count and leaving >= (LEAVING * count if count >= FEW else count):
         raise DataError(
-            f"{file}: bbox: must be [x, y, width, height]; {leaving} of {count} boxes leave "
-            "their image as such, and "
-            "all fit it as [x1, y1, x2, y2]: subtract x1 and y1"
+            f"{file}: bbox: must be [x, y, width, height]; {leaving} of {count} boxes "
+            "extend beyond their image, but all fit it as [x1, y1, x2, y2]: subtract x1 and y1"
         )
 
 
@@ -148,7 +147,7 @@ def warn_of_range(where: str, ratings: Sequence[float], limits: tuple[float, flo
     else:
         return
     warnings.warn(
-        f"{where}: all {len(ratings)} values are {look}, and were taken to range from "
+        f"{where}: all {len(ratings)} values are {look}, and were read as ranging from "
         f"{low:g} to {high:g}; state their range: --score-range {range_}, or --score-range "
         f"{low:g} {high:g}",
         stacklevel=3,

@@ -64,7 +64,7 @@ def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
 def _xml_files(folder: Path) -> dict[str, Path]:
     found = {path.stem: path for path in sorted(folder_at(folder).glob("*.xml"))}
     if not found:
-        raise UsageError(f"{folder}: holds no .xml file")
+        raise UsageError(f"{folder}: contains no .xml file")
     return found
 
 
@@ -85,7 +85,7 @@ def _objects(path: Path, size: Size | None) -> Detections:
                 path,
                 "annotation",
                 f"size.{name}",
-                f"must be that of the image, {real}, got {stated}",
+                f"must match the image, {real}, got {stated}",
             )
     items = []
     for k, node in enumerate(root.findall("object")):
@@ -113,7 +113,7 @@ def _results(pred: Path) -> Mapping[str, Detections | Path]:
     items: dict[str, list[Detection]] = defaultdict(list)
     files = sorted(pred.glob("*.txt"))
     if not files:
-        raise UsageError(f"{pred}: holds neither .xml nor .txt files")
+        raise UsageError(f"{pred}: contains neither .xml nor .txt files")
     for path in files:
         label = path.stem.rpartition("_")[2]
         for number, line in enumerate(read_text(path).splitlines(), 1):

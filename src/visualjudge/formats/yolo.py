@@ -71,7 +71,7 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
         if path.suffix.lower() in IMAGE_SUFFIXES
     }
     if not by_name:
-        raise UsageError(f"--images must hold images, got {images} without any")
+        raise UsageError(f"--images must contain images, got none in {images}")
     _check_labelled(folders[0], by_name, images)
     if pred is not None:
         _check_confidence_last(pred)
@@ -106,7 +106,7 @@ def _check_labelled(gt: Path, keys: Collection[str], images: Path) -> None:
     bare = sorted(key for key in keys if not (gt / f"{key}.txt").is_file())
     if keys and len(bare) == len(keys):
         raise UsageError(
-            f"--gt must hold a .txt file of labels for images of {images}, got none for its "
+            f"--gt must contain a .txt file of labels for images of {images}, got none for its "
             f"{len(keys)} images"
         )
     if bare:
@@ -143,7 +143,7 @@ def _check_confidence_last(pred: Path) -> None:
     if rows and leaving >= needed and confident and _fits(numbers[:, 1:]).all():
         raise DataError(
             f"{first}: confidence must be the last number of a line (class cx cy w h confidence); "
-            f"{leaving} of {len(rows)} boxes leave their image as such, and all fit it with the "
+            f"{leaving} of {len(rows)} boxes extend beyond their image, but all fit it with the "
             "second number as confidence: move it to the end"
         )
 

@@ -90,7 +90,9 @@ def compact(journal: Path, target: Path) -> None:
         )
         _sync(scratch)
         if _digest(read_compacted(scratch)) != digest:
-            raise DataError(f"{journal}: must hold one verdict a line, and end with a line break")
+            raise DataError(
+                f"{journal}: must contain one verdict per line and end with a line break"
+            )
 
 
 def expand(source: Path, journal: Path) -> None:
@@ -110,9 +112,7 @@ def expand(source: Path, journal: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
         if digest != stored.digest:
-            raise DataError(
-                f"{source}: its verdicts are not those of the journal that it was made from"
-            )
+            raise DataError(f"{source}: its verdicts differ from the journal that it was made from")
 
 
 def _sync(path: Path) -> None:
@@ -139,7 +139,7 @@ def _frames(journal: Path) -> Iterator[pl.DataFrame]:
         except (pl.exceptions.PolarsError, OverflowError, UnicodeEncodeError) as error:
             numbers = f"{some[0].number} to {some[-1].number}"
             raise DataError(
-                f"{journal}: lines {numbers}: a column cannot hold a field: {error}"
+                f"{journal}: lines {numbers}: a field does not fit its column: {error}"
             ) from None
 
 

@@ -104,7 +104,8 @@ def check_questions(
     if named:
         return told
     raise DataError(
-        f"{told}, or is of another dataset: {stated_dataset(manifest)}; use it with --dataset"
+        f"{told}, or the run is of another dataset: {stated_dataset(manifest)}; name it with "
+        "--dataset"
     )
 
 
@@ -296,7 +297,7 @@ class RunFolder:
         """
         if self.is_compacted and not resume:
             raise UsageError(
-                f"{self.path} holds a run already: add --resume to continue it, or choose "
+                f"{self.path} already contains a run: add --resume to continue it, or choose "
                 "another --out"
             )
         self.expand()

@@ -133,7 +133,8 @@ class Journal:
         if journal._end:
             journal.close()
             raise UsageError(
-                f"{path} holds a run already: add --resume to continue it, or choose another --out"
+                f"{path} already contains a run: add --resume to continue it, or choose "
+                "another --out"
             )
         return journal
 
@@ -210,7 +211,8 @@ class Journal:
                 good, last = line.start + len(line.raw), line.raw
         if lines > 1 and not good:
             raise DataError(
-                f"{self.path}: holds no JSON object; it is not a run's file and will not be changed"
+                f"{self.path}: contains no JSON object; it is not a run's file and will not be "
+                "changed"
             )
         self.torn_bytes = bad if inside else self._end - good
         if inside:

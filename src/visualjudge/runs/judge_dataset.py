@@ -125,10 +125,9 @@ def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
     """
     if dataset.labels_only:
         raise DataError(
-            f"{dataset.root}: cannot be judged: it holds labels only, since the copy that it was "
-            "imported from has no "
-            "images or texts to show; report on the runs that `visualjudge bench import "
-            "--replies` wrote"
+            f"{dataset.root}: cannot be judged: it contains only labels, because the copy that it "
+            "was imported from has no images or texts; report on the runs that `visualjudge bench "
+            "import --replies` wrote"
         )
     find = image_finder(dataset.root)
     # Only hashes of names are kept, as there may be millions.

@@ -154,7 +154,7 @@ def test_a_score_of_a_part_of_the_copy_says_so(tmp_path: Path) -> None:
 def test_a_set_of_labels_alone_cannot_be_judged(tmp_path: Path) -> None:
     imported(tmp_path, "genai-bench", genai(tmp_path / "copy"))
     dataset = load_dataset(tmp_path / "out" / "set")
-    with pytest.raises(DataError, match="holds labels only"):
+    with pytest.raises(DataError, match="contains only labels"):
         check_images(dataset, dataset.questions)
 
 

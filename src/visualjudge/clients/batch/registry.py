@@ -43,7 +43,7 @@ def provider_kind(backend: str, folder: Path | None) -> type[Provider]:
         If the backend has no batch interface.
     """
     if backend not in PROVIDERS:
-        raise UsageError(f"--batch: backend {backend!r} has no batches")
+        raise UsageError(f"--batch: backend {backend!r} does not support batches")
     if folder is not None and PROVIDERS[backend] is not OpenAiBatches:
         raise UsageError(f"--batch-folder needs the backend api or vllm, got {backend!r}")
     return PROVIDERS[backend] if folder is None else FileBatches

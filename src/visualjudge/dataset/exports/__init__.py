@@ -108,7 +108,7 @@ def embedded_bytes(dataset: Dataset, name: str, *, embed: bool = False) -> int:
 
 def _chosen(name: str, embed: bool) -> Format:
     if name not in FORMATS:
-        raise UsageError(f"unknown format {name!r}; one of: {', '.join(FORMATS)}")
+        raise UsageError(f"format must be one of {', '.join(FORMATS)}, got {name!r}")
     if not embed:
         return FORMATS[name]
     embedded = FORMATS[name].embedded
@@ -132,9 +132,7 @@ def check_use(dataset: Dataset, name: str, *, training: bool) -> None:
             f"{dataset.root}: may be used for evaluation only ({licence}); {name} is for training"
         )
     if training and dataset.labels_only:
-        raise UsageError(
-            f"{dataset.root}: holds labels only; {name} needs the content that they are about"
-        )
+        raise UsageError(f"{dataset.root}: contains only labels; {name} needs the labelled content")
 
 
 def check_out(out: Path, name: str, *, is_folder: bool, force: bool) -> None:
@@ -153,7 +151,5 @@ def check_out(out: Path, name: str, *, is_folder: bool, force: bool) -> None:
         raise UsageError(f"--out: {out} is a {is_one}; {name} is written to a {due}")
     if force or (is_folder and not any(out.iterdir())):
         return
-    what = "is a folder that is not empty" if is_folder else "is there already"
-    raise UsageError(
-        f"--out: {out} {what}; name another, or add --force to write over what is there"
-    )
+    what = "is a folder that is not empty" if is_folder else "already exists"
+    raise UsageError(f"--out: {out} {what}; choose another, or add --force to overwrite it")

@@ -307,7 +307,7 @@ class Ledger:
             return path.read_text("ascii").split()
         except (OSError, ValueError):
             said = f"`visualjudge batch drop {self.run} {part}` gives up its part"
-            raise DataError(f"{path}: must hold the names of requests; {said}") from None
+            raise DataError(f"{path}: must contain the names of requests; {said}") from None
 
     # ------------------------------------------------------------ results
 
@@ -399,7 +399,7 @@ class Ledger:
                     start += len(line)
         except (OSError, ValueError):
             raise DataError(
-                f"{path}: must hold a result a line, each beginning with its name"
+                f"{path}: must contain one result per line, each starting with its name"
             ) from None
 
     def sweep(self) -> None:
@@ -474,7 +474,7 @@ _ROW = {"status": int, "cause": (str, None), "retryable": bool}
 def _result(where: str, row: Any) -> Result:
     jsons.check_kinds(where, row, _ROW)
     if not _ROW.keys() <= row.keys():
-        raise DataError(f"{where}: a line must hold {', '.join(_ROW)}")
+        raise DataError(f"{where}: a line must contain {', '.join(_ROW)}")
     body = b"" if row.get("body") is None else orjson.dumps(row["body"])
     cause = None if row["cause"] is None else one_line(row["cause"])
     return Result(row["status"], body, cause, row["retryable"])

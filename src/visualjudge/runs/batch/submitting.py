@@ -233,7 +233,7 @@ class Batches:
             self._tell(part, error)
         elif error.retryable and self._unseen_looks[part.name] < _LOOKS:
             if self._unseen_looks[part.name] == 1:
-                self.say(f"batch {part.batch}: {error}; looking again")
+                self.say(f"batch {part.batch}: {error}; checking again")
         else:
             await self._close(part, error)
         return self.closing and not self.ledger.parts[part.name].open
@@ -251,9 +251,9 @@ class Batches:
         self.ledger.arrived(
             await self.ledger.say("closed", part, reason=str(error), replies=replies)
         )
-        asks = "looks again, then asks again" if part.batch else "asks again"
+        asks = "checks it again, then asks again" if part.batch else "asks again"
         self.say(
-            f"batch {part.batch or part.name}: closed, cannot be retrieved: {error}; "
+            f"batch {part.batch or part.name}: closed, because it cannot be retrieved: {error}; "
             f"--retry-errors {asks}"
         )
 
