@@ -206,7 +206,7 @@ def test_margin_is_the_least_difference() -> None:
             Choice(types=("multiple",)),
             "--type must be one of pairwise, ranking, scoring, got 'multiple'",
         ),
-        (Choice(tasks=("keypoint",), encodings=("0305",)), "no question of the dataset fits"),
+        (Choice(tasks=("keypoint",), encodings=("0305",)), "no question of the dataset matches"),
     ],
 )
 def test_a_choice_that_cannot_be_meant_is_refused(choice: Choice, message: str) -> None:

@@ -403,7 +403,7 @@ def test_images_go_into_shards_and_back(
     assert validate(tmp_path / "packed")[1] == []
     convert(tmp_path / "packed", tmp_path / "back", media="files")
     assert _tree(tmp_path / "back") == _tree(built)
-    with pytest.raises(UsageError, match="as shards already"):
+    with pytest.raises(UsageError, match="already stores its images as shards"):
         convert(tmp_path / "packed", tmp_path / "x", media="shards")
     with pytest.raises(UsageError, match="--to or --media must be given"):
         convert(tmp_path / "packed", tmp_path / "x")

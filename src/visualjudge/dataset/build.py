@@ -305,5 +305,6 @@ def _records(folder: DataFolder, names: Sequence[str]) -> int:
 
 def _why_none(folder: DataFolder) -> str:
     if folder.problems:
-        return f": {pluralize(len(folder.problems), 'record')} cannot be used, the first: {folder.problems[0]}"
+        unusable = pluralize(len(folder.problems), "record")
+        return f": {unusable} cannot be used, the first: {folder.problems[0]}"
     return ": no two annotations of a group differ in their score"
