@@ -301,13 +301,13 @@ def test_a_build_that_fails_leaves_nothing_in_the_store(
 def test_nothing_in_a_store_is_replaced(memory: Any, built: Path) -> None:
     memory.put(str(built / "dataset"), "/bucket/far", recursive=True)
     before = _tree(memory, "/bucket/far")
-    for force, reason in ((False, "exists already"), (True, "--force replaces local folders only")):
+    for force, reason in ((False, "already exists"), (True, "--force replaces local folders only")):
         with pytest.raises(UsageError, match=reason):
             build(built / "data", "s3://bucket/far", force=force)
     memory.pipe_file("/bucket/killed/.partial", b"")
     with pytest.raises(UsageError, match="another command is writing there or was killed"):
         build(built / "data", "s3://bucket/killed")
-    with pytest.raises(UsageError, match="exists already"), staged(Path("s3://bucket/far")):
+    with pytest.raises(UsageError, match="already exists"), staged(Path("s3://bucket/far")):
         raise AssertionError
     assert _tree(memory, "/bucket/far") == before
 
@@ -434,7 +434,7 @@ def test_google_cloud_storage_holds_data_and_datasets(
     _run(tmp_path, "judge", "near", "--backend", "local", "--model", "default", "--out", "other")
     assert _values(tmp_path / "run") == _values(tmp_path / "other")
     assert "all checksums and rules hold" in _run(tmp_path, "validate", address)
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         build(many / "data", address)
 
 

@@ -174,7 +174,7 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
         coco_with(lambda gt, pred: (pred, gt)),
         1,
         "gt.json: must be a COCO ground truth: an object with the lists 'images' and "
-        "'annotations', got an array, as of results; --gt and --pred seem to be swapped",
+        "'annotations', got an array, as in a results file; --gt and --pred seem to be swapped",
     ),
     "no --pred": (without_pred, 0, "no --pred: the ground truth itself was imported"),
     "a confidence of another name": (

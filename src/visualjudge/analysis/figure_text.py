@@ -176,7 +176,7 @@ def counted(title: str, counts: Sequence[tuple[str, int, int]]) -> str:
 
 
 MOST_NAMED = 6
-"""Maximum number of names that a sentence lists; above it, it gives their number."""
+"""Maximum number of names that a sentence lists; longer lists are replaced by their length."""
 
 
 def percents(ends: Ends) -> str:

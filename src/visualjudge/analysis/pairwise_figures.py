@@ -1,8 +1,8 @@
 """Figures of the pairwise verdicts of one judge, as frozen records.
 
 Verdicts without an answer are replies that could not be read, calls that failed, questions that a
-judge declined and questions to which a person answered "cannot tell". All of them are wrong in an
-accuracy and counted in ``failed``; only their names differ.
+judge declined and questions to which a person answered "cannot tell". Accuracies count all of them
+as wrong, and ``failed`` includes all of them; only their names differ.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def withheld() -> pl.Expr:
 
 
 def declined_and_unsure(table: pl.DataFrame) -> tuple[int, int]:
-    """Return the number of verdicts that a judge declined and of "cannot tell" by people."""
+    """Return the number of verdicts that a judge declined, and that of people's "cannot tell"
+    answers.
+    """
     status = table.filter(~pl.col("parsed"))["status"]
     return int((status == DECLINED).sum()), int((status == CANNOT_TELL).sum())
 

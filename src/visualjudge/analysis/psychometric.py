@@ -387,8 +387,8 @@ def _jnd_ends(
 
 
 def slope_p(distance: FloatArray, right: FloatArray, clusters: IntArray) -> float | None:
-    """Return the one-sided p that accuracy increases with the rank of the distance, from least
-    squares with each image left out in turn.
+    """Return the one-sided p of a test that accuracy increases with the rank of the distance. It
+    uses least squares, with each image left out in turn.
 
     None if all distances are equal, or would be without one of the images.
     """
@@ -456,8 +456,7 @@ def _why_no_slope(slope: float | None, fits: float | None) -> str | None:
 
 
 def _widest(draws: FloatArray, jnd: float, images: int, tail: float) -> tuple[float, float]:
-    """Return, on each side, the outer one of the ends of the percentile interval and of the t
-    interval on the log scale.
+    """Return the union of the percentile interval and the t interval on the log scale.
 
     With few images each of them alone covers too little on the low side, because the estimate is a
     few per cent too high (benchmarks/coverage.py).

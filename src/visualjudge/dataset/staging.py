@@ -42,7 +42,7 @@ def check_target(target: Path, force: bool) -> None:
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     if not force:
-        raise UsageError(f"{target}: exists already; --force (force=True) replaces a dataset")
+        raise UsageError(f"{target} already exists; --force (force=True) replaces a dataset")
     if not (target / LAST).is_file():
         raise UsageError(f"{target}: is not a dataset; it will not be replaced")
 
@@ -58,7 +58,7 @@ def _check_store(target: RemotePath, *, force: bool) -> None:
             "remove it with the store's own tool"
         )
     if any(target.rglob("*")):
-        raise UsageError(f"{target}: exists already; remove it with the store's own tool")
+        raise UsageError(f"{target} already exists; remove it with the store's own tool")
 
 
 @dataclass(frozen=True, slots=True)

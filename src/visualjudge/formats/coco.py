@@ -198,7 +198,9 @@ def read_truth(gt: Path, images: Path) -> CocoTruth:
     ):
         results = isinstance(content, list)
         hint = (
-            ", got an array, as of results; --gt and --pred seem to be swapped" if results else ""
+            ", got an array, as in a results file; --gt and --pred seem to be swapped"
+            if results
+            else ""
         )
         raise DataError(
             f"{gt}: must be a COCO ground truth: an object with the lists 'images' and "

@@ -65,7 +65,7 @@ def _sample(row: Any, number: int) -> Sample:
     if unknown:
         known = ", ".join(item.name for item in fields(Sample))
         raise UsageError(
-            f"samples[{number}]: {unknown[0]!r} is not a field of a sample; there are: {known}"
+            f"samples[{number}]: {unknown[0]!r} is not a field of a sample; known fields: {known}"
         )
     if "prediction" not in values:
         raise DataError("prediction: the field is missing")

@@ -91,7 +91,7 @@ def _tifa(files: Sequence[Path], _root: Path, _scratch: Path | None) -> Rows:
         content = read_json(file)
         if not isinstance(content, dict):
             raise DataError(
-                f"{file}: must be a JSON object of annotations by image, as TIFA's "
+                f"{file}: must be a JSON object of annotations by image, as in TIFA's "
                 "human_annotations.json"
             )
         for key, row in content.items():
@@ -182,7 +182,7 @@ def _imagenhub(files: Sequence[Path], root: Path, _scratch: Path | None) -> Rows
         for row in read_table(file):
             uid = row.pop("uid", None)
             if uid is None:
-                raise DataError(f"{file}: must have a column 'uid', as ImagenHub's ratings")
+                raise DataError(f"{file}: must have a column 'uid', as in ImagenHub's ratings")
             given = {
                 name: f"{folder}/{uid}"
                 for folder, name in FOLDERS.items()

@@ -196,7 +196,7 @@ def read_json(path: Path) -> Any:
         ValueError,
         RecursionError,
     ) as error:  # integers of thousands of digits, thousands of levels
-        raise DataError(f"{path}: is not JSON that can be read: {error}") from None
+        raise DataError(f"{path}: cannot be read as JSON: {error}") from None
 
 
 def _shallow(value: Any) -> Any:
@@ -475,7 +475,7 @@ def _object(line: str, path: Path, number: int) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise DataError(f"{path}: line {number}: is not JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: line {number}: is not JSON that can be read: {error}") from None
+        raise DataError(f"{path}: line {number}: cannot be read as JSON: {error}") from None
     if not isinstance(value, dict):
         raise DataError(f"{path}: line {number}: is not a JSON object")
     return value

@@ -165,12 +165,12 @@ def test_force_replaces_what_was_adopted_and_nothing_else(tmp_path: Path) -> Non
     vj.adopt([row()], home)
     (home / "mine").mkdir()
     (home / "mine/run.json").write_text("{}", "utf-8")
-    with pytest.raises(UsageError, match="exists already; --force replaces"):
+    with pytest.raises(UsageError, match="already exists; --force replaces"):
         vj.adopt([row()], home)
     done = vj.adopt([row(verdict="B")], home, force=True)
     assert [v["value"] for v in verdicts(done.runs[0])] == ["B"]
     assert (home / "mine/run.json").read_text("utf-8") == "{}"
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         vj.adopt([row()], home, judge="mine", force=True)
 
 

@@ -381,7 +381,7 @@ def test_unknown_judges_and_taken_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no replies of 'm2'; it holds: m1"):
         imported(tmp_path, "genai-bench", copy, "m2")
     imported(tmp_path, "genai-bench", copy)
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         imported(tmp_path, "genai-bench", copy)
 
 

@@ -123,7 +123,7 @@ def fetch(
     if out is None:
         raise UsageError("--out must name the dataset to write")
     if Path(out).exists() and not force:
-        raise UsageError(f"{out}: exists already; --force replaces it")
+        raise UsageError(f"{out} already exists; --force replaces it")
     if table.suffix not in (".json", ".jsonl", ".parquet"):
         raise UsageError(
             f"{table}: must be questions (.json, .jsonl, .parquet) or a data folder, whose image "

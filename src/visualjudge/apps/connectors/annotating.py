@@ -135,7 +135,7 @@ def people_run(dataset: Dataset, answers: Iterator[Given], out: str | Path) -> P
         If ``out`` exists.
     """
     if Path(out).exists():
-        raise UsageError(f"{out}: exists already")
+        raise UsageError(f"{out} already exists")
     questions, repeats = {question.id: question for question in dataset}, Counter[str]()
     verdicts = []
     for given in answers:

@@ -239,9 +239,9 @@ def check_targets(
         if path == target.resolve():
             raise UsageError(f"--out: {target} is the name of a run too; choose another")
         if path.exists() and not (force and RunFolder(path).manifest().get("backend") == backend):
-            raise UsageError(f"{path}: exists already; --force replaces an older import")
+            raise UsageError(f"{path} already exists; --force replaces an older import")
     if target.exists() and not (force and (target / META).is_file()):
-        raise UsageError(f"{target}: exists already; --force replaces an older dataset")
+        raise UsageError(f"{target} already exists; --force replaces an older dataset")
 
 
 # ---------------------------------------------------------------- the dataset

@@ -33,7 +33,7 @@ def write_plugin(name: str, out: Path) -> Path:
     if name in table("prediction type"):
         raise UsageError(f"NAME must not be that of a prediction type, got {name!r}")
     if out.exists():
-        raise UsageError(f"{out}: exists already; choose another --out")
+        raise UsageError(f"{out} already exists; choose another --out")
     for path in sorted(TEMPLATE.rglob("*.txt")):
         target = out / str(path.relative_to(TEMPLATE)).removesuffix(".txt").replace(NAMED, name)
         target.parent.mkdir(parents=True, exist_ok=True)
