@@ -145,7 +145,7 @@ def test_ids_that_are_not_in_the_dataset_are_named(folder: Path, tmp_path: Path)
     (tmp_path / "ids").write_text("\n")
     with pytest.raises(UsageError, match="at least one id"):
         read_ids(tmp_path / "ids")
-    with pytest.raises(UsageError, match="one a line"):
+    with pytest.raises(UsageError, match="one per line"):
         read_ids(tmp_path / "absent")
 
 
