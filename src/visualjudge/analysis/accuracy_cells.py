@@ -124,6 +124,13 @@ def mean_of(sums: ImageSums, top: str, bottom: str) -> tuple[Estimate, float | N
     return estimate_of(value, found, jackknife.mean_ends(value, found), n), test_of(value, found)
 
 
+def means_of(sums: ImageSums, top: str, bottom: str) -> list[Estimate]:
+    """Σ top / Σ bottom of each cell, for values without bounds."""
+    value, found = sums.ratio(top, bottom)
+    ends = jackknife.mean_ends(value, found)
+    return [estimate_of(value, found, ends, int(n), k) for k, n in enumerate(sums.total(bottom))]
+
+
 def estimate_of(
     value: FloatArray,
     found: jackknife.Spread,
@@ -230,22 +237,25 @@ def accuracy_tables(
     ]
 
 
-def shares_together(asked: Sequence[tuple[ImageSums, str, str]]) -> list[Shares]:
+def shares_together(
+    asked: Sequence[tuple[ImageSums, str, str]], *, whole: bool = True
+) -> list[Shares]:
     """:meth:`ImageSums.shares` of each of ``asked`` (sums, top, bottom), found by the same steps,
     which takes far less time than one after the other.
     """
     if not asked:
         return []
     starts = np.cumsum([0, *(sums.cells for sums, _, _ in asked)])
-    whole = shares(
+    found = shares(
         np.concatenate([sums.columns[top] for sums, top, _ in asked]),
         np.concatenate([sums.columns[bottom] for sums, _, bottom in asked]),
         np.concatenate(
             [sums.cell + start for (sums, _, _), start in zip(asked, starts[:-1], strict=True)]
         ),
         int(starts[-1]),
+        whole=whole,
     )
-    return [whole.part(*ends) for ends in pairwise(starts.tolist())]
+    return [found.part(*ends) for ends in pairwise(starts.tolist())]
 
 
 def _accuracies(

@@ -43,7 +43,9 @@ from visualjudge.analysis.figures import (
     DatasetFacts,
     EncodingChoice,
     JudgeResult,
+    Ranking,
     Results,
+    Scoring,
     Sensitivity,
     Variance,
 )
@@ -54,11 +56,12 @@ from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Pairwise, co
 from visualjudge.analysis.probes import photograph_need, probe_results, tool_trust
 from visualjudge.analysis.psychometric import Resampling, Scope, curves
 from visualjudge.analysis.scores import (
+    NO_RANKING,
+    NO_SCORING,
     RANKED,
     SCORED,
-    ranking_cells,
-    ranking_figures,
-    scoring_figures,
+    ranking_tables,
+    scoring_tables,
 )
 from visualjudge.analysis.study_table import FEATURES, Study, more, unchanged
 from visualjudge.analysis.unread_replies import unread
@@ -98,8 +101,10 @@ TABLES = (
     CELL,
 )
 """What accuracies are tabulated by; () is all verdicts."""
+KINDS_BY = TABLES[:4]
+"""What ranking and scoring questions are tabulated by."""
 MOST_ROWS = 50_000
-"""Verdicts of judges whose accuracies are found by the same steps."""
+"""Verdicts of judges whose cells are found by the same steps."""
 GAP = 0.05
 """The gap between two judges that the number of images is counted for, where the user names
 none.
@@ -182,8 +187,7 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
     alike, baseline = asked_like(study), baseline_of(study)
     judges = []
     for together in _together(study):
-        tables = accuracy_tables([counted(_pairs(study, i)) for i in together], TABLES)
-        for i, own in zip(together, tables, strict=True):
+        for i, own in zip(together, _tabulated(study, together), strict=True):
             say(f"judge {study.runs[i].name}")
             judges.append(judge_result(study, i, own, resampling, alike[i], baseline))
     say("comparing judges")
@@ -258,6 +262,42 @@ def _together(study: Study) -> Iterator[list[int]]:
         yield held
 
 
+@dataclass(frozen=True)
+class Tabulated:
+    """The cells of one judge: accuracies by :data:`TABLES`, rankings and scorings by
+    :data:`KINDS_BY`.
+    """
+
+    accuracies: Sequence[tuple[Cell, ...]]
+    rankings: Sequence[Mapping[str, Ranking]]
+    scorings: Sequence[Mapping[str, Scoring]]
+
+    def cells(self, table: int) -> tuple[Cell, ...]:
+        """Every cell of a table that any question falls into, with what its questions of each type
+        show.
+        """
+        keys = KINDS_BY[table]
+        ranking, scoring = self.rankings[table], self.scorings[table]
+        found = {cell.name: cell for cell in self.accuracies[table]}
+        out = []
+        for name in sorted({*found, *ranking, *scoring}):
+            named = tuple(zip(keys, name.split("/", len(keys) - 1), strict=True))
+            cell = found.get(name) or Cell(named, NO_ACCURACY)
+            out.append(replace(cell, ranking=ranking.get(name), scoring=scoring.get(name)))
+        return tuple(out)
+
+
+def _tabulated(study: Study, judges: Sequence[int]) -> Iterator[Tabulated]:
+    """The cells of each of ``judges``, all found by the same steps."""
+    found = zip(
+        accuracy_tables([counted(_pairs(study, i)) for i in judges], TABLES),
+        ranking_tables([study.kind(i, "ranking", RANKED) for i in judges], KINDS_BY),
+        scoring_tables([study.kind(i, "scoring", SCORED) for i in judges], KINDS_BY),
+        strict=True,
+    )
+    return (Tabulated(*own) for own in found)
+
+
 def _pairs(study: Study, index: int) -> pl.DataFrame:
     return study.kind(index, "pairwise", PAIRED).with_columns(margin_bin=margin_bin())
 
@@ -265,20 +305,16 @@ def _pairs(study: Study, index: int) -> pl.DataFrame:
 def judge_result(
     study: Study,
     index: int,
-    tables: Sequence[tuple[Cell, ...]],
+    tables: Tabulated,
     resampling: Resampling,
     alike: int = 0,
     baseline: int | None = None,
 ) -> JudgeResult:
-    """Everything about one judge; ``tables``: its accuracies by :data:`TABLES`; ``baseline``: the
-    run that it is compared with.
+    """Everything about one judge; ``tables``: its cells; ``baseline``: the run that it is compared
+    with.
     """
     run, pairs = study.runs[index], _pairs(study, index)
-    overall, by_task, by_encoding, by_error_type, by_margin, by_task_error_type, cells = tables
-    kinds = {
-        kind: study.kind(index, kind, needed)
-        for kind, needed in (("ranking", RANKED), ("scoring", SCORED))
-    }
+    overall, _, _, _, by_margin, by_task_error_type, cells = tables.accuracies
     answered, asked = study.answered[index], pairwise_asked(study, index)
     board = leaderboard(
         study.kind(index, "pairwise", PLAYED), study.seed, leads_of(study.questions)
@@ -313,11 +349,11 @@ def judge_result(
             k: v for k, v in run.info.items() if isinstance(v, (str, int, float, bool, dict, list))
         },
         pairwise=pairwise,
-        ranking=ranking_figures(kinds["ranking"]),
-        scoring=scoring_figures(kinds["scoring"]),
-        by_task=_by(by_task, kinds, ["task"]),
-        by_encoding=_by(by_encoding, kinds, ["task", "encoding"]),
-        by_error_type=_by(by_error_type, kinds, ["error_type"]),
+        ranking=tables.rankings[0].get("", NO_RANKING),
+        scoring=tables.scorings[0].get("", NO_SCORING),
+        by_task=tables.cells(1),
+        by_encoding=tables.cells(2),
+        by_error_type=tables.cells(3),
         by_margin=by_margin if study.has_scores else (),
         by_task_error_type=by_task_error_type,
         cells=cells,
@@ -371,21 +407,6 @@ def pairwise_figures(
 def _parts(table: pl.DataFrame, *keys: str) -> list[tuple[str, pl.DataFrame]]:
     found = table.partition_by(list(keys), as_dict=True, include_key=True)
     return sorted(("/".join(map(str, key)), part) for key, part in found.items())
-
-
-def _by(
-    pairwise: Sequence[Cell], kinds: Mapping[str, pl.DataFrame], keys: list[str]
-) -> tuple[Cell, ...]:
-    """Every cell that any question falls into, with what its questions of each type show."""
-    found = {cell.name: cell for cell in pairwise}
-    ranking = ranking_cells(kinds["ranking"], keys)
-    scoring = {name: scoring_figures(part) for name, part in _parts(kinds["scoring"], *keys)}
-    out = []
-    for name in sorted({*found, *ranking, *scoring}):
-        named = tuple(zip(keys, name.split("/", len(keys) - 1), strict=True))
-        cell = found.get(name) or Cell(named, NO_ACCURACY)
-        out.append(replace(cell, ranking=ranking.get(name), scoring=scoring.get(name)))
-    return tuple(out)
 
 
 def _sensitivity(

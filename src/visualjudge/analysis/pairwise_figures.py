@@ -45,12 +45,6 @@ def withheld() -> pl.Expr:
     return ~pl.col("parsed") & pl.col("status").is_in([DECLINED, CANNOT_TELL])
 
 
-def declined_and_unsure(table: pl.DataFrame) -> tuple[int, int]:
-    """Verdicts that a judge declined, and those by which a person says that they cannot tell."""
-    status = table.filter(~pl.col("parsed"))["status"]
-    return int((status == DECLINED).sum()), int((status == CANNOT_TELL).sum())
-
-
 OF_TWO = 0.5
 """The share right of a guess between A and B."""
 
