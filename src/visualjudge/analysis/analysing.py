@@ -54,7 +54,7 @@ from visualjudge.analysis.leaks import NEEDED, leak_audit, with_order_shown
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Pairwise, constant_answer
 from visualjudge.analysis.probes import photograph_need, probe_results, tool_trust
-from visualjudge.analysis.psychometric import Resampling, Scope, curves
+from visualjudge.analysis.psychometric import Resampling, Scope, curves_together
 from visualjudge.analysis.scores import (
     NO_RANKING,
     NO_SCORING,
@@ -187,9 +187,9 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
     alike, baseline = asked_like(study), baseline_of(study)
     judges = []
     for together in _together(study):
-        for i, own in zip(together, _tabulated(study, together), strict=True):
+        for i, own in zip(together, _tabulated(study, together, resampling), strict=True):
             say(f"judge {study.runs[i].name}")
-            judges.append(judge_result(study, i, own, resampling, alike[i], baseline))
+            judges.append(judge_result(study, i, own, alike[i], baseline))
     say("comparing judges")
     return Analysis(
         study,
@@ -264,13 +264,17 @@ def _together(study: Study) -> Iterator[list[int]]:
 
 @dataclass(frozen=True)
 class Tabulated:
-    """The cells of one judge: accuracies by :data:`TABLES`, rankings and scorings by
-    :data:`KINDS_BY`.
+    """What is found of several judges by the same steps: the verdicts of one of them on ``pairs``,
+    the questions ``asked``, its accuracies by :data:`TABLES`, rankings and scorings by
+    :data:`KINDS_BY`, and curves.
     """
 
+    pairs: pl.DataFrame
+    asked: pl.DataFrame
     accuracies: Sequence[tuple[Cell, ...]]
     rankings: Sequence[Mapping[str, Ranking]]
     scorings: Sequence[Mapping[str, Scoring]]
+    curves: tuple[Sensitivity, ...]
 
     def cells(self, table: int) -> tuple[Cell, ...]:
         """Every cell of a table that any question falls into, with what its questions of each type
@@ -287,35 +291,38 @@ class Tabulated:
         return tuple(out)
 
 
-def _tabulated(study: Study, judges: Sequence[int]) -> Iterator[Tabulated]:
-    """The cells of each of ``judges``, all found by the same steps."""
+def _tabulated(study: Study, judges: Sequence[int], resampling: Resampling) -> Iterator[Tabulated]:
+    pairs = [
+        study.kind(i, "pairwise", PAIRED).with_columns(margin_bin=margin_bin()) for i in judges
+    ]
+    asked = [pairwise_asked(study, i) for i in judges]
+    curves = [
+        (_scopes(own, scored=study.has_scores), guessed_among_allowed(questions))
+        for own, questions in zip(pairs, asked, strict=True)
+    ]
     found = zip(
-        accuracy_tables([counted(_pairs(study, i)) for i in judges], TABLES),
+        pairs,
+        asked,
+        accuracy_tables([counted(own) for own in pairs], TABLES),
         ranking_tables([study.kind(i, "ranking", RANKED) for i in judges], KINDS_BY),
         scoring_tables([study.kind(i, "scoring", SCORED) for i in judges], KINDS_BY),
+        curves_together(curves, resampling),
         strict=True,
     )
     return (Tabulated(*own) for own in found)
-
-
-def _pairs(study: Study, index: int) -> pl.DataFrame:
-    return study.kind(index, "pairwise", PAIRED).with_columns(margin_bin=margin_bin())
 
 
 def judge_result(
     study: Study,
     index: int,
     tables: Tabulated,
-    resampling: Resampling,
     alike: int = 0,
     baseline: int | None = None,
 ) -> JudgeResult:
-    """Everything about one judge; ``tables``: its cells; ``baseline``: the run that it is compared
-    with.
-    """
-    run, pairs = study.runs[index], _pairs(study, index)
+    """Everything about one judge; ``baseline``: the run that it is compared with."""
+    run, pairs, asked = study.runs[index], tables.pairs, tables.asked
     overall, _, _, _, by_margin, by_task_error_type, cells = tables.accuracies
-    answered, asked = study.answered[index], pairwise_asked(study, index)
+    answered = study.answered[index]
     board = leaderboard(
         study.kind(index, "pairwise", PLAYED), study.seed, leads_of(study.questions)
     )
@@ -358,9 +365,7 @@ def judge_result(
         by_task_error_type=by_task_error_type,
         cells=cells,
         bias=(with_swap(place, pairwise), *features),
-        sensitivity=_sensitivity(
-            pairs, resampling, guessed_among_allowed(asked), scored=study.has_scores
-        ),
+        sensitivity=tables.curves,
         encodings=_encodings(pairs, study.seed, guessed_by_task(asked)),
         variance=_variance(pairs, study.questions),
         leaderboard=board if study.has_scores else board.without_scores(),
@@ -409,11 +414,9 @@ def _parts(table: pl.DataFrame, *keys: str) -> list[tuple[str, pl.DataFrame]]:
     return sorted(("/".join(map(str, key)), part) for key, part in found.items())
 
 
-def _sensitivity(
-    pairs: pl.DataFrame, resampling: Resampling, chance: float, *, scored: bool
-) -> tuple[Sensitivity, ...]:
-    """Curves against margin for all, each task and each error type, where true scores are known
-    (``scored``); against the gap in severity where it is known.
+def _scopes(pairs: pl.DataFrame, *, scored: bool) -> list[tuple[Scope, pl.DataFrame]]:
+    """What curves are fitted to: the margin for all, each task and each error type, where true
+    scores are known (``scored``); the gap in severity where it is known.
     """
     pairs = pairs.select(
         "task", "error_type", "margin", "right", "parsed", "cluster", "severity_gap"
@@ -430,7 +433,7 @@ def _sensitivity(
             (Scope("error_type", value, "severity", "severity_gap"), part)
             for value, part in _parts(told, "error_type")
         ]
-    return curves(parts, resampling, chance)
+    return parts
 
 
 def _variance(pairs: pl.DataFrame, questions: pl.DataFrame) -> tuple[Variance, ...]:

@@ -292,15 +292,14 @@ def _correlations(parts: Sequence[pl.DataFrame]) -> list[tuple[Estimate, Estimat
     """Spearman's and Pearson's correlation over all scores of each part, images mixed, with the
     jackknife over images on Fisher's z scale.
     """
-    values, influences, sizes = [], [], []
+    values, influences, sizes = list[float](), list[FloatArray](), list[FloatArray]()
     for part in parts:
         scores = correlation.cases(part["number"], part["truth"])
         groups = correlation.jackknife_groups(part["cluster"].to_numpy())
         for weighted in (correlation.weighted_spearman, correlation.weighted_pearson):
-            value = scores.value(weighted)
-            value = np.nan if value is None else value
-            values.append(value)
-            influences.append(np.nan_to_num(value - scores.left_out(groups, weighted)))
+            whole = scores.value(weighted)
+            values.append(np.nan if whole is None else whole)
+            influences.append(np.nan_to_num(values[-1] - scores.left_out(groups, weighted)))
             sizes.append(np.bincount(groups).astype(float))
     if not values:
         return []
