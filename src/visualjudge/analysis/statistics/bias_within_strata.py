@@ -49,8 +49,7 @@ MOST_STEPS = 200
 def root(function: Callable[[float], float], low: float, high: float, near: float) -> float:
     """Return where ``function`` changes its sign between ``low`` and ``high``, to within ``near``.
 
-    Uses the Illinois method (Dowell & Jarratt 1971), and bisects where a step leaves more than half
-    of the bracket.
+    Uses the Illinois method (Dowell & Jarratt 1971), and bisects at every eighth step.
 
     Raises
     ------
@@ -71,7 +70,7 @@ def root(function: Callable[[float], float], low: float, high: float, near: floa
     for step in range(MOST_STEPS):
         width = high - low
         middle = (low * above - high * below) / (above - below)
-        if not low < middle < high or step % 3 == 2:
+        if not low < middle < high or step % 8 == 7:
             middle = (low + high) / 2
         found = function(middle)
         if not found or width < near or middle in (low, high):
