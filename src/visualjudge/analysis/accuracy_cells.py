@@ -285,6 +285,50 @@ def accuracy(table: pl.DataFrame) -> Accuracy:
     return rows[0].accuracy if rows else NO_ACCURACY
 
 
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A share whose interval is found together with those of others: the sums of its cases, one
+    entry an image. ``why``: the reason for which it has no interval; ``n``: its cases, where their
+    weights do not add up to them.
+    """
+
+    top: FloatArray
+    bottom: FloatArray
+    squares: FloatArray
+    why: str | None = None
+    n: int | None = None
+
+
+_NONE = np.empty(0)
+NOTHING_ASKED = Asked(_NONE, _NONE, _NONE)
+
+
+def asked_of(sums: ImageSums, top: str, bottom: str) -> Asked:
+    """Σ ``top`` / Σ ``bottom`` of sums without cells."""
+    return Asked(sums.columns[top], sums.columns[bottom], sums.columns[bottom])
+
+
+def shares_asked(every: Sequence[Asked]) -> list[Share]:
+    """All of ``every``, found by the same steps."""
+    sizes = [one.bottom.size for one in every]
+    if not any(sizes):
+        return [NO_SHARE for _ in every]
+    found = shares(
+        np.concatenate([one.top for one in every]),
+        np.concatenate([one.bottom for one in every]),
+        np.repeat(np.arange(len(every)), sizes),
+        len(every),
+        squares=np.concatenate([one.squares for one in every]),
+    )
+    out = []
+    for k, one in enumerate(every):
+        share = share_of(found, k) if sizes[k] else NO_SHARE
+        if one.why is not None:
+            share = replace(share, interval=None, n=one.n or 0, why=one.why)
+        out.append(share)
+    return out
+
+
 def macro(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Share:
     """Mean over ``by`` of the share right, each of its values counted once, whatever the number of
     its verdicts.
@@ -292,25 +336,18 @@ def macro(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Share:
     Without an interval where a value of ``by`` has too few images: a few that agree by luck would
     make it narrow.
     """
-    if table.is_empty():
-        return NO_SHARE
-    right = pl.col("right") if top is None else top
-    sums = image_sums(table, [by], {"top": right, "n": pl.col("right").is_not_null()})
-    few = np.bincount(sums.cell, minlength=sums.cells) < jackknife.LEAST_IMAGES
-    found = share_of(_mean_of_shares(sums))
-    if not few.any():
-        return found
-    first, more = sums.keys[by].cast(pl.String).filter(pl.Series(few))[0], int(few.sum()) - 1
-    why = f"a {by} with {jackknife.FEW}: {first}" + (f" and {more} more" if more else "")
-    return replace(found, interval=None, n=int(sums.columns["n"].sum()), why=why)
+    return shares_asked([macro_asked(table, by, top)])[0]
 
 
-def _mean_of_shares(sums: ImageSums) -> Shares:
-    """The mean of the cells' shares: a share of cases that count alike within a cell, and as much
-    in every cell.
+def macro_asked(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Asked:
+    """:func:`macro` before its interval is found.
 
     What an image adds is its right answers less those expected of its cells.
     """
+    if table.is_empty():
+        return NOTHING_ASKED
+    right = pl.col("right") if top is None else top
+    sums = image_sums(table, [by], {"top": right, "n": pl.col("right").is_not_null()})
     n, cell, count = sums.columns["n"], sums.cell, sums.total("n")
     value = sums.total("top") / count
     weight = (n.sum() / sums.cells / count)[cell]
@@ -319,7 +356,13 @@ def _mean_of_shares(sums: ImageSums) -> Shares:
         jackknife.sums(place, values, image.size)
         for values in (weight * n, weight**2 * n, weight * (sums.columns["top"] - value[cell] * n))
     )
-    return shares(beyond + value.mean() * bottom, bottom, squares=squares)
+    asked = Asked(beyond + value.mean() * bottom, bottom, squares)
+    few = np.bincount(cell, minlength=sums.cells) < jackknife.LEAST_IMAGES
+    if not few.any():
+        return asked
+    first, more = sums.keys[by].cast(pl.String).filter(pl.Series(few))[0], int(few.sum()) - 1
+    why = f"a {by} with {jackknife.FEW}: {first}" + (f" and {more} more" if more else "")
+    return replace(asked, why=why, n=int(n.sum()))
 
 
 def guessed(questions: pl.DataFrame) -> float:

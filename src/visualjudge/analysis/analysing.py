@@ -22,13 +22,14 @@ from visualjudge.analysis.accuracy_cells import (
     guessed,
     guessed_among_allowed,
     guessed_by_task,
-    macro,
+    macro_asked,
     margin_bin,
     pairwise_asked,
+    shares_asked,
 )
 from visualjudge.analysis.benchmark_pair_rules import as_published
 from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
-from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures, with_swap
+from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_asked, with_swap
 from visualjudge.analysis.comparisons import (
     above_baseline,
     asked_like,
@@ -264,13 +265,14 @@ def _together(study: Study) -> Iterator[list[int]]:
 
 @dataclass(frozen=True)
 class Tabulated:
-    """What is found of several judges by the same steps: the verdicts of one of them on ``pairs``,
-    the questions ``asked``, its accuracies by :data:`TABLES`, rankings and scorings by
+    """What is found of several judges by the same steps, of one of them: its verdicts on ``pairs``,
+    the questions ``asked``, the headline, accuracies by :data:`TABLES`, rankings and scorings by
     :data:`KINDS_BY`, and curves.
     """
 
     pairs: pl.DataFrame
     asked: pl.DataFrame
+    pairwise: Pairwise
     accuracies: Sequence[tuple[Cell, ...]]
     rankings: Sequence[Mapping[str, Ranking]]
     scorings: Sequence[Mapping[str, Scoring]]
@@ -300,10 +302,17 @@ def _tabulated(study: Study, judges: Sequence[int], resampling: Resampling) -> I
         (_scopes(own, scored=study.has_scores), guessed_among_allowed(questions))
         for own, questions in zip(pairs, asked, strict=True)
     ]
+    accuracies = accuracy_tables([counted(own) for own in pairs], TABLES)
     found = zip(
         pairs,
         asked,
-        accuracy_tables([counted(own) for own in pairs], TABLES),
+        _headlines(
+            pairs,
+            [guessed(questions) for questions in asked],
+            [own[0][0].accuracy if own[0] else NO_ACCURACY for own in accuracies],
+            [study.runs[i].order_shown for i in judges],
+        ),
+        accuracies,
         ranking_tables([study.kind(i, "ranking", RANKED) for i in judges], KINDS_BY),
         scoring_tables([study.kind(i, "scoring", SCORED) for i in judges], KINDS_BY),
         curves_together(curves, resampling),
@@ -321,17 +330,12 @@ def judge_result(
 ) -> JudgeResult:
     """Everything about one judge; ``baseline``: the run that it is compared with."""
     run, pairs, asked = study.runs[index], tables.pairs, tables.asked
-    overall, _, _, _, by_margin, by_task_error_type, cells = tables.accuracies
+    _, _, _, _, by_margin, by_task_error_type, cells = tables.accuracies
     answered = study.answered[index]
     board = leaderboard(
         study.kind(index, "pairwise", PLAYED), study.seed, leads_of(study.questions)
     )
-    pairwise = pairwise_figures(
-        pairs,
-        guessed(asked),
-        overall[0].accuracy if overall else NO_ACCURACY,
-        order_shown=run.order_shown,
-    )
+    pairwise = tables.pairwise
     place, *features = preferences(pairs)
     told = answered.select(
         *(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median()
@@ -393,20 +397,48 @@ def pairwise_figures(
     *,
     order_shown: bool = True,
 ) -> Pairwise:
-    """The headline of the pairwise questions; ``position_p`` is the exact binomial test of A
-    against ½; ``overall``: the accuracy of all, where it is known.
+    """The headline of the pairwise questions; ``overall``: the accuracy of all, where it is
+    known.
     """
-    parsed = pairs.select("parsed", "said_first").filter(pl.col("parsed"))
-    return Pairwise(
-        accuracy=overall or accuracy(pairs),
-        questions=pairs["question"].n_unique(),
-        chance=chance,
-        constant=constant_answer(pairs) if order_shown else None,
-        macro=macro(pairs, "task"),
-        position_p=binomial_p(int(parsed["said_first"].sum() or 0), parsed["said_first"].count()),
-        swap=swap_figures(both_orders(pairs)),
-        published=as_published(pairs),
+    return _headlines([pairs], [chance], [overall], [order_shown])[0]
+
+
+def _headlines(
+    judges: Sequence[pl.DataFrame],
+    chances: Sequence[float],
+    overall: Sequence[Accuracy | None],
+    order_shown: Sequence[bool],
+) -> list[Pairwise]:
+    """:func:`pairwise_figures` of each judge, all intervals found by the same steps;
+    ``position_p`` is the exact binomial test of A against ½.
+    """
+    swaps = [swap_asked(both_orders(pairs)) for pairs in judges]
+    rules = [as_published(pairs) for pairs in judges]
+    found = iter(
+        shares_asked(
+            [
+                one
+                for pairs, swap, published in zip(judges, swaps, rules, strict=True)
+                for one in (macro_asked(pairs, "task"), *swap.asked, *published.values())
+            ]
+        )
     )
+    out = []
+    for k, pairs in enumerate(judges):
+        parsed = pairs.select("parsed", "said_first").filter(pl.col("parsed"))
+        first, told = int(parsed["said_first"].sum() or 0), parsed["said_first"].count()
+        figures = Pairwise(
+            accuracy=overall[k] or accuracy(pairs),
+            questions=pairs["question"].n_unique(),
+            chance=chances[k],
+            constant=constant_answer(pairs) if order_shown[k] else None,
+            macro=next(found),
+            position_p=binomial_p(first, told),
+            swap=swaps[k].figures([next(found), next(found)]),
+            published={key: next(found) for key in rules[k]},
+        )
+        out.append(figures)
+    return out
 
 
 def _parts(table: pl.DataFrame, *keys: str) -> list[tuple[str, pl.DataFrame]]:
