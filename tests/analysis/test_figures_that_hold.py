@@ -12,8 +12,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from judged_records import pair, said, scoring
+from judged_records import pair, ranking, said, scoring
 from visualjudge.analysis import analyse_study, study_of
+from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.comparisons import COMPARED, comparisons, judge_agreement, not_compared
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.leaks import permutation_p
@@ -94,6 +95,44 @@ def test_many_judges_are_compared_near_the_top_and_with_the_best(
     }  # fmt: skip
     assert "Of 5 judges, the 3 that are right most often" in html(analysis)
     assert "Of 5 judges, the 3 that are right most often" in markdown(analysis)
+
+
+def _numbers(value: Any, place: str = "") -> dict[str, Any]:
+    if isinstance(value, dict | list | tuple):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        return {k: v for key, one in items for k, v in _numbers(one, f"{place}/{key}").items()}
+    return {place: round(value, 9) if isinstance(value, float) else value}
+
+
+def test_figures_of_a_judge_are_the_same_beside_other_judges() -> None:
+    """Judges are analysed by the same steps; one has no usable number, one only pairs."""
+    rng = rng_for(0, "beside others")
+    spots = [{"task": ("keypoint", "object_detection")[i % 2]} for i in range(160)]
+    pairs = [
+        pair(
+            i, (9.0, 9.0 - float(rng.uniform(0.1, 8))), sources=tuple(rng.permuted(["x", "y"])), **s
+        )
+        for i, s in enumerate(spots)
+    ]
+    orders = [ranking(i, rng.permutation(8.0 + np.arange(3)), **spots[i]) for i in range(30)]
+    scores = [scoring(i, float(i % 7), **spots[i]) for i in range(48)]
+    judged: dict[str, list[Verdict]] = {}
+    for name, chance in (("good", 0.9), ("poor", 0.6), ("silent", 0.8), ("pairs", 0.7)):
+        judged[name] = [drawn(q, chance, rng, order=o) for q in pairs for o in ("AB", "BA")]
+        if name != "pairs":
+            judged[name] += [said(q, "".join(rng.permutation(list("ABC")))) for q in orders]
+            status = "unparseable" if name == "silent" else "ok"
+            judged[name] += [
+                said(q, float(rng.integers(0, 11)), status=status if i % 9 else "api_error")
+                for i, q in enumerate(scores)
+            ]
+    questions = [*pairs, *orders, *scores]
+    for row in analyse_study(study_of(questions, judged)).results.judges:
+        alone = result(questions, judged[row.name])
+        found, expected = (
+            _numbers(JUDGE.json(replace(one, name="judge", asked_like=0))) for one in (row, alone)
+        )
+        assert found == expected
 
 
 def test_no_more_judges_than_are_compared_leave_nothing_out() -> None:

@@ -124,6 +124,13 @@ def mean_of(sums: ImageSums, top: str, bottom: str) -> tuple[Estimate, float | N
     return estimate_of(value, found, jackknife.mean_ends(value, found), n), test_of(value, found)
 
 
+def means_of(sums: ImageSums, top: str, bottom: str) -> list[Estimate]:
+    """Σ top / Σ bottom of each cell, for values without bounds."""
+    value, found = sums.ratio(top, bottom)
+    ends = jackknife.mean_ends(value, found)
+    return [estimate_of(value, found, ends, int(n), k) for k, n in enumerate(sums.total(bottom))]
+
+
 def estimate_of(
     value: FloatArray,
     found: jackknife.Spread,
@@ -230,22 +237,25 @@ def accuracy_tables(
     ]
 
 
-def shares_together(asked: Sequence[tuple[ImageSums, str, str]]) -> list[Shares]:
-    """Return :meth:`ImageSums.shares` of each of ``asked`` (sums, top, bottom). One pass over all
-    of them is much faster than one call each.
+def shares_together(
+    asked: Sequence[tuple[ImageSums, str, str]], *, whole: bool = True
+) -> list[Shares]:
+    """:meth:`ImageSums.shares` of each of ``asked`` (sums, top, bottom), found by the same steps,
+    which takes far less time than one after the other.
     """
     if not asked:
         return []
     starts = np.cumsum([0, *(sums.cells for sums, _, _ in asked)])
-    whole = shares(
+    found = shares(
         np.concatenate([sums.columns[top] for sums, top, _ in asked]),
         np.concatenate([sums.columns[bottom] for sums, _, bottom in asked]),
         np.concatenate(
             [sums.cell + start for (sums, _, _), start in zip(asked, starts[:-1], strict=True)]
         ),
         int(starts[-1]),
+        whole=whole,
     )
-    return [whole.part(*ends) for ends in pairwise(starts.tolist())]
+    return [found.part(*ends) for ends in pairwise(starts.tolist())]
 
 
 def _accuracies(
@@ -275,31 +285,69 @@ def accuracy(table: pl.DataFrame) -> Accuracy:
     return rows[0].accuracy if rows else NO_ACCURACY
 
 
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A share whose interval is found together with those of others: the sums of its cases, one
+    entry an image. ``why``: the reason for which it has no interval; ``n``: its cases, where their
+    weights do not add up to them.
+    """
+
+    top: FloatArray
+    bottom: FloatArray
+    squares: FloatArray
+    why: str | None = None
+    n: int | None = None
+
+
+_NONE = np.empty(0)
+NOTHING_ASKED = Asked(_NONE, _NONE, _NONE)
+
+
+def asked_of(sums: ImageSums, top: str, bottom: str) -> Asked:
+    """Σ ``top`` / Σ ``bottom`` of sums without cells."""
+    return Asked(sums.columns[top], sums.columns[bottom], sums.columns[bottom])
+
+
+def shares_asked(every: Sequence[Asked]) -> list[Share]:
+    """All of ``every``, found by the same steps."""
+    sizes = [one.bottom.size for one in every]
+    if not any(sizes):
+        return [NO_SHARE for _ in every]
+    found = shares(
+        np.concatenate([one.top for one in every]),
+        np.concatenate([one.bottom for one in every]),
+        np.repeat(np.arange(len(every)), sizes),
+        len(every),
+        squares=np.concatenate([one.squares for one in every]),
+    )
+    out = []
+    for k, one in enumerate(every):
+        share = share_of(found, k) if sizes[k] else NO_SHARE
+        if one.why is not None:
+            share = replace(share, interval=None, n=one.n or 0, why=one.why)
+        out.append(share)
+    return out
+
+
 def macro(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Share:
     """Return the unweighted mean of the accuracies of the values of ``by``.
 
     The result has no interval if a value of ``by`` has too few images: a few that agree by chance
     would make the interval too narrow.
     """
-    if table.is_empty():
-        return NO_SHARE
-    right = pl.col("right") if top is None else top
-    sums = image_sums(table, [by], {"top": right, "n": pl.col("right").is_not_null()})
-    few = np.bincount(sums.cell, minlength=sums.cells) < jackknife.LEAST_IMAGES
-    found = share_of(_mean_of_shares(sums))
-    if not few.any():
-        return found
-    first, more = sums.keys[by].cast(pl.String).filter(pl.Series(few))[0], int(few.sum()) - 1
-    why = f"a {by} with {jackknife.FEW}: {first}" + (f" and {more} more" if more else "")
-    return replace(found, interval=None, n=int(sums.columns["n"].sum()), why=why)
+    return shares_asked([macro_asked(table, by, top)])[0]
 
 
-def _mean_of_shares(sums: ImageSums) -> Shares:
-    """Return the unweighted mean of the cells' shares.
+def macro_asked(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Asked:
+    """:func:`macro` before its interval is found.
 
     An image contributes its number of right answers minus the number expected from the shares of
     its cells.
     """
+    if table.is_empty():
+        return NOTHING_ASKED
+    right = pl.col("right") if top is None else top
+    sums = image_sums(table, [by], {"top": right, "n": pl.col("right").is_not_null()})
     n, cell, count = sums.columns["n"], sums.cell, sums.total("n")
     value = sums.total("top") / count
     weight = (n.sum() / sums.cells / count)[cell]
@@ -308,7 +356,13 @@ def _mean_of_shares(sums: ImageSums) -> Shares:
         jackknife.sums(place, values, image.size)
         for values in (weight * n, weight**2 * n, weight * (sums.columns["top"] - value[cell] * n))
     )
-    return shares(beyond + value.mean() * bottom, bottom, squares=squares)
+    asked = Asked(beyond + value.mean() * bottom, bottom, squares)
+    few = np.bincount(cell, minlength=sums.cells) < jackknife.LEAST_IMAGES
+    if not few.any():
+        return asked
+    first, more = sums.keys[by].cast(pl.String).filter(pl.Series(few))[0], int(few.sum()) - 1
+    why = f"a {by} with {jackknife.FEW}: {first}" + (f" and {more} more" if more else "")
+    return replace(asked, why=why, n=int(n.sum()))
 
 
 def guessed(questions: pl.DataFrame) -> float:

@@ -20,13 +20,14 @@ from visualjudge.analysis.accuracy_cells import (
     guessed,
     guessed_among_allowed,
     guessed_by_task,
-    macro,
+    macro_asked,
     margin_bin,
     pairwise_asked,
+    shares_asked,
 )
 from visualjudge.analysis.benchmark_pair_rules import as_published
 from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
-from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures, with_swap
+from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_asked, with_swap
 from visualjudge.analysis.comparisons import (
     above_baseline,
     asked_like,
@@ -41,7 +42,9 @@ from visualjudge.analysis.figures import (
     DatasetFacts,
     EncodingChoice,
     JudgeResult,
+    Ranking,
     Results,
+    Scoring,
     Sensitivity,
     Variance,
 )
@@ -50,13 +53,14 @@ from visualjudge.analysis.leaks import NEEDED, leak_audit, with_order_shown
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Pairwise, constant_answer
 from visualjudge.analysis.probes import photograph_need, probe_results, tool_trust
-from visualjudge.analysis.psychometric import Resampling, Scope, curves
+from visualjudge.analysis.psychometric import Resampling, Scope, curves_together
 from visualjudge.analysis.scores import (
+    NO_RANKING,
+    NO_SCORING,
     RANKED,
     SCORED,
-    ranking_cells,
-    ranking_figures,
-    scoring_figures,
+    ranking_tables,
+    scoring_tables,
 )
 from visualjudge.analysis.study_table import FEATURES, Study, more, unchanged
 from visualjudge.analysis.unread_replies import unread
@@ -95,9 +99,11 @@ TABLES = (
     ("task", "error_type"),
     CELL,
 )
-"""Columns by which accuracies are tabulated; () stands for all verdicts."""
+"""What accuracies are tabulated by; () is all verdicts."""
+KINDS_BY = TABLES[:4]
+"""What ranking and scoring questions are tabulated by."""
 MOST_ROWS = 50_000
-"""Maximum number of verdicts in a group of judges whose accuracies are computed in one pass."""
+"""Verdicts of judges whose cells are found by the same steps."""
 GAP = 0.05
 """Default gap between two judges for which the number of images needed is computed."""
 
@@ -179,10 +185,9 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
     alike, baseline = asked_like(study), baseline_of(study)
     judges = []
     for together in _together(study):
-        tables = accuracy_tables([counted(_pairs(study, i)) for i in together], TABLES)
-        for i, own in zip(together, tables, strict=True):
+        for i, own in zip(together, _tabulated(study, together, resampling), strict=True):
             say(f"judge {study.runs[i].name}")
-            judges.append(judge_result(study, i, own, resampling, alike[i], baseline))
+            judges.append(judge_result(study, i, own, alike[i], baseline))
     say("comparing judges")
     return Analysis(
         study,
@@ -255,37 +260,79 @@ def _together(study: Study) -> Iterator[list[int]]:
         yield held
 
 
-def _pairs(study: Study, index: int) -> pl.DataFrame:
-    return study.kind(index, "pairwise", PAIRED).with_columns(margin_bin=margin_bin())
+@dataclass(frozen=True)
+class Tabulated:
+    """What is found of several judges by the same steps, of one of them: its verdicts on ``pairs``,
+    the questions ``asked``, the headline, accuracies by :data:`TABLES`, rankings and scorings by
+    :data:`KINDS_BY`, and curves.
+    """
+
+    pairs: pl.DataFrame
+    asked: pl.DataFrame
+    pairwise: Pairwise
+    accuracies: Sequence[tuple[Cell, ...]]
+    rankings: Sequence[Mapping[str, Ranking]]
+    scorings: Sequence[Mapping[str, Scoring]]
+    curves: tuple[Sensitivity, ...]
+
+    def cells(self, table: int) -> tuple[Cell, ...]:
+        """Every cell of a table that any question falls into, with what its questions of each type
+        show.
+        """
+        keys = KINDS_BY[table]
+        ranking, scoring = self.rankings[table], self.scorings[table]
+        found = {cell.name: cell for cell in self.accuracies[table]}
+        out = []
+        for name in sorted({*found, *ranking, *scoring}):
+            named = tuple(zip(keys, name.split("/", len(keys) - 1), strict=True))
+            cell = found.get(name) or Cell(named, NO_ACCURACY)
+            out.append(replace(cell, ranking=ranking.get(name), scoring=scoring.get(name)))
+        return tuple(out)
+
+
+def _tabulated(study: Study, judges: Sequence[int], resampling: Resampling) -> Iterator[Tabulated]:
+    pairs = [
+        study.kind(i, "pairwise", PAIRED).with_columns(margin_bin=margin_bin()) for i in judges
+    ]
+    asked = [pairwise_asked(study, i) for i in judges]
+    curves = [
+        (_scopes(own, scored=study.has_scores), guessed_among_allowed(questions))
+        for own, questions in zip(pairs, asked, strict=True)
+    ]
+    accuracies = accuracy_tables([counted(own) for own in pairs], TABLES)
+    found = zip(
+        pairs,
+        asked,
+        _headlines(
+            pairs,
+            [guessed(questions) for questions in asked],
+            [own[0][0].accuracy if own[0] else NO_ACCURACY for own in accuracies],
+            [study.runs[i].order_shown for i in judges],
+        ),
+        accuracies,
+        ranking_tables([study.kind(i, "ranking", RANKED) for i in judges], KINDS_BY),
+        scoring_tables([study.kind(i, "scoring", SCORED) for i in judges], KINDS_BY),
+        curves_together(curves, resampling),
+        strict=True,
+    )
+    return (Tabulated(*own) for own in found)
 
 
 def judge_result(
     study: Study,
     index: int,
-    tables: Sequence[tuple[Cell, ...]],
-    resampling: Resampling,
+    tables: Tabulated,
     alike: int = 0,
     baseline: int | None = None,
 ) -> JudgeResult:
-    """Return all results of one judge. ``tables`` holds its accuracies by :data:`TABLES`;
-    ``baseline`` is the run it is compared with.
-    """
-    run, pairs = study.runs[index], _pairs(study, index)
-    overall, by_task, by_encoding, by_error_type, by_margin, by_task_error_type, cells = tables
-    kinds = {
-        kind: study.kind(index, kind, needed)
-        for kind, needed in (("ranking", RANKED), ("scoring", SCORED))
-    }
-    answered, asked = study.answered[index], pairwise_asked(study, index)
+    """Everything about one judge; ``baseline``: the run that it is compared with."""
+    run, pairs, asked = study.runs[index], tables.pairs, tables.asked
+    _, _, _, _, by_margin, by_task_error_type, cells = tables.accuracies
+    answered = study.answered[index]
     board = leaderboard(
         study.kind(index, "pairwise", PLAYED), study.seed, leads_of(study.questions)
     )
-    pairwise = pairwise_figures(
-        pairs,
-        guessed(asked),
-        overall[0].accuracy if overall else NO_ACCURACY,
-        order_shown=run.order_shown,
-    )
+    pairwise = tables.pairwise
     place, *features = preferences(pairs)
     told = answered.select(
         *(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median()
@@ -310,18 +357,16 @@ def judge_result(
             k: v for k, v in run.info.items() if isinstance(v, (str, int, float, bool, dict, list))
         },
         pairwise=pairwise,
-        ranking=ranking_figures(kinds["ranking"]),
-        scoring=scoring_figures(kinds["scoring"]),
-        by_task=_by(by_task, kinds, ["task"]),
-        by_encoding=_by(by_encoding, kinds, ["task", "encoding"]),
-        by_error_type=_by(by_error_type, kinds, ["error_type"]),
+        ranking=tables.rankings[0].get("", NO_RANKING),
+        scoring=tables.scorings[0].get("", NO_SCORING),
+        by_task=tables.cells(1),
+        by_encoding=tables.cells(2),
+        by_error_type=tables.cells(3),
         by_margin=by_margin if study.has_scores else (),
         by_task_error_type=by_task_error_type,
         cells=cells,
         bias=(with_swap(place, pairwise), *features),
-        sensitivity=_sensitivity(
-            pairs, resampling, guessed_among_allowed(asked), scored=study.has_scores
-        ),
+        sensitivity=tables.curves,
         encodings=_encodings(pairs, study.seed, guessed_by_task(asked)),
         variance=_variance(pairs, study.questions),
         leaderboard=board if study.has_scores else board.without_scores(),
@@ -349,20 +394,48 @@ def pairwise_figures(
     *,
     order_shown: bool = True,
 ) -> Pairwise:
-    """Return the headline figures of the pairwise questions. ``position_p`` is the exact binomial
-    test of the share of A against ½; ``overall`` is the overall accuracy, if already known.
+    """The headline of the pairwise questions; ``overall``: the accuracy of all, where it is
+    known.
     """
-    parsed = pairs.select("parsed", "said_first").filter(pl.col("parsed"))
-    return Pairwise(
-        accuracy=overall or accuracy(pairs),
-        questions=pairs["question"].n_unique(),
-        chance=chance,
-        constant=constant_answer(pairs) if order_shown else None,
-        macro=macro(pairs, "task"),
-        position_p=binomial_p(int(parsed["said_first"].sum() or 0), parsed["said_first"].count()),
-        swap=swap_figures(both_orders(pairs)),
-        published=as_published(pairs),
+    return _headlines([pairs], [chance], [overall], [order_shown])[0]
+
+
+def _headlines(
+    judges: Sequence[pl.DataFrame],
+    chances: Sequence[float],
+    overall: Sequence[Accuracy | None],
+    order_shown: Sequence[bool],
+) -> list[Pairwise]:
+    """:func:`pairwise_figures` of each judge, all intervals found by the same steps;
+    ``position_p`` is the exact binomial test of A against ½.
+    """
+    swaps = [swap_asked(both_orders(pairs)) for pairs in judges]
+    rules = [as_published(pairs) for pairs in judges]
+    found = iter(
+        shares_asked(
+            [
+                one
+                for pairs, swap, published in zip(judges, swaps, rules, strict=True)
+                for one in (macro_asked(pairs, "task"), *swap.asked, *published.values())
+            ]
+        )
     )
+    out = []
+    for k, pairs in enumerate(judges):
+        parsed = pairs.select("parsed", "said_first").filter(pl.col("parsed"))
+        first, told = int(parsed["said_first"].sum() or 0), parsed["said_first"].count()
+        figures = Pairwise(
+            accuracy=overall[k] or accuracy(pairs),
+            questions=pairs["question"].n_unique(),
+            chance=chances[k],
+            constant=constant_answer(pairs) if order_shown[k] else None,
+            macro=next(found),
+            position_p=binomial_p(first, told),
+            swap=swaps[k].figures([next(found), next(found)]),
+            published={key: next(found) for key in rules[k]},
+        )
+        out.append(figures)
+    return out
 
 
 def _parts(table: pl.DataFrame, *keys: str) -> list[tuple[str, pl.DataFrame]]:
@@ -370,26 +443,9 @@ def _parts(table: pl.DataFrame, *keys: str) -> list[tuple[str, pl.DataFrame]]:
     return sorted(("/".join(map(str, key)), part) for key, part in found.items())
 
 
-def _by(
-    pairwise: Sequence[Cell], kinds: Mapping[str, pl.DataFrame], keys: list[str]
-) -> tuple[Cell, ...]:
-    """Return every cell that contains questions, with the results of each type of question."""
-    found = {cell.name: cell for cell in pairwise}
-    ranking = ranking_cells(kinds["ranking"], keys)
-    scoring = {name: scoring_figures(part) for name, part in _parts(kinds["scoring"], *keys)}
-    out = []
-    for name in sorted({*found, *ranking, *scoring}):
-        named = tuple(zip(keys, name.split("/", len(keys) - 1), strict=True))
-        cell = found.get(name) or Cell(named, NO_ACCURACY)
-        out.append(replace(cell, ranking=ranking.get(name), scoring=scoring.get(name)))
-    return tuple(out)
-
-
-def _sensitivity(
-    pairs: pl.DataFrame, resampling: Resampling, chance: float, *, scored: bool
-) -> tuple[Sensitivity, ...]:
-    """Return curves of accuracy against margin, overall and for each task and error type, if true
-    scores are known (``scored``), and against the gap in severity if it is known.
+def _scopes(pairs: pl.DataFrame, *, scored: bool) -> list[tuple[Scope, pl.DataFrame]]:
+    """What curves are fitted to: the margin for all, each task and each error type, where true
+    scores are known (``scored``); the gap in severity where it is known.
     """
     pairs = pairs.select(
         "task", "error_type", "margin", "right", "parsed", "cluster", "severity_gap"
@@ -406,7 +462,7 @@ def _sensitivity(
             (Scope("error_type", value, "severity", "severity_gap"), part)
             for value, part in _parts(told, "error_type")
         ]
-    return curves(parts, resampling, chance)
+    return parts
 
 
 def _variance(pairs: pl.DataFrame, questions: pl.DataFrame) -> tuple[Variance, ...]:

@@ -12,8 +12,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import image_sums, macro, share_of
-from visualjudge.analysis.value_and_interval import NO_SHARE, Share
+from visualjudge.analysis.accuracy_cells import (
+    NOTHING_ASKED,
+    Asked,
+    asked_of,
+    image_sums,
+    macro_asked,
+)
 
 
 @dataclass(frozen=True)
@@ -22,14 +27,14 @@ class Rule:
 
     key: str
     title: str
-    share: Callable[[pl.DataFrame], Share]
+    share: Callable[[pl.DataFrame], Asked]
 
 
-def _share(table: pl.DataFrame, top: pl.Expr) -> Share:
+def _share(table: pl.DataFrame, top: pl.Expr) -> Asked:
     if table.is_empty():
-        return NO_SHARE
+        return NOTHING_ASKED
     values = {"top": top, "n": pl.col("cluster").is_not_null()}
-    return share_of(image_sums(table, [], values).shares("top", "n"))
+    return asked_of(image_sums(table, [], values), "top", "n")
 
 
 def net(table: pl.DataFrame) -> pl.DataFrame:
@@ -51,23 +56,23 @@ def _both_orders(pairs: pl.DataFrame) -> pl.DataFrame:
     return pairs.filter(pl.col("order").n_unique().over("question") > 1) if pairs.height else pairs
 
 
-def _read_in_both_orders(pairs: pl.DataFrame) -> Share:
-    """Both orders, without replies that could not be used (Multimodal RewardBench 2)."""
+def _read_in_both_orders(pairs: pl.DataFrame) -> Asked:
+    """Both orders; replies that could not be used are left out (Multimodal RewardBench 2)."""
     return _share(_both_orders(pairs).filter(pl.col("parsed")), pl.col("right"))
 
 
-def _one_order(pairs: pl.DataFrame) -> Share:
-    """One order, all questions; failed replies are wrong (VL-RewardBench, "overall")."""
+def _one_order(pairs: pl.DataFrame) -> Asked:
+    """One order, failed replies wrong, all questions (VL-RewardBench, "overall")."""
     return _share(_stored_order(pairs), pl.col("right"))
 
 
-def _mean_over_tasks(pairs: pl.DataFrame) -> Share:
-    """As ``_one_order``, averaged over tasks (VL-RewardBench, "macro")."""
-    return macro(_stored_order(pairs), "task")
+def _mean_over_tasks(pairs: pl.DataFrame) -> Asked:
+    """The same, mean over tasks (VL-RewardBench, "macro")."""
+    return macro_asked(_stored_order(pairs), "task")
 
 
-def _tossed(pairs: pl.DataFrame) -> Share:
-    """One order; a coin toss decides a failed reply, so it counts ½ in expectation (Multimodal
+def _tossed(pairs: pl.DataFrame) -> Asked:
+    """One order, a failed reply is decided by a coin toss: ½ in expectation (Multimodal
     RewardBench).
 
     The interval treats tossed cases as either right or wrong.
@@ -76,12 +81,12 @@ def _tossed(pairs: pl.DataFrame) -> Share:
     return _share(_stored_order(pairs), right)
 
 
-def _net_right(pairs: pl.DataFrame) -> Share:
-    """Right if right more often than wrong over both orders; ties and failures count for neither
-    side (JudgeBench).
+def _net_right(pairs: pl.DataFrame) -> Asked:
+    """Right once more often than wrong over both orders; ties and failures count for neither side
+    (JudgeBench).
     """
     swapped = _both_orders(pairs)
-    return _share(net(swapped), pl.col("net") > 0) if swapped.height else NO_SHARE
+    return _share(net(swapped), pl.col("net") > 0) if swapped.height else NOTHING_ASKED
 
 
 RULES = (
@@ -95,7 +100,9 @@ RULES = (
 )
 
 
-def as_published(pairs: pl.DataFrame) -> Mapping[str, Share]:
-    """Return the share by each rule's key. Figures of one order use the stored order ("AB")."""
+def as_published(pairs: pl.DataFrame) -> Mapping[str, Asked]:
+    """Every rule's share by its key, before its interval is found; the one-order figures are from
+    the order that was stored ("AB").
+    """
     needed = pairs.select("question", "order", "cluster", "task", "parsed", "right", "text")
     return {rule.key: rule.share(needed) for rule in RULES}

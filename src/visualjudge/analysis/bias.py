@@ -14,18 +14,28 @@ order shown is not known, only the features are compared, at any position.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 from scipy import special
 
-from visualjudge.analysis.accuracy_cells import image_sums, mean_of, share_of, shares_together
+from visualjudge.analysis.accuracy_cells import (
+    NOTHING_ASKED,
+    Asked,
+    ImageSums,
+    asked_of,
+    image_sums,
+    mean_of,
+    shares_asked,
+    shares_together,
+)
 from visualjudge.analysis.pairwise_figures import Pairwise, Preference, Swap, withheld
 from visualjudge.analysis.statistics.bias_within_strata import Cases, lean
 from visualjudge.analysis.statistics.jackknife import FEW, TAIL, holm, renumbered, sums
 from visualjudge.analysis.study_table import more
-from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate
+from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate, Share
 from visualjudge.core.records import FloatArray, IntArray
 
 LEVEL = 0.05
@@ -231,8 +241,50 @@ def swap_figures(pairs: pl.DataFrame) -> Swap:
     ``p`` tests, clustered by image, whether the first and the second position win both times
     equally often.
     """
+    found = swap_asked(pairs)
+    return found.figures(shares_asked(found.asked))
+
+
+@dataclass(frozen=True, eq=False)
+class SwapAsked:
+    """:func:`swap_figures` before its intervals are found; ``sums`` is None where nothing was asked
+    in both orders.
+    """
+
+    sums: ImageSums | None
+    rows: int
+
+    @property
+    def asked(self) -> list[Asked]:
+        """The share consistent, and that right in both orders."""
+        if self.sums is None:
+            return [NOTHING_ASKED, NOTHING_ASKED]
+        return [asked_of(self.sums, "consistent", "told"), asked_of(self.sums, "both_right", "n")]
+
+    def figures(self, shares: Sequence[Share]) -> Swap:
+        """All of it; ``shares``: those ``asked``."""
+        if self.sums is None:
+            return Swap(NO_SHARE, None, NO_SHARE, 0, 0, None)
+        consistent, right = shares
+        usable, same, first, second, held = (
+            int(self.sums.total(name)[0])
+            for name in ("usable", "consistent", "always_first", "always_second", "withheld")
+        )
+        return Swap(
+            NO_SHARE if held == self.rows else consistent,
+            same / usable if usable else None,
+            right,
+            first,
+            second,
+            mean_of(self.sums, "lead", "n")[1],
+            held,
+        )
+
+
+def swap_asked(pairs: pl.DataFrame) -> SwapAsked:
+    """:func:`swap_figures` before its intervals are found."""
     if pairs.is_empty():
-        return Swap(NO_SHARE, None, NO_SHARE, 0, 0, None)
+        return SwapAsked(None, 0)
     lead = pl.col("always_first").cast(pl.Int8) - pl.col("always_second").cast(pl.Int8)
     names = ("usable", "consistent", "both_right", "always_first", "always_second", "withheld")
     asked = pl.col("consistent").is_not_null()
@@ -242,18 +294,4 @@ def swap_figures(pairs: pl.DataFrame) -> Swap:
         "lead": lead,
         **{name: pl.col(name) for name in names},
     }
-    sums = image_sums(pairs, [], values)
-    usable, same, first, second, held = (
-        int(sums.total(name)[0])
-        for name in ("usable", "consistent", "always_first", "always_second", "withheld")
-    )
-    consistent, right = shares_together([(sums, "consistent", "told"), (sums, "both_right", "n")])
-    return Swap(
-        NO_SHARE if held == pairs.height else share_of(consistent),
-        same / usable if usable else None,
-        share_of(right),
-        first,
-        second,
-        mean_of(sums, "lead", "n")[1],
-        held,
-    )
+    return SwapAsked(image_sums(pairs, [], values), pairs.height)

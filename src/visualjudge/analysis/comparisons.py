@@ -19,14 +19,14 @@ from itertools import chain, combinations
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, test_of
+from visualjudge.analysis.accuracy_cells import ImageSums, estimate_of, image_sums, test_of
 from visualjudge.analysis.figures import Above, Agreement, Comparison, TaskGap
 from visualjudge.analysis.repeated_rows import ALL, above_verdicts, holm_apart, originals
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
 from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.statistics.share_intervals import cases_needed, gap_ends, images_needed
-from visualjudge.analysis.study_table import Run, Study
+from visualjudge.analysis.study_table import WORD, Run, Study
 from visualjudge.analysis.value_and_interval import Ends, Estimate
 from visualjudge.core.records import TIES, FloatArray, IntArray
 from visualjudge.judges.registry import LOCAL
@@ -57,16 +57,18 @@ def _overlap(a: IntArray, b: IntArray) -> float:
     return common / max(1, a.size + b.size - common)
 
 
-def _common(study: Study, i: int, j: int) -> pl.DataFrame:
-    """Return the verdicts on the same question, order and repeat. Answers of people are matched by
-    question only.
+_NEEDED = (*KEYS, "right", "parsed", "cluster", "task")
+
+
+def _common(study: Study, tables: dict[int, pl.DataFrame], i: int, j: int) -> pl.DataFrame:
+    """The verdicts on the same question, order and repeat; each answer of people beside each other
+    on its question. ``tables`` keeps what is read of a judge.
     """
     keys = ["question"] if study.runs[i].of_people or study.runs[j].of_people else KEYS
-    keep = [*keys, "right", "parsed", "cluster", "task"]
-    a, b = (
-        study.joined[k].lazy().filter(pl.col("kind") == "pairwise").select(keep).collect()
-        for k in (i, j)
-    )
+    for k in (i, j):
+        if k not in tables:
+            tables[k] = study.kind(k, "pairwise", _NEEDED)
+    a, b = (tables[k].select(*keys, "right", "parsed", "cluster", "task") for k in (i, j))
     return a.join(b.drop("cluster", "task"), on=keys, suffix="_b")
 
 
@@ -74,8 +76,39 @@ def compare(study: Study, i: int, j: int, gap: float) -> Comparison:
     """Compare judges ``i`` and ``j`` on their common pairwise verdicts. ``gap`` is the gap for
     which the number of images needed is computed.
     """
-    both = _common(study, i, j)
-    names = study.runs[i].name, study.runs[j].name
+    return _compared(study, [(i, j)], gap)[0]
+
+
+MOST_ROWS = 100_000
+"""Common verdicts of pairs of judges that are compared by the same steps."""
+
+
+def _compared(study: Study, twos: Sequence[tuple[int, int]], gap: float) -> list[Comparison]:
+    """:func:`compare` of each of ``twos``."""
+    out, rows = list[Comparison](), 0
+    tables: dict[int, pl.DataFrame] = {}
+    held: list[tuple[pl.DataFrame, tuple[str, str]]] = []
+    for i, j in twos:
+        both = _common(study, tables, i, j)
+        held.append((both, (study.runs[i].name, study.runs[j].name)))
+        rows += both.height
+        if rows >= MOST_ROWS:
+            out += _compared_together(held, gap)
+            tables, held, rows = {}, [], 0
+    return out + _compared_together(held, gap)
+
+
+def _compared_together(
+    twos: Sequence[tuple[pl.DataFrame, tuple[str, str]]], gap: float
+) -> list[Comparison]:
+    none = [_why_nothing(both, names, gap) for both, names in twos]
+    known = [two for two, why in zip(twos, none, strict=True) if why is None]
+    found = iter(_paired(known, gap))
+    return [next(found) if why is None else why for why in none]
+
+
+def _why_nothing(both: pl.DataFrame, names: tuple[str, str], gap: float) -> Comparison | None:
+    """The comparison of two judges without a common answer; None where there is one."""
     if both.is_empty():
         return _nothing(names, Estimate(None, None, 0, 0, "no question in common"), gap)
     silent = [
@@ -83,15 +116,15 @@ def compare(study: Study, i: int, j: int, gap: float) -> Comparison:
         for name, told in zip(names, ("parsed", "parsed_b"), strict=True)
         if not both[told].any()
     ]
-    if silent:
-        images = both["cluster"].n_unique()
-        why = f"no question in common has an answer of {' and '.join(silent)}"
-        return replace(
-            _nothing(names, Estimate(None, None, both.height, images, why), gap),
-            questions=both["question"].n_unique(),
-            verdicts=both.height,
-        )
-    return paired(both, names, gap)
+    if not silent:
+        return None
+    images = both["cluster"].n_unique()
+    why = f"no question in common has an answer of {' and '.join(silent)}"
+    return replace(
+        _nothing(names, Estimate(None, None, both.height, images, why), gap),
+        questions=both["question"].n_unique(),
+        verdicts=both.height,
+    )
 
 
 def _nothing(names: tuple[str, str], why: Estimate, gap: float) -> Comparison:
@@ -104,52 +137,79 @@ def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comp
     """Compare two judges from rows with ``right``, ``right_b`` and ``cluster``, also by task if
     there is a column ``task``.
     """
-    ((_, figure, p),), found = _gaps(both, [])
-    a, b, n = pl.col("right"), pl.col("right_b"), both.height
-    only_a, only_b = (int(both.select(expr.sum()).item()) for expr in (a & ~b, b & ~a))
-    independent = ((only_a + only_b) / n - ((only_a - only_b) / n) ** 2) / n
-    effect = max(1.0, float(found.variance[0]) / independent) if independent > 0 else 1.0
-    needed = cases_needed(only_a / n, only_b / n, effect)
-    wanted, reach = images_needed(found, asked_gap)
-    return Comparison(
-        *names,
-        questions=both["question"].n_unique(),
-        verdicts=n,
-        accuracy_a=float(both["right"].mean()),  # type: ignore[arg-type]
-        accuracy_b=float(both["right_b"].mean()),  # type: ignore[arg-type]
-        gap=figure,
-        p=p,
-        only_a_right=only_a,
-        only_b_right=only_b,
-        design_effect=effect,
-        needed=needed,
-        more_needed=None if needed is None else max(0, needed - n),
-        asked_gap=asked_gap,
-        images_needed=wanted,
-        images_range=reach,
-        more_images=None if wanted is None else max(0, wanted - figure.images),
-        by_task=tuple(TaskGap(*row) for row in _gaps(both, ["task"])[0])
-        if "task" in both.columns
-        else (),
+    return _paired([(both, names)], asked_gap)[0]
+
+
+def _paired(
+    twos: Sequence[tuple[pl.DataFrame, tuple[str, str]]], asked_gap: float
+) -> list[Comparison]:
+    """:func:`paired` of each of ``twos``."""
+    if not twos:
+        return []
+    kept = [
+        name
+        for name in ("question", "cluster", "right", "right_b", "task")
+        if name in twos[0][0].columns
+    ]
+    table = pl.concat(
+        both.select(*kept, two=pl.lit(f"{k:06d}").cast(WORD)) for k, (both, _) in enumerate(twos)
     )
-
-
-def _gaps(
-    both: pl.DataFrame, by: Sequence[str]
-) -> tuple[list[tuple[str, Estimate, float | None]], jackknife.Spread]:
-    """Return name, difference and p of all rows or, if ``by`` names a column, of each of its
-    values.
-    """
     a, b = pl.col("right"), pl.col("right_b")
-    values = {"n": a.is_not_null(), "gap": a.cast(pl.Int8) - b.cast(pl.Int8), "apart": a != b}
-    sums = image_sums(both, list(by), values)
+    values = {
+        "n": a.is_not_null(),
+        "gap": a.cast(pl.Int8) - b.cast(pl.Int8),
+        "apart": a != b,
+        "a": a,
+        "b": b,
+    }
+    sums = image_sums(table, ["two"], values)
+    figures, found = _gaps(sums)
+    total = {name: sums.total(name) for name in values}
+    questions = table.group_by("two").agg(pl.col("question").n_unique()).sort("two")["question"]
+    by_task: list[list[TaskGap]] = [[] for _ in twos]
+    if "task" in kept:
+        tasks = image_sums(table, ["two", "task"], values)
+        for (two, task), (gap, p) in zip(tasks.keys.rows(), _gaps(tasks)[0], strict=True):
+            by_task[int(two)].append(TaskGap(str(task), gap, p))
+    out = []
+    for k, ((_, names), (figure, p)) in enumerate(zip(twos, figures, strict=True)):
+        n, more, apart = (int(total[name][k]) for name in ("n", "gap", "apart"))
+        only_a, only_b, spread = (apart + more) // 2, (apart - more) // 2, found.only(k)
+        independent = ((only_a + only_b) / n - ((only_a - only_b) / n) ** 2) / n
+        effect = max(1.0, float(spread.variance[0]) / independent) if independent > 0 else 1.0
+        needed = cases_needed(only_a / n, only_b / n, effect)
+        wanted, reach = images_needed(spread, asked_gap)
+        comparison = Comparison(
+            *names,
+            questions=int(questions[k]),
+            verdicts=n,
+            accuracy_a=float(total["a"][k] / n),
+            accuracy_b=float(total["b"][k] / n),
+            gap=figure,
+            p=p,
+            only_a_right=only_a,
+            only_b_right=only_b,
+            design_effect=effect,
+            needed=needed,
+            more_needed=None if needed is None else max(0, needed - n),
+            asked_gap=asked_gap,
+            images_needed=wanted,
+            images_range=reach,
+            more_images=None if wanted is None else max(0, wanted - figure.images),
+            by_task=tuple(by_task[k]),
+        )
+        out.append(comparison)
+    return out
+
+
+def _gaps(sums: ImageSums) -> tuple[list[tuple[Estimate, float | None]], jackknife.Spread]:
+    """Difference and p of each cell."""
     value, found = sums.ratio("gap", "n")
     n = sums.total("n")
     ends = gap_ends(value, found, sums.total("apart"), n)
-    names = [str(name) for column in by for name in sums.keys[column]] or [ALL]
     rows = [
-        (name, estimate_of(value, found, ends, int(n[k]), k), test_of(value, found, k))
-        for k, name in enumerate(names)
+        (estimate_of(value, found, ends, int(n[k]), k), test_of(value, found, k))
+        for k in range(n.size)
     ]
     return rows, found
 
@@ -181,7 +241,7 @@ def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
     among pairs with a simulated judge.
     """
     twos = _twos(study)
-    rows = [compare(study, i, j, gap) for i, j in twos]
+    rows = _compared(study, twos, gap)
     real = [not (study.runs[i].simulated or study.runs[j].simulated) for i, j in twos]
     adjusted = _adjusted([row.p for row in rows], real)
     tasks = [(told, held) for row, held in zip(rows, real, strict=True) for told in row.by_task]

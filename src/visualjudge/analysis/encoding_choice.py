@@ -13,6 +13,7 @@ half shows that the judge is better than chance with it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -73,23 +74,41 @@ def compare_encodings(table: pl.DataFrame) -> tuple[EncodingDuel, ...]:
     names = sorted(pairs["encoding"].unique().to_list())
     right, clusters = _wide(pairs, names)
     places = jackknife.renumbered(clusters)[1]
-    duels = [
-        _duel((names[i], names[j]), right[:, i] - right[:, j], places)
-        for i, j in combinations(range(len(names)), 2)
-    ]
+    duels = _duels(names, right, places)
     adjusted = holm([duel.p for duel in duels])
     return tuple(replace(duel, p_holm=p) for duel, p in zip(duels, adjusted, strict=True))
 
 
-def _duel(names: tuple[str, str], gaps: FloatArray, places: IntArray) -> EncodingDuel:
-    common = np.isfinite(gaps)
-    image, place = jackknife.renumbered(places[common])
-    n = np.bincount(place, minlength=image.size).astype(float)
-    sums = jackknife.sums(place, gaps[common], image.size)
-    value, found = ratio(sums, n)
-    apart, cases = np.array([np.abs(gaps[common]).sum()]), np.array([n.sum()])
-    figure = estimate_of(value, found, gap_ends(value, found, apart, cases), int(n.sum()))
-    return EncodingDuel(*names, figure, test_of(value, found))
+def _duels(names: Sequence[str], right: FloatArray, places: IntArray) -> list[EncodingDuel]:
+    """Every two columns of ``right``, all intervals found by the same steps."""
+    twos = list(combinations(range(len(names)), 2))
+    tops, bottoms, sizes, apart = [_NONE], [_NONE], list[int](), list[float]()
+    for i, j in twos:
+        gaps = right[:, i] - right[:, j]
+        common = np.isfinite(gaps)
+        n = np.bincount(places[common])
+        held = n > 0
+        tops.append(np.asarray(np.bincount(places[common], gaps[common])[held], dtype=float))
+        bottoms.append(n[held].astype(float))
+        sizes.append(int(held.sum()))
+        apart.append(float(np.abs(gaps[common]).sum()))
+    column = np.repeat(np.arange(len(twos)), sizes)
+    bottom = np.concatenate(bottoms)
+    value, found = ratio(np.concatenate(tops), bottom, column, len(twos))
+    cases = jackknife.sums(column, bottom, len(twos))
+    ends = gap_ends(value, found, np.array(apart), cases)
+    return [
+        EncodingDuel(
+            names[i],
+            names[j],
+            estimate_of(value, found, ends, int(cases[k]), k),
+            test_of(value, found, k),
+        )
+        for k, (i, j) in enumerate(twos)
+    ]
+
+
+_NONE = np.empty(0)
 
 
 def _lead(duels: tuple[EncodingDuel, ...], best: str, other: str) -> _Lead | None:

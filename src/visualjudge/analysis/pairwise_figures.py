@@ -45,14 +45,6 @@ def withheld() -> pl.Expr:
     return ~pl.col("parsed") & pl.col("status").is_in([DECLINED, CANNOT_TELL])
 
 
-def declined_and_unsure(table: pl.DataFrame) -> tuple[int, int]:
-    """Return the number of verdicts that a judge declined, and that of people's "cannot tell"
-    answers.
-    """
-    status = table.filter(~pl.col("parsed"))["status"]
-    return int((status == DECLINED).sum()), int((status == CANNOT_TELL).sum())
-
-
 OF_TWO = 0.5
 """Accuracy of guessing between A and B."""
 

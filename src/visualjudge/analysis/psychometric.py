@@ -126,6 +126,7 @@ LAPSE = (-3.5, 1.5)
 lapses (3 %). They are wide, because a prior on more lapses would raise the 75 % point.
 """
 SCALE_SPREAD = 2.5
+NOT_FITTED = np.full((1, 3), np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,12 +154,12 @@ def binned(distance: FloatArray, right: FloatArray, clusters: IntArray, count: i
 
 
 class Limits(NamedTuple):
-    """The lower asymptote γ of a curve, and its rise without lapses, both multiplied by the share
-    of replies that were read.
+    """Where a curve begins, γ, and how far it rises without lapses: both times the share of replies
+    that were read. Arrays (curves, 1) for several curves.
     """
 
-    floor: float
-    room: float
+    floor: Any
+    room: Any
 
 
 def _parts(theta: FloatArray, logx: FloatArray, limits: Limits) -> tuple[FloatArray, FloatArray]:
@@ -183,15 +184,20 @@ def _parts(theta: FloatArray, logx: FloatArray, limits: Limits) -> tuple[FloatAr
     return np.clip(psi, 1e-9, 1 - 1e-9), gradient
 
 
-def _prior(theta: FloatArray, centre: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    mean = np.array([centre, SHAPE[0], LAPSE[0]])
+def _prior(theta: FloatArray, centre: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     precision = 1 / np.array([SCALE_SPREAD, SHAPE[1], LAPSE[1]]) ** 2
-    off = theta - mean
+    off = theta - [0.0, SHAPE[0], LAPSE[0]]
+    off[:, 0] -= centre
     return -0.5 * (off**2 * precision).sum(1), -off * precision, precision
 
 
 def _objective(
-    theta: FloatArray, logx: FloatArray, n: FloatArray, k: FloatArray, centre: float, limits: Limits
+    theta: FloatArray,
+    logx: FloatArray,
+    n: FloatArray,
+    k: FloatArray,
+    centre: FloatArray,
+    limits: Limits,
 ) -> FloatArray:
     psi, _ = _parts(theta, logx, limits)
     return np.asarray(
@@ -205,24 +211,29 @@ def fit(
     """Return θ = (log α, log β, logit of the part of ``limits.room`` lost to lapses) for each row
     of ``n`` and ``k``.
 
-    ``n`` and ``k`` are draws × bins at distances ``x`` > 0. ``start`` (3,) is the starting point of
-    every row; the default is the centre of the prior.
+    ``n``, ``k``: draws × bins, at distances ``x`` > 0. With ``x`` of that shape too, each row is a
+    curve of its own, which ends its steps by itself.
+    ``start`` (3,) is where every row begins; by default the prior's centre.
     """
-    logx = np.log(x)
-    centre = float(np.average(logx, weights=n.sum(0)))
-    theta = np.tile([centre, SHAPE[0], LAPSE[0]] if start is None else start, (n.shape[0], 1))
-    damping = np.full(n.shape[0], 1e-3)
+    logx, alone = np.log(x), x.ndim == 2
+    weights = n if alone else n.sum(0)
+    centre = (logx * weights).sum(-1) / weights.sum(-1)
+    theta = np.tile([0.0, SHAPE[0], LAPSE[0]] if start is None else start, (n.shape[0], 1))
+    if start is None:
+        theta[:, 0] = centre
+    damping, settled = np.full(n.shape[0], 1e-3), np.zeros(n.shape[0], dtype=bool)
     value = _objective(theta, logx, n, k, centre, limits)
     for _ in range(STEPS):
         step = _scoring_step(theta, logx, n, k, centre, damping, limits)
         proposal = theta + step
         new = _objective(proposal, logx, n, k, centre, limits)
-        better = new >= value
+        better = (new >= value) & ~(settled & alone)
         theta = np.where(better[:, None], proposal, theta)
         gain = np.where(better, new - value, 0)
         value = np.where(better, new, value)
         damping = np.where(better, damping * 0.3, damping * 8)
-        if np.all((better & (gain < 1e-6)) | (damping > 1e8)):
+        settled = (better & (gain < 1e-6)) | (damping > 1e8) | (settled & alone)
+        if settled.all():
             break
     return theta
 
@@ -232,7 +243,7 @@ def _scoring_step(
     logx: FloatArray,
     n: FloatArray,
     k: FloatArray,
-    centre: float,
+    centre: FloatArray,
     damping: FloatArray,
     limits: Limits,
 ) -> FloatArray:
@@ -290,33 +301,85 @@ class Scope:
 def curves(
     parts: Sequence[tuple[Scope, pl.DataFrame]], resampling: Resampling, chance: float = OF_TWO
 ) -> tuple[Sensitivity, ...]:
-    """Return the fitted curve of each part and its 75 % point, or the reason why there is none.
-    ``chance`` is the accuracy of guessing.
+    """:func:`curves_together` of one judge."""
+    return curves_together([(parts, chance)], resampling)[0]
+
+
+def curves_together(
+    judges: Sequence[tuple[Sequence[tuple[Scope, pl.DataFrame]], float]], resampling: Resampling
+) -> list[tuple[Sensitivity, ...]]:
+    """The fitted curve of each part of each judge and its 75 % point, or the reason for its
+    absence; beside the parts what a guess gets. All curves are fitted by the same steps.
 
     A 75 % point is given only if accuracy increases with distance (one-sided test clustered by
     image, Holm over the parts that differ), the curve fits, and there are data below the 75 %
     point.
     """
+    found = [_parts_of(parts, resampling, chance) for parts, chance in judges]
+    known = [data for judge in found for data in judge.asked if data is not None]
+    thetas = iter(_fitted([data.binned for data in known], [data.limits for data in known]))
+    out = []
+    for judge in found:
+        asked = [
+            None if data is None else replace(data, theta=next(thetas)) for data in judge.asked
+        ]
+        out.append(_of_judge(replace(judge, asked=asked), resampling))
+    return out
+
+
+def _fitted(asked: Sequence[Binned], limits: Sequence[Limits]) -> FloatArray:
+    """θ of each curve, curves × 1 × 3."""
+    if not asked:
+        return np.empty((0, 1, 3))
+    x = np.ones((len(asked), max(data.x.size for data in asked)))
+    n, k = np.zeros_like(x), np.zeros_like(x)
+    for row, data in enumerate(asked):
+        bins = slice(data.x.size)  # the others hold no verdicts
+        x[row, bins], n[row, bins], k[row, bins] = data.x, data.n.sum(0), data.k.sum(0)
+    return fit(x, n, k, Limits(*np.array(limits).T[:, :, None]))[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class _OfJudge:
+    """The parts of one judge; a part with the same verdicts as an earlier one (``whole``) has
+    nothing ``asked`` of its own.
+    """
+
+    scopes: Sequence[Scope]
+    apart: Sequence[pl.DataFrame]
+    whole: Sequence[int]
+    asked: Sequence[_Asked | None]
+
+
+def _parts_of(
+    parts: Sequence[tuple[Scope, pl.DataFrame]], resampling: Resampling, chance: float
+) -> _OfJudge:
     apart = [
         rows.select("right", "parsed", "cluster", scope.column).filter(pl.col(scope.column) > 0)
         for scope, rows in parts
     ]
-    sizes = {scope: rows.height for (scope, _), rows in zip(parts, apart, strict=True)}
-    whole = originals([scope for scope, _ in parts], lambda scope: (scope.against, sizes[scope]))
+    scopes = [scope for scope, _ in parts]
+    sizes = {scope: rows.height for scope, rows in zip(scopes, apart, strict=True)}
+    whole = originals(scopes, lambda scope: (scope.against, sizes[scope]))
     asked = [
         _asked(rows, scope.column, resampling, chance) if whole[i] == i else None
-        for i, ((scope, _), rows) in enumerate(zip(parts, apart, strict=True))
+        for i, (scope, rows) in enumerate(zip(scopes, apart, strict=True))
     ]
+    return _OfJudge(scopes, apart, whole, asked)
+
+
+def _of_judge(judge: _OfJudge, resampling: Resampling) -> tuple[Sensitivity, ...]:
     slopes = [
         None if data is None else slope_p(data.distance, data.right, data.clusters)
-        for data in asked
+        for data in judge.asked
     ]
-    adjusted, out = holm_apart(slopes, whole), list[Sensitivity]()
-    for i, (scope, _) in enumerate(parts):
-        if whole[i] == i:
-            out.append(_sensitivity(scope, apart[i], asked[i], adjusted[i], resampling))
-        else:  # the same verdicts give the same curve
-            out.append(replace(out[whole[i]], scope=scope.scope, value=scope.value))
+    adjusted, out = holm_apart(slopes, judge.whole), list[Sensitivity]()
+    for i, scope in enumerate(judge.scopes):
+        if judge.whole[i] == i:
+            found = (judge.apart[i], judge.asked[i], adjusted[i], resampling)
+            out.append(_sensitivity(scope, *found))
+        else:  # the same verdicts: the same curve
+            out.append(replace(out[judge.whole[i]], scope=scope.scope, value=scope.value))
     return tuple(out)
 
 
@@ -336,12 +399,10 @@ def _asked(rows: pl.DataFrame, column: str, resampling: Resampling, chance: floa
         rows["right"].to_numpy().astype(float),
         clusters_of(rows),
     )
-    data = binned(x, right, clusters, resampling.clusters)
-    n, k = (np.asarray(part.sum(0)).reshape(1, -1) for part in (data.n, data.k))
     return _Asked(
-        data,
+        binned(x, right, clusters, resampling.clusters),
         limits,
-        fit(data.x, n, k, limits),
+        NOT_FITTED,
         images,
         rows.height,
         float(x.max()),

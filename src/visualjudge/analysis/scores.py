@@ -6,7 +6,8 @@ the best and by the worst possible ones. For exact and top-1, a failed reply is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -15,14 +16,15 @@ from visualjudge.analysis.accuracy_cells import (
     ImageSums,
     estimate_of,
     image_sums,
-    mean_of,
+    means_of,
     share_of,
     shares_together,
 )
 from visualjudge.analysis.figures import Ranking, Scoring
-from visualjudge.analysis.pairwise_figures import CANNOT_TELL, DECLINED, declined_and_unsure
+from visualjudge.analysis.pairwise_figures import CANNOT_TELL, DECLINED
 from visualjudge.analysis.statistics import correlation, jackknife
-from visualjudge.analysis.study_table import ordered
+from visualjudge.analysis.statistics.share_intervals import Shares
+from visualjudge.analysis.study_table import WORD, ordered
 from visualjudge.analysis.value_and_interval import NO_SHARE, NOTHING, Ends, Estimate, Share
 from visualjudge.core.records import LETTERS, FloatArray
 
@@ -44,6 +46,8 @@ RANKED = (
 SCORED = (*GROUP, "cluster", "parsed", "status", "number", "truth")
 """Columns of ranking and scoring verdicts that their figures need."""
 NO_RANKING = Ranking(0, NOTHING, None, NO_SHARE, None, NO_SHARE, None)
+UNREAD = Estimate(None, None, 0, 0, "no reply could be read")
+NOT_WITHIN = Estimate(None, None, 0, 0, "no image with two different scores")
 NO_SCORING = Scoring(0, 0, NOTHING, NOTHING, None, NOTHING, NOTHING, None, NOTHING, None)
 
 
@@ -79,13 +83,28 @@ def _ranking_columns(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def tau_means(sums: ImageSums) -> list[Estimate]:
-    """Return the mean of correlations ``tau`` over cases ``told`` of each cell, -1..1. The interval
-    is that of the share (τ + 1) / 2.
+def tau_means(every: Sequence[ImageSums]) -> list[list[Estimate]]:
+    """Mean of correlations ``tau`` over cases ``told`` of each cell, -1..1: the interval of a share
+    of (τ + 1) / 2.
     """
-    told, total = sums.columns["told"], sums.columns["tau"]
-    half = ImageSums(sums.keys, sums.cell, sums.cluster, {"top": (total + told) / 2, "n": told})
-    shares, out = half.shares("top", "n", whole=False), []
+    halves = [
+        ImageSums(
+            sums.keys,
+            sums.cell,
+            sums.cluster,
+            {
+                "top": (sums.columns["tau"] + sums.columns["told"]) / 2,
+                "n": sums.columns["told"],
+            },
+        )
+        for sums in every
+    ]
+    found = shares_together([(half, "top", "n") for half in halves], whole=False)
+    return [_taus(sums, part) for sums, part in zip(every, found, strict=True)]
+
+
+def _taus(sums: ImageSums, shares: Shares) -> list[Estimate]:
+    out = []
     for k, (n, tau) in enumerate(zip(sums.total("told"), sums.total("tau"), strict=True)):
         found = share_of(shares, k)
         low, high = (None if end is None else 2 * end - 1 for end in found.interval or (None, None))
@@ -95,39 +114,65 @@ def tau_means(sums: ImageSums) -> list[Estimate]:
     return out
 
 
+def _together(judges: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The verdicts of all judges, with the number of each in ``judge``."""
+    numbered = (
+        table.with_columns(pl.lit(str(k)).cast(WORD).alias("judge"))
+        for k, table in enumerate(judges)
+    )
+    return pl.concat(numbered)
+
+
 def ranking_figures(table: pl.DataFrame) -> Ranking:
-    """Return mean τ-b over questions, the share of exact orders, and the share with the best option
-    first.
+    """Mean τ-b over questions, share of exact orders, share with the best first."""
+    return ranking_tables([table], [()])[0][0].get("", NO_RANKING)
+
+
+_FAILED = ~pl.col("parsed")
+_COUNTS = {
+    "n": pl.col("parsed").is_not_null(),
+    "failed": _FAILED,
+    "declined": _FAILED & (pl.col("status") == DECLINED),
+    "unsure": _FAILED & (pl.col("status") == CANNOT_TELL),
+}
+
+
+def ranking_tables(
+    judges: Sequence[pl.DataFrame], tables: Sequence[Sequence[str]]
+) -> list[list[dict[str, Ranking]]]:
+    """:func:`ranking_figures` of each judge in each cell of each of ``tables``, named by its values
+    with / between them. All judges are counted, and all intervals found, by the same steps.
     """
-    return ranking_cells(table, []).get("", NO_RANKING)
-
-
-def ranking_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Ranking]:
-    """Return :func:`ranking_figures` of each cell of ``by``, keyed by its values joined with /."""
-    if table.is_empty():
-        return {}
-    failed = ~pl.col("parsed")
-    values = {
-        "n": pl.col("parsed").is_not_null(),
+    out: list[list[dict[str, Ranking]]] = [[{} for _ in tables] for _ in judges]
+    verdicts = _together(judges)
+    if verdicts.is_empty():
+        return out
+    values = _COUNTS | {
         "tau": pl.col("tau"),
         "told": pl.col("tau").is_not_null(),
         "exact": pl.col("exact"),
         "top": pl.col("top"),
-        "failed": failed,
-        "declined": failed & (pl.col("status") == DECLINED),
-        "unsure": failed & (pl.col("status") == CANNOT_TELL),
     }
-    sums = image_sums(_ranking_columns(table), by, values)
-    total = {name: sums.total(name) for name in values}
-    exact, top = shares_together([(sums, name, "n") for name in ("exact", "top")])
-    out = {}
-    for k, tau in enumerate(tau_means(sums)):
+    verdicts = _ranking_columns(verdicts)
+    made = [image_sums(verdicts, ["judge", *by], values) for by in tables]
+    found = iter(shares_together([(sums, name, "n") for sums in made for name in ("exact", "top")]))
+    for number, (sums, taus) in enumerate(zip(made, tau_means(made), strict=True)):
+        rows = _rankings(sums, taus, next(found), next(found))
+        for (judge, *words), row in zip(sums.keys.rows(), rows, strict=True):
+            out[int(judge)][number]["/".join(map(str, words))] = row
+    return out
+
+
+def _rankings(
+    sums: ImageSums, taus: list[Estimate], exact: Shares, top: Shares
+) -> Iterator[Ranking]:
+    total = {name: sums.total(name) for name in sums.columns}
+    for k, tau in enumerate(taus):
         lost, reach = int(total["failed"][k]), total["told"][k] + total["failed"][k]
         sum_of = total["tau"][k]
         bounds = (float((sum_of - lost) / reach), float((sum_of + lost) / reach)) if reach else None
         best, first = share_of(exact, k), share_of(top, k)
-        name = "/".join(map(str, sums.keys.row(k))) if by else ""
-        out[name] = Ranking(
+        yield Ranking(
             lost,
             tau,
             bounds,
@@ -138,7 +183,6 @@ def ranking_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Ranking]:
             int(total["declined"][k]),
             int(total["unsure"][k]),
         )
-    return out
 
 
 def _up_to(share: Share, failed: int) -> Ends | None:
@@ -161,85 +205,124 @@ def _filled_spearman(table: pl.DataFrame) -> Ends | None:
     return None if low is None or high is None else (low, high)
 
 
-def _error_bounds(table: pl.DataFrame) -> tuple[Ends, Ends]:
-    """Return mean absolute error and bias if every failed reply had been the best, or the worst,
-    possible value in 0..10.
-    """
-    truth = pl.col("truth")
-    far = pl.when(truth < 5).then(10.0).otherwise(0.0)
-
-    def mean(fill: pl.Expr, absolute: bool) -> float:
-        said, y = _filled(table, fill)
-        return float((np.abs(said - y) if absolute else said - y).mean())
-
-    return (mean(truth, True), mean(far, True)), (
-        mean(pl.lit(0.0), False),
-        mean(pl.lit(10.0), False),
-    )
-
-
 def scoring_figures(table: pl.DataFrame) -> Scoring:
-    """Return correlation and error of the judge's numbers (0..10) against the scores."""
-    if table.is_empty():
-        return NO_SCORING
-    parsed = table.filter(pl.col("parsed"))
-    mae_bounds, bias_bounds = _error_bounds(table)
-    n, failed = table.height, table.height - parsed.height
-    if parsed.is_empty():
-        none = Estimate(None, None, 0, 0, "no reply could be read")
-        return Scoring(
-            n,
-            failed,
-            none,
-            none,
-            None,
-            none,
-            none,
-            mae_bounds,
-            none,
-            bias_bounds,
-            *declined_and_unsure(table),
-        )
-    error = pl.col("number") - pl.col("truth")
-    sums = image_sums(parsed, [], {"n": pl.col("parsed"), "mae": error.abs(), "bias": error})
-    (mae, _), (bias, _) = (mean_of(sums, name, "n") for name in ("mae", "bias"))
-    scores = correlation.cases(parsed["number"], parsed["truth"])
-    spearman = _pooled(parsed, scores, correlation.weighted_spearman)
-    pearson = _pooled(parsed, scores, correlation.weighted_pearson)
-    filled: Ends | None = None if spearman.value is None else (spearman.value, spearman.value)
-    if failed:
-        filled = _filled_spearman(table)
-    correlations = within_image(parsed), spearman, filled, pearson
-    return Scoring(
-        n, failed, *correlations, mae, mae_bounds, bias, bias_bounds, *declined_and_unsure(table)
-    )
+    """Correlation and error of the judge's numbers (0..10) with the scores."""
+    return scoring_tables([table], [()])[0][0].get("", NO_SCORING)
 
 
-def _pooled(
-    parsed: pl.DataFrame, scores: correlation.Cases, weighted: correlation.Weighted
-) -> Estimate:
-    """Return a correlation over all scores of all images, with the jackknife over images on
-    Fisher's z scale.
+def _if_failed(error: pl.Expr, otherwise: pl.Expr) -> pl.Expr:
+    return pl.when(pl.col("parsed")).then(error).otherwise(otherwise)
+
+
+_ERROR, _TRUTH = pl.col("number") - pl.col("truth"), pl.col("truth")
+_ERRORS = {
+    "best": _if_failed(_ERROR.abs(), pl.lit(0.0)),
+    "worst": _if_failed(_ERROR.abs(), pl.when(_TRUTH < 5).then(10 - _TRUTH).otherwise(_TRUTH)),
+    "lowest": _if_failed(_ERROR, -_TRUTH),
+    "highest": _if_failed(_ERROR, 10 - _TRUTH),
+}
+"""Errors if every failed reply had been the best, the worst, 0 or 10."""
+
+
+def scoring_tables(
+    judges: Sequence[pl.DataFrame], tables: Sequence[Sequence[str]]
+) -> list[list[dict[str, Scoring]]]:
+    """:func:`scoring_figures` of each judge in each cell of each of ``tables``, as
+    :func:`ranking_tables`.
     """
-    images, n = parsed["cluster"].n_unique(), parsed.height
-    value = scores.value(weighted)
-    if value is None:
-        return Estimate(None, None, n, images, "all the same")
-    groups = correlation.jackknife_groups(parsed["cluster"].to_numpy())
-    influence = np.nan_to_num(value - scores.left_out(groups, weighted))
-    sizes = np.bincount(groups).astype(float)
-    found = jackknife.spread(influence, sizes, np.zeros(sizes.size, dtype=np.int64), 1)
-    values = np.array([value])
-    figure = estimate_of(values, found, jackknife.correlation_ends(values, found), n)
-    return Estimate(figure.value, figure.interval, figure.n, images, figure.why)
+    out: list[list[dict[str, Scoring]]] = [[{} for _ in tables] for _ in judges]
+    verdicts = _together(judges)
+    if verdicts.is_empty():
+        return out
+    parsed = verdicts.filter("parsed")
+    groups = within_groups(parsed, ["judge", *GROUP])
+    for number, by in enumerate(tables):
+        keys = ["judge", *by]
+        within = _within_image(groups, keys)
+        errors = _mean_errors(parsed, keys)
+        parts = verdicts.partition_by(keys, as_dict=True)
+        read = {
+            key: part if part["parsed"].all() else part.filter("parsed")
+            for key, part in parts.items()
+        }
+        known = [key for key, part in read.items() if part.height]
+        pooled = dict(zip(known, _correlations([read[key] for key in known]), strict=True))
+        sums = image_sums(verdicts, keys, _COUNTS | _ERRORS)
+        total = {name: sums.total(name) for name in sums.columns}
+        for k, key in enumerate(sums.keys.rows()):
+            n, failed, declined, unsure = (int(total[name][k]) for name in _COUNTS)
+            best, worst, lowest, highest = (float(total[name][k] / n) for name in _ERRORS)
+            mae, bias = errors.get(key, (UNREAD, UNREAD))
+            spearman, pearson = pooled.get(key, (UNREAD, UNREAD))
+            filled: Ends | None = None
+            if spearman.value is not None:
+                filled = (spearman.value, spearman.value)
+                if failed:
+                    filled = _filled_spearman(parts[key])
+            out[int(key[0])][number]["/".join(map(str, key[1:]))] = Scoring(
+                n,
+                failed,
+                within.get(key, NOT_WITHIN) if key in errors else UNREAD,
+                spearman,
+                filled,
+                pearson,
+                mae,
+                (best, worst),
+                bias,
+                (lowest, highest),
+                declined,
+                unsure,
+            )
+    return out
 
 
-def within_groups(parsed: pl.DataFrame) -> pl.DataFrame:
-    """Return τ-b of each group (GROUP) within one image that has at least two distinct scores:
-    cluster, tau.
+def _mean_errors(
+    parsed: pl.DataFrame, keys: Sequence[str]
+) -> dict[tuple[str, ...], tuple[Estimate, Estimate]]:
+    """Mean absolute error and bias of each cell."""
+    if parsed.is_empty():
+        return {}
+    values = {"n": pl.col("parsed"), "mae": _ERROR.abs(), "bias": _ERROR}
+    sums = image_sums(parsed, keys, values)
+    mae, bias = (means_of(sums, name, "n") for name in ("mae", "bias"))
+    return dict(zip(sums.keys.rows(), zip(mae, bias, strict=True), strict=True))
+
+
+def _correlations(parts: Sequence[pl.DataFrame]) -> list[tuple[Estimate, Estimate]]:
+    """Spearman's and Pearson's correlation over all scores of each part, images mixed, with the
+    jackknife over images on Fisher's z scale.
+    """
+    values, influences, sizes = list[float](), list[FloatArray](), list[FloatArray]()
+    for part in parts:
+        scores = correlation.cases(part["number"], part["truth"])
+        groups = correlation.jackknife_groups(part["cluster"].to_numpy())
+        for weighted in (correlation.weighted_spearman, correlation.weighted_pearson):
+            whole = scores.value(weighted)
+            values.append(np.nan if whole is None else whole)
+            influences.append(np.nan_to_num(values[-1] - scores.left_out(groups, weighted)))
+            sizes.append(np.bincount(groups).astype(float))
+    if not values:
+        return []
+    value, column = np.array(values), np.repeat(np.arange(len(values)), [s.size for s in sizes])
+    found = jackknife.spread(np.concatenate(influences), np.concatenate(sizes), column, len(values))
+    ends = jackknife.correlation_ends(value, found)
+
+    def figure(k: int) -> Estimate:
+        part = parts[k // 2]
+        images = part["cluster"].n_unique()
+        if np.isnan(value[k]):
+            return Estimate(None, None, part.height, images, "all the same")
+        return replace(estimate_of(value, found, ends, part.height, k), images=images)
+
+    return [(figure(2 * k), figure(2 * k + 1)) for k in range(len(parts))]
+
+
+def within_groups(parsed: pl.DataFrame, by: Sequence[str] = GROUP) -> pl.DataFrame:
+    """τ-b of each group (``by``) of one image that holds two different scores or more: cluster,
+    tau.
     """
     groups = (
-        parsed.group_by(GROUP, maintain_order=True)
+        parsed.group_by(by, maintain_order=True)
         .agg(pl.col("cluster").first(), pl.col("number"), pl.col("truth"), k=pl.len())
         .filter(
             (pl.col("k") > 1)
@@ -247,25 +330,25 @@ def within_groups(parsed: pl.DataFrame) -> pl.DataFrame:
             & (pl.col("truth").list.n_unique() > 1)
         )
     )
-    parts = [pl.DataFrame(schema={"cluster": groups.schema["cluster"], "tau": pl.Float64})]
+    kept = (*by, "cluster")
+    none = groups.clear().select(kept).with_columns(tau=pl.lit(None, dtype=pl.Float64))
+    parts = [none]
     for (k,), part in groups.partition_by("k", maintain_order=True, as_dict=True).items():
         said, true = (_in_rows(part[name], int(k)) for name in ("number", "truth"))
         parts.append(
-            part.select("cluster").with_columns(
-                tau=np.nan_to_num(correlation.kendall_rows(said, true))
-            )
+            part.select(kept).with_columns(tau=np.nan_to_num(correlation.kendall_rows(said, true)))
         )
     return pl.concat(parts)
 
 
-def within_image(parsed: pl.DataFrame) -> Estimate:
-    """Return the mean τ-b inside the groups (GROUP) of one image that have at least two distinct
-    scores.
+def _within_image(groups: pl.DataFrame, keys: Sequence[str]) -> dict[tuple[str, ...], Estimate]:
+    """Mean τ-b inside the groups (GROUP) of one image that hold two different scores or more, of
+    each cell that has any.
 
     A group in which the judge gave a single number counts as 0, because it distinguished nothing.
     """
-    groups = within_groups(parsed)
     if groups.is_empty():
-        return Estimate(None, None, 0, 0, "no image with two different scores")
+        return {}
     values = {"tau": pl.col("tau"), "told": pl.col("tau").is_not_null()}
-    return tau_means(image_sums(groups, [], values))[0]
+    sums = image_sums(groups, keys, values)
+    return dict(zip(sums.keys.rows(), tau_means([sums])[0], strict=True))

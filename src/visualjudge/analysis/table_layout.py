@@ -58,8 +58,18 @@ class Table(Generic[Row]):
         return [column.show(row) if column.show else str(column.get(row)) for column in self.shown]
 
 
+_AS_IT_IS = frozenset({str, int, bool, type(None)})
+
+
 def plain(value: Any) -> Any:
-    """Convert NumPy numbers in ``value`` to Python numbers, and NaN and infinity to None."""
+    """``value`` with Python's own numbers in place of NumPy's, and None in place of NaN and
+    infinity.
+    """
+    kind = type(value)
+    if kind is float:
+        return value if math.isfinite(value) else None
+    if kind in _AS_IT_IS:  # most values: the checks below take far longer
+        return value
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

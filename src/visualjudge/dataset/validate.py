@@ -242,8 +242,7 @@ def _question(question: Question, *, published: bool = False) -> Iterator[Proble
     """Check one question. ``published``: it is from an imported benchmark, with its own names of
     tasks, subsets and images.
     """
-    stems = {row.stem for row in encodings(question.task)} if question.task in TASKS else set()
-    if question.encoding not in stems and not published:
+    if (question.task, question.encoding) not in _kinds() and not published:
         key = (
             (TASKS[question.task].type, question.encoding)
             if question.task in TASKS

@@ -49,8 +49,7 @@ MOST_STEPS = 200
 def root(function: Callable[[float], float], low: float, high: float, near: float) -> float:
     """Return where ``function`` changes its sign between ``low`` and ``high``, to within ``near``.
 
-    Uses the Illinois method (Dowell & Jarratt 1971), and bisects where a step leaves more than half
-    of the bracket.
+    Uses the Illinois method (Dowell & Jarratt 1971), and bisects at every eighth step.
 
     Raises
     ------
@@ -71,7 +70,7 @@ def root(function: Callable[[float], float], low: float, high: float, near: floa
     for step in range(MOST_STEPS):
         width = high - low
         middle = (low * above - high * below) / (above - below)
-        if not low < middle < high or step % 3 == 2:
+        if not low < middle < high or step % 8 == 7:
             middle = (low + high) / 2
         found = function(middle)
         if not found or width < near or middle in (low, high):
@@ -116,10 +115,14 @@ def _tail(u: FloatArray, x: float) -> float:
     """Return P(Σ ±u ≥ x), with the saddlepoint t at which the slope Σ u tanh(t u) of the generating
     function equals x.
     """
-    high = 1.0
-    while float((u * np.tanh(high * u)).sum()) < x:
-        high *= 2
-    t = root(lambda at: float((u * np.tanh(at * u)).sum()) - x, 0.0, high, 1e-14)
+    # The slope is concave and at most t, as Σ u² is 1: Newton's steps from x stay below the root.
+    t = x
+    for _ in range(MOST_STEPS):
+        tanh = np.tanh(t * u)
+        step = (x - float(u @ tanh)) / max(float(u**2 @ (1 - tanh**2)), TINY)
+        t += step
+        if abs(step) <= 1e-14 * t:
+            break
     generating = float((np.abs(t * u) + np.log1p(np.exp(-2 * np.abs(t * u))) - np.log(2)).sum())
     curvature = float((u**2 / np.cosh(np.minimum(t * u, 300)) ** 2).sum())
     w, v = np.sqrt(2 * (t * x - generating)), t * np.sqrt(curvature)
@@ -130,6 +133,8 @@ def _tail(u: FloatArray, x: float) -> float:
 
 FLAT = 1e-9
 LEVEL = 0.05
+CLOSE = 1e-13
+"""A p this near the level counts as equal to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,7 +279,12 @@ class Lean:
             reach += step
             if abs(self.preference + side * reach) >= 0.5:
                 return side * 0.5
-        at = root(lambda x: self.p(self.preference + side * x) - LEVEL, reach - step, reach, 1e-12)
+
+        def beyond(x: float) -> float:
+            off = self.p(self.preference + side * x) - LEVEL
+            return off if abs(off) > CLOSE else 0.0
+
+        at = root(beyond, reach - step, reach, 1e-12)
         return float(np.clip(self.preference + side * at, -0.5, 0.5))
 
 

@@ -10,7 +10,7 @@ Standard errors are computed from sums of scores by image (Liang & Zeger 1986).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 STEPS, CLOSE = 60, 1e-10
+DENSE = 100_000
+"""Cells of a design up to which a plain array is faster than a sparse one."""
 RIDGE = 0.01
 """Precision of the normal prior on effects, which keeps them finite."""
 
@@ -77,6 +79,8 @@ def controlled(
         i, j = np.nonzero(added)
         x = sparse.vstack([x, _design(i, j, np.zeros((i.size, count)), size)]).tocsr()
         weight, won = np.append(weight, added[i, j]), np.append(won, np.ones(i.size))
+    if np.prod(x.shape) <= DENSE:
+        x = x.toarray()
     tied = won == 0
     line, eta = np.zeros(size + count), -1.0 if tied.any() else -np.inf
     line[:size] = 0.0 if start is None else start
@@ -86,7 +90,7 @@ def controlled(
     for _ in range(STEPS):
         residual, curve, lead, tie = _odds(x @ line, eta, won)
         gradient = x.T @ (weight * residual) - prior * line
-        hessian = (x.T @ x.multiply((weight * curve)[:, None])).toarray() + np.diag(prior) + pin
+        hessian = _dense(x.T @ (x * (weight * curve)[:, None])) + np.diag(prior) + pin
         if tied.any():
             cross = -(x.T @ (weight * lead * tie / 2))
             own = float(weight @ (tie * (1 - tie)))
@@ -99,11 +103,16 @@ def controlled(
             break
     line[:size] -= line[:size].mean()
     residual, *_ = _odds(x @ line, eta, won)
-    spread = _spread(x[:n], residual[:n], image, np.linalg.inv(hessian)[: line.size, : line.size])
+    inverse = np.asarray(np.linalg.inv(hessian), dtype=float)
+    spread = _spread(x[:n], residual[:n], image, inverse[: line.size, : line.size])
     reach = NORMAL * spread * _widths(a, b, image, size, count)
     ends = line[:, None] + reach[:, None] * np.array([-1.0, 1.0])
     log_tie = float(eta) if tied.any() else None
     return Controlled(line[:size], ends[:size], line[size:], ends[size:], log_tie)
+
+
+def _dense(table: Any) -> FloatArray:
+    return np.asarray(table if isinstance(table, np.ndarray) else table.toarray())
 
 
 def _design(a: IntArray, b: IntArray, covariates: FloatArray, size: int) -> sparse.csr_array:
@@ -131,7 +140,7 @@ def _odds(
 
 
 def _spread(
-    x: sparse.csr_array, residual: FloatArray, image: IntArray, inverse: FloatArray
+    x: sparse.csr_array | FloatArray, residual: FloatArray, image: IntArray, inverse: FloatArray
 ) -> FloatArray:
     """Return the standard errors of all parameters, clustered by image."""
     from scipy import sparse
@@ -141,7 +150,7 @@ def _spread(
     pick = sparse.csr_array(
         (np.ones(place.size), (place, np.arange(place.size))), shape=(groups, place.size)
     )
-    scores = (pick @ x.multiply(residual[:, None])).toarray() @ inverse
+    scores = _dense(pick @ (x * residual[:, None])) @ inverse
     return np.asarray(np.sqrt((scores**2).sum(0) * groups / max(groups - 1, 1)))
 
 

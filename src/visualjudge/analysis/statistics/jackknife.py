@@ -20,7 +20,7 @@ The tails of the normal, Student's t and chi-squared distributions use the funct
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -79,6 +79,10 @@ class Spread:
     """
     images: IntArray
     effective: FloatArray
+
+    def only(self, k: int) -> Spread:
+        """Return that of figure ``k`` alone."""
+        return Spread(*(getattr(self, one.name)[k : k + 1] for one in fields(self)))
 
 
 def sums(place: IntArray, values: FloatArray, count: int) -> FloatArray:

@@ -13,7 +13,7 @@ Thompson et al. 2024; Hesterberg 2015 (widened quantiles); Holm 1979.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +29,8 @@ Pairs = tuple[IntArray, IntArray]
 DRAWS = 1000
 CELLS = 60_000_000
 PART = 2_000_000
+ROUNDING = 1e-13
+"""A variance of a difference below this share of the two variances is rounding."""
 MOST_PAIRS = 5_000
 """Maximum number of pairs of systems; more are sampled at random for resampling."""
 LEAST_IMAGES = 5
@@ -231,7 +233,7 @@ def system_agreement(
     judged, true = _means(sums.judged, sums.count, weights), _means(sums.true, sums.count, weights)
     some = _some(pairs, seed)
     tau, order = (_resampled(figure, judged, true, pairs, some) for figure in (_tau, _order))
-    spa = np.concatenate([_spa(sums, some, *part) for part in _parts(judged, true, weights, some)])
+    spa = _spa(sums, some, judged, true, weights)
     held = _images_of(sums.count, group)
     counted = _effective(held, group, pairs, images)
     cases = counted * _cases_per_image(sums)
@@ -400,48 +402,44 @@ def _spa(
 
     NaN for a draw that has no image of any pair.
     """
-    first, second = pairs
-    below = np.maximum(weights @ sums.count, 1e-9)
-    p = []
-    for table, means in ((sums.judged, judged), (sums.true, true)):
-        influence = (table - sums.count * means[:, None, :]) / below[:, None, :]
-        if _sparse(pairs, means.shape[1]):
-            apart = influence[:, :, first] - influence[:, :, second]
-            squares = np.einsum("dg,dgp,dgp->dp", weights, apart, apart)
-        else:
-            covariance = np.einsum("dg,dgs,dgt->dst", weights, influence, influence, optimize=True)
-            spread = np.diagonal(covariance, axis1=1, axis2=2)
-            squares = spread[:, first] + spread[:, second] - 2 * covariance[:, first, second]
-        error = np.sqrt(np.maximum(squares, 0.0))
-        gap = means[:, first] - means[:, second]
-        certain = np.where(gap == 0, 0.0, np.sign(gap) * 40.0)
-        p.append(norm_sf(np.divide(gap, error, out=certain, where=error > 1e-12)))
+    p = [
+        _first_is_worse(table, sums.count, means, weights, pairs)
+        for table, means in ((sums.judged, judged), (sums.true, true))
+    ]
     apart = np.abs(p[0] - p[1])
     return np.asarray(1 - _mean_where(apart, np.isfinite(apart)))
 
 
-def _sparse(pairs: Pairs, systems: int) -> bool:
-    """Return whether pairs are so few that each is computed by itself, without the covariance of
-    all systems.
-    """
-    return pairs[0].size * 4 < systems**2
+def _first_is_worse(
+    table: FloatArray, count: FloatArray, means: FloatArray, weights: FloatArray, pairs: Pairs
+) -> FloatArray:
+    """Return the one-sided p-values that the first of two systems is better, draws × pairs.
 
-
-def _parts(
-    judged: FloatArray, true: FloatArray, weights: FloatArray, pairs: Pairs
-) -> Iterator[tuple[FloatArray, ...]]:
-    """Split draws into parts whose tables (images by systems or pairs, systems by systems) fit in
-    memory.
+    The variance of a difference of means is multiplied out, so that each part is a product of
+    ``weights`` with a table of images, and no table has images, draws and pairs. The sample's own
+    means (the first row) are taken off before: what is left over is small.
     """
-    images, systems = weights.shape[1], judged.shape[1]
-    largest = images * pairs[0].size if _sparse(pairs, systems) else max(images, systems) * systems
-    step = max(1, PART // largest)
-    for start in range(0, weights.shape[0], step):
-        yield (
-            judged[start : start + step],
-            true[start : start + step],
-            weights[start : start + step],
-        )
+    first, second = pairs
+    below, rest = np.maximum(weights @ count, 1e-9), table - count * means[0]
+    moved = means - means[0]
+    own, cross = np.zeros((3, *means.shape)), np.zeros((4, means.shape[0], first.size))
+    step = max(1, PART // max(first.size, means.shape[1]))
+    for start in range(0, count.shape[0], step):
+        part = slice(start, start + step)
+        x, n, taken = rest[part], count[part], weights[:, part]
+        for k, product in enumerate((x * x, x * n, n * n)):
+            own[k] += taken @ product
+        for k, (one, other) in enumerate(((x, x), (x, n), (n, x), (n, n))):
+            cross[k] += taken @ (one[:, first] * other[:, second])
+    spread = (own[0] - 2 * moved * own[1] + moved**2 * own[2]) / below**2
+    a, b = moved[:, first], moved[:, second]
+    shared = cross[0] - b * cross[1] - a * cross[2] + a * b * cross[3]
+    both = spread[:, first] + spread[:, second]
+    squares = both - 2 * shared / (below[:, first] * below[:, second])
+    error = np.sqrt(np.where(squares > ROUNDING * both, squares, 0.0))
+    gap = means[:, first] - means[:, second]
+    certain = np.where(gap == 0, 0.0, np.sign(gap) * 40.0)
+    return np.asarray(norm_sf(np.divide(gap, error, out=certain, where=error > 1e-12)))
 
 
 def _cases_per_image(sums: Sums) -> float:
