@@ -44,7 +44,9 @@ class Place:
 
     @property
     def is_truth(self) -> bool:
-        """Return whether it is the ground truth that ``perturb --with-truth`` adds to its errors."""
+        """Return whether it is the ground truth that ``perturb --with-truth`` adds to its
+        errors.
+        """
         note = self.entry.annotation
         return note.source == TRUTH or note.metadata.get("severity") == 0
 

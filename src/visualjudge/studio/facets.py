@@ -100,7 +100,9 @@ class Facet:
 
 @dataclass(frozen=True, eq=False)
 class ManyValues(Facet):
-    """A facet with any number of values for each of ``size`` questions, as pairs of row and code."""
+    """A facet with any number of values for each of ``size`` questions, as pairs of row
+    and code.
+    """
 
     rows: NDArray[np.int32]
     size: int
@@ -224,7 +226,10 @@ _LABELS: dict[str, Callable[[str], str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+"""taclass(frozen=True, slots=Tr
+"""
+
+
 class FacetValue:
     """A facet's value on the page; ``hint`` is shown beside the label, such as an encoding's task."""
 

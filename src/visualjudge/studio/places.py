@@ -201,7 +201,9 @@ class _Found:
 
 
 def _distinct(runs: list[RunPlace]) -> Iterator[RunPlace]:
-    """Distinguish runs of one judge on one dataset by their folder, with as few parents as needed."""
+    """Distinguish runs of one judge on one dataset by their folder, with as few parents
+    as needed.
+    """
     alike: dict[tuple[str, str | None], list[Path]] = {}
     for run in runs:
         alike.setdefault((run.name, run.dataset), []).append(run.root)

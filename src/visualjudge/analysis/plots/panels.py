@@ -249,7 +249,9 @@ class CheckRow:
 
 
 def thresholds(rows: Sequence[CheckRow], series: Sequence[str], width: float) -> Canvas:
-    """Draw each check on its own axis, with the state of each judge as icon and words to the right."""
+    """Draw each check on its own axis, with the state of each judge as icon and words to
+    the right.
+    """
     canvas = Canvas(width)
     narrow = width < NARROW
     y = legend(canvas, series, range(len(series))) + 6 if len(series) > 1 else 4.0

@@ -32,7 +32,9 @@ LARGEST = 7.0
 
 @dataclass(frozen=True)
 class Scatter:
-    """One judge's points (x, y), and the points of a calibration line with their numbers of cases."""
+    """One judge's points (x, y), and the points of a calibration line with their numbers
+    of cases.
+    """
 
     title: str
     series: int
@@ -41,7 +43,9 @@ class Scatter:
 
 
 def scatters(
-    charts: Sequence[Scatter], ends: tuple[float, float], labels: tuple[str, str], width: float
+    """rts: Sequence[Scatter], ends: tuple[float, float], labels: tuple[str, str], width:
+    fl
+    """
 ) -> Canvas:
     """Draw a panel for each judge, with both axes over ``ends``; ``labels`` are those of x and y."""
     canvas = Canvas(min(width, len(charts) * (SIDE + 76)))

@@ -74,7 +74,9 @@ def shown(analysis: Analysis) -> list[JudgeResult]:
 
 
 def colours_of(analysis: Analysis, judges: Iterable[JudgeResult]) -> list[int]:
-    """Return the colour number of each judge, the same in all figures: its position in the report."""
+    """Return the colour number of each judge, the same in all figures: its position in
+    the report.
+    """
     names = [judge.name for judge in shown(analysis)]
     return [names.index(judge.name) for judge in judges]
 

@@ -1,4 +1,6 @@
-"""``report.html``: a self-contained file with the answer first, then a section for each question."""
+"""``report.html``: a self-contained file with the answer first, then a section for each
+question.
+"""
 
 from __future__ import annotations
 

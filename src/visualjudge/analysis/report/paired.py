@@ -46,7 +46,9 @@ def named_run(analysis: Analysis, name: str) -> int:
 
 
 def titles(analysis: Analysis, first: int, second: int) -> tuple[str, str]:
-    """Return the titles of the two runs: their judges, or their folders if the judge is the same."""
+    """Return the titles of the two runs: their judges, or their folders if the judge is
+    the same.
+    """
     a, b = (analysis.study.runs[k] for k in (first, second))
     folders = [run.folder.name if run.folder is not None else run.name for run in (a, b)]
     return (a.name, b.name) if a.name != b.name else (folders[0], folders[1])

@@ -1,4 +1,6 @@
-"""Numbers formatted for sentences and labels of plots, with decimals that depend on the interval."""
+"""Numbers formatted for sentences and labels of plots, with decimals that depend on the
+interval.
+"""
 
 from __future__ import annotations
 

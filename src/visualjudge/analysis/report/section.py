@@ -56,7 +56,9 @@ class Section:
 
     @property
     def unfolded(self) -> bool:
-        """Return whether its tables are open: short ones are if nothing else answers the question."""
+        """Return whether its tables are open: short ones are if nothing else answers the
+        question.
+        """
         rows = sum(len(table.rows) for table in self.tables)
         alone = not (self.figures or self.examples)
         return self.open or (alone and rows <= SHORT)

@@ -76,7 +76,9 @@ def _headline(judges: Sequence[JudgeResult]) -> Section:
 
 
 def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Section:
-    """Say for each task whether models may be ranked, why not, and how many more images are needed."""
+    """Say for each task whether models may be ranked, why not, and how many more images
+    are needed.
+    """
     found: dict[str, dict[str, str]] = {}
     for card in cards:
         for task in card.tasks if len(card.tasks) > 1 else ():
