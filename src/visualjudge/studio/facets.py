@@ -231,7 +231,7 @@ _LABELS: dict[str, Callable[[str], str]] = {
 
 
 class FacetValue:
-    """A facet's value on the page; ``hint`` is shown beside the label, such as an encoding's task."""
+    """A facet's value on the page; ``hint`` is shown beside it, such as an encoding's task."""
 
     value: str
     label: str

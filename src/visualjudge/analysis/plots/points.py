@@ -43,11 +43,9 @@ class Scatter:
 
 
 def scatters(
-    """rts: Sequence[Scatter], ends: tuple[float, float], labels: tuple[str, str], width:
-    fl
-    """
+    charts: Sequence[Scatter], ends: tuple[float, float], labels: tuple[str, str], width: float
 ) -> Canvas:
-    """Draw a panel for each judge, with both axes over ``ends``; ``labels`` are those of x and y."""
+    """Draw a panel for each judge, with both axes over ``ends``; ``labels`` are for x and y."""
     canvas = Canvas(min(width, len(charts) * (SIDE + 76)))
     show: Callable[[float], str] = percent_tick if ends == (0.0, 1.0) else "{:g}".format
     for chart, (left, top, across) in zip(

@@ -309,8 +309,8 @@ def probe_examples(study: Study, run: int) -> list[Example]:
 def _probe_example(
     study: Study, run: int, row: VerdictRow, known: Mapping[str, Placed], before: str | None
 ) -> Example:
-    """With the last image unchanged and changed, where all images were changed alike; else as it
-    was asked.
+    """Return the example with its last image before and after the change if all images were changed
+    the same way, else as asked.
     """
     changed, plain = known.get(row["id"]), known.get(before or "")
     found = _example(study, run, {**row, "why": _changed(row, changed)}, changed)
