@@ -226,10 +226,7 @@ _LABELS: dict[str, Callable[[str], str]] = {
 }
 
 
-"""taclass(frozen=True, slots=Tr
-"""
-
-
+@dataclass(frozen=True, slots=True)
 class FacetValue:
     """A facet's value on the page; ``hint`` is shown beside it, such as an encoding's task."""
 
