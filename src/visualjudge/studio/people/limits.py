@@ -35,7 +35,7 @@ class Bucket:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def left(self, address: str) -> float:
-        """How many the address has left."""
+        """Return the remaining allowance of the address."""
         now = self._clock()
         left, at = self._left.get(address, (self._most, now))
         return min(self._most, left + (now - at) * self._most / 60)
