@@ -1,4 +1,4 @@
-"""``visualjudge adopt``: verdicts that were given elsewhere."""
+"""``visualjudge adopt``: import verdicts from elsewhere."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ LOGS = ", ".join(
 
 
 class Letters(StrEnum):
-    """What letters of verdicts mean."""
+    """The meaning of letters in verdicts."""
 
     columns = "columns"
     shown = "shown"
 
 
 class Use(StrEnum):
-    """What counts where a table has replies and values."""
+    """Which column counts if a table has both replies and values."""
 
     replies = "replies"
     verdicts = "verdicts"
 
 
 class _Roles(TyperCommand):
-    """Tells who writes a role as an option how to name its column."""
+    """Explains how to name a column if a role is written as an option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         own = {name for option in self.params for name in option.opts}
@@ -161,7 +161,7 @@ def adopt(
 
 
 def _pairs(stated: list[str] | None, option: str) -> dict[str, str]:
-    """``NAME=VALUE`` options as a dictionary."""
+    """Parse ``NAME=VALUE`` options into a dictionary."""
     found = {}
     for one in stated or ():
         name, sign, value = one.rpartition("=") if option == "--answer" else one.partition("=")

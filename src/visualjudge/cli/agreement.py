@@ -1,4 +1,4 @@
-"""``visualjudge agreement``: judge against people, people against people."""
+"""``visualjudge agreement``: compare a judge with people, and people with each other."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def agreement(
 
 
 def _next(run: Sequence[Path] | None) -> None:
-    """Of ratings alone there is no card."""
+    """Suggest the next command; ratings alone have no card."""
     if run:
         following("card", run[0])
 
@@ -200,7 +200,9 @@ def _show_truth(found: Sequence[TruthRow]) -> None:
 
 
 def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:
-    """A line for each judge, ``named`` or marked as one, without a rating that people gave too."""
+    """Return a line for each judge, ``named`` or marked as one, that shares no rating with
+    people.
+    """
     import polars as pl
 
     from visualjudge.analysis.rating_table import apart
@@ -215,7 +217,7 @@ def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:
 
 
 def _published(ratings: Any, judges: list[str], scheme: str) -> tuple[str, Any]:
-    """The cells as published beside the means: as text and as JSON."""
+    """Return the cells published beside the means, as text and as JSON."""
     from visualjudge.analysis.decisions.decision_json import published_json
     from visualjudge.analysis.decisions.decision_tables import published_table
     from visualjudge.analysis.decisions.published_agreement import as_published
@@ -225,7 +227,7 @@ def _published(ratings: Any, judges: list[str], scheme: str) -> tuple[str, Any]:
 
 
 def _show(result: PeopleAgreement, rankings: int) -> None:
-    """``rankings``: answers of people that are left out."""
+    """Print the agreement; ``rankings`` is the number of people's answers left out."""
     from visualjudge.analysis.figure_text import number, span
     from visualjudge.analysis.people_agreement import LEAST_UNITS
     from visualjudge.analysis.report.agreement_page import agreement_table
@@ -266,7 +268,7 @@ def _show(result: PeopleAgreement, rankings: int) -> None:
 
 
 def _tested(test: AltRow) -> str:
-    """ω both ways, or the reason why it has no result."""
+    """Return ω in both directions, or the reason why there is no result."""
     from visualjudge.analysis.figure_text import number
 
     if test.omega is None:

@@ -1,4 +1,4 @@
-"""``visualjudge audit``: what is wrong with a dataset as a benchmark."""
+"""``visualjudge audit``: find the faults of a dataset as a benchmark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``visualjudge batch``: the batches of a run."""
+"""``visualjudge batch``: manage the batches of a run."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ServerOptions:
     ] = None
 
     def do(self, run: Path, work: Callable[[Keeper], Awaitable[None]]) -> None:
-        """``work`` with the batches of a run."""
+        """Run ``work`` with the batches of a run."""
         from visualjudge.runs.batch.fetch_and_cancel import Keeper
 
         key = key_of(self.api_key_env)

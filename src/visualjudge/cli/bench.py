@@ -25,7 +25,7 @@ SHOWN = 5
 
 
 class PromptName(StrEnum):
-    """Whose prompts are used."""
+    """The source of the prompts."""
 
     ours = "ours"
     own = "own"

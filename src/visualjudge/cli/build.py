@@ -1,4 +1,4 @@
-"""``visualjudge build``: a data folder into a judge dataset."""
+"""``visualjudge build``: convert a data folder into a judge dataset."""
 
 from __future__ import annotations
 
@@ -153,7 +153,9 @@ def build(
 
 
 def _left_out(built: Built) -> Iterator[str]:
-    """What was not asked because an encoding shows the options alike, one encoding per line."""
+    """List the questions left out because an encoding shows the options alike, one encoding per
+    line.
+    """
     for task, by_stem in built.undecidable.items():
         for stem, counts in by_stem.items():
             hidden = ", ".join(built.unseen_error_types.get(task, {}).get(stem, ()))

@@ -1,4 +1,4 @@
-"""``visualjudge card``: may I rank my models with this judge? One page."""
+"""``visualjudge card``: one page on whether a judge can rank models."""
 
 from __future__ import annotations
 
@@ -81,7 +81,9 @@ def card(
 
 
 def _next(card: Card, runs: list[Path], dataset: Path | None) -> tuple[object, ...]:
-    """``label`` for the first judge whose run compares named sources, else the whole report."""
+    """Suggest ``label`` for the first judge whose run compares named sources, else the full
+    report.
+    """
     moved = () if dataset is None else ("--dataset", dataset)
     for judge, run in zip(card.judges, runs, strict=True):
         if judge.system.main is not None:

@@ -1,4 +1,6 @@
-"""``visualjudge cascade``: when to accept a cheap judge's answer, or ask the better one."""
+"""``visualjudge cascade``: decide when to accept a cheap judge's answer and when to ask the better
+one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``visualjudge convert``: a dataset or the verdicts of a run between JSON and Parquet."""
+"""``visualjudge convert``: convert a dataset or a run's verdicts between JSON and Parquet."""
 
 from __future__ import annotations
 

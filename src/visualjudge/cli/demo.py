@@ -21,12 +21,14 @@ from visualjudge.core.errors import RunError, UsageError
 app = typer.Typer(add_completion=False)
 
 STUDIED, LABELS = 300, 40
-"""Pairs of the study, and how many of them a person labels."""
+"""Number of pairs of the study, and of those labelled by a person."""
 STUDY_JUDGES = {
     "careful": "oracle:0.97,unseen=0.5,instance_segmentation=0.6",
     "hasty": "oracle:0.75,bias=0.15",
 }
-"""One that needs the photograph and is good at one task alone, and one that leans to option A."""
+"""The two judges: one that needs the photograph and is good at one task only, and one that prefers
+option A.
+"""
 LOCAL = ("--backend", "local", "--model", "default", "--swap")
 
 
@@ -89,7 +91,7 @@ def _probed(out: Path, seed: int) -> tuple[tuple[object, ...], ...]:
 
 
 def _study(out: Path, seed: int) -> None:
-    """Two simulated judges on matched errors of four models, without the photographs too."""
+    """Simulate two judges on matched errors of four models, with and without the photographs."""
     from visualjudge.apps.demo.study import TASKS, fill_labels
     from visualjudge.core.engines import open_engine
 
@@ -122,7 +124,7 @@ def _fill_study(job: tuple[Path, int, str]) -> int:
 
 
 def _together(first: Sequence[object], others: Sequence[Sequence[object]], title: str = "") -> None:
-    """Run a command here while others run in another process; their output is shown when both are
+    """Run a command here while others run in another process; print their output when both are
     done.
     """
     with ThreadPoolExecutor(1) as beside:
@@ -132,7 +134,7 @@ def _together(first: Sequence[object], others: Sequence[Sequence[object]], title
 
 
 def _captured(commands: Sequence[Sequence[object]]) -> str:
-    """What the commands print, one after the other."""
+    """Run the commands in turn and return their output."""
     said = ""
     for words in ([str(word) for word in command] for command in commands):
         done = subprocess.run(
@@ -184,7 +186,7 @@ def _make_data(data: Path, seed: int) -> None:
 
 
 def _fill(job: tuple[Path, int, str]) -> int:
-    """Write one task's part of the data folder; returns its number of predictions."""
+    """Write one task's part of the data folder; return its number of predictions."""
     from visualjudge.apps.demo.data import make_data
 
     data, seed, task = job
@@ -192,7 +194,7 @@ def _fill(job: tuple[Path, int, str]) -> int:
 
 
 def _visualjudge(*arguments: object) -> None:
-    """Run a command as a user would type it, and show it."""
+    """Run a command as a user would type it, and print it."""
     from visualjudge.cli.main import app as visualjudge
 
     words = [str(argument) for argument in arguments]
@@ -203,8 +205,9 @@ def _visualjudge(*arguments: object) -> None:
 
 
 def _judges() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Folder and options of each judge. The first two look at the images; the last one has a fault
-    that is known.
+    """Return the folder and options of each judge.
+
+    The first two look at the images; the last one has a known fault.
     """
     from visualjudge.vision.tasks import TASKS
 

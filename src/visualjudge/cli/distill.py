@@ -1,4 +1,4 @@
-"""``visualjudge distill``: a local judge that imitates the judge of a run."""
+"""``visualjudge distill``: train a local judge to imitate the judge of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``visualjudge doctor``: what works here, what is missing, and what to do."""
+"""``visualjudge doctor``: report what works, what is missing, and how to fix it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""``visualjudge drift``: a canary set of questions, and a test of its answers then and now."""
+"""``visualjudge drift``: build a canary set of questions, and test whether its answers have
+changed.
+"""
 
 from __future__ import annotations
 

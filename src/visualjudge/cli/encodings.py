@@ -1,4 +1,4 @@
-"""``visualjudge encodings``: the catalogue as a table or JSON."""
+"""``visualjudge encodings``: print the catalogue as a table or JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 class ListFormat(StrEnum):
-    """How the catalogue is printed."""
+    """Output formats of the catalogue."""
 
     table = "table"
     json = "json"

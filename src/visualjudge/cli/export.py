@@ -1,4 +1,4 @@
-"""``visualjudge export``: a dataset for other tools."""
+"""``visualjudge export``: export a dataset for other tools."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAMES = (
 )
 FORMATS = ", ".join([NAMES, *added("export format")])
 LARGE = 500_000_000
-"""Bytes from which an export's size is told before it is written."""
+"""Size in bytes above which an export's size is announced first."""
 
 
 @app.command(epilog=EPILOG)
@@ -141,7 +141,7 @@ def _write_conversations(read: Dataset, run: Path, out: Path, *, force: bool) ->
 
 
 def _without(read: Dataset, others: list[Path]) -> Dataset:
-    """The questions about images that ``others`` do not have; says how many are left out."""
+    """Return the questions about images that are not in ``others``; print how many are left out."""
     from visualjudge.apps.audit.shared_images import overlap
     from visualjudge.dataset.folder import load_dataset
 

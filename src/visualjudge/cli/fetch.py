@@ -1,4 +1,4 @@
-"""``visualjudge fetch``: images behind addresses."""
+"""``visualjudge fetch``: download images from their addresses."""
 
 from __future__ import annotations
 

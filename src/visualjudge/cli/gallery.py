@@ -53,7 +53,7 @@ def gallery(
 
 @dataclass(frozen=True)
 class Exhibit:
-    """One encoding with what it shows; ``tasks``: all that share it."""
+    """One encoding and its image; ``tasks`` are all tasks that share it."""
 
     row: Encoding
     tasks: tuple[str, ...]
@@ -62,7 +62,7 @@ class Exhibit:
 
     @property
     def image(self) -> str | None:
-        """File name of its image."""
+        """Return the file name of its image."""
         return None if self.encoded.image is None else f"{self.row.task}-{self.row.stem}.jpg"
 
 
@@ -109,7 +109,7 @@ def _write(out: Path, shown: list[Exhibit]) -> None:
 
 
 def _jpeg(pixels: Pixels) -> bytes:
-    """Shrunk for the page only; a judge is shown the PNG at full size."""
+    """Return a JPEG shrunk for the page; judges see the full-size PNG."""
     import io
 
     from PIL import Image

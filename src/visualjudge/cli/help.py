@@ -1,4 +1,4 @@
-"""The help of commands: the usual options on one screen, all of them with ``--help-all``; written
+"""The help of commands: common options on one screen, all options with ``--help-all``; written
 without Rich.
 """
 
@@ -11,12 +11,12 @@ import typer
 
 WIDTH = 110
 SCREEN, LINES = 80, 30
-"""Columns, and lines that a help may take in them before it leaves out the options in RARE."""
+"""Columns, and maximum number of lines before a help leaves out the options in RARE."""
 MOST_EXAMPLES = 2
-"""Examples of a shortened help."""
+"""Maximum number of examples in a shortened help."""
 WHOLE = "visualjudge.help_all"
 ALL = "--help-all"
-"""Listed only in a help that leaves options out."""
+"""Options listed only in a shortened help."""
 
 GROUPS: dict[str, Sequence[str]] = {
     "Start": ("demo", "doctor", "init"),
@@ -26,7 +26,7 @@ GROUPS: dict[str, Sequence[str]] = {
     "People": ("studio", "agreement"),
     "Share": ("adopt", "bench", "export"),
 }
-"""The commands that the help describes, by what they are for; it names all others in one line."""
+"""The commands that the help describes, by purpose; it names all others in one line."""
 
 RARE = frozenset(
     """
@@ -52,19 +52,19 @@ RARE = frozenset(
     --top-k --type --until --url --where --workers
     """.split()  # noqa: SIM905 - a hundred literals, one a line, are harder to read
 )
-"""Options that a shortened help leaves out."""
+"""Options left out of a shortened help."""
 KEPT: Mapping[str, frozenset[str]] = {
     "adopt": frozenset(("--force",)),
     "build": frozenset(("--subset", "--seed", "--workers", "--engine")),
     "judge": frozenset(("--concurrency", "--limit")),
     "pipeline": frozenset(("--limit", "--no-cache")),
 }
-"""Of these, what the help of a command has all the same."""
+"""Exceptions: options in RARE that a command's help shows anyway."""
 
 
 def plain(command: Any) -> None:
-    """Let a command, and those below it, show their help without Rich, whose import takes longer
-    than the help.
+    """Make a command and its sub-commands show their help without Rich, which takes longer to
+    import than the help itself.
     """
     command.rich_markup_mode = None
     command.context_settings = {"max_content_width": WIDTH, **(command.context_settings or {})}
@@ -87,8 +87,9 @@ def plain(command: Any) -> None:
 
 
 def all_options() -> Any:
-    """The option that shows the whole help; made by Typer, whose classes of options differ between
-    versions.
+    """Return the option for the full help.
+
+    Typer creates it, since its option classes differ between versions.
     """
     app = typer.Typer(add_completion=False)
 
@@ -118,7 +119,7 @@ def _show(ctx: typer.Context, wanted: bool) -> None:
 
 
 def _shortened(command: Any, ctx: Any) -> bool:
-    """Whether options are left out: not with ``--help-all``, nor where all of them fit on a
+    """Return whether options are left out: not with ``--help-all``, nor if all of them fit on a
     screen.
     """
     if ctx.meta.get(WHOLE):
@@ -153,18 +154,18 @@ def _options(command: Any, ctx: Any, formatter: Any) -> None:
 
 
 def _place(parameter: Any) -> tuple[bool, bool]:
-    """Arguments before options, and what is required before the rest."""
+    """Return a sort key: arguments before options, then required ones first."""
     return parameter.param_type_name != "argument", not parameter.required
 
 
 def _first(text: str) -> str:
-    """The first paragraph, and the example."""
+    """Return the first paragraph and the example."""
     first, *rest = text.split("\n\n")
     return "\n\n".join([first, *(one for one in rest if one.lstrip().startswith("Example"))])
 
 
 def _epilog(text: str | None, formatter: Any, most: int | None = None) -> None:
-    """Line by line as it is written: an example that is wrapped cannot be copied."""
+    """Write the text line by line without wrapping, so that examples can be copied."""
     lines = [line for line in (text or "").splitlines() if line.strip()]
     if lines:
         formatter.write_paragraph()
@@ -177,7 +178,7 @@ def _own(parameter: Any) -> str:
 
 
 def write_commands(commands: Mapping[str, str], formatter: Any, *, whole: bool) -> None:
-    """The commands by group, a line each, and the others: by name only, unless ``whole``."""
+    """Write the commands by group, one per line, and the others by name only, unless ``whole``."""
     rows: list[tuple[str, str]] = []
     for group, names in (GROUPS | ({"More": _rest(commands)} if whole else {})).items():
         known = [name for name in names if name in commands]

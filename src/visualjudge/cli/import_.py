@@ -1,4 +1,4 @@
-"""``visualjudge import``: ground truth and a model's output into a data folder, with one
+"""``visualjudge import``: import ground truth and model output into a data folder, with one
 sub-command per format.
 
 The commands are the rows of :data:`~visualjudge.formats.importers.IMPORTERS`: the parameters of a
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SCRATCH = "scratch"
 """A reader with a parameter of this name gets a folder that is removed after the import."""
 SIMPLE = {"str": str, "int": int, "float": float, "bool": bool}
-"""Types of a metric's options that become options of the command."""
+"""Types of a metric's options that become command options."""
 Options = dict[str, inspect.Parameter]
 
 
@@ -148,7 +148,7 @@ RANKED = ("min_score", "top_k", "score_at")
 
 
 def import_command(row: Importer) -> Callable[..., None]:
-    """A function for Typer whose parameters are the options of an importer."""
+    """Return a function for Typer whose parameters are the options of an importer."""
 
     def command(**values: Any) -> None:
         _import(row, values)
@@ -193,7 +193,7 @@ def options_of(
     repeated: Sequence[str] = (),
     shared: Mapping[str, str] | None = None,
 ) -> Options:
-    """An option for each parameter of a function.
+    """Return an option for each parameter of a function.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def options_of(
 
 
 def _of(metric: Metric) -> Options:
-    """The options of a metric that are words, numbers or flags."""
+    """Return the metric's options that are text, numbers or flags."""
     told, found = parameter_help(metric.measure), {}
     for name, one in inspect.signature(metric.measure).parameters.items():
         hint = SIMPLE.get(getattr(one.annotation, "__name__", one.annotation))
@@ -240,7 +240,7 @@ def _option(
 
 
 def parameter_help(function: Callable[..., Any]) -> dict[str, str]:
-    """The first paragraph of each entry in the section "Parameters" of a docstring."""
+    """Return the first paragraph of each entry in a docstring's "Parameters" section."""
     _, _, rest = (inspect.getdoc(function) or "").partition("\nParameters\n----------\n")
     found: dict[str, str] = {}
     for entry in re.split(r"\n(?=\S)", re.split(r"\n\n\w+\n-+\n", rest)[0]):
@@ -251,8 +251,9 @@ def parameter_help(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def _import(row: Importer, values: dict[str, Any]) -> None:
-    """Import each source in turn; report every problem in one line; exit 1 if there is any, unless
-    skipped.
+    """Import each source in turn and report each problem in one line.
+
+    The exit status is 1 if there are problems, unless they are skipped.
     """
     from visualjudge.core.confined_paths import importing
     from visualjudge.data.importing import Intake, import_samples
@@ -310,7 +311,7 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
 
 
 def _mapping(name: str, stated: Sequence[str]) -> dict[str, str]:
-    """``OURS=THEIRS`` as a mapping.
+    """Parse ``OURS=THEIRS`` into a mapping.
 
     Raises
     ------
@@ -327,7 +328,7 @@ def _mapping(name: str, stated: Sequence[str]) -> dict[str, str]:
 
 
 def _sources(stated: list[str] | None, preds: Sequence[str], option: str) -> Sequence[str | None]:
-    """The source of each import."""
+    """Return the source of each import."""
     count = len(preds) or 1
     if stated and len(stated) != count:
         told = f"once for each --{option}, in the same order, got {len(stated)} for {count}"

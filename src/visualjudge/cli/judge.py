@@ -1,4 +1,4 @@
-"""``visualjudge judge``: put a dataset's questions to a judge."""
+"""``visualjudge judge``: ask a judge the questions of a dataset."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ visualjudge judge DATASET --cascade cascade.json --cheap runs/small --model gpt-
 
 @dataclass(frozen=True, kw_only=True)
 class BatchOptions:
-    """Whether and how a run uses batches."""
+    """Options for batches of a run."""
 
     heading: ClassVar[str] = "Batches"
 
@@ -79,7 +79,7 @@ class BatchOptions:
 
     @property
     def settings(self) -> Settings | None:
-        """The settings of batches; None without ``--batch``.
+        """Return the settings of batches, or None without ``--batch``.
 
         Raises
         ------
@@ -95,7 +95,7 @@ class BatchOptions:
         return None
 
     def charged(self, prices: Prices, backend: str) -> Prices:
-        """List prices, or the share of them that the provider charges in batches."""
+        """Return list prices, reduced for batches as the provider charges."""
         from visualjudge.clients.batch.registry import provider_kind
 
         if self.settings is None:
@@ -280,8 +280,9 @@ def _dry_run(
 
 
 def _finish(report: RunReport, out: Path, decision: Decision | None = None) -> None:
-    """Report how the run ended; exit status 1 if a call failed, or verdicts are missing without a
-    decision.
+    """Report how the run ended.
+
+    Exit with status 1 if a call failed, or if verdicts are missing without a decision.
     """
     from visualjudge.runs.folder import RunFolder
     from visualjudge.runs.progress_display import counted, spent_in_all
@@ -329,7 +330,7 @@ def _finish(report: RunReport, out: Path, decision: Decision | None = None) -> N
 
 
 def _last_error(report: RunReport) -> str:
-    """The server and its message, in which it may be named already."""
+    """Format the server and its message, without naming the server twice."""
     said = report.last_error or "no reason was given"
     server = report.server or ""
     return f"the last: {said}" if server in said else f"the last: {server}: {said}"

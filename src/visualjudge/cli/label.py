@@ -1,4 +1,4 @@
-"""``visualjudge label``: what people should label next."""
+"""``visualjudge label``: choose what people should label next."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def label(
 
 
 def _tell(queue: LabelQueue, runs: list[Path], out: Path, dataset: Path | None) -> None:
-    """How many items were drawn, and what to do with them."""
+    """Print the number of items drawn, and what to do with them."""
     drawn = sum(item.said is None for item in queue.items)
     column = "score (0 to 10)" if queue.by == "annotation_id" else "answer"
     typer.echo(f"{out}: {drawn} of {queue.pool} items; fill in the column {column}")
@@ -98,7 +98,7 @@ def _tell(queue: LabelQueue, runs: list[Path], out: Path, dataset: Path | None) 
 
 
 def _how(gain: Gain | None) -> str:
-    """How the items were drawn, and what that is expected to gain."""
+    """Describe how the items were drawn, and the expected gain."""
     if gain is None:
         return (
             "drawn at random: too few errors of the judge are known to expect a gain from its doubt"

@@ -14,14 +14,16 @@ from visualjudge.core.errors import UsageError
 
 
 class LazyCommands(TyperGroup):
-    """A group that knows its commands' names and helps without importing what they need."""
+    """A command group with known names and help texts that imports a command only when it
+    is used.
+    """
 
     def helps(self) -> Mapping[str, str]:
-        """The help of each command, by its name."""
+        """Return the help of each command by name."""
         raise NotImplementedError
 
     def made(self, name: str) -> Any:
-        """The command itself."""
+        """Create the command."""
         raise NotImplementedError
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -43,8 +45,8 @@ class LazyCommands(TyperGroup):
 
 
 def _name_values_left(command: Any) -> None:
-    """Let a command, and those below it, say which option got several values, as of a pattern that
-    the shell expanded.
+    """Make a command and its sub-commands report which option got several values, such as from a
+    shell-expanded pattern.
     """
     for child in getattr(command, "commands", {}).values():
         _name_values_left(child)

@@ -1,6 +1,4 @@
-"""What ``train-local`` and ``distill`` print: for each task, how well the model does on held-out
-images.
-"""
+"""Output of ``train-local`` and ``distill``: the model's accuracy on held-out images, by task."""
 
 from __future__ import annotations
 
@@ -21,8 +19,8 @@ from visualjudge.judges.local.training import Trained
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """Share of held-out pairs that the model orders as its teacher does, with the 95 % interval
-    where there is one.
+    """The share of held-out pairs ordered as by the teacher, with the 95 % interval if
+    available.
     """
 
     task: str
@@ -33,7 +31,7 @@ class HeldOut:
 
 
 def held_out(task: str, fitted: Fitted) -> HeldOut:
-    """The figures of one task."""
+    """Return the results of one task."""
     hits, cases = (
         np.array([getattr(row, name) for row in fitted.right]) for name in ("hits", "pairs")
     )
@@ -44,7 +42,7 @@ def held_out(task: str, fitted: Fitted) -> HeldOut:
 
 
 def finish_training(done: Trained, out: Path, json: Path | None, figure: str = "right") -> None:
-    """Write the model, print its figures (what they count is named), and name the tasks that it
+    """Write the model, print its results with a label for what they count, and name the tasks it
     declines.
     """
     rows = [held_out(task, fitted) for task, fitted in sorted(done.fits.items())]

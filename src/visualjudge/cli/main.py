@@ -1,5 +1,5 @@
-"""The command line: one file per sub-command, imported only when it is called; errors become exit
-statuses here.
+"""The command line: one file per sub-command, imported when called; errors become exit statuses
+here.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ MODULES = {"import": "import_", "train-local": "train_local"}  # a keyword canno
 
 
 class Commands(LazyCommands):
-    """Commands by name: ``visualjudge.cli.<name>`` holds a Typer ``app``, imported when called, not
-    when listed.
+    """Commands by name; the Typer ``app`` in ``visualjudge.cli.<name>`` is imported when called,
+    not when listed.
     """
 
     def helps(self) -> Mapping[str, str]:
@@ -141,13 +141,15 @@ def run() -> None:
 
 
 def _terminated(number: int, frame: object) -> None:
-    """Leave as after Ctrl-C, so that what is half written is removed."""
+    """Exit as after Ctrl-C, so that partial output is removed."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.exit(128 + number)
 
 
 def _app_and_output() -> None:
-    """Run the command and flush its output: a full device is noticed only at the last write."""
+    """Run the command and flush its output, since a full device is noticed only at the last
+    write.
+    """
     try:
         app()
     finally:

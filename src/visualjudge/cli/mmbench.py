@@ -1,4 +1,4 @@
-"""``visualjudge mmbench``: multiple choice for the model itself."""
+"""``visualjudge mmbench``: multiple-choice evaluation of a model itself."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ MatcherKey = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class InferClientOptions(ClientOptions):
-    """As for a judge, but the most probable reply is requested."""
+    """Client options as for a judge, except that the most probable reply is requested."""
 
     temperature: Annotated[float | None, typer.Option(min=0, help="Sampling temperature.")] = 0.0
     server_temperature: Annotated[
@@ -92,7 +92,7 @@ class InferClientOptions(ClientOptions):
     ] = False
 
     def config(self, key_option: str = "--api-key-env") -> dict[str, Any]:
-        """The fields of the client."""
+        """Return the client's fields."""
         hidden = "temperature" if self.server_temperature else ""
         return {name: value for name, value in super().config(key_option).items() if name != hidden}
 
@@ -293,7 +293,7 @@ def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
 
 
 def _askable(table: Table, rows: tuple[Row, ...], skip_invalid: bool) -> list[Row]:
-    """The rows whose image can be read; problems are reported before anything is asked."""
+    """Return the rows with a readable image; problems are reported before anything is asked."""
     from visualjudge.apps.mmbench.table_images import image_problems
 
     with stages() as show:

@@ -1,4 +1,4 @@
-"""Options that several commands share, each group defined once as a dataclass.
+"""Options shared by several commands, with each group defined once as a dataclass.
 
 A command takes a group as one parameter. It is decorated with :func:`with_groups`, which shows
 Typer the fields of each group as options of their own, those of a dataclass under the group's
@@ -53,7 +53,7 @@ JUDGES = ", ".join(["baseline, metric, reward", *added("question judge")])
 
 
 def key_of(variable: str | None, option: str = "--api-key-env") -> str | None:
-    """The API key in an environment variable.
+    """Return the API key in an environment variable.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def key_of(variable: str | None, option: str = "--api-key-env") -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class ClientOptions:
-    """Which model is asked, and how."""
+    """The model to ask, and its settings."""
 
     heading: ClassVar[str] = "Model"
 
@@ -112,7 +112,7 @@ class ClientOptions:
     ] = None
 
     def config(self, key_option: str = "--api-key-env") -> dict[str, Any]:
-        """The fields that a client is made of; unset ones are left out. Messages on the key name
+        """Return the client's fields, without unset ones; error messages about the key name
         ``key_option``.
 
         Raises
@@ -134,7 +134,7 @@ class ClientOptions:
     def asked(
         self, cache: CacheOptions, concurrency: int, batch: Settings | None = None
     ) -> Client | Baseline:
-        """A client of the model, or the baseline that ``--backend`` names.
+        """Return a client of the model, or the baseline named by ``--backend``.
 
         Raises
         ------
@@ -156,7 +156,7 @@ class ClientOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class CacheOptions:
-    """Where replies are kept."""
+    """Where replies are cached."""
 
     heading: ClassVar[str] = "Cache"
 
@@ -170,7 +170,7 @@ class CacheOptions:
 
     @property
     def folder(self) -> Path | None:
-        """The folder, or None for no cache."""
+        """Return the folder, or None for no cache."""
         from visualjudge.clients.cache import default_cache_dir
 
         return None if self.no_cache else self.cache_dir or default_cache_dir()
@@ -179,7 +179,7 @@ class CacheOptions:
 def open_asked(
     config: Mapping[str, Any], cache: CacheOptions, concurrency: int, batch: Settings | None = None
 ) -> Client:
-    """The client of a configuration."""
+    """Return the client of a configuration."""
     from visualjudge.clients.registry import open_client
 
     return open_client(config, cache_dir=cache.folder, concurrency=concurrency, batch=batch)
@@ -208,7 +208,7 @@ class ExtractorOptions:
     ] = None
 
     def opened(self, cache: CacheOptions, concurrency: int) -> Client | None:
-        """The client of the second reader, or None without one.
+        """Return the client of the second reader, or None without one.
 
         Raises
         ------
@@ -241,7 +241,7 @@ class RunOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetOptions:
-    """What a run may spend; it stops before spending more."""
+    """Limits on a run's spending; it stops before exceeding them."""
 
     heading: ClassVar[str] = "Budget"
 
@@ -262,14 +262,14 @@ class BudgetOptions:
 
     @property
     def limits(self) -> Limits:
-        """The limits."""
+        """Return the limits."""
         from visualjudge.runs.budget import Limits
 
         return Limits(self.max_calls, self.max_tokens_total, self.max_cost)
 
     @property
     def prices(self) -> Prices:
-        """The prices.
+        """Return the prices.
 
         Raises
         ------
@@ -284,7 +284,7 @@ class BudgetOptions:
 
     @property
     def budget(self) -> Budget:
-        """An account of both."""
+        """Return the budget of limits and prices."""
         from visualjudge.runs.budget import Budget
 
         return Budget(self.limits, self.prices)
@@ -292,7 +292,7 @@ class BudgetOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionOptions:
-    """Which questions of a dataset are asked."""
+    """The questions of a dataset to ask."""
 
     heading: ClassVar[str] = "Questions"
 
@@ -326,7 +326,7 @@ class QuestionOptions:
 
     @property
     def choice(self) -> Choice:
-        """The choice."""
+        """Return the choice."""
         from visualjudge.dataset.question_filter import Choice, read_ids
 
         return Choice(
@@ -342,7 +342,7 @@ class QuestionOptions:
 
 
 class Work(TypedDict):
-    """How many processes build, and with which engine."""
+    """Number of build processes, and their engine."""
 
     workers: int
     engine: EngineName
@@ -364,7 +364,7 @@ class MediaName(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class BuildingOptions:
-    """How a data folder becomes a dataset."""
+    """How a data folder is converted into a dataset."""
 
     heading: ClassVar[str] = "Building"
 
@@ -401,7 +401,7 @@ class BuildingOptions:
 
     @property
     def work(self) -> Work:
-        """Who does the work."""
+        """Return the number of workers and the engine."""
         cores = (
             len(os.sched_getaffinity(0))
             if hasattr(os, "sched_getaffinity")
@@ -411,7 +411,7 @@ class BuildingOptions:
 
     @property
     def options(self) -> BuildOptions:
-        """What decides the bytes; without subsets and caps.
+        """Return the options that determine the output bytes; without subsets and caps.
 
         Raises
         ------
@@ -427,12 +427,12 @@ class BuildingOptions:
 
 
 def conditions(task: str | None, where: Sequence[str] | None) -> tuple[str, ...]:
-    """``--task`` and ``--where`` as conditions ``FIELD=VALUE``."""
+    """Return ``--task`` and ``--where`` as conditions ``FIELD=VALUE``."""
     return (*(() if task is None else (f"task={task}",)), *(where or ()))
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with each parameter that is a group in the place of that group's options."""
+    """Return the command with each group parameter replaced by that group's options."""
     hints = get_type_hints(command, include_extras=True)
     shown = {
         name: list(_options(hint))

@@ -1,4 +1,4 @@
-"""What commands print alike: JSON, problems, progress, and the command to run next."""
+"""Output shared by commands: JSON, problems, progress, and the suggested next command."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def print_json(rows: Iterable[Any]) -> None:
-    """An array with one object per row."""
+    """Print an array with one object per row."""
     print(json.dumps([*rows], indent=1, ensure_ascii=False))
 
 
 def say(*lines: object) -> None:
-    """Warnings, or what is wrong, on stderr, each in one line."""
+    """Print warnings or errors on stderr, one per line."""
     for line in lines:
         print(plain(f"visualjudge: {' '.join(str(line).split())}"), file=sys.stderr)
 
 
 @contextmanager
 def warnings_told() -> Iterator[None]:
-    """Print what is warned of within the block, each in a line on stderr."""
+    """Print warnings raised within the block on stderr, one per line."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = lambda message, *_: say(f"warning: {message}")
@@ -48,7 +48,7 @@ def warnings_told() -> Iterator[None]:
 
 
 def end_with(problems: Iterable[object]) -> None:
-    """Name ``problems``, and end the command with status 1 if there are any."""
+    """Print ``problems``, and exit with status 1 if there are any."""
     every = list(problems)
     say(*every)
     if every:
@@ -56,13 +56,13 @@ def end_with(problems: Iterable[object]) -> None:
 
 
 def tell(problems: Iterable[Problem]) -> None:
-    """Records that were left out, on stderr: a line for each kind of problem."""
+    """Print records that were left out on stderr, one line for each kind of problem."""
     for line in summarized(problems):
         print(plain(line), file=sys.stderr)
 
 
 def unused(name: str) -> str:
-    """``name``, or the first of ``stem-2.csv``, ``stem-3.csv`` and so on that does not exist
+    """Return ``name``, or the first of ``stem-2.csv``, ``stem-3.csv`` and so on that does not exist
     yet.
     """
     first = Path(name)
@@ -71,20 +71,20 @@ def unused(name: str) -> str:
 
 
 def following(*words: object, title: str = "next") -> None:
-    """Name the next command as a shell reads it, on stdout: stderr is for problems."""
+    """Print the next command in shell syntax on stdout, since stderr is for problems."""
     typer.echo(f"{title}: {shell('visualjudge', *words)}")
 
 
 def shell(*words: object) -> str:
-    """The words of a command as a line that can be pasted into a shell, spaces and quotes in paths
-    included.
+    """Return the words of a command as a line to paste into a shell, with spaces and quotes in
+    paths escaped.
     """
     return shlex.join(map(str, words))
 
 
 def following_judge(dataset: Dataset, place: object, *options: str) -> None:
-    """Name ``judge PLACE OPTIONS`` next; of labels alone no judge can be asked, so there the import
-    of replies.
+    """Suggest ``judge PLACE OPTIONS``, or importing replies for a dataset of labels, which no judge
+    can answer.
     """
     if dataset.labels_only:
         name = dataset.benchmark.get("name", "NAME")
@@ -106,7 +106,7 @@ def following_judge(dataset: Dataset, place: object, *options: str) -> None:
 
 @contextmanager
 def working(said: str) -> Iterator[Callable[[str], None]]:
-    """A function that changes ``said``, which is shown while it works, where stderr is a
+    """Return a function that changes ``said``, which is shown while the block runs if stderr is a
     terminal.
     """
     if not sys.stderr.isatty():
@@ -120,8 +120,8 @@ def working(said: str) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def stages() -> Iterator[Callable[[str, int, int], None]]:
-    """A function to be told (stage, done, total); each stage gets a bar of its own, where stderr is
-    a terminal.
+    """Return a callback for (stage, done, total), with a progress bar for each stage if stderr is a
+    terminal.
     """
     if not sys.stderr.isatty():
         yield lambda stage, done, total: None
@@ -155,8 +155,8 @@ def stages() -> Iterator[Callable[[str, int, int], None]]:
 
 
 def interruptible(title: str, work: Callable[..., Awaitable[Result]], kept: str) -> Result:
-    """The result of ``work(on_event=listener, stop=stop)``, with a bar; the first Ctrl-C lets calls
-    in flight finish.
+    """Run ``work(on_event=listener, stop=stop)`` with a progress bar; the first Ctrl-C lets pending
+    calls finish.
 
     Raises
     ------

@@ -1,5 +1,5 @@
-"""Files to write: of a format that their command has, and nothing that it reads or that a folder of
-ours holds.
+"""Checks on output files: a format the command supports, and no input file or part of our
+folders.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 from visualjudge.core.errors import UsageError
 
 OUTPUTS = ("out", "json", "badge", "csv")
-"""The options of all commands that name a file to write; some name a folder, which is guarded by
-what writes it.
+"""The options that name an output file in any command; some name a folder, which its writer
+checks.
 """
 PAGES = (".html", ".md")
 
 
 def keep_inputs(command: Any) -> None:
-    """Let a command, and those below it, refuse such an output before they do anything."""
+    """Make a command and its sub-commands refuse such an output before starting."""
     for child in getattr(command, "commands", {}).values():
         keep_inputs(child)
     if hasattr(command, "commands"):
@@ -54,7 +54,7 @@ def keep_inputs(command: Any) -> None:
 
 
 def keep(option: str, path: Path, inputs: list[Path]) -> None:
-    """Refuse a file that is an input or a part of a folder of ours.
+    """Refuse a file that is an input or part of a folder of ours.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def keep(option: str, path: Path, inputs: list[Path]) -> None:
 
 
 def _files(value: Any) -> Iterator[Path]:
-    """The files that an argument or an option names, whatever its type."""
+    """Yield the files that an argument or option names, whatever its type."""
     if isinstance(value, str | Path):
         yield from (path for path in [Path(value)] if _is_file(path))
     elif isinstance(value, Iterable):
@@ -84,7 +84,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _whole(path: Path) -> str | None:
-    """The dataset, run or data folder that ``path`` is a part of."""
+    """Return the dataset, run or data folder that contains ``path``."""
     for folder in path.parents:
         top = path.relative_to(folder).parts[0]
         for kind, parts in _parts().items():
@@ -94,7 +94,7 @@ def _whole(path: Path) -> str | None:
 
 
 def _parts() -> dict[str, tuple[str, ...]]:
-    """The files and folders of each kind of folder; the first is what it is known by."""
+    """Return the files and folders of each kind of folder; the first one identifies it."""
     from visualjudge.data.pending_files import FILES
     from visualjudge.dataset.folder import MEDIA, META
     from visualjudge.dataset.json_form import QUESTIONS

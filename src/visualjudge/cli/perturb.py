@@ -1,4 +1,4 @@
-"""``visualjudge perturb``: controlled errors of named types from ground truth alone."""
+"""``visualjudge perturb``: generate controlled errors of named types from ground truth."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _reader(
     boxes: bool,
     importer_options: Sequence[str],
 ) -> Callable[[], Found]:
-    """A function that reads the ground truth's samples from the start.
+    """Return a function that reads the ground truth's samples from the start.
 
     Raises
     ------
@@ -215,7 +215,8 @@ def _reader(
 
 
 def _own_options(reader: Callable[..., Any], stated: Sequence[str]) -> dict[str, Any]:
-    """The options of an importer, with numbers and flags where it has these by default.
+    """Return the options of an importer, converted to numbers and flags if their defaults
+    are.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""``visualjudge pipeline``: judge modules over the rows of a JSONL file."""
+"""``visualjudge pipeline``: run judge modules over the rows of a JSONL file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ A row: {"key": "1", "instruction": "blue cup", "input_image": "in.png", "edited_
 _MOST_LINES = 20
 _LONGEST_REPLY = 100
 WINNERS = {"Image A": "Image A (shown first)", "Image B": "Image B (second)", "Tie": "Tie"}
-"""Titles of the columns; rows may ask for a pair in both orders, so A is no model."""
+"""Column titles; A is not a model, as rows may ask for a pair in both orders."""
 
 
 class RulesName(StrEnum):
@@ -124,7 +124,7 @@ def _given(option: str, value: object) -> list[str]:
 def _finish(
     report: PipelineReport, problems: list[Problem], out: Path, again: tuple[object, ...]
 ) -> None:
-    """Say how it ended; exit status 1 where a row has no result, or no reply gave a value."""
+    """Report how it ended; exit with status 1 if a row has no result or no reply gave a value."""
     from visualjudge.runs.progress_display import counted, spent
 
     cached = f"{pluralize(report.cached, 'reply', 'replies')} from the cache"
@@ -156,7 +156,7 @@ def _finish(
 
 
 def _without_value(metrics: Mapping[str, MetricCounts]) -> list[str]:
-    """Why results have no value: causes of failures, and of metrics that do not apply."""
+    """Explain why results have no value: causes of failures, and metrics that do not apply."""
     from visualjudge.runs.progress_display import counted
 
     causes = sum((counts.causes for counts in metrics.values()), Counter[str]())
@@ -177,7 +177,9 @@ def _without_value(metrics: Mapping[str, MetricCounts]) -> list[str]:
 
 
 def _by_metric(metrics: Mapping[str, MetricCounts]) -> str:
-    """A line for each metric: what its results say, and how many rows it has no value for."""
+    """Return a line for each metric: a summary of its results, and the number of rows without a
+    value.
+    """
     lines = [_counted(counts) for counts in metrics.values()]
     always = ("Answered", "Failed")
     shown = [

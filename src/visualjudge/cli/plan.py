@@ -1,4 +1,6 @@
-"""``visualjudge plan``: the least images, pairs, repeats and money that answer a question."""
+"""``visualjudge plan``: find the fewest images, pairs and repeats, and the least money, that answer
+a question.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ visualjudge plan --judges RUN1 RUN2 RUN3 --risk 0.1 --price gpt=2.5/10 --json ju
 
 @dataclass(frozen=True, kw_only=True)
 class CostOptions:
-    """What calls and labels cost, and how fast they come."""
+    """The cost of calls and labels, and their speed."""
 
     heading: ClassVar[str] = "Cost"
 

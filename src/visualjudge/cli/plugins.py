@@ -1,6 +1,4 @@
-"""``visualjudge plugins``: the plug-ins that are installed and what each registered; trying one,
-starting one.
-"""
+"""``visualjudge plugins``: list the installed plug-ins, check one, or create one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``visualjudge prompts``: pages that show every kind of question as the judge reads it."""
+"""``visualjudge prompts``: write pages that show every kind of question as the judge reads it."""
 
 from __future__ import annotations
 

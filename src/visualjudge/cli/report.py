@@ -1,4 +1,4 @@
-"""``visualjudge report``: runs into tables, metrics.json and a page."""
+"""``visualjudge report``: convert runs into tables, metrics.json and a page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 class ReportFormat(StrEnum):
-    """What ``--out`` is written as."""
+    """Formats of ``--out``."""
 
     html = "html"
     md = "md"
@@ -168,8 +168,8 @@ def _check(gap: float, questions: int) -> None:
 
 
 def _format(out: Path | None, format: ReportFormat | None) -> ReportFormat:
-    """What ``--out`` is written as; a name of another format is refused: it may be a file of
-    something else.
+    """Return the format of ``--out``; refuse a name with another format's suffix, which may be a
+    different kind of file.
     """
     fitting = [suffix for suffix, kind in SUFFIXES.items() if format in (None, kind)]
     must_end_in("--out", out, fitting, bare=True)
@@ -207,7 +207,7 @@ def _write(
 
 
 def _tell(analysis: Analysis) -> None:
-    """Warnings and problems on stderr, one line each; problems end the command with status 1."""
+    """Print warnings and problems on stderr, one line each; problems give exit status 1."""
     judges = analysis.metrics["judges"]
     say(*analysis.metrics["warnings"])
     say(*(line for judge in judges for line in judge["warnings"]))

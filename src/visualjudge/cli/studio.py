@@ -1,5 +1,5 @@
-"""``visualjudge studio``: look at questions, compare predictions and let people judge, in the
-browser.
+"""``visualjudge studio``: browse questions, compare predictions and collect people's judgements in
+the browser.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def serve(folders: list[Path], port: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StudyFiles:
-    """Files that a study is made of; each may be None."""
+    """Input files of a study; each may be None."""
 
     items: Path | None = None
     questions: Path | None = None
@@ -289,7 +289,7 @@ def serve_people(
 
 
 def _tls(home: Path, address: Address, cert: Path | None, key: Path | None) -> dict[str, Any]:
-    """How uvicorn serves other machines; says which certificate raters will see."""
+    """Return uvicorn's TLS options; print which certificate raters will see."""
     from visualjudge.studio.people.certificate import check_certificate, study_certificate
     from visualjudge.studio.people.limits import PatientProtocol
 
@@ -314,7 +314,7 @@ def _run(app: Any, port: int, host: str = "127.0.0.1", **more: Any) -> None:
 
 
 def check_installed() -> None:
-    """Raises UsageError if a library of the extra is missing."""
+    """Raise UsageError if a library of the extra is missing."""
     from importlib.util import find_spec
 
     if not find_spec("fastapi") or not find_spec("uvicorn"):
@@ -322,7 +322,7 @@ def check_installed() -> None:
 
 
 def check_free(port: int, host: str = "127.0.0.1") -> None:
-    """Raises RunError if the port cannot be used."""
+    """Raise RunError if the port cannot be used."""
     import socket
 
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

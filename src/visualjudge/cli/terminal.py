@@ -1,4 +1,6 @@
-"""What is printed may hold names of strangers: no character of it acts on the terminal."""
+"""Safe terminal output: text may contain names from strangers, so control characters are
+escaped.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +14,20 @@ del _ACTING[ord("\n")], _ACTING[ord("\t")]
 
 
 def plain(text: str) -> str:
-    r"""``text`` with each control character and change of direction written out as ``\u001b``, as
+    r"""Escape each control character and change of direction in ``text`` as ``\u001b``, as
     in JSON.
     """
     return text.translate(_ACTING)
 
 
 class PlainStream:
-    """A text stream that is written :func:`plain` text only."""
+    """A text stream to which only :func:`plain` text is written."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write ``text``; the number of its characters."""
+        """Write ``text`` and return its number of characters."""
         self._stream.write(plain(text))
         return len(text)
 

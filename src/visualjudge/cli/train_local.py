@@ -1,4 +1,4 @@
-"""``visualjudge train-local``: a local judge from predictions whose scores are known."""
+"""``visualjudge train-local``: train a local judge on predictions with known scores."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""``visualjudge tune``: the best encoding, prompt version and mode for a judge, with an honest
-figure.
+"""``visualjudge tune``: find the best encoding, prompt version and mode for a judge, with an
+unbiased accuracy.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The predictions behind the options, from an open data folder, and the ground truth beside them,
-drawn as they are.
+"""The predictions behind the options, read from an open data folder, and their ground truth, drawn
+in the same encoding.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from visualjudge.vision.raster.images import image_size
 MOST = 2000
 
 Subject = tuple[str, tuple[str, ...] | None, str | None]
-"""Image, class of interest and expression: what predictions of one question are about."""
+"""Image, class of interest and expression that the predictions of one question are about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,15 @@ class Place:
 
     @property
     def is_truth(self) -> bool:
-        """Whether it is the ground truth that ``perturb --with-truth`` puts beside its errors."""
+        """Return whether it is the ground truth that ``perturb --with-truth`` adds to its
+        errors.
+        """
         note = self.entry.annotation
         return note.source == TRUTH or note.metadata.get("severity") == 0
 
     def load(self, size: Size | None) -> Prediction | None:
-        """The prediction, scaled to an image of (height, width) ``size``; None where it cannot be
-        read.
+        """Return the prediction, scaled to an image of ``size`` (height, width), or None if it
+        cannot be read.
         """
         note = self.entry.annotation
         try:
@@ -75,7 +77,7 @@ class _Known:
 
 
 class Annotations:
-    """Annotations of the open data folders, found on first use of their task."""
+    """Annotations of the open data folders, indexed for each task on first use."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = tuple(folders)
@@ -83,14 +85,12 @@ class Annotations:
         self._lock = threading.Lock()
 
     def options(self, question: Question) -> list[Place | None]:
-        """The annotation of each option; None where no data folder holds it."""
+        """Return the annotation of each option, or None if no data folder has it."""
         known = self._of_task(question.task)
         return [known.by_id.get(name) for name in question.annotation_ids]
 
     def peers(self, question: Question) -> list[Place]:
-        """All annotations of what the question is about: the same image, class of interest and
-        expression.
-        """
+        """Return all annotations with the question's image, class of interest and expression."""
         first = next((place for place in self.options(question) if place is not None), None)
         return (
             []
@@ -127,8 +127,8 @@ def _subject(note: Annotation) -> Subject:
 
 
 def drawn_stem(question: Question) -> str:
-    """The encoding to draw the truth in: the question's own, or where that is a text the first one
-    that is drawn.
+    """Return the encoding for drawing the truth: the question's own, or if that is text the first
+    drawn one.
     """
     if encoding_named(question.task, question.encoding).kind != "text":
         return question.encoding
@@ -138,7 +138,7 @@ def drawn_stem(question: Question) -> str:
 def truth_image(
     question: Question, peers: Sequence[Place], original: Pixels | None
 ) -> Pixels | None:
-    """The ground truth among ``peers`` over the ``original``; None if it is missing or cannot be
+    """Draw the ground truth among ``peers`` over ``original``; None if it is missing or cannot be
     drawn.
 
     Parameters
@@ -177,5 +177,5 @@ def truth_image(
 
 
 def marks_of(prediction: Prediction | None) -> list[Mark]:
-    """The labelled regions of a prediction, at most ``MOST``; none where there is no prediction."""
+    """Return the labelled regions of a prediction, at most ``MOST``; empty without a prediction."""
     return [] if prediction is None else list(itertools.islice(prediction.marks(), MOST))

@@ -1,5 +1,6 @@
-"""The addresses of the studio. Reading needs no token; what writes is in ``people``. Every text is
-escaped by Jinja.
+"""The routes of the studio.
+
+Reading needs no token; routes that write are in ``people``. Jinja escapes all text.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
 MOST_CARDS = 120
 MOST_WATCHED = 30
 LONGEST_SHOWN = 2000
-"""Characters of a reply on the page of a run."""
+"""Number of characters of a reply on a run's page."""
 LIVE_EVERY_S = 1.0
 MARKS = {
     "right": "✓",
@@ -64,7 +65,7 @@ _STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"
 
 
 def templates() -> Environment:
-    """The pages, with everything that is put into them escaped."""
+    """Return the template environment, with autoescaping."""
     loader = PackageLoader("visualjudge.studio")
     env = Environment(
         loader=loader,
@@ -87,7 +88,7 @@ def templates() -> Environment:
 
 
 def create_app(site: Site) -> Any:
-    """The application over ``site``."""
+    """Create the application for ``site``."""
     pages = Pages(site, renderer())
     routes = [(path, handler, "GET") for path, handler in pages.routes().items()]
     return application([*routes, *pages.set_routes()])
@@ -96,8 +97,8 @@ def create_app(site: Site) -> Any:
 def application(
     routes: Sequence[tuple[str, Callable[[Request], Any], str]], names: frozenset[str] = LOOPBACK
 ) -> Any:
-    """An application of these addresses, handlers and methods, behind the guard, under these host
-    names.
+    """Create an application from these addresses, handlers and methods, behind the guard, for these
+    host names.
     """
     handlers = {
         HTTPException: _refused,
@@ -114,7 +115,7 @@ def application(
 
 
 def renderer() -> Callable[..., Response]:
-    """From a template's name and its values to the page."""
+    """Return a function that renders a template with values."""
     env = templates()
 
     def page(template: str, **values: Any) -> Response:
@@ -124,7 +125,7 @@ def renderer() -> Callable[..., Response]:
 
 
 def static(request: Request) -> Response:
-    """Scripts and styles of the studio."""
+    """Serve the scripts and styles of the studio."""
     file = files("visualjudge.studio") / "static" / request.path_params["name"]
     kind = _STATIC.get("." + file.name.rpartition(".")[2])
     if kind is None or "/" in file.name or not file.is_file():
@@ -133,14 +134,14 @@ def static(request: Request) -> Response:
 
 
 class Pages(SetPages):
-    """One method an address; what changes notes is in SetPages."""
+    """The read-only routes, one method each; SetPages has those that change notes."""
 
     def __init__(self, site: Site, page: Callable[..., Response]) -> None:
         super().__init__(site)
         self._page = page
 
     def routes(self) -> dict[str, Callable[[Request], Any]]:
-        """Address and handler."""
+        """Return the handler of each address."""
         return {
             "/": self.home,
             "/live": self.live,
@@ -166,14 +167,16 @@ class Pages(SetPages):
     # ---------------------------------------------------------------- pages
 
     def home(self, request: Request) -> Response:
-        """Datasets and runs."""
+        """Show the datasets and runs."""
         places = self.site.places
         sizes = {place.slug: self._size(place) for place in places.datasets}
         states = [self.site.state(run) for run in places.runs]
         return self._page("home.html.j2", datasets=places.datasets, sizes=sizes, states=states)
 
     def _size(self, place: DatasetPlace) -> int:
-        """The number of questions; what the dataset states of it while they are being read."""
+        """Return the number of questions, or while they are being read the number that the dataset
+        states.
+        """
         try:
             return self.site.shelf(place.slug).index.columns.count
         except (StillIndexing, NotIndexed):
@@ -181,13 +184,13 @@ class Pages(SetPages):
             return stated if isinstance(stated, int) else 0
 
     def progress(self, request: Request) -> Response:
-        """What is still to be indexed, in words for the page; empty when all is."""
+        """Return a description of what is still to be indexed; empty if there is nothing."""
         return json_response(
             {"lines": [_line(self.site, *one) for one in self.site.indexing().items()]}
         )
 
     def tasks(self, request: Request) -> Response:
-        """Accuracy by task and run, as an image of the home page."""
+        """Return accuracy by task and run as an image for the home page."""
         _, shelf = self._shelf(request)
         drawn = tasks_svg(shelf, dark=request.query_params.get("theme") == "dark")
         if drawn is None:
@@ -195,15 +198,13 @@ class Pages(SetPages):
         return Response(drawn, media_type="image/svg+xml")
 
     def grid(self, request: Request) -> Response:
-        """The grid; its content comes by ``facets`` and ``cards``."""
+        """Show the grid; its content is loaded from ``facets`` and ``cards``."""
         place, _ = self._shelf(request)
         runs = self.site.places.runs_of(place.slug)
         return self._page("grid.html.j2", dataset=place, sorts=SORTS, runs=runs)
 
     def judges(self, request: Request) -> Response:
-        """Two runs against each other, as counts that lead to the questions, of one question
-        type.
-        """
+        """Compare two runs on one question type, with counts that link to the questions."""
         place, shelf = self._shelf(request)
         runs, params = [run for run, _ in shelf.runs], request.query_params
         kinds = shelf.index.columns.vocabulary.get("type", ())
@@ -227,7 +228,7 @@ class Pages(SetPages):
         return self._page("judges.html.j2", dataset=place, marks=MARKS, **values)
 
     def slices(self, request: Request) -> Response:
-        """The share of right answers by any facet and judge."""
+        """Show the share of right answers by any facet and judge."""
         place, shelf = self._shelf(request)
         params, kinds = request.query_params, shelf.index.columns.vocabulary.get("type", ())
         facets = {facet.name: facet for facet in shelf.facets()}
@@ -268,13 +269,13 @@ class Pages(SetPages):
         )
 
     def run(self, request: Request) -> Response:
-        """One run, reply by reply as they come."""
+        """Show one run with its replies as they arrive."""
         place = self._run(request)
         values = {"marks": MARKS, "outcomes": OUTCOMES[1:], "state": self.site.state(place)}
         return self._page("run.html.j2", run=place, info=place.info(), **values)
 
     def question(self, request: Request) -> Response:
-        """One question with its images, prompt and replies."""
+        """Show one question with its images, prompt and replies."""
         place, shelf, row, question = self._question(request)
         family = views.probe_family(shelf, question, row)
         layers = views.layers(
@@ -306,7 +307,7 @@ class Pages(SetPages):
         )
 
     def request(self, request: Request) -> Response:
-        """What a judge is sent for the question, as a command or a script."""
+        """Return the request for the question as a command or a script."""
         (place, _, _, question), params = self._question(request), request.query_params
         parts = views.prompts(question).get(params.get("order", "AB"))
         if parts is None:
@@ -320,8 +321,8 @@ class Pages(SetPages):
         return PlainTextResponse(write(place.root, parts, run.info() if run else {}))
 
     def labels(self, request: Request) -> Response:
-        """The labelled regions of each option's image, by letter, and where its ground truth is, if
-        known.
+        """Return the labelled regions of each option's image, by letter, and the address of its
+        ground truth, if known.
 
         The page asks for it when it is shown, since the annotations of a task may take seconds to
         read.
@@ -344,8 +345,8 @@ class Pages(SetPages):
         )
 
     def truth(self, request: Request) -> Response:
-        """The ground truth as an image, drawn as the options are; not found where no data folder
-        holds it.
+        """Return the ground truth as an image in the options' encoding; 404 if no data folder has
+        it.
         """
         from visualjudge.studio.annotations import truth_image
 
@@ -361,8 +362,8 @@ class Pages(SetPages):
     # ---------------------------------------------------------------- data for the grid
 
     def facets(self, request: Request) -> Response:
-        """How many questions fit, and each facet's values with counts that follow the other
-        filters.
+        """Return the number of selected questions, and each facet's values with counts under the
+        other filters.
         """
         (_, shelf), state = (
             self._shelf(request),
@@ -383,7 +384,7 @@ class Pages(SetPages):
         )
 
     def facet(self, request: Request) -> Response:
-        """All values of one facet that hold what is typed."""
+        """Return all values of one facet that contain the typed text."""
         (_, shelf), params = self._shelf(request), request.query_params
         state = State.from_query(
             [(k, v) for k, v in params.multi_items() if k not in ("name", "find")]
@@ -400,7 +401,7 @@ class Pages(SetPages):
         )
 
     def cards(self, request: Request) -> Response:
-        """Some cards of the selection, from ``start`` on."""
+        """Return some cards of the selection, starting at ``start``."""
         (_, shelf), params = self._shelf(request), request.query_params
         selection = shelf.select(State.from_query(params.multi_items()))
         start, count = (
@@ -419,11 +420,11 @@ class Pages(SetPages):
     # ---------------------------------------------------------------- files
 
     def image(self, request: Request) -> Response:
-        """An image as it is in the dataset."""
+        """Return an image as stored in the dataset."""
         return image_response(self._image(request))
 
     def thumb(self, request: Request) -> Response:
-        """An image at the size shown."""
+        """Return an image at the displayed size."""
         path, width = self._image(request), request.path_params["width"]
         if width not in WIDTHS:
             raise missing("width")
@@ -435,11 +436,11 @@ class Pages(SetPages):
     # ---------------------------------------------------------------- live
 
     async def live(self, request: Request) -> Response:
-        """The state of every run, and again whenever one has changed."""
+        """Stream the state of every run, again whenever one changes."""
         return StreamingResponse(_run_states(self.site, request), media_type="text/event-stream")
 
     async def watch(self, request: Request) -> Response:
-        """The newest replies of a run, and each new one."""
+        """Stream the newest replies of a run and each new one."""
         place = self._run(request)
         if place.dataset is None:
             raise missing("dataset of the run")
@@ -463,7 +464,9 @@ class Pages(SetPages):
         return place, shelf, row, shelf.index.question(row)
 
     def _image(self, request: Request) -> Place:
-        """The file of an image that some question of the dataset shows, and that lies inside it."""
+        """Return the file of an image that a question of the dataset shows and that is inside its
+        folder.
+        """
         place, shelf = self._shelf(request, refresh=False)
         name = request.path_params["name"]
         path = confined(place.root, name) if shelf.index.has_image(name) else None
@@ -473,7 +476,7 @@ class Pages(SetPages):
 
 
 async def _run_states(site: Site, request: Request) -> AsyncIterator[bytes]:
-    """The state of every run, and again whenever one has changed."""
+    """Stream the state of every run, again whenever one changes."""
     sent: dict[str, bytes] = {}
     while not await request.is_disconnected():
         for run in site.places.runs:
@@ -486,7 +489,7 @@ async def _run_states(site: Site, request: Request) -> AsyncIterator[bytes]:
 
 
 async def _new_verdicts(site: Site, request: Request, place: RunPlace) -> AsyncIterator[bytes]:
-    """The newest replies of a run whose dataset is here, and each new one."""
+    """Stream the newest replies of a run whose dataset is available, and each new one."""
     seen = -1
     while not await request.is_disconnected():
         index = await asyncio.to_thread(site.run_index, place)
@@ -507,7 +510,7 @@ def _latest(index: RunIndex, count: int) -> list[dict[str, Any]]:
 
 
 def _watched(verdict: Mapping[str, Any]) -> dict[str, Any]:
-    """A verdict as the page of a run shows it; the order only where options have one."""
+    """Return a verdict for the page of a run; the order is included only if options have one."""
     value, seconds = verdict.get("value"), verdict.get("latency_s")
     return {
         "id": str(verdict["id"]),
@@ -522,7 +525,7 @@ def _watched(verdict: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _chosen(runs: Sequence[RunPlace], slug: str | None, default: int) -> RunPlace | None:
-    """The run that the address names, else the n-th, else the last."""
+    """Return the run named in the address, else the n-th, else the last."""
     named = [run for run in runs if run.slug == slug]
     return named[0] if named else runs[min(default, len(runs) - 1)] if runs else None
 
@@ -536,7 +539,7 @@ def _refused(_request: Request, error: Any) -> Response:
 
 
 def _line(site: Site, slug: str, shares: Mapping[str, float]) -> str:
-    """How far the index of a dataset is, and what does not work yet."""
+    """Say how much of a dataset is indexed, and what does not work yet."""
     place = site.dataset(slug)
     name = slug if place is None else place.name
     if "" in shares:
@@ -549,19 +552,21 @@ def _line(site: Site, slug: str, shares: Mapping[str, float]) -> str:
 
 
 def _indexing(request: Request, error: Any) -> Response:
-    """A page that opens when the questions are read; anything else is to be asked again."""
+    """Return a page that reloads once the questions are read; other requests are asked to retry."""
     if "text/html" not in request.headers.get("accept", ""):
         return PlainTextResponse("the questions are being read", 503, {"retry-after": "2"})
     return renderer()("indexing.html.j2")
 
 
 def _unreadable(_request: Request, error: Exception) -> Response:
-    """The reason is for the terminal alone: it may name what raters must not see."""
+    """Report an error; its reason goes only to the terminal, as it may reveal what raters must not
+    see.
+    """
     logging.getLogger("visualjudge").warning("visualjudge: %s", error)
     return PlainTextResponse("cannot be read; the terminal of the studio says why", 404)
 
 
 def _not_done(_request: Request, error: Exception) -> Response:
-    """The disk takes no more, or an index is damaged."""
+    """Report a full disk or a damaged index."""
     logging.getLogger("visualjudge").error("visualjudge: %s", error)
     return PlainTextResponse("not saved; the terminal of the studio says why", 507)

@@ -1,4 +1,4 @@
-"""Facets: the ways to choose questions, each with the count of its values."""
+"""Facets: criteria for choosing questions, each with counts of its values."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _KINDS = {"pixel": "drawn", "combo": "drawn and text", "text": "text"}
 
 @dataclass(frozen=True, eq=False)
 class Facet:
-    """One way to choose questions, with one value a question.
+    """A criterion for choosing questions, with one value for each question.
 
     ``name`` stands in addresses, ``title`` and the ``values`` (by code) on the page; ``codes`` has
     an entry a question; ``group`` is the run that it belongs to, empty for a facet of the questions
@@ -62,31 +62,32 @@ class Facet:
     group: str = field(default="", kw_only=True)
 
     def mask(self, codes: Sequence[int]) -> Mask:
-        """The questions that have any of the values."""
+        """Return which questions have any of the values."""
         wanted = np.zeros(len(self.values), dtype=bool)
         wanted[list(codes)] = True
         return wanted[self.codes]
 
     def counts(self, among: Mask) -> Counts:
-        """For each value, how many of the questions ``among`` have it. Counted from the smaller
-        side: the others are taken from the totals.
+        """Return the number of the questions ``among`` with each value.
+
+        The smaller side is counted; the larger is derived from the totals.
         """
         if 2 * np.count_nonzero(among) <= among.size:
             return self._tally(self._of(among))
         return self._totals - self._tally(self._of(~among))
 
     def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The questions ``among`` and their values: rows and codes, one entry a question and
+        """Return the rows and codes of the questions ``among``, one entry for each question and
         value.
         """
         return np.flatnonzero(among), self._of(among).astype(np.int64)
 
     def label(self, value: str) -> str:
-        """A value as people read it."""
+        """Return the label of a value."""
         return _LABELS.get(self.name.partition(".")[0], str)(value)
 
     def _of(self, among: Mask) -> NDArray[np.int32]:
-        """The codes of the questions ``among``."""
+        """Return the codes of the questions ``among``."""
         return self.codes[among]
 
     @cached_property
@@ -99,8 +100,8 @@ class Facet:
 
 @dataclass(frozen=True, eq=False)
 class ManyValues(Facet):
-    """A facet with any number of values a question, as pairs of row and code; ``size`` questions in
-    all.
+    """A facet with any number of values for each of ``size`` questions, as pairs of row
+    and code.
     """
 
     rows: NDArray[np.int32]
@@ -119,24 +120,24 @@ class ManyValues(Facet):
 
 
 def encoding_label(value: str) -> str:
-    """The human name of ``task/stem``."""
+    """Return the human name of ``task/stem``."""
     task, _, stem = value.partition("/")
     return encoding_title(task, stem)
 
 
 def task_label(value: str) -> str:
-    """A task as prose names it."""
+    """Return the name of a task in prose."""
     return TASKS[value].prose if value in TASKS else value.replace("_", " ")
 
 
 def form_label(value: str) -> str:
-    """The human name of ``task/kind``."""
+    """Return the human name of ``task/kind``."""
     task, _, kind = value.partition("/")
     return f"{task_label(task)}: {_KINDS.get(kind, kind)}"
 
 
 def dataset_facets(index: DatasetIndex) -> list[Facet]:
-    """The facets of the questions themselves, in the order of the page."""
+    """Return the facets of the questions themselves, in page order."""
     columns = index.columns
     margin = np.where(
         np.isnan(columns.margin), len(MARGINS) + 1, np.digitize(columns.margin, MARGINS)
@@ -158,7 +159,7 @@ def dataset_facets(index: DatasetIndex) -> list[Facet]:
 
 
 def _forms(columns: Columns) -> Facet:
-    """Whether the options of a task are drawn or text: many encodings as one value."""
+    """Return whether a task's options are drawn or text, as a facet that groups many encodings."""
     kinds = {row.stem: row.kind for row in encodings()}
     names = columns.vocabulary.get("encoding", ())
     forms = [
@@ -171,7 +172,7 @@ def _forms(columns: Columns) -> Facet:
 
 
 def mark_facets(index: DatasetIndex, marks: Mapping[str, Marked]) -> list[Facet]:
-    """The facets of what was noted of the questions."""
+    """Return the facets of the notes on the questions."""
     count = index.columns.count
     known = [
         (row, mark)
@@ -197,7 +198,7 @@ def mark_facets(index: DatasetIndex, marks: Mapping[str, Marked]) -> list[Facet]
 
 
 def unchanged_only(columns: Columns) -> list[Pair]:
-    """The query that leaves out what a probe has changed; empty where there is nothing of it."""
+    """Return the query that leaves out questions changed by a probe; empty if there are none."""
     names, changed = columns.vocabulary.get("probe", ()), columns.changed == 1
     if not changed.any():
         return []
@@ -205,7 +206,7 @@ def unchanged_only(columns: Columns) -> list[Pair]:
 
 
 def run_facets(slug: str, name: str, run: RunIndex) -> list[Facet]:
-    """The facets that one run adds."""
+    """Return the facets of one run."""
     summary = run.summary()
     rows, codes = summary.statuses
     return [
@@ -227,9 +228,7 @@ _LABELS: dict[str, Callable[[str], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class FacetValue:
-    """A line of a facet on the page; ``hint`` stands beside the label, such as the task of an
-    encoding.
-    """
+    """A facet's value on the page; ``hint`` is shown beside it, such as an encoding's task."""
 
     value: str
     label: str
@@ -240,7 +239,7 @@ class FacetValue:
 
 @dataclass(frozen=True, slots=True)
 class ShownFacet:
-    """A facet on the page; ``more``: values with questions that the list leaves out."""
+    """A facet on the page; ``more`` is the number of values left out of the list."""
 
     name: str
     title: str
@@ -253,8 +252,8 @@ class ShownFacet:
 def shown_facet(
     facet: Facet, among: Mask, chosen: Sequence[str], find: str = "", most: int = MOST_VALUES
 ) -> ShownFacet:
-    """The facet's values that occur ``among`` the questions, most frequent first; chosen ones
-    always.
+    """Return the facet's values that occur ``among`` the questions, most frequent first; chosen
+    values are always included.
     """
     counts = facet.counts(among)
     wanted = counts > 0
@@ -284,7 +283,7 @@ def shown_facet(
 
 
 def _found(facet: Facet, codes: Counts, needle: str) -> Counts:
-    """The codes whose label or value holds ``needle``; all of them where it is empty."""
+    """Return the codes whose label or value contains ``needle``; all of them if it is empty."""
     if not needle:
         return codes
     words = ((code, facet.values[code]) for code in codes.tolist())
@@ -297,7 +296,7 @@ def _found(facet: Facet, codes: Counts, needle: str) -> Counts:
 
 
 def named_pairs(facets: Sequence[Facet], pairs: Sequence[Pair]) -> list[str]:
-    """The filters of a query as people read them."""
+    """Return the filters of a query as readable text."""
     known = {facet.name: facet for facet in facets}
     found = []
     for name, value in pairs:

@@ -1,5 +1,5 @@
-"""What every request passes: the studio's own host names only, no requests of other sites, strict
-headers on replies.
+"""Checks for every request: only the studio's own host names, no cross-site requests, strict
+response headers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Guard:
         self.names = names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse what comes from elsewhere; put the headers on everything else."""
+        """Refuse requests from elsewhere; add the headers to all other responses."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -58,7 +58,7 @@ class Guard:
 def refused(
     method: str, headers: Mapping[str, str], names: frozenset[str] = LOOPBACK
 ) -> tuple[int, str] | None:
-    """Status and reason of a request that is refused; None for one that may pass.
+    """Return the status and reason for refusing a request, or None to accept it.
 
     A name of another host means that a page elsewhere resolves its own name to this machine (DNS
     rebinding). A request that another site starts may only be a plain visit of a page.
@@ -94,5 +94,5 @@ def _hostname(address: str) -> str | None:
 
 
 def same_token(given: str | None, wanted: str) -> bool:
-    """Whether the token of a request is the right one, in time that tells nothing."""
+    """Compare the token of a request in constant time."""
     return given is not None and secrets.compare_digest(given.encode(), wanted.encode())

@@ -1,5 +1,4 @@
-"""The index of a dataset: one SQLite file in the user's cache, rebuilt when its questions are
-others.
+"""The index of a dataset: an SQLite file in the user's cache, rebuilt when the questions change.
 
 It holds a column of small numbers for each thing that questions are chosen by, the place of each
 record in the file, the names of the images, and a full-text index of the prompts. The questions
@@ -36,15 +35,15 @@ from visualjudge.studio.text_index import TextIndex, Words, words_of
 
 NONE = "(none)"
 SINGLE = ("task", "encoding", "type", "error_type", "image", "answer", "probe", "group")
-"""Facets with one value a question."""
+"""Facets with one value for each question."""
 MULTIPLE = ("subset", "class", "source")
-"""Facets with any number of values a question."""
+"""Facets with any number of values for each question."""
 STEP = 4 * 2**20
-"""Bytes of a part."""
+"""Size of a part in bytes."""
 HERE: Engine = InlineEngine()
 LARGE = 32 * 2**20
-"""Bytes from which other processes save more time than their start takes, and from which a first
-index is made while the pages are served.
+"""Size in bytes above which other processes save more time than they take to start, and above which
+a first index is built while pages are served.
 """
 _MOST_PROCESSES = 4
 # Questions of a part that is not a range of bytes.
@@ -70,8 +69,8 @@ Codes = NDArray[np.int32]
 
 
 def engine_for(files: Iterable[Path]) -> Engine:
-    """The engine that reads these files: other processes where they are large and there are cores
-    for them.
+    """Return the engine for reading these files: other processes if the files are large and there
+    are enough cores.
 
     One core reads and one writes the full-text index in any case. On two cores, other processes
     cost a third more CPU (their start, and texts that are sent from one to the other) and save
@@ -82,7 +81,7 @@ def engine_for(files: Iterable[Path]) -> Engine:
 
 
 def line_ranges(path: Path, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """The bytes ``start:stop`` as ranges of about STEP bytes that end with a line."""
+    """Split the bytes ``start:stop`` into ranges of about STEP bytes that end at a line."""
     with path.open("rb") as file:
         while start < stop:
             file.seek(min(start + STEP, stop))
@@ -93,7 +92,7 @@ def line_ranges(path: Path, start: int, stop: int) -> Iterator[tuple[int, int]]:
 
 
 class _Codes(dict[str, int]):
-    """A code for each value, in the order in which they appear."""
+    """A code for each value, in order of appearance."""
 
     def __missing__(self, value: str) -> int:
         self[value] = code = len(self)
@@ -102,7 +101,7 @@ class _Codes(dict[str, int]):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Part:
-    """Some questions in the order of the dataset; codes and rows count from 0 in each part.
+    """Consecutive questions of the dataset; codes and rows count from 0 in each part.
 
     Attributes
     ----------
@@ -132,7 +131,7 @@ class Part:
 
 
 def parts(stored: QuestionFiles, engine: Engine) -> Iterator[Part]:
-    """All questions in order.
+    """Return all questions in order.
 
     Raises
     ------
@@ -171,7 +170,7 @@ def _part_in(place: tuple[Path, int, int]) -> Part:
 
 
 def part_of(located: Iterable[Located]) -> Part:
-    """Questions as columns."""
+    """Convert questions to columns."""
     part = Part()
     for row, (start, stop, question) in enumerate(located):
         part.places.append((question.id, start, stop))
@@ -203,7 +202,7 @@ def part_of(located: Iterable[Located]) -> Part:
 
 
 def has_answer(question: Question) -> bool:
-    """Whether one answer is right, as on every question but some of a probe."""
+    """Return whether one answer is right; false only for some questions of probes."""
     return question.probe is None or question.probe.expected == "answer"
 
 
@@ -232,8 +231,8 @@ def _bin(answer: float) -> str:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Columns:
-    """What is in memory: one entry a question, or for ``multiple`` one a pair of question and
-    value.
+    """The columns held in memory: one entry for each question, or in ``multiple`` for each pair of
+    question and value.
 
     ``single`` and ``multiple`` hold codes into ``vocabulary``; ``multiple[name]`` is (rows, codes),
     sorted by row.
@@ -269,7 +268,7 @@ class Columns:
 
 
 class DatasetIndex:
-    """The open index of one dataset. Safe to use from several threads."""
+    """The open index of one dataset; thread-safe."""
 
     def __init__(self, root: Path, connection: sqlite3.Connection) -> None:
         self.root = root
@@ -281,12 +280,12 @@ class DatasetIndex:
         self.texts = TextIndex(connection)
 
     def row_of(self, identity: str) -> int | None:
-        """The row of a question's id; None if no question has it."""
+        """Return the row of a question's id, or None if not found."""
         found = self._one("SELECT row FROM question WHERE id = ?", identity)
         return None if found is None else int(found[0])
 
     def rows_of(self, identities: Iterable[str]) -> list[int]:
-        """The row of each id; -1 if not found."""
+        """Return the row of each id, or -1 if not found."""
         wanted, rows = list(identities), dict[str, int]()
         with self._lock:
             for start in range(0, len(wanted), _IDS_A_STATEMENT):
@@ -298,7 +297,7 @@ class DatasetIndex:
         return [rows.get(name, -1) for name in wanted]
 
     def identities(self, rows: Iterable[int]) -> list[str]:
-        """The id of each row."""
+        """Return the id of each row."""
         with self._lock:
             ask = self._db.cursor()
             return [
@@ -307,7 +306,7 @@ class DatasetIndex:
             ]
 
     def question(self, row: int) -> Question:
-        """One question, read from the dataset.
+        """Read one question from the dataset.
 
         Raises
         ------
@@ -319,11 +318,11 @@ class DatasetIndex:
         return self._questions.read(found[0], found[1])
 
     def has_image(self, name: str) -> bool:
-        """Whether some question shows the image of this name."""
+        """Return whether a question shows the image with this name."""
         return self._one("SELECT 1 FROM image WHERE name = ?", name) is not None
 
     def search(self, query: str) -> NDArray[np.bool_]:
-        """Which questions have all words of ``query`` in their prompt, or bear it as id."""
+        """Return which questions have all words of ``query`` in their prompt, or have it as id."""
         with self._lock:
             mask = self.texts.search(query)[self.columns.text]
         row = self.row_of(query.strip())
@@ -344,8 +343,8 @@ def open_index(
     engine: Engine = HERE,
     tick: Callable[[float], None] = lambda share: None,
 ) -> DatasetIndex:
-    """The index of the dataset at ``root``, made or made anew where it is missing or of other
-    questions.
+    """Open the index of the dataset at ``root``; build it if it is missing or its questions have
+    changed.
 
     Parameters
     ----------
@@ -379,7 +378,7 @@ def open_index(
 
 @contextmanager
 def storing(path: Path) -> Iterator[None]:
-    """What SQLite cannot do becomes a :class:`RunError` that names the index."""
+    """Convert SQLite errors to :class:`RunError` with the path of the index."""
     try:
         yield
     except sqlite3.Error as error:
@@ -398,8 +397,8 @@ def _put_stamp(path: Path, stamp: str) -> None:
 
 
 def _is_current(path: Path, stamp: str | None, checksum: str | None = None) -> bool:
-    """Whether the index at ``path`` is whole, of this format, and of the questions with this stamp
-    or checksum.
+    """Return whether the index at ``path`` is complete, has this format, and matches the questions
+    with this stamp or checksum.
     """
     if not path.is_file():
         return False
@@ -424,7 +423,9 @@ def _meta(connection: sqlite3.Connection, name: str) -> str | None:
 def _build(
     root: Path, path: Path, checksum: str, engine: Engine, tick: Callable[[float], None]
 ) -> None:
-    """Write the index beside its place, then rename it: another studio never reads half of one."""
+    """Write the index to a temporary file, then rename it, so that another studio never reads a
+    partial one.
+    """
     scratch = path.with_suffix(f".{threading.get_native_id()}.part")
     scratch.unlink(missing_ok=True)
     connection = sqlite3.connect(scratch, check_same_thread=False)
@@ -453,7 +454,7 @@ def _build(
 
 
 class _Builder:
-    """Puts parts together; the vocabularies grow as values appear."""
+    """Combines parts; the vocabularies grow as values appear."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.db = connection
@@ -463,7 +464,7 @@ class _Builder:
         self.count = 0
 
     def add(self, part: Part) -> None:
-        """The next questions."""
+        """Add the next questions."""
         for name, *_ in part.places:
             if "\0" in name:  # SQLite's JSON functions end a text there
                 raise DataError(f"questions: id: must hold no NUL character, got {name!r:.80}")
@@ -489,12 +490,12 @@ class _Builder:
         )
 
     def _codes(self, name: str, words: Iterable[str]) -> Codes:
-        """The code of each word of a part."""
+        """Return the code of each word of a part."""
         known = self.codes[name]
         return np.array([known.setdefault(word, len(known)) for word in words], np.int32)
 
     def finish(self) -> None:
-        """Write what is left."""
+        """Write the remaining data."""
         self.texts.flush()
         self.texts.complete()
         words = [

@@ -1,4 +1,4 @@
-"""What lies in the folders that the studio is given: datasets, runs and data folders."""
+"""Finds the datasets, runs and data folders in the folders given to the studio."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.runs.folder import REMOTE, RUN, RunFolder
 
 DEPTH = 4
-"""How deep a folder is searched."""
+"""Maximum depth of the search."""
 MOST = 2000
-"""How many folders are looked at before the search gives up."""
+"""Maximum number of folders searched."""
 _SKIPPED = frozenset({"media", "images", "node_modules", "__pycache__"})
 
 
@@ -35,26 +35,24 @@ class DatasetPlace:
 
     @property
     def checksum(self) -> str | None:
-        """SHA-256 of ``questions.json`` as ``dataset.json`` states it."""
+        """Return the SHA-256 of ``questions.json`` that ``dataset.json`` states."""
         stated: str | None = self.meta.get("files", {}).get(QUESTIONS)
         return stated
 
     @property
     def data_beside(self) -> Path | None:
-        """A data folder beside the dataset, which may be the one that it was built from."""
+        """Return a data folder next to the dataset, which may be its source."""
         return next((folder for folder in _children(self.root.parent) if _is_data(folder)), None)
 
     @property
     def labels_only(self) -> bool:
-        """Whether it holds answers without the images or texts that they are about."""
+        """Return whether it holds answers without the images or texts they are about."""
         return self.meta.get("benchmark", {}).get("labels_only") is True
 
 
 @dataclass(frozen=True, slots=True)
 class RunPlace:
-    """A run folder; ``dataset`` is the slug of the dataset that it was asked from, None where that
-    is not known.
-    """
+    """A run folder; ``dataset`` is the slug of its dataset, or None if unknown."""
 
     slug: str
     name: str
@@ -63,29 +61,29 @@ class RunPlace:
 
     @property
     def journal(self) -> Path:
-        """The file that holds its verdicts."""
+        """Return the file with its verdicts."""
         return RunFolder(self.root).verdicts_path
 
     def info(self) -> Mapping[str, Any]:
-        """``run.json`` as it is now; empty where it cannot be read."""
+        """Return the current ``run.json``; empty if it cannot be read."""
         return _info(self.root)
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Everything that was found, in the order of the search."""
+    """Everything found, in search order."""
 
     datasets: tuple[DatasetPlace, ...]
     runs: tuple[RunPlace, ...]
     data_folders: tuple[Path, ...]
 
     def runs_of(self, dataset: str) -> list[RunPlace]:
-        """The runs on one dataset."""
+        """Return the runs on one dataset."""
         return [run for run in self.runs if run.dataset == dataset]
 
 
 def cache_home() -> Path:
-    """The folder for indexes and thumbnails, in the user's cache."""
+    """Return the folder for indexes and thumbnails in the user's cache."""
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local")
     else:
@@ -94,7 +92,7 @@ def cache_home() -> Path:
 
 
 def slug_of(root: Path) -> str:
-    """A name for addresses and cache files: readable, and distinct for distinct folders."""
+    """Return a readable name for addresses and cache files, distinct for each folder."""
     resolved = root.resolve()
     readable = re.sub(r"[^a-z0-9]+", "-", resolved.name.lower()).strip("-")[:32] or "folder"
     digest = hashlib.sha256(str(resolved).encode("utf-8", "surrogateescape")).hexdigest()[:8]
@@ -102,7 +100,7 @@ def slug_of(root: Path) -> str:
 
 
 def find_places(folders: Sequence[str | Path]) -> Places:
-    """Datasets, runs and data folders in ``folders``, and the datasets that the runs name.
+    """Find datasets, runs and data folders in ``folders``, and the datasets named by the runs.
 
     Raises
     ------
@@ -121,9 +119,7 @@ def find_places(folders: Sequence[str | Path]) -> Places:
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    """``root`` and the folders below it, without descending into what was recognised as
-    something.
-    """
+    """Return ``root`` and the folders below it, without descending into recognised ones."""
     waiting, seen = [(root, 0)], 0
     while waiting and seen < MOST:
         folder, depth = waiting.pop(0)
@@ -150,7 +146,7 @@ def _children(folder: Path) -> list[Path]:
 
 
 class _Found:
-    """Gathers folders, each one once."""
+    """Collects folders, each of them once."""
 
     def __init__(self) -> None:
         self.datasets: dict[Path, DatasetPlace] = {}
@@ -158,7 +154,7 @@ class _Found:
         self.data: dict[Path, None] = {}
 
     def take(self, folder: Path) -> bool:
-        """Whether ``folder`` is something to show; it is noted where it is."""
+        """Record ``folder`` if it is something to show; return whether it is."""
         dataset = _dataset_place(folder)
         known = dataset is not None
         if dataset is not None:
@@ -172,8 +168,8 @@ class _Found:
         return known
 
     def places(self) -> Places:
-        """All that was found; datasets that only a run names are added, where it states the
-        checksum of theirs.
+        """Return everything found, including datasets named only by a run if it states their
+        checksum.
         """
         for info in self.runs.values():
             stated, checksum = _stated(info, "path"), _stated(info, "checksum")
@@ -193,8 +189,8 @@ class _Found:
         return Places(tuple(self.datasets.values()), tuple(_distinct(runs)), tuple(self.data))
 
     def _dataset(self, info: Mapping[str, Any]) -> str | None:
-        """The slug of a run's dataset: by its path, else by its checksum, since folders are
-        moved.
+        """Return the slug of a run's dataset by its path, else by its checksum, since folders may
+        move.
         """
         stated, checksum = _stated(info, "path"), _stated(info, "checksum")
         here = self.datasets.get(Path(stated).resolve()) if stated else None
@@ -205,8 +201,8 @@ class _Found:
 
 
 def _distinct(runs: list[RunPlace]) -> Iterator[RunPlace]:
-    """Runs of one judge on one dataset are told apart by their folder, with as many of its parents
-    as that takes.
+    """Distinguish runs of one judge on one dataset by their folder, with as few parents
+    as needed.
     """
     alike: dict[tuple[str, str | None], list[Path]] = {}
     for run in runs:
@@ -217,7 +213,7 @@ def _distinct(runs: list[RunPlace]) -> Iterator[RunPlace]:
 
 
 def _tail(root: Path, others: Sequence[Path]) -> str:
-    """The last parts of a path, as few as no other path ends with."""
+    """Return the shortest ending of a path that no other path shares."""
     for n in range(1, len(root.parts)):
         tail = root.parts[-n:]
         if sum(other.parts[-n:] == tail for other in others) == 1:
@@ -232,7 +228,7 @@ def _stated(info: Mapping[str, Any], field: str) -> str | None:
 
 
 def _dataset_place(folder: Path) -> DatasetPlace | None:
-    """The dataset in ``folder``; None if there is none."""
+    """Return the dataset in ``folder``, or None."""
     try:
         if not questions_file(folder).is_file() or not (folder / META).is_file():
             return None
@@ -254,7 +250,7 @@ def _is_data(folder: Path) -> bool:
 
 
 def _is_run(folder: Path) -> bool:
-    """Whether it is a run; one whose files are links is none."""
+    """Return whether the folder is a run; a folder whose files are links is not."""
     try:
         return (
             RunFolder(folder).manifest_path.is_file()

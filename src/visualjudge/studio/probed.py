@@ -1,4 +1,4 @@
-"""What the probes show of each judge: what it fails, passes or leaves open, and an example."""
+"""Probe results of each judge: which ones it fails, passes or leaves undecided, with an example."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from visualjudge.analysis.figures import ProbeResult
 
 STATES = {"fail": "fails", "not_shown": "undecided", "pass": "passes"}
-"""A state in words; what is failed comes first."""
+"""A state in words; failed ones come first."""
 UNITS: Mapping[str, str] = {
     "cue": "more often the option with it (−0.5 to 0.5)",
     "change": "share right with it less that without (−1 to 1)",
@@ -26,15 +26,17 @@ UNITS: Mapping[str, str] = {
     "withheld": "more often right though nothing tells (−0.5 to 0.5)",
     "staircase": "steps scored in the wrong order less those in the right one (−1 to 1)",
 }
-"""What an effect is, by design; see :mod:`visualjudge.analysis.probes`."""
+"""The meaning of an effect, by design; see :mod:`visualjudge.analysis.probes`."""
 INNER = 1.645 / 1.960
-"""Of the half-width of a 95 % interval to that of the 90 % interval, which decides on a pass."""
+"""Ratio of the half-widths of the 95 % interval and of the 90 % interval, which decides on a pass.
+"""
 MOST_MORE = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class ShownProbe:
-    """One probe of one judge; ``more``: about how many questions more would decide.
+    """One probe of one judge; ``more`` is the approximate number of further questions needed to
+    decide.
 
     Attributes
     ----------
@@ -54,7 +56,7 @@ class ShownProbe:
 
 @dataclass(frozen=True, slots=True)
 class JudgeProbes:
-    """What the probes show of one judge, or ``why`` that cannot be said."""
+    """The probe results of one judge, or the reason ``why`` there are none."""
 
     judge: RunPlace
     probes: tuple[ShownProbe, ...]
@@ -62,7 +64,7 @@ class JudgeProbes:
 
 
 def judge_probes(shelf: Shelf) -> list[JudgeProbes]:
-    """The report's state of every probe, for each judge, failed ones first."""
+    """Return the report's state of every probe for each judge, failed ones first."""
     from visualjudge.analysis.load import load_study
     from visualjudge.analysis.probes import probe_results
 
@@ -104,7 +106,7 @@ def _shown(answered: pl.DataFrame, results: Sequence[ProbeResult]) -> Iterator[S
 
 
 def failing(table: pl.DataFrame, control: pl.DataFrame, result: ProbeResult) -> pl.DataFrame:
-    """The verdicts on a probe that add to its effect; a reply that could not be read is none."""
+    """Return the verdicts on a probe that contribute to its effect; unread replies do not."""
     import polars as pl
 
     read = table.filter("parsed")
@@ -125,8 +127,9 @@ def failing(table: pl.DataFrame, control: pl.DataFrame, result: ProbeResult) -> 
 
 
 def more_needed(result: ProbeResult, questions: int, probes: int = 1) -> int | None:
-    """About how many questions more, on other images, would decide, were the effect as it is
-    measured; None where the probe is decided, or no number can be named.
+    """Estimate how many more questions, on other images, would decide if the effect is as measured.
+
+    None if the probe is decided or no number can be given.
 
     Distances from the effect to the ends of its interval shrink by the square root of the number of
     questions. To pass, the 90 % interval must be within the margin; to fail, the interval at the

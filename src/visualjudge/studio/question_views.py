@@ -1,5 +1,5 @@
-"""One question as the studio shows it: its card in the grid, its own page, and the request that a
-judge is sent.
+"""Views of one question in the studio: its card in the grid, its own page, and the request sent to
+a judge.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from visualjudge.vision.encodings import CATALOGUE, encoding_title
 EXCERPT = 220
 LONGEST_PROMPT = 600
 MOST_LAYERS = 20
-"""Images of no option that can be compared; the prompt beside them shows all."""
+"""Number of images without a comparable option; the prompt beside them shows all."""
 LONGEST_REPLY = 200_000
-"""Characters of a reply that the page shows."""
+"""Number of characters of a reply on the page."""
 _SENT = ("temperature", "max_tokens", "seed", "top_p")
 _LOCAL = "http://127.0.0.1:8000/v1"
 _MARK = re.compile(r"(?<=;base64,)@@image(\d{1,4})@@")
@@ -53,7 +53,7 @@ def _option_spans(question: Question) -> tuple[tuple[int, int], ...]:
 
 
 def option_images(question: Question) -> list[str | None]:
-    """The image of each option, None where it is shown as text alone.
+    """Return the image of each option, or None if it is shown as text alone.
 
     Where the prompt does not tell (a question of another tool), the last images are the options',
     one each.
@@ -70,21 +70,23 @@ def option_images(question: Question) -> list[str | None]:
 
 
 def option_texts(question: Question) -> list[str]:
-    """The text of each option without its image marks; empty where the prompt does not tell."""
+    """Return the text of each option without its image marks; empty if the prompt does not separate
+    them.
+    """
     spans = _option_spans(question)
     texts = [question.prompt[start:stop].replace(IMAGE_MARK, "").strip() for start, stop in spans]
     return texts or [""] * len(question.final_scores)
 
 
 def original_images(question: Question) -> list[str]:
-    """The images that belong to no option: the original, a control image."""
+    """Return the images that belong to no option: the original, a control image."""
     taken = set(option_images(question))
     return [name for name in question.images if name not in taken]
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option with all that is known of it."""
+    """One option with everything known about it."""
 
     letter: str
     image: str | None
@@ -97,7 +99,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class CardVerdict:
-    """What one run says of the question."""
+    """One run's verdict on the question."""
 
     run: str
     judge: str
@@ -135,7 +137,7 @@ class Card:
 
 
 def card(shelf: Shelf, row: int) -> Card:
-    """The card of one question."""
+    """Return the card of one question."""
     question = shelf.index.question(row)
     margin = float(shelf.index.columns.margin[row])
     originals, shown = original_images(question), tuple(map(_excerpt, options(question)))
@@ -160,17 +162,17 @@ def card(shelf: Shelf, row: int) -> Card:
 
 
 def _excerpt(option: Option) -> Option:
-    """As a card shows it: an image, or the beginning of the text."""
+    """Return the option for a card: an image, or the beginning of the text."""
     return replace(option, text="" if option.image else option.text[:EXCERPT])
 
 
 def said(answer: str | float) -> str:
-    """An answer as people read it."""
+    """Format an answer for display."""
     return answer.replace("_", " ") if isinstance(answer, str) else f"{answer:g}"
 
 
 def _verdicts(shelf: Shelf, row: int) -> tuple[CardVerdict, ...]:
-    """What each run says that was asked the question."""
+    """Return the verdict of each run that asked the question."""
     return tuple(
         _verdict(place, run, row) for place, run in shelf.runs if run.summary().outcome[row]
     )
@@ -188,7 +190,7 @@ def _verdict(place: RunPlace, run: RunIndex, row: int) -> CardVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """An image that the stage can show; ``name`` is the file in the dataset."""
+    """An image to show on the stage; ``name`` is the file in the dataset."""
 
     key: str
     title: str
@@ -197,7 +199,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A run of the prompt: text, or the image that stands there."""
+    """A piece of the prompt: text or an image."""
 
     text: str
     image: str | None = None
@@ -206,7 +208,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One verdict with its reply cut at the part that was read.
+    """One verdict, with its reply split at the part that was read.
 
     Attributes
     ----------
@@ -247,7 +249,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Where the question stands in the selection, and its neighbours."""
+    """A question's position in the selection, and its neighbours."""
 
     place: int | None
     total: int
@@ -257,8 +259,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A question that a probe asks with another, and what each run says of it; ``here``: it is the
-    one shown.
+    """A question that a probe compares with another, and each run's verdict on it; ``here`` marks
+    the question shown.
     """
 
     question: Question
@@ -268,8 +270,8 @@ class Related:
 
 
 def probe_family(shelf: Shelf, question: Question, row: int) -> list[Related]:
-    """The questions that a probe compares with this one, the unchanged one first; none without a
-    probe.
+    """Return the questions that a probe compares with this one, the unchanged one first; empty
+    without a probe.
     """
     probe, columns = question.probe, shelf.index.columns
     if probe is None:
@@ -285,7 +287,7 @@ def probe_family(shelf: Shelf, question: Question, row: int) -> list[Related]:
 
 
 def layers(question: Question, unchanged: Question | None = None) -> list[Layer]:
-    """The images, originals first; last those that the question had before a probe changed it."""
+    """Return the images, originals first; last come those from before a probe's change."""
     found = _layers(question)
     if unchanged is not None:
         known = {layer.name for layer in found}
@@ -311,7 +313,7 @@ def _layers(question: Question) -> list[Layer]:
 
 
 def options(question: Question) -> list[Option]:
-    """The options in stored order."""
+    """Return the options in stored order."""
     images, texts = option_images(question), option_texts(question)
     best = str(question.answer)[:1] if has_answer(question) else ""
     letters = LETTERS if question.question_type != "scoring" else " " * 5
@@ -330,7 +332,7 @@ def options(question: Question) -> list[Option]:
 
 
 def prompts(question: Question) -> dict[str, list[Part]]:
-    """The prompt as the judge receives it, for each order that can be asked."""
+    """Return the prompt as the judge receives it, for each possible order."""
     found = {"AB": _parts(question.prompt, question.images)}
     if question.question_type == "pairwise":
         try:
@@ -356,7 +358,7 @@ def _parts(prompt: str, images: tuple[str, ...]) -> list[Part]:
 
 
 def step(shelf: Shelf, selection: Selection, row: int) -> Step:
-    """The neighbours of a question within the filters."""
+    """Return the neighbours of a question within the filters."""
     place, rows = selection.place(row), selection.rows
     if place is None:
         return Step(None, int(rows.size), None, None)
@@ -370,7 +372,7 @@ def step(shelf: Shelf, selection: Selection, row: int) -> Step:
 def replies(
     runs: Sequence[tuple[RunPlace, RunIndex]], question: Question, row: int
 ) -> Iterator[Reply]:
-    """Every verdict of every run on the question."""
+    """Return every verdict of every run on the question."""
     for place, run in runs:
         for verdict in run.of_question(row):
             yield _reply(place, verdict, question)
@@ -412,7 +414,8 @@ def _reply(place: RunPlace, verdict: Mapping[str, Any], question: Question) -> R
 
 
 def asked(verdict: Mapping[str, Any]) -> str:
-    """Which time it was asked, or what for, where a person was checked; empty for the first.
+    """Return which repeat a verdict is, or the kind of check for a person; empty for the
+    first.
 
     In a run of people, ``repeat`` only tells the raters apart.
     """
@@ -425,8 +428,8 @@ def asked(verdict: Mapping[str, Any]) -> str:
 def reading(
     text: str, question: Question, order: str
 ) -> tuple[int, int, str | None, str | None, str | float | None]:
-    """Where in a reply the answer stands, the rule and the tier that read it, and the value as
-    stored.
+    """Return the position of the answer in a reply, the rule and tier that read it, and the value
+    as stored.
     """
     if not text:
         return 0, 0, None, None, None
@@ -441,7 +444,7 @@ def reading(
 
 
 def outcome(value: Any, status: str, question: Question) -> str:
-    """What a verdict is worth: right, wrong, failed, cannot tell, or no right answer where the
+    """Return the outcome of a verdict: right, wrong, failed, cannot tell, or no right answer if the
     question has none.
     """
     if status == "cannot_tell":
@@ -457,7 +460,7 @@ def outcome(value: Any, status: str, question: Question) -> str:
 
 
 def facts(question: Question) -> list[tuple[str, str]]:
-    """What stands beside the question."""
+    """Return the facts shown beside the question."""
     scores = question.final_scores
     rows = [
         ("Task", task_label(question.task)),
@@ -479,7 +482,7 @@ def facts(question: Question) -> list[tuple[str, str]]:
 
 
 def _encoding(question: Question) -> str:
-    """Title and stem; one of them where both are the same."""
+    """Return title and stem, or only one if they are equal."""
     title, stem = encoding_title(question.task, question.encoding), question.encoding
     return title if title == stem else f"{title} ({stem})"
 
@@ -502,7 +505,9 @@ def _tokens(usage: Any) -> str:
 
 
 def body(parts: Sequence[Part], info: Mapping[str, Any]) -> dict[str, Any]:
-    """The body of a chat completion, with ``@@imageN@@`` for the base64 form of the N-th image."""
+    """Return the body of a chat completion, with ``@@imageN@@`` in place of the base64 form of the
+    N-th image.
+    """
     content: list[dict[str, Any]] = []
     for part in parts:
         if part.image is None:
@@ -530,7 +535,7 @@ def _endpoint(info: Mapping[str, Any]) -> str:
 
 
 def _foreign(info: Mapping[str, Any]) -> bool:
-    """Whether only the run folder names the server."""
+    """Return whether the server is named only by the run folder."""
     named = (_LOCAL, os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1")
     return _endpoint(info) not in {_endpoint({"base_url": url}) for url in named}
 
@@ -543,8 +548,9 @@ def _warning(info: Mapping[str, Any]) -> str:
 
 
 def as_curl(root: Path, parts: Sequence[Part], info: Mapping[str, Any]) -> str:
-    """A shell command; the key comes from ``OPENAI_API_KEY``, unless only the run folder names the
-    server.
+    """Return a shell command.
+
+    The key comes from ``OPENAI_API_KEY``, unless the server is named only by the run folder.
     """
     text = json.dumps(body(parts, info), ensure_ascii=False, indent=1)
     for special in ("\\", "$", "`"):
@@ -565,7 +571,7 @@ def as_curl(root: Path, parts: Sequence[Part], info: Mapping[str, Any]) -> str:
 
 
 def as_python(root: Path, parts: Sequence[Part], info: Mapping[str, Any]) -> str:
-    """A script of the standard library; the key comes from where it comes from in
+    """Return a script that uses only the standard library; the key has the same source as in
     :func:`as_curl`.
     """
     key = (

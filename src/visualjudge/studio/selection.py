@@ -1,4 +1,6 @@
-"""Choosing questions: facets, words, an order, counts of two runs; all of it in the address."""
+"""Selecting questions by facets, words, order and counts of two runs; the address holds the whole
+state.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,11 @@ from visualjudge.studio.working_sets import WorkingSets
 K = TypeVar("K")
 V = TypeVar("V")
 KEPT = 12
-"""Selections that are remembered: up to 2 MB each at 200,000 questions."""
+"""Number of cached selections: up to 2 MB each at 200,000 questions."""
 KEPT_WORDS = 64
-"""Searches that are remembered: 0.2 MB each."""
+"""Number of cached searches: 0.2 MB each."""
 KEPT_ORDERS = 3
-"""Orders that are remembered: 1.6 MB each."""
+"""Number of cached orders: 1.6 MB each."""
 # SQLite searches without holding the interpreter's lock.
 _SEARCHING = ThreadPoolExecutor(4, "studio-search")
 SORTS = {
@@ -56,8 +58,8 @@ SORTS = {
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What the address says: the values chosen for each facet, the words, the order, and the run
-    that sorts ask.
+    """The state in the address: the chosen values of each facet, the words, the order, and the run
+    used for sorting.
     """
 
     chosen: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -66,7 +68,7 @@ class State:
 
     @classmethod
     def from_query(cls, pairs: Sequence[tuple[str, str]]) -> State:
-        """From the query of an address; what means nothing is left out."""
+        """Parse the query of an address, ignoring invalid parts."""
         chosen: dict[str, list[str]] = {}
         single = {"q": "", "sort": "file"}
         for name, value in pairs:
@@ -88,7 +90,8 @@ class State:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Selection:
-    """The questions that fit, in order, and for each facet which fit all other filters.
+    """The selected questions in order, and for each facet the questions that pass all other
+    filters.
 
     Attributes
     ----------
@@ -101,22 +104,22 @@ class Selection:
     but: Mapping[str, Mask]
 
     def among(self, facet: str) -> Mask:
-        """The questions that the facet's counts are of."""
+        """Return the questions that the facet's counts refer to."""
         return self.but.get(facet, self.matching)
 
     def place(self, row: int) -> int | None:
-        """Where a question stands in the order; None where it does not fit."""
+        """Return the position of a question in the order, or None if it is not selected."""
         found = np.flatnonzero(self.rows == row)
         return int(found[0]) if found.size else None
 
 
 def working_folder(dataset: Path) -> Path:
-    """Where notes on a dataset are kept: beside it, since a build replaces what is in it."""
+    """Return the folder for notes on a dataset: next to it, since a build replaces its contents."""
     return dataset.with_name(f"{dataset.name}.studio")
 
 
 class Shelf:
-    """One dataset with its runs, and the selections that were made of it."""
+    """One dataset with its runs, and its cached selections."""
 
     def __init__(self, index: DatasetIndex, runs: Sequence[tuple[RunPlace, RunIndex]]) -> None:
         self.index = index
@@ -130,14 +133,14 @@ class Shelf:
         self._facets: tuple[tuple[int, ...], list[Facet]] = ((), [])
 
     def refresh(self, engine: Engine = HERE, *, wait: bool = True) -> None:
-        """Take in what running judges have written; without ``wait``, leave out what another thread
-        is taking in.
+        """Read new verdicts of running judges; without ``wait``, skip a run that another thread is
+        reading.
         """
         for _, run in self.runs:
             run.refresh(engine, wait=wait)
 
     def behind(self) -> dict[str, float]:
-        """The runs of which much is still to be indexed: by name, the share that is."""
+        """Return by name the indexed share of each run that is far behind."""
         shares = {place.name: run.behind for place, run in self.runs}
         return {name: share for name, share in shares.items() if share is not None}
 
@@ -152,12 +155,12 @@ class Shelf:
 
     @property
     def generation(self) -> tuple[int, ...]:
-        """Changes whenever a run has gained verdicts, or something was noted of a question."""
+        """Return a value that changes when a run gains verdicts or a question's notes change."""
         self.working.marks()
         return (self.working.generation, *(run.generation for _, run in self.runs))
 
     def facets(self) -> list[Facet]:
-        """All facets: those of the questions, then those of each run."""
+        """Return all facets: those of the questions, then those of each run."""
         generation = self.generation
         known = self._facets
         if known[0] != generation or not known[1]:
@@ -171,13 +174,15 @@ class Shelf:
         return known[1]
 
     def select(self, state: State) -> Selection:
-        """The selection of ``state``, remembered until a run gains verdicts."""
+        """Return the selection of ``state``, cached until a run gains verdicts."""
         return self._remembered(
             self._kept, KEPT, (state, self.generation), lambda: self._made(state)
         )
 
     def _remembered(self, kept: OrderedDict[K, V], most: int, key: K, make: Callable[[], V]) -> V:
-        """What was made for the key; the ``most`` keys used last are remembered."""
+        """Return the cached value for the key, or make it; the ``most`` recently used keys are
+        kept.
+        """
         with self._lock:
             known = kept.get(key)
             if known is not None:
@@ -216,7 +221,9 @@ class Shelf:
         return masks
 
     def _has_words(self, words: str) -> Mask:
-        """Prompt or any reply; a facet's counts follow the words as they follow other filters."""
+        """Return the questions with the words in the prompt or any reply; facet counts treat words
+        as a filter.
+        """
         searches = [self.index.search, *(run.search for _, run in self.runs)]
         masks = list(_SEARCHING.map(lambda search: search(words), searches))
         return np.asarray(np.logical_or.reduce(masks))
@@ -232,7 +239,7 @@ class Shelf:
         return rows[np.argsort(np.where(np.isnan(key), np.inf, key), kind="stable")]
 
     def _key(self, name: str) -> NDArray[np.float64]:
-        """What an order goes by, one number a question; NaN comes last either way."""
+        """Return the sort key, one number for each question; NaN is last in both directions."""
         columns, summaries = self.index.columns, [run.summary() for _, run in self.runs]
         keys: dict[str, Callable[[], NDArray[np.float64]]] = {
             "margin": lambda: columns.margin.astype(np.float64),
@@ -250,7 +257,7 @@ def _stacked(arrays: Sequence[NDArray[np.float32]], count: int) -> NDArray[np.fl
 
 
 def _spread(arrays: Sequence[NDArray[np.float32]], count: int) -> NDArray[np.float64]:
-    """Largest minus smallest; NaN where fewer than two judges answered."""
+    """Return the maximum minus the minimum; NaN if fewer than two judges answered."""
     table = _stacked(arrays, count)
     known = np.isfinite(table).sum(0)
     high = np.where(np.isfinite(table), table, -np.inf).max(0)
@@ -267,8 +274,8 @@ def _mean(summaries: Sequence[Summary], field: str, count: int) -> NDArray[np.fl
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A count; ``pairs`` is the query that chooses its questions, ``share`` its part of the largest
-    count.
+    """A count; ``pairs`` is the query that selects its questions, ``share`` is its fraction of the
+    largest count.
     """
 
     count: int
@@ -279,7 +286,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A table of counts; rows and columns without questions are left out."""
+    """A table of counts, without empty rows and columns."""
 
     title: str
     row_title: str
@@ -290,20 +297,20 @@ class Matrix:
 
     @property
     def apart(self) -> int:
-        """Questions of which the row says another thing than the column."""
+        """Return the number of questions for which row and column differ."""
         return sum(cell.count for row in self.cells for cell in row if not cell.same)
 
     @property
     def total(self) -> int:
-        """Questions in the table."""
+        """Return the number of questions in the table."""
         return sum(cell.count for row in self.cells for cell in row)
 
 
 def matrices(
     shelf: Shelf, chosen: Sequence[RunPlace | None], pairs: Sequence[Pair]
 ) -> list[Matrix]:
-    """Outcome against outcome, and each run's outcome against what the order of the options does to
-    it.
+    """Return the tables of both runs' outcomes, and of each run's outcome by the effect of the
+    options' order.
     """
     first, second = chosen
     if first is None or second is None:

@@ -1,4 +1,4 @@
-"""The addresses of working sets: stars, tags, notes and saved views, and a selection as a file.
+"""The routes of working sets: stars, tags, notes, saved views, and a selection as a file.
 
 What writes here changes only the notes on a dataset; the guard refuses requests of other sites.
 """
@@ -28,17 +28,17 @@ from visualjudge.studio.working_sets import UNMARKED, read_change
 
 Route = tuple[str, Callable[[Request], Any], str]
 COLUMNS = ("task", "encoding", "type", "image", "error_type", "probe", "margin", "answer")
-"""Facets of a question that stand in the CSV."""
+"""Facets of a question that are columns of the CSV."""
 
 
 class SetPages:
-    """One method an address."""
+    """The routes, one method each."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
 
     def set_routes(self) -> list[Route]:
-        """Address, handler and method; POST changes notes."""
+        """Return address, handler and method; POST changes notes."""
         return [
             ("/d/{slug}/views", self.views, "GET"),
             ("/d/{slug}/v/{name}", self.view, "GET"),
@@ -53,7 +53,7 @@ class SetPages:
     # ---------------------------------------------------------------- notes
 
     async def mark(self, request: Request) -> Response:
-        """Change the notes of the questions ``ids``, or of those that ``query`` chooses."""
+        """Change the notes of the questions in ``ids``, or of those selected by ``query``."""
         place, raw = self._place(request), await _body(request)
         return await asyncio.to_thread(self._mark, place, raw)
 
@@ -73,7 +73,7 @@ class SetPages:
         return json_response({"changed": changed, "undo": shelf.working.undoable})
 
     async def undo(self, request: Request) -> Response:
-        """Take back the last change of notes or views, and say what it was."""
+        """Undo the last change of notes or views, and describe it."""
         _, shelf = self._shelf(request)
         undone = await asyncio.to_thread(shelf.working.undo)
         return json_response({"undone": undone, **_views(shelf)})
@@ -81,11 +81,11 @@ class SetPages:
     # ---------------------------------------------------------------- views
 
     def views(self, request: Request) -> Response:
-        """The saved views, by name, and what can be taken back."""
+        """Return the saved views by name, and the change that can be undone."""
         return json_response(_views(self._shelf(request)[1]))
 
     def view(self, request: Request) -> Response:
-        """A saved view by its name: the grid with its query."""
+        """Show the grid with the query of a saved view."""
         (_, shelf), name = self._shelf(request), request.path_params["name"]
         query = shelf.working.views().get(name)
         if query is None:
@@ -108,8 +108,8 @@ class SetPages:
     # ---------------------------------------------------------------- a selection as a file
 
     def identities(self, request: Request) -> Response:
-        """The ids of the selection, one a line: what ``judge --questions`` and ``studio
-        --questions`` take.
+        """Return the ids of the selection, one per line, for ``judge --questions`` and ``studio
+        --questions``.
         """
         _, shelf = self._shelf(request)
         names = shelf.index.identities(shelf.select(_state(request.url.query)).rows)
@@ -118,7 +118,9 @@ class SetPages:
         )
 
     def table(self, request: Request) -> Response:
-        """The selection as CSV: one row a question, with its notes and what each run says of it."""
+        """Return the selection as CSV: one row per question, with its notes and each run's
+        verdict.
+        """
         _, shelf = self._shelf(request)
         rows = shelf.select(_state(request.url.query)).rows
         names, marks = shelf.index.identities(rows), shelf.working.marks()
@@ -139,8 +141,8 @@ class SetPages:
         return csv_file(held, "selection.csv")
 
     def commands(self, request: Request) -> Response:
-        """What to type to ask a judge, or people, the questions of the file of ids, or to train on
-        them.
+        """Return commands that put the questions in a file of ids to a judge or to people, or train
+        on them.
         """
         place = self._place(request)
         dataset = shlex.quote(str(place.root))
@@ -188,20 +190,20 @@ def _views(shelf: Shelf) -> dict[str, Any]:
 
 
 def json_response(value: Any) -> Response:
-    """A value as JSON, with arrays as lists."""
+    """Return a value as JSON, with arrays as lists."""
     content = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
     return Response(content, media_type="application/json")
 
 
 def missing(what: str) -> HTTPException:
-    """What is raised where an address names nothing."""
+    """Return the error for an address that does not exist."""
     return HTTPException(404, f"no such {what}")
 
 
 def csv_file(
     table: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]], name: str
 ) -> Response:
-    """A table as a CSV file that a spreadsheet runs nothing of."""
+    """Return a table as a CSV file from which a spreadsheet executes nothing."""
     import polars as pl
 
     from visualjudge.core.text_tables import harmless

@@ -1,5 +1,5 @@
-"""What the studio serves: the places, each dataset opened once, and figures of runs that change
-while one looks.
+"""The data behind the studio: the places, each dataset opened once, and the changing counts of
+runs.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 RATE_WINDOW_S = 30.0
 TYPE_TITLES = {"pairwise": "pairs", "ranking": "rankings", "scoring": "scores"}
 STOPPED_WITHIN_S = 15.0
-"""The end of an index, which is not told of in parts, takes some seconds."""
+"""The last stage of indexing takes some seconds and reports no progress."""
 STALE_AFTER_S = 60.0
-"""A run that says it is not finished and wrote nothing for so long is shown as stopped."""
+"""An unfinished run that has written nothing for this long is shown as stopped."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeRow:
-    """How many questions of one kind have each outcome in a run, in the order of OUTCOMES but the
-    first.
+    """Number of questions of one kind with each outcome in a run, in the order of OUTCOMES without
+    the first.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class OutcomeRow:
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """How a run stands, for the home page and its live updates.
+    """The state of a run, for the home page and its live updates.
 
     Attributes
     ----------
@@ -91,11 +91,11 @@ class RunState:
 
 
 class Stopped(Exception):
-    """The studio ends while it makes an index."""
+    """The studio is stopping while it builds an index."""
 
 
 class StillIndexing(Exception):
-    """The questions of a dataset are being read; ``share`` of them are."""
+    """The questions of a dataset are still being read; ``share`` of them have been."""
 
     def __init__(self, slug: str, share: float) -> None:
         super().__init__(slug, share)
@@ -103,16 +103,16 @@ class StillIndexing(Exception):
 
 
 class NotIndexed(DataError):
-    """A large dataset could not be read, or its index not be written."""
+    """A large dataset could not be read, or its index could not be written."""
 
 
 def size_of(files: Iterable[Path]) -> int:
-    """Bytes of the files that are there."""
+    """Return the total size in bytes of the files that exist."""
     return sum(path.stat().st_size for path in files if path.is_file())
 
 
 class Site:
-    """Places and their open indexes."""
+    """The places and their open indexes."""
 
     def __init__(self, places: Places, home: Path | None = None) -> None:
         self.places = places
@@ -130,19 +130,20 @@ class Site:
 
     @cached_property
     def annotations(self) -> Annotations:
-        """The predictions in the open data folders; imported on first use, since it loads the
-        readers of all tasks.
+        """Return the predictions in the open data folders.
+
+        Imported on first use, since it loads the readers of all tasks.
         """
         from visualjudge.studio.annotations import Annotations
 
         return Annotations(self.places.data_folders)
 
     def dataset(self, slug: str) -> DatasetPlace | None:
-        """The dataset of this name in addresses."""
+        """Return the dataset with this slug."""
         return self._datasets.get(slug)
 
     def run(self, slug: str) -> RunPlace | None:
-        """The run of this name in addresses."""
+        """Return the run with this slug."""
         return self._runs.get(slug)
 
     def shelf(
@@ -152,7 +153,7 @@ class Site:
         *,
         refresh: bool = True,
     ) -> Shelf:
-        """The open dataset, with its runs as far as they have come.
+        """Return the open dataset, with the current verdicts of its runs.
 
         Raises
         ------
@@ -176,7 +177,7 @@ class Site:
         return shelf
 
     def _opened(self, place: DatasetPlace, on_open: Callable[[DatasetPlace], None] | None) -> Shelf:
-        """The shelf of a dataset, with all that its runs have written."""
+        """Return the shelf of a dataset, with all verdicts of its runs."""
         if on_open:
             on_open(place)
         places = self.places.runs_of(place.slug)
@@ -207,7 +208,7 @@ class Site:
         return [questions_file(place.root), *(run.journal for run in runs)]
 
     def open_all(self, on_open: Callable[[DatasetPlace], None]) -> threading.Thread:
-        """Open every dataset: small ones at once, large ones in the thread that is returned.
+        """Open every dataset: small ones at once, large ones in the returned thread.
 
         Raises
         ------
@@ -238,7 +239,7 @@ class Site:
         return self._thread
 
     def stop(self) -> None:
-        """End the thread of :meth:`open_all`, so that no half of an index is left behind.
+        """End the thread of :meth:`open_all`, so that no partial index is left.
 
         Replies are stored part by part: a thread that takes them in is not waited for.
         """
@@ -247,8 +248,10 @@ class Site:
             self._thread.join(STOPPED_WITHIN_S)
 
     def indexing(self) -> dict[str, dict[str, float]]:
-        """The datasets of which not all is indexed: by slug, the share of the questions that are
-        read, by the empty name, or of the replies of each run.
+        """Return the datasets that are not fully indexed.
+
+        For each slug, the value gives the share of questions read (under the empty name) or of each
+        run's replies.
         """
         found = {}
         for slug, share in list(self._indexing.items()):
@@ -260,7 +263,7 @@ class Site:
         return {slug: shares for slug, shares in found.items() if shares}
 
     def run_index(self, run: RunPlace) -> RunIndex | None:
-        """The verdicts of a run; None where its dataset is not here, or not indexed yet."""
+        """Return the verdicts of a run, or None if its dataset is missing or not indexed yet."""
         if run.dataset is None:
             return None
         try:
@@ -270,7 +273,7 @@ class Site:
         return next(index for place, index in runs if place.slug == run.slug)
 
     def state(self, run: RunPlace) -> RunState:
-        """How a run stands now."""
+        """Return the current state of a run."""
         info, index = run.info(), self.run_index(run)
         summary = index.summary() if index else None
         done = summary.verdicts if summary else sum(_counts(info.get("statuses")).values())
@@ -308,7 +311,7 @@ class Site:
         )
 
     def _rate(self, slug: str, done: int) -> float:
-        """Verdicts a second over the last half minute, as seen from here."""
+        """Return verdicts per second over the last half minute, as observed here."""
         pace, now = self._pace.setdefault(slug, deque(maxlen=64)), time.monotonic()
         pace.append((now, done))
         while len(pace) > 2 and now - pace[0][0] > RATE_WINDOW_S:
@@ -318,8 +321,10 @@ class Site:
 
 
 def _state(run: RunPlace, info: Mapping[str, Any], *, complete: bool) -> str:
-    """``complete``: all that was asked is there, as in a run of published replies, which has no
-    end.
+    """Return the state of a run.
+
+    ``complete`` tells that all verdicts are present, as in a run of published replies, which has no
+    end time.
     """
     if info.get("finished") or complete:
         return "finished" if not info.get("stopped") and not info.get("missing") else "stopped"
@@ -346,7 +351,8 @@ def _counts(value: Any) -> dict[str, int]:
 
 
 def outcome_rows(summary: Summary, columns: Columns) -> Iterator[OutcomeRow]:
-    """The outcomes of each question type, then those of each probe that has changed its questions.
+    """Return the outcomes of each question type, then those of each probe that changed
+    questions.
 
     What is right differs between the types, and a probe's answers say nothing of how often a judge
     is right.
@@ -384,7 +390,7 @@ _LARGE = 256 * 2**10
 
 
 def keep_small() -> None:
-    """For a process that serves: few pools of free memory, and large arrays apart."""
+    """Tune memory for a server: few arenas, and large arrays allocated separately."""
     libc = _glibc()
     if libc is not None:
         libc.mallopt(_ARENA_MAX, _ARENAS)
@@ -392,7 +398,7 @@ def keep_small() -> None:
 
 
 def give_back() -> None:
-    """Return free memory to the system, as after an index was made."""
+    """Return free memory to the system, such as after building an index."""
     libc = _glibc()
     if libc is not None:
         libc.malloc_trim(0)
@@ -400,7 +406,7 @@ def give_back() -> None:
 
 @cache
 def _glibc() -> ctypes.CDLL | None:
-    """The C library; None where it is another one."""
+    """Return the C library, or None if it is not glibc."""
     if sys.platform != "linux":
         return None
     libc = ctypes.CDLL(None)

@@ -1,4 +1,4 @@
-"""The share of right answers by the values of a facet and by judge, each with its questions."""
+"""The share of right answers by facet value and judge, with links to the questions."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 60
 WIDTH, MOST_TASKS = 350.0, 5
-"""Of the figure of the home page: pixels and rows."""
+"""Size of the home page's figure: pixels and rows."""
 ORDERED = ("margin",)
-"""Facets whose values are shown in their own order, not by how many questions have them."""
+"""Facets whose values keep their own order instead of being sorted by count."""
 OF_PROBES = ("probe", "group")
-"""Facets by which questions that a probe has changed are counted too."""
+"""Facets for which questions changed by a probe are counted too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Right verdicts of one judge on the questions of one value.
+    """Right verdicts of one judge on the questions with one value.
 
     ``share`` is None where nothing was asked, or no reply has an answer, as in the report.
 
@@ -45,8 +45,8 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One value of the facet; ``part`` is its number of questions over that of the value that has
-    most.
+    """One value of the facet; ``part`` is its number of questions relative to the largest
+    value.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """The table; ``more``: values that it leaves out, those with fewest questions."""
+    """The table; ``more`` is the number of values left out, those with the fewest questions."""
 
     title: str
     judges: tuple[RunPlace, ...]
@@ -72,7 +72,8 @@ class Slices:
 
 
 def slices(shelf: Shelf, facet: Facet, kind: str, pairs: Sequence[Pair], order: str = "") -> Slices:
-    """The questions of type ``kind`` that ``pairs`` choose, by the values of ``facet``.
+    """Return results on the questions of type ``kind`` selected by ``pairs``, by the values of
+    ``facet``.
 
     ``order``: the slug of a judge, by whose share rows are sorted, lowest first; else by questions.
 
@@ -118,8 +119,8 @@ def slices(shelf: Shelf, facet: Facet, kind: str, pairs: Sequence[Pair], order: 
 
 
 def _label(facet: Facet, value: str) -> str:
-    """The value as people read it; an encoding with its task, since tasks have encodings of one
-    name.
+    """Return the label of a value; an encoding includes its task, since encodings of different
+    tasks share names.
     """
     task = f" ({task_label(value.partition('/')[0])})" if facet.name == "encoding" else ""
     return facet.label(value) + task
@@ -132,7 +133,7 @@ def _cells(
     column: NDArray[np.int64],
     columns: int,
 ) -> list[Cell]:
-    """One cell a column, of the questions in ``rows``, each with its image and column."""
+    """Return one cell per column for the questions in ``rows``, each with its image and column."""
     # These load the whole analysis, which most pages do not need.
     from visualjudge.analysis.statistics.jackknife import sums
     from visualjudge.analysis.statistics.share_intervals import shares
@@ -160,7 +161,8 @@ def _known(value: float) -> float | None:
 
 
 def tasks_svg(shelf: Shelf, *, dark: bool) -> str | None:
-    """An SVG file in the colours of one theme; None where no pair of the dataset was judged.
+    """Return an SVG file in the colours of one theme, or None if no pair of the dataset was
+    judged.
 
     The tasks with most questions, and the first runs as far as colours tell them apart.
     """

@@ -1,4 +1,4 @@
-"""What the verdicts of a run say of each question."""
+"""The verdicts of a run summarised for each question."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONSISTENCY = (
     "not answered in both orders",
 )
 CLOSE = 1.0
-"""A score is right where it is at most this far off."""
+"""A score is right if it differs by at most this much."""
 _A, _B = VALUE_CODE["A"], VALUE_CODE["B"]
 _SIZE = np.array(
     [0 if len(v) > 1 and v in ("tie", "both_bad") else len(v) for v in VALUES], np.int32
@@ -32,8 +32,8 @@ _SIZE = np.array(
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Right verdicts on one question type, among all that its accuracy counts: as :class:`Summary`
-    sums them.
+    """Right verdicts on one question type, among those that accuracy counts, as summed by
+    :class:`Summary`.
 
     Attributes
     ----------
@@ -50,7 +50,8 @@ class Share:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Summary:
-    """What a run says of each question of the dataset; an array has one entry a question.
+    """A run's results for each question of the dataset; each array has one entry per
+    question.
 
     Attributes
     ----------
@@ -98,8 +99,8 @@ class Summary:
 
 
 def usable(rows: Rows, dataset: DatasetIndex) -> NDArray[np.bool_]:
-    """Which verdicts fit their question: a letter, a permutation of its letters, a number from 0 to
-    10.
+    """Return which verdicts fit their question: a letter, a permutation of its letters, or a number
+    from 0 to 10.
     """
     columns, q = dataset.columns, rows["q"]
     kinds = columns.vocabulary.get("type", ())
@@ -153,7 +154,7 @@ def _mean(rows: Rows, values: NDArray[Any], n: int) -> NDArray[np.float32]:
 
 
 def summary_of(rows: Rows, dataset: DatasetIndex) -> Summary:
-    """What the verdicts say of each question; those that only check a rater count for nothing."""
+    """Summarise the verdicts by question; those that only check a rater are ignored."""
     verdicts, checks = int(rows.size), rows["check"] != 0
     if checks.any():  # else without a copy: rows of a large run are tens of megabytes
         rows = rows[~checks]
@@ -203,8 +204,9 @@ def summary_of(rows: Rows, dataset: DatasetIndex) -> Summary:
 
 
 def _consistency(rows: Rows, good: NDArray[np.bool_], n: int) -> NDArray[np.int32]:
-    """Whether the answer is the same in both orders: the majority over repeats where there are
-    several.
+    """Return whether the answer is the same in both orders, by majority over repeats.
+
+    A tie matches only another tie.
 
     A tie is neither letter, so it is the same answer as another tie alone.
     """

@@ -1,4 +1,4 @@
-"""Full-text search over prompts and replies, by SQLite's FTS5.
+"""Full-text search over prompts and replies, using SQLite's FTS5.
 
 A text is reduced to its words before it is indexed: digits and punctuation go, since a prediction
 in text form is mostly numbers. What is left is often the same for many questions, and each distinct
@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 Mask = NDArray[np.bool_]
 
 FEWEST_TEXTS = 10_000
-"""Indexes of fewer texts are searched without bits."""
+"""Indexes with fewer texts are searched without bitmaps."""
 # A word is frequent if at least one text in so many holds it; rarer ones are found in a few
 # milliseconds anyway.
 _SHARE = 8
 _MOST_WORDS = 32
 LONGEST = 20_000
-"""Bytes of a text that are indexed."""
+"""Number of bytes of a text that are indexed."""
 _BATCH = 4000
 # One text in so many is looked at to find the frequent words: a scan of the index takes ten times
 # as long.
@@ -48,13 +48,13 @@ CREATE TABLE frequent_covers (texts INTEGER);
 INSERT INTO frequent_covers VALUES (0);
 """
 Words = tuple[int, str]
-"""The words of a text, after a digest of them."""
+"""The words of a text, after their digest."""
 # Shared by all indexes: another one would only wait for a core.
 _THREADS = ThreadPoolExecutor(2, "studio-index")
 
 
 class StatementThread:
-    """Runs statements in a thread of its own, one at a time, while the caller makes the next.
+    """Runs statements in its own thread, one at a time, while the caller prepares the next.
 
     SQLite works without holding the interpreter's lock, but only within one row of a statement:
     rows are given as a JSON array that the statement takes apart (``json_each``), so that a batch
@@ -66,9 +66,7 @@ class StatementThread:
         self._running: Future[None] | None = None
 
     def run(self, *statements: tuple[str, tuple[Any, ...]]) -> None:
-        """Start statements as soon as the ones before have ended; a value that is a list is given
-        as JSON.
-        """
+        """Start statements after the previous ones; list values are passed as JSON."""
         given = [
             (text, tuple(orjson.dumps(v).decode() if isinstance(v, list) else v for v in values))
             for text, values in statements
@@ -94,7 +92,7 @@ class StatementThread:
 
 
 class FrequentWords:
-    """The frequent words of a full-text index; ``covers``: the codes below it have bits."""
+    """The frequent words of a full-text index; texts with codes below ``covers`` have bitmaps."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
@@ -103,14 +101,14 @@ class FrequentWords:
         self._sampled = 0
 
     def see(self, words: str) -> None:
-        """Take a text into the sample from which the frequent words are taken."""
+        """Add a text to the sample for choosing the frequent words."""
         self._sampled += 1
         self._sample.update(
             {word for word in words.lower().split() if word.isascii() and word.isalpha()}
         )
 
     def update(self, texts: int) -> None:
-        """Compute the bits again where the index has twice the texts that they cover.
+        """Recompute the bitmaps if the index has twice the texts they cover.
 
         Which words are frequent is estimated from the sample: another choice is slower, and finds
         the same.
@@ -127,7 +125,7 @@ class FrequentWords:
         self.covers = texts
 
     def matching(self, word: str, unfinished: bool) -> list[str]:
-        """The frequent words that are ``word``, or begin with it."""
+        """Return the frequent words equal to ``word`` or, if unfinished, starting with it."""
         pattern = word.lower() + ("*" if unfinished else "")
         return [
             found
@@ -137,7 +135,7 @@ class FrequentWords:
         ]
 
     def mask(self, words: Iterable[str]) -> Mask:
-        """The texts below ``covers`` that hold any of these frequent words."""
+        """Return which texts below ``covers`` contain any of these frequent words."""
         stored = [
             self._db.execute("SELECT bits FROM frequent WHERE word = ?", (word,)).fetchone()[0]
             for word in words
@@ -147,7 +145,7 @@ class FrequentWords:
 
 
 def mask_of(connection: sqlite3.Connection, expression: str, first: int, stop: int) -> Mask:
-    """Which texts with codes from ``first`` to ``stop`` match an FTS5 expression."""
+    """Return which texts with codes from ``first`` to ``stop`` match an FTS5 expression."""
     mask = np.zeros(stop - first, dtype=bool)
     if first == stop:
         return mask
@@ -162,8 +160,8 @@ def mask_of(connection: sqlite3.Connection, expression: str, first: int, stop: i
 
 
 def words_of(text: str, *, repeated: bool = True) -> Words:
-    """A text as it is indexed; ``repeated``: texts that differ only in numbers and marks are to be
-    one text.
+    """Return a text as indexed; ``repeated`` merges texts that differ only in numbers and
+    punctuation.
     """
     words = _words(text) if repeated else _letters(text)
     digest = int.from_bytes(hashlib.blake2b(words, digest_size=8).digest(), "big", signed=True)
@@ -171,7 +169,7 @@ def words_of(text: str, *, repeated: bool = True) -> Words:
 
 
 class TextIndex:
-    """Codes of distinct texts, and which of them hold given words."""
+    """Codes of distinct texts, and a search for the texts that contain given words."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
@@ -184,12 +182,12 @@ class TextIndex:
 
     @classmethod
     def create(cls, connection: sqlite3.Connection) -> Self:
-        """A new, empty index in the tables ``text`` and ``words``."""
+        """Create an empty index in the tables ``text`` and ``words``."""
         connection.executescript(_SCHEMA)
         return cls(connection)
 
     def add(self, text: Words) -> int:
-        """The code of a text; one that was added before keeps its code."""
+        """Return the code of a text; a known text keeps its code."""
         digest, words = text
         code = self._recent.get(digest)
         if code is None:
@@ -227,7 +225,7 @@ class TextIndex:
         )
 
     def flush(self) -> None:
-        """Write what was added; to be called before the connection commits or is used."""
+        """Write what was added; call this before the connection commits or is used."""
         if self._waiting:
             self._write()
         self.statements.settle()
@@ -235,21 +233,17 @@ class TextIndex:
             self.forget()
 
     def complete(self) -> None:
-        """Take in the frequent words of what was flushed; to be called before the connection
-        commits.
-        """
+        """Update the frequent words after a flush; call this before the connection commits."""
         self._frequent.update(self._next)
 
     def forget(self) -> None:
-        """Give back the memory for the texts that were added: from now on they are looked up in the
-        index.
-        """
+        """Free the memory for added texts; later ones are looked up in the index."""
         self._recent.clear()
         self._recent_is_all = False
 
     def search(self, query: str) -> Mask:
-        """Which texts, by code, have all words of ``query``; the last word may be unfinished,
-        "quoted words" adjoin.
+        """Return which texts, by code, contain all words of ``query``; the last word may be
+        unfinished, "quoted words" must be adjacent.
         """
         found = [
             (match, words.decode("utf-8", "ignore"))
@@ -268,7 +262,7 @@ class TextIndex:
         return np.concatenate([self._covered(terms), later]) if covered else later
 
     def _covered(self, terms: Sequence[Term]) -> Mask:
-        """The matches among the texts that the frequent words cover."""
+        """Return the matches among the texts that have bitmaps."""
         covered, masks, rare = self._frequent.covers, [], []
         for term in terms:
             frequent = self._frequent.matching(term.words, term.unfinished) if term.is_plain else []
@@ -287,8 +281,8 @@ class TextIndex:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One word of a query, or several that adjoin; ``unfinished`` ones match all words that begin
-    so.
+    """One word of a query, or several adjacent ones; ``unfinished`` matches any word with this
+    beginning.
     """
 
     words: str
@@ -296,16 +290,16 @@ class Term:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a word that the index stores as it is, but for its case."""
+        """Return whether the index stores the word unchanged except for its case."""
         return self.words.isascii() and self.words.isalpha()
 
     def __str__(self) -> str:
-        """As an FTS5 expression in which nothing is an operator."""
+        """Return an FTS5 expression without operators."""
         return f'"{self.words}"' + "*" * self.unfinished
 
 
 def _all_of(terms: Sequence[Term]) -> str:
-    """An FTS5 expression in which nothing is an operator."""
+    """Return an FTS5 expression without operators that requires all terms."""
     return " AND ".join(map(str, terms))
 
 
@@ -314,5 +308,5 @@ def _words(text: str) -> bytes:
 
 
 def _letters(text: str) -> bytes:
-    """The text with a space for everything that is no letter."""
+    """Replace everything except letters with spaces."""
     return text.encode("utf-8", "replace")[:LONGEST].translate(_KEPT)

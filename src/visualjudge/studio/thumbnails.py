@@ -1,6 +1,4 @@
-"""Images of a dataset for the page: the files themselves, and thumbnails made once at the size
-shown.
-"""
+"""Images of a dataset for the page: the original files, and cached thumbnails at the size shown."""
 
 from __future__ import annotations
 
@@ -22,9 +20,7 @@ from visualjudge.core.records import Pixels
 from visualjudge.vision.raster.images import opened, rgb_of
 
 WIDTHS = (96, 160, 240, 320, 480, 640)
-"""Thumbnails are made in these widths only, so that nobody can fill the disk by asking for
-others.
-"""
+"""Allowed widths of thumbnails, so that requests for other widths cannot fill the disk."""
 TYPES = {
     ".png": "image/png",
     ".jpg": "image/jpeg",
@@ -45,8 +41,8 @@ _LARGE_ONE = threading.Lock()
 
 
 def confined(root: Path, name: str) -> Place | None:
-    """The file ``name`` of the dataset at ``root``; None where it leaves the folder, is absent or
-    is not an image.
+    """Return the file ``name`` of the dataset at ``root``, or None if it is outside the folder,
+    missing or not an image.
     """
     if Path(name).suffix.lower() not in TYPES:
         return None
@@ -57,7 +53,7 @@ def confined(root: Path, name: str) -> Place | None:
 
 
 def image_response(place: Place) -> Response:
-    """The image as it is in the dataset."""
+    """Return the image as stored in the dataset."""
     kind, headers = TYPES[place.suffix.lower()], {"cache-control": "private, max-age=600"}
     if isinstance(place, Part):
         return Response(place.read_bytes(), media_type=kind, headers=headers)
@@ -65,19 +61,19 @@ def image_response(place: Place) -> Response:
 
 
 class Thumbnails:
-    """A cache of thumbnails on disk, at most ``largest`` bytes: the oldest go first."""
+    """A disk cache of thumbnails of at most ``largest`` bytes; the oldest are removed first."""
 
     def __init__(self, home: Path, largest: int = LARGEST_CACHE) -> None:
         self.home = home
         self.largest = largest
         self._room = 0
-        """Bytes that can be written before the cache is measured again."""
+        """Number of bytes that can be written before the cache is measured again."""
         self._tidying = False
         self._lock = threading.Lock()
 
     def get(self, image: Place, width: int) -> bytes:
-        """The thumbnail of ``image`` as JPEG, ``width`` pixels wide (or the image's own width where
-        that is less).
+        """Return the thumbnail of ``image`` as JPEG, ``width`` pixels wide (or the image's own
+        width if smaller).
 
         Raises
         ------
@@ -96,7 +92,7 @@ class Thumbnails:
             return made
 
     def settle(self) -> None:
-        """Wait until what was made is on disk."""
+        """Wait until pending thumbnails are on disk."""
         _KEEPING.submit(int).result()
 
     def _keep(self, path: Path, made: bytes) -> None:
@@ -109,9 +105,7 @@ class Thumbnails:
             threading.Thread(target=self.tidy, daemon=True).start()
 
     def tidy(self) -> None:
-        """Remove the oldest thumbnails until the cache is four fifths of its bound, where it is
-        beyond it.
-        """
+        """Reduce an oversized cache to four fifths of its limit, oldest thumbnails first."""
         files = [
             (path, stat) for path in self.home.glob("*/*.jpg") if (stat := _stat(path)) is not None
         ]
@@ -128,7 +122,7 @@ class Thumbnails:
 
 
 def _stat(path: Path) -> os.stat_result | None:
-    """None where another studio has removed the file."""
+    """Return the file's status, or None if another studio has removed it."""
     try:
         return path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""The tool calls of a verdict as the studio replays them, in order, and where they looked."""
+"""The tool calls of a verdict for display, in order, with the regions they examined."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from visualjudge.vision.raster.images import image_size
 
 MOST_SHOWN = 50
 POINT = 4
-"""Pixels around a point that are marked."""
+"""Pixels marked around a point."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallShown:
-    """One call: its number from 1, its arguments and result, and the box that it looked at.
+    """One call: its number from 1, its arguments and result, and the box it examined.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class CallShown:
 
 @dataclass(frozen=True, slots=True)
 class LookedAt:
-    """The image that boxes are drawn on, and its size in pixels."""
+    """The image on which boxes are drawn, and its size in pixels."""
 
     image: str
     width: int
@@ -46,7 +46,7 @@ class LookedAt:
 
 
 def looked_at(root: Path, images: Sequence[str]) -> LookedAt | None:
-    """The first of a question's images; None where it cannot be read."""
+    """Return the first of a question's images, or None if it cannot be read."""
     try:
         height, width = image_size(image_at(root, images[0])) if images else (0, 0)
     except DataError:
@@ -55,7 +55,7 @@ def looked_at(root: Path, images: Sequence[str]) -> LookedAt | None:
 
 
 def calls_of(verdict: Mapping[str, Any]) -> Iterator[CallShown]:
-    """The calls of a verdict's line, whatever it holds."""
+    """Return the calls of a verdict's line; invalid content is tolerated."""
     trace = verdict.get("tool_calls")
     for number, call in enumerate(trace[:MOST_SHOWN] if isinstance(trace, list) else (), 1):
         if isinstance(call, Mapping):

@@ -1,4 +1,4 @@
-"""The verdicts of a file as rows of numbers, part by part.
+"""Reads the verdicts of a file as rows of numbers, part by part.
 
 A place in a journal is a byte, in a Parquet file a row.
 """
@@ -72,11 +72,11 @@ ROW = np.dtype(
 )
 Rows = NDArray[Any]
 LONG_REPLY = 400
-"""Characters from which a reply is hardly ever given twice."""
+"""Length in characters above which replies are hardly ever repeated."""
 LONGEST_CAUSE = 80
-"""Characters of a failure's cause that are kept."""
+"""Maximum length in characters of a failure's cause."""
 LARGEST = 1e30
-"""A number beyond this is none."""
+"""Larger numbers are treated as invalid."""
 _MOST_TOKENS = 2**31 - 1
 _STATED = ("id", "order", "value", "status", "repeat")
 # Fields of ``more`` on which the columns of a verdict depend.
@@ -87,7 +87,7 @@ _FIELDS = {"probability_a": "probability", "latency_s": "latency"}
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ReadPart:
-    """The verdicts in a part of a file; ``q`` and ``text`` of ``rows`` are filled in by the index.
+    """The verdicts in a part of a file; the index fills in ``q`` and ``text`` of ``rows``.
 
     Attributes
     ----------
@@ -107,14 +107,14 @@ class ReadPart:
 
 
 def end_of(path: Path) -> int:
-    """The place after the last verdict; 0 without a file."""
+    """Return the position after the last verdict, or 0 without a file."""
     if not path.is_file():
         return 0
     return _compacted(path).count if path.suffix == ".parquet" else path.stat().st_size
 
 
 def _compacted(path: Path) -> CompactedFile:
-    """The file, opened once until it is another one."""
+    """Open the file once, until it is replaced."""
     return _opened(path, path.stat().st_mtime_ns)
 
 
@@ -128,14 +128,14 @@ _LINE = re.compile(rb"[^\n]*\n+")
 
 
 def ranges(path: Path, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """The places ``start:stop`` in parts of whole verdicts."""
+    """Split the positions ``start:stop`` into parts of whole verdicts."""
     if path.suffix == ".parquet":
         return ((first, min(first + GROUP, stop)) for first in range(start, stop, GROUP))
     return line_ranges(path, start, stop)
 
 
 def lines_of(path: Path, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
-    """Each line of these places, and where the next begins; a last line without an end is left
+    """Return each line in this range and the position of the next; an incomplete last line is left
     out.
     """
     if path.suffix == ".parquet":
@@ -149,8 +149,8 @@ def lines_of(path: Path, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
 
 @paused_collector()
 def read_part(part: tuple[Path, int, int]) -> ReadPart:
-    """The verdicts in the places ``start:stop`` of a file; a last line without an end is left for
-    the next time.
+    """Return the verdicts in ``start:stop`` of a file; an incomplete last line is left for the next
+    time.
     """
     path, start, stop = part
     read = _Read(start)
@@ -166,7 +166,7 @@ def read_part(part: tuple[Path, int, int]) -> ReadPart:
 
 
 class _Read:
-    """Verdicts as they are read; ``stop``: where the last one ends."""
+    """Verdicts being read; ``stop`` is the end of the last one."""
 
     def __init__(self, start: int) -> None:
         self.stop = start
@@ -176,7 +176,7 @@ class _Read:
         self.causes = Counter[str]()
 
     def take(self, lines: Iterable[tuple[int, bytes]]) -> None:
-        """Lines, each after the place where it ends."""
+        """Read lines, each given with its end position."""
         rows: list[tuple[Any, ...]] = []
         for end, line in lines:
             begin, self.stop = self.stop, end
@@ -193,8 +193,10 @@ class _Read:
         self.chunks.append(np.array(rows, ROW))
 
     def take_columns(self, first: int, frame: pl.DataFrame) -> None:
-        """Rows of a Parquet file that :func:`_has_plain_columns`: three times as fast as line by
-        line. ``first`` is the number of the first.
+        """Read rows of a Parquet file that :func:`_has_plain_columns` accepts, three times as fast
+        as line by line.
+
+        ``first`` is the number of the first row.
         """
         self.stop = first + frame.height
         rows = np.zeros(frame.height, ROW)
@@ -220,13 +222,15 @@ class _Read:
         )
 
     def part(self) -> ReadPart:
-        """All that was taken."""
+        """Return everything read."""
         rows = np.concatenate(self.chunks) if self.chunks else np.zeros(0, ROW)
         return ReadPart(rows, self.ids, self.texts, self.causes, self.stop)
 
 
 def _has_plain_columns(frame: pl.DataFrame) -> bool:
-    """Whether the columns alone are the verdicts: nothing is missing, or stands elsewhere."""
+    """Return whether the columns alone give the verdicts, with nothing missing or stored
+    elsewhere.
+    """
     if frame["json"].null_count() < frame.height or any(
         frame[name].null_count() for name in _STATED
     ):
@@ -237,7 +241,7 @@ def _has_plain_columns(frame: pl.DataFrame) -> bool:
 
 
 def _coded(column: pl.Series, codes: Mapping[str, int], other: int) -> NDArray[np.int32]:
-    """The code of each text; ``other`` for a text without one and for null."""
+    """Return the code of each text; ``other`` for null and for a text without a code."""
     import polars as pl
 
     names, numbers = list(codes), list(codes.values())
@@ -252,14 +256,14 @@ def _real(column: pl.Series) -> NDArray[np.float64]:
 
 
 def _indexed(raw: Any) -> Words | None:
-    """The words of a reply; None without one."""
+    """Return the words of a reply, or None without one."""
     if not isinstance(raw, str) or not raw:
         return None
     return words_of(raw, repeated=len(raw) < LONG_REPLY)
 
 
 def parsed(line: bytes) -> dict[str, Any] | None:
-    """The verdict of a line; None if the line is not a verdict."""
+    """Return the verdict of a line, or None if it is not a verdict."""
     try:
         verdict = jsons.loads(line)
     except orjson.JSONDecodeError:
@@ -268,7 +272,7 @@ def parsed(line: bytes) -> dict[str, Any] | None:
 
 
 def _row(verdict: dict[str, Any], start: int, stop: int) -> tuple[Any, ...] | None:
-    """A verdict as a row of ROW; None if its order or repeat is not valid."""
+    """Convert a verdict to a row of ROW, or None if its order or repeat is invalid."""
     value, order, raw = (
         verdict.get("value"),
         verdict.get("order") or "AB",
@@ -297,7 +301,7 @@ def _row(verdict: dict[str, Any], start: int, stop: int) -> tuple[Any, ...] | No
 
 
 def _tokens(verdict: dict[str, Any]) -> tuple[int, int]:
-    """Those that were paid for."""
+    """Return the tokens that were paid for."""
     tokens_in, tokens_out = paid_counts(verdict)
     return min(tokens_in or 0, _MOST_TOKENS), min(tokens_out or 0, _MOST_TOKENS)
 

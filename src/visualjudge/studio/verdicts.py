@@ -1,4 +1,4 @@
-"""The verdicts of a run, kept in an index that is extended as its journal grows.
+"""The verdicts of a run, in an index that is extended as its journal grows.
 
 Parts of the file are read at once in several processes.
 """
@@ -35,25 +35,25 @@ from visualjudge.studio.verdict_reading import (
 
 FORMAT = "8"
 TOLD_EVERY_S = 2.0
-"""While a long journal is taken in, figures are computed anew only so often."""
+"""Minimum interval between recomputations while a long journal is read."""
 
 
 class RunIndex:
-    """One run's verdicts. ``refresh`` takes in what was written since."""
+    """One run's verdicts; ``refresh`` reads new ones."""
 
     def __init__(self, journal: Path, dataset: DatasetIndex, path: Path) -> None:
         self.journal = journal
         self.generation = 0
-        """Grows whenever a refresh found something."""
+        """Increases whenever a refresh finds new verdicts."""
         self._dataset = dataset
         self._path = path
         self.behind: float | None = None
-        """Share of the journal that is taken in, while much of it is not; None when up to date."""
+        """Share of the journal read while far behind; None when up to date."""
         self._told = 0.0
         self._reading = threading.Lock()
         self._lock = threading.Lock()
         self.causes: Counter[str] = Counter()
-        """How often each cause of a failure stands in the journal."""
+        """Number of occurrences of each cause of failure in the journal."""
         with storing(path):
             self._db, self._rows, self._read = self._opened()
             self._texts = TextIndex(self._db)
@@ -63,7 +63,7 @@ class RunIndex:
     # ---------------------------------------------------------------- keeping up
 
     def _opened(self) -> tuple[sqlite3.Connection, Rows, int]:
-        """The stored index where it belongs to this journal and dataset, else an empty one."""
+        """Return the stored index if it belongs to this journal and dataset, else an empty one."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         stamp = self._stamp()
         db = sqlite3.connect(self._path, check_same_thread=False)
@@ -95,13 +95,13 @@ class RunIndex:
         return db, np.zeros(0, ROW), 0
 
     def _stamp(self) -> str:
-        """Another journal in the same place (a resumed run rewrites it) is another file."""
+        """Identify the journal; one rewritten by a resumed run counts as a different file."""
         inode = self.journal.stat().st_ino if self.journal.is_file() else 0
         return f"{FORMAT}:{inode}:{self._dataset.checksum}"
 
     def refresh(self, engine: Engine = HERE, *, wait: bool = True) -> None:
-        """Take in the lines that the journal has gained; a last line without an end waits for the
-        next time.
+        """Read the new lines of the journal; an incomplete last line is left for the next
+        time.
 
         Between two parts of the journal, other threads read what is there so far. Without ``wait``,
         return at once where another thread is taking in lines.
@@ -180,7 +180,7 @@ class RunIndex:
 
     @property
     def rows(self) -> Rows:
-        """The verdicts that count: the last one of each question, order and repeat."""
+        """Return the verdicts that count: the last one of each question, order and repeat."""
         rows = self._rows
         if not rows.size:
             return rows
@@ -194,36 +194,34 @@ class RunIndex:
 
     @property
     def total(self) -> int:
-        """Lines taken in so far, those asked again included."""
+        """Return the number of lines read so far, including repeated requests."""
         return int(self._rows.size)
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """Prompt and reply tokens that were paid for; verdicts that were asked again are paid for
-        too.
-        """
+        """Return the prompt and reply tokens that were paid for, including repeated requests."""
         return int(self._rows["tokens_in"].sum(dtype="i8")), int(
             self._rows["tokens_out"].sum(dtype="i8")
         )
 
     def summary(self) -> Summary:
-        """What the run says of each question."""
+        """Return the run's results by question."""
         known = self._summary
         if known is None:
             known = self._summary = summary_of(self.rows, self._dataset)
         return known
 
     def of_question(self, row: int) -> Iterator[dict[str, Any]]:
-        """The whole verdicts on one question, in the journal's order."""
+        """Return the full verdicts on one question, in journal order."""
         rows = self.rows
         return self._verdicts(rows[rows["q"] == row])
 
     def latest(self, count: int) -> Iterator[dict[str, Any]]:
-        """The last ``count`` verdicts, newest first."""
+        """Return the last ``count`` verdicts, newest first."""
         return self._verdicts(self._rows[-count:][::-1])
 
     def _verdicts(self, rows: Rows) -> Iterator[dict[str, Any]]:
-        """The whole verdicts of these rows, read from the file."""
+        """Read the full verdicts of these rows from the file."""
         for entry in rows:
             for _, line in lines_of(self.journal, int(entry["start"]), int(entry["stop"])):
                 verdict = parsed(line)
@@ -231,7 +229,7 @@ class RunIndex:
                     yield verdict
 
     def search(self, query: str) -> NDArray[np.bool_]:
-        """Which questions have a reply with all words of ``query``."""
+        """Return which questions have a reply with all words of ``query``."""
         with self._lock:
             known = np.append(self._texts.search(query), False)  # the last entry is for no text
             text, q = self._replies()
@@ -240,8 +238,8 @@ class RunIndex:
         return mask
 
     def _replies(self) -> tuple[Rows, Rows]:
-        """Text and question of each verdict, side by side in memory: several times as fast as
-        within ROW.
+        """Return the text and question of each verdict as contiguous arrays, several times as fast
+        as within ROW.
         """
         rows, known = self._rows, self._columns
         if known is None or known[0].size != rows.size:

@@ -1,4 +1,5 @@
-"""Stars, tags, notes and saved views of one dataset, as two JSON files in a folder beside it.
+"""Stars, tags, notes and saved views of one dataset, in two JSON files in a folder next to
+it.
 
 ``marks.json`` maps the id of a question to ``{"star": true, "tags": ["…"], "note": "…"}``;
 ``views.json`` maps a name to the query string of the grid's address. Both may be edited by hand.
@@ -23,19 +24,19 @@ T = TypeVar("T")
 LONGEST_TAG, LONGEST_NOTE, LONGEST_NAME, LONGEST_QUERY = 40, 4000, 80, 4000
 MOST_TAGS = 20
 MOST_UNDONE = 20
-"""Changes that can be taken back."""
+"""Number of changes that can be undone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """What was noted of one question."""
+    """The notes on one question."""
 
     star: bool = False
     tags: tuple[str, ...] = ()
     note: str = ""
 
     def wire(self) -> dict[str, Any]:
-        """As the file holds it, without what is empty."""
+        """Return the content of the file entry, without empty fields."""
         held = {"star": self.star, "tags": list(self.tags), "note": self.note}
         return {name: value for name, value in held.items() if value}
 
@@ -45,7 +46,7 @@ UNMARKED = Marked()
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What to do to some questions; None leaves a field as it is.
+    """A change to some questions; None leaves a field unchanged.
 
     Attributes
     ----------
@@ -62,7 +63,7 @@ class Change:
 
     @property
     def said(self) -> str:
-        """What it does, in words."""
+        """Describe the change in words."""
         parts = {
             "star": self.star,
             "no star": self.star is False,
@@ -73,7 +74,7 @@ class Change:
         return ", ".join(name for name, done in parts.items() if done)
 
     def applied(self, before: Marked) -> Marked:
-        """What is noted after the change.
+        """Return the notes after the change.
 
         Raises
         ------
@@ -94,7 +95,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """A change that can be taken back: what it was, in words, and the marks or the views before."""
+    """A change that can be undone: its description, and the previous marks or views."""
 
     said: str
     marks: Mapping[str, Marked]
@@ -102,7 +103,7 @@ class Undo:
 
 
 def read_change(raw: Mapping[str, Any]) -> Change:
-    """The change in the body of a request.
+    """Parse a change from the body of a request.
 
     Raises
     ------
@@ -132,12 +133,12 @@ def _text(raw: Mapping[str, Any], field: str, longest: int) -> str | None:
 
 
 class WorkingSets:
-    """The files of one dataset. Safe to use from several threads, and beside another studio."""
+    """The files of one dataset; safe for several threads and several studios."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.generation = 0
-        """Grows whenever a mark has changed."""
+        """Increases whenever a mark changes."""
         self._marks: dict[str, Marked] = {}
         self._views: dict[str, str] = {}
         self._stamps: dict[str, tuple[int, int, int] | None] = {}
@@ -147,7 +148,7 @@ class WorkingSets:
     # ---------------------------------------------------------------- reading
 
     def marks(self) -> Mapping[str, Marked]:
-        """Every question of which something is noted."""
+        """Return every question with notes."""
         with self._lock:
             found = self._read("marks.json", partial(_marked, self.folder / "marks.json"))
             if found is not None:
@@ -155,14 +156,14 @@ class WorkingSets:
             return self._marks
 
     def views(self) -> Mapping[str, str]:
-        """The query string of each saved view, by name."""
+        """Return the query string of each saved view, by name."""
         with self._lock:
             found = self._read("views.json", partial(_query, self.folder / "views.json"))
             self._views = self._views if found is None else found
             return self._views
 
     def _read(self, name: str, read: Callable[[str, Any], T]) -> dict[str, T] | None:
-        """What the file holds; None where it is the one that was read last."""
+        """Return the content of the file, or None if it is unchanged since the last read."""
         stamp, path = self._stamp(name), self.folder / name
         if name in self._stamps and self._stamps[name] == stamp:
             return None
@@ -190,7 +191,7 @@ class WorkingSets:
     # ---------------------------------------------------------------- writing
 
     def change(self, identities: Iterable[str], change: Change) -> int:
-        """Apply a change; how many questions it has changed.
+        """Apply a change and return the number of questions changed.
 
         Raises
         ------
@@ -213,11 +214,11 @@ class WorkingSets:
 
     @property
     def undoable(self) -> str | None:
-        """What :meth:`undo` would take back, in words; None where nothing is left."""
+        """Describe what :meth:`undo` would revert; None if there is nothing."""
         return self._undone[-1].said if self._undone else None
 
     def undo(self) -> str | None:
-        """Take back the last change that is not taken back yet; what it was, in words."""
+        """Undo the last change that has not been undone and return its description."""
         with self._lock:
             if not self._undone:
                 return None
@@ -233,7 +234,7 @@ class WorkingSets:
         self._undone = [*self._undone[1 - MOST_UNDONE :], undo]
 
     def _write_marks(self, act: Callable[[], Mapping[str, Marked]]) -> dict[str, Marked]:
-        """Write what has changed; the marks of those questions before."""
+        """Write the changes; return the previous marks of those questions."""
         with self._locked("marks.json"):
             changed = act()
             before = {name: self._marks.get(name, UNMARKED) for name in changed}
@@ -247,7 +248,7 @@ class WorkingSets:
             return before
 
     def save_view(self, name: str, query: str | None) -> None:
-        """Save a view, or remove it where ``query`` is None.
+        """Save a view, or remove it if ``query`` is None.
 
         Raises
         ------
@@ -272,7 +273,7 @@ class WorkingSets:
         self._keep(Undo(f"{done} of the view {name}", {}, before))
 
     def _write_views(self, act: Callable[[], Mapping[str, str]]) -> Mapping[str, str]:
-        """Write the views; those before."""
+        """Write the views; return the previous ones."""
         with self._locked("views.json"):
             before, after = self.views(), dict(sorted(act().items()))
             write_json(self.folder / "views.json", after)

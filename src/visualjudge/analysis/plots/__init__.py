@@ -1,3 +1,3 @@
-"""Figures as SVG: a function for each kind of plot, all with one stylesheet, drawn for a screen, a
-phone or paper.
+"""Figures as SVG: one function for each kind of plot, one shared stylesheet, for screens, phones
+and paper.
 """

@@ -1,4 +1,4 @@
-"""SVG elements in pixels, axes and panels, and the one stylesheet of all figures.
+"""SVG elements in pixels, axes, panels, and the stylesheet shared by all figures.
 
 On a page the colours are CSS variables, so that figures follow light and dark; in a file they are
 those of LIGHT. Series (judges) differ by colour and by marker, none of them in a colour of a state.
@@ -47,7 +47,7 @@ DARK = {
     "not_measured": "#a09e95",
 }
 SERIES = 6
-"""Colours, and markers, of series; more series begin again."""
+"""Colours and markers of series; they repeat if there are more series."""
 STATES = ("pass", "fail", "undecided", "not_measured")
 RADIUS = 4.5
 FONT = 12
@@ -70,27 +70,27 @@ STYLE = """.plot text{font-size:12px;fill:var(--soft)}.plot .name{fill:var(--ink
     f".plot .f{name}{{fill:var(--{name})}}.plot .l{name}{{stroke:var(--{name})}}\n"
     for name in (*(f"s{k}" for k in range(SERIES)), *STATES)
 )
-"""``fNAME`` fills with a colour, ``lNAME`` draws lines in it."""
+"""``fNAME`` fills with a colour; ``lNAME`` draws lines in it."""
 
 
 def in_colours(style: str, colours: dict[str, str]) -> str:
-    """The stylesheet with colours in place of variables."""
+    """Replace the variables in the stylesheet with colours."""
     return re.sub(r"var\(--(\w+)\)", lambda found: colours[found[1]], style)
 
 
 def colour(series: int) -> str:
-    """The name of a series' colour."""
+    """Return the name of a series' colour."""
     return f"s{series % SERIES}"
 
 
 def text_width(text: str, size: float = FONT) -> float:
-    """About how many pixels a text takes."""
+    """Estimate the width of a text in pixels."""
     return 0.56 * size * len(text)
 
 
 def shortened(text: str, room: float) -> str:
-    """The text with an ellipsis where it does not fit into ``room`` pixels; its end, which often
-    tells names apart, stays.
+    """Shorten a text with an ellipsis to fit into ``room`` pixels, keeping its end, which often
+    tells names apart.
     """
     most = max(3, int(room / text_width("x")))
     if len(text) <= most:
@@ -100,7 +100,7 @@ def shortened(text: str, room: float) -> str:
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round values from ``low`` to ``high``, at most ``most`` of them."""
+    """Return at most ``most`` round values from ``low`` to ``high``."""
     span = high - low
     size = 10.0**-8
     steps = (step * 10.0**power for power in range(-8, 9) for step in (1, 2, 2.5, 5))
@@ -123,14 +123,14 @@ class Canvas:
         self.height = max(self.height, bottom)
 
     def line(self, x1: float, y1: float, x2: float, y2: float, kind: str) -> None:
-        """A straight line."""
+        """Draw a straight line."""
         ends = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
         self._add(f'<line class="{kind}" {ends}/>', max(y1, y2))
 
     def lines(
         self, points: Sequence[tuple[float, float]], kind: str, *, closed: bool = False
     ) -> None:
-        """A line through points, or the area inside them."""
+        """Draw a line through points, or fill the area inside them."""
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         name = "polygon" if closed else "polyline"
         self._add(
@@ -140,7 +140,7 @@ class Canvas:
     def rectangle(
         self, x: float, y: float, w: float, h: float, kind: str, *, opacity: float | None = None
     ) -> None:
-        """A filled rectangle."""
+        """Draw a filled rectangle."""
         more = "" if opacity is None else f' fill-opacity="{opacity:.2f}"'
         place = f'x="{x:.1f}" y="{y:.1f}" width="{max(w, 0):.1f}" height="{max(h, 0):.1f}"'
         self._add(f'<rect class="{kind}" {place}{more}/>', y + h)
@@ -155,8 +155,10 @@ class Canvas:
         *,
         room: float = math.inf,
     ) -> None:
-        """A line of text; ``anchor``: start, middle or end. What is longer than ``room`` pixels is
-        shortened, and a tooltip has all of it.
+        """Draw a line of text.
+
+        ``anchor`` is start, middle or end. Text longer than ``room`` pixels is shortened, with the
+        full text in a tooltip.
         """
         side = "" if anchor == "start" else f' text-anchor="{anchor}"'
         named = f' class="{kind}"' if kind else ""
@@ -176,7 +178,7 @@ class Canvas:
         title: str = "",
         radius: float = RADIUS,
     ) -> None:
-        """The marker of a series: a circle, square, diamond, triangle, triangle pointing down, or
+        """Draw the marker of a series: a circle, square, diamond, triangle, inverted triangle or
         hexagon.
         """
         name, r = colour(series), radius
@@ -199,7 +201,7 @@ class Canvas:
         self._add(f'<polygon class="{kind}" points="{path}">{inside}</polygon>', y + r)
 
     def image(self, x: float, y: float, w: float, h: float, address: str) -> None:
-        """A raster image, given as a data URI, cropped to a rectangle."""
+        """Draw a raster image, given as a data URI, cropped to a rectangle."""
         place = (
             f'x="{x:.1f}" y="{y:.1f}" width="{w:.0f}" height="{h:.0f}" '
             'preserveAspectRatio="xMidYMid slice"'
@@ -207,12 +209,12 @@ class Canvas:
         self._add(f'<image href="{escape(address)}" {place}/>', y + h)
 
     def cloud(self, points: Sequence[tuple[float, float]], series: int) -> None:
-        """Small dots of one colour, as one element."""
+        """Draw small dots of one colour as a single element."""
         path = "".join(f"M{x:.0f} {y:.0f}h.01" for x, y in points)
         self._add(f'<path class="cloud l{colour(series)}" d="{path}"/>', 0)
 
     def icon(self, x: float, y: float, state: str) -> None:
-        """The icon of a state around a point: a check mark, a cross, a question mark, a dash."""
+        """Draw the icon of a state at a point: a check mark, cross, question mark or dash."""
         kind = f"icon l{state}"
         if state == "pass":
             self.lines([(x - 5, y), (x - 1.5, y + 4), (x + 5, y - 5)], kind)
@@ -225,8 +227,10 @@ class Canvas:
             self.line(x - 4, y, x + 4, y, kind)
 
     def svg(self, label: str, *, colours: dict[str, str] | None = None) -> str:
-        """The image, with ``label`` for those who do not see it; ``colours``: those of its own
-        style, for a file (None: an element for a page with the stylesheet of figures).
+        """Return the image as SVG, with ``label`` as its accessible name.
+
+        ``colours`` are embedded in a style of its own, for a file; None gives an element for a page
+        that has the stylesheet of figures.
         """
         width, height = f"{self.width:.0f}", f"{self.height + 4:.0f}"
         named = f'role="img" aria-label="{escape(label)}" viewBox="0 0 {width} {height}"'
@@ -249,9 +253,7 @@ class Canvas:
 def legend(
     canvas: Canvas, series: Sequence[str], colours: Sequence[int], y: float = 12, x: float = 4
 ) -> float:
-    """The marker, in its colour, and the name of each series from ``y`` down; returns the
-    bottom.
-    """
+    """Draw the marker and name of each series from ``y`` down; return the bottom."""
     left = x
     for k, name in zip(colours, series, strict=True):
         needed = text_width(name) + 30
@@ -264,14 +266,12 @@ def legend(
 
 
 NARROW = 480
-"""Below so many pixels a figure is drawn for a phone."""
+"""Figures narrower than this many pixels are drawn for a phone."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """Where data are drawn: pixels from ``left`` to ``right`` and from ``top`` to ``bottom``, and
-    what they span.
-    """
+    """The plotting area: its edges in pixels, and the range of the data."""
 
     left: float
     right: float
@@ -281,14 +281,14 @@ class Box:
     y_range: tuple[float, float] = (0.0, 1.0)
 
     def x(self, value: float) -> float:
-        """The pixel of a value, at the edge where it lies beyond it."""
+        """Return the pixel of a value, clipped to the box."""
         low, high = self.x_range
         return self.left + (self.right - self.left) * min(
             1.0, max(0.0, (value - low) / (high - low))
         )
 
     def y(self, value: float) -> float:
-        """The pixel of a value, at the edge where it lies beyond it."""
+        """Return the pixel of a value, clipped to the box."""
         low, high = self.y_range
         return self.bottom - (self.bottom - self.top) * min(
             1.0, max(0.0, (value - low) / (high - low))
@@ -298,8 +298,8 @@ class Box:
 def panels(
     width: float, count: int, height: float, top: float, least: float = 300
 ) -> list[tuple[float, float, float]]:
-    """The left edge, top edge and width of ``count`` panels in rows from ``top``, none narrower
-    than ``least``.
+    """Return the left edge, top edge and width of ``count`` panels, in rows from ``top``, each at
+    least ``least`` wide.
     """
     across = max(1, min(count, int(width // least)))
     each = width / across
@@ -307,14 +307,14 @@ def panels(
 
 
 def percent_tick(value: float) -> str:
-    """0.5 as 50 %."""
+    """Format 0.5 as 50 %."""
     return f"{100 * value:g} %"
 
 
 def x_axis(
     canvas: Canvas, box: Box, show: Callable[[float], str], label: str = "", *, grid: bool = True
 ) -> None:
-    """Ticks below the box, a light line up from each, and what they measure."""
+    """Draw ticks below the box, light grid lines and the axis label."""
     for tick in ticks(*box.x_range, most=5 if box.right - box.left < 260 else 7):
         if grid:
             canvas.line(box.x(tick), box.top, box.x(tick), box.bottom, "grid")
@@ -325,7 +325,7 @@ def x_axis(
 
 
 def y_axis(canvas: Canvas, box: Box, show: Callable[[float], str], label: str = "") -> None:
-    """Ticks to the left of the box, a light line from each, and above it what they measure."""
+    """Draw ticks to the left of the box, light grid lines and, above it, the axis label."""
     for tick in ticks(*box.y_range):
         canvas.line(box.left, box.y(tick), box.right, box.y(tick), "grid")
         canvas.text(box.left - 5, box.y(tick) + 4, show(tick), "small", "end")

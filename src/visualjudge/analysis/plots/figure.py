@@ -1,4 +1,4 @@
-"""A figure: its finding in a sentence, its caption, its data, and its drawing at any width."""
+"""A figure: its finding in one sentence, its caption, its data, and its drawing at any width."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from visualjudge.core.errors import UsageError, must_end_in
 from visualjudge.core.text_tables import csv_text
 
 WIDE, PHONE = 720.0, 350.0
-"""Pixels of a figure on a screen and on a phone."""
+"""Width of a figure on a screen and on a phone, in pixels."""
 TALL = 620.0
-"""A figure that is taller on a phone is printed over both columns, as on a screen."""
+"""A figure whose phone version is taller than this is printed across both columns, as on a screen.
+"""
 COLUMN_MM, PAGE_MM = 86.0, 178.0
-"""Widths of a figure in one and in both columns of a paper."""
+"""Width of a figure in one column and in both columns of a paper."""
 PX_PER_MM = 96 / 25.4
 PRINT_SCALE = 1.35
-"""Figures for paper are drawn larger, and set smaller: text of 12 px becomes 6.7 points."""
+"""Figures for paper are drawn larger and then scaled down: 12 px text becomes 6.7 points."""
 PNG_DPI = 300
 POINTS_PER_PX = 72 / 96
-"""vl-convert takes a pixel of a PDF, and of the scale of a PNG, for a point."""
+"""vl-convert treats one pixel as one point, in a PDF and in the scale of a PNG."""
 Cell = str | float | int | None
 
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """What is drawn, and the data behind it. In a notebook it shows itself."""
+    """A drawing and the data behind it; displays itself in a notebook."""
 
     name: str
     finding: str
@@ -41,19 +42,19 @@ class Figure:
     draw: Callable[[float], Canvas]
 
     def svg(self, width: float = WIDE) -> str:
-        """A file of its own, ``width`` pixels wide, with its colours in it."""
+        """Return a standalone SVG file, ``width`` pixels wide, with its colours included."""
         return self.draw(width).svg(self.finding, colours=LIGHT)
 
     def inline(self) -> str:
-        """Two SVG elements for a page with the stylesheet of figures: for a screen, and for a
-        phone.
+        """Return two SVG elements, for a screen and for a phone, for a page with the stylesheet of
+        figures.
         """
         wide, phone = (self.draw(width).svg(self.finding) for width in (WIDE, PHONE))
         return f'<div class="on-screen">{wide}</div><div class="on-phone">{phone}</div>'
 
     def element(self, heading: str = "h3") -> str:
-        """A figure element for a page with the stylesheet of figures: the finding, both drawings,
-        caption and data.
+        """Return a figure element for a page with the stylesheet of figures: finding, both
+        drawings, caption and data.
         """
         link = f'<a class="csv" download="{escape(self.name)}.csv" href="{self.csv_link}">CSV</a>'
         finding, caption = (escape(unbroken(said)) for said in (self.finding, self.caption))
@@ -65,12 +66,12 @@ class Figure:
 
     @property
     def csv(self) -> str:
-        """The data, a header first; numbers in full."""
+        """Return the data as CSV with a header and unrounded numbers."""
         return csv_text(self.columns, self.rows)
 
     @property
     def csv_link(self) -> str:
-        """The data as the address of a link."""
+        """Return the data as a data URI for a link."""
         return "data:text/csv;base64," + base64.b64encode(self.csv.encode()).decode()
 
     def save(self, path: str | Path, *, width_mm: float = PAGE_MM) -> Path:
@@ -109,7 +110,7 @@ class Figure:
 
 
 def unbroken(text: str) -> str:
-    """The text with numbers, their intervals and their % kept on one line."""
+    """Keep numbers, their intervals and their % signs on one line."""
     return re.sub(
         r"(?<=\d) (?=%)|(?<=[≥≤±]) (?=\d)|(?<=\d) to (?=[\d\u2212])",
         lambda m: m[0].replace(" ", "\u00a0"),
@@ -119,14 +120,14 @@ def unbroken(text: str) -> str:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A figure that is not drawn, and why."""
+    """A figure that is not drawn, and the reason."""
 
     name: str
     reason: str
 
 
 def _on_paper(drawn: str, size: float) -> str:
-    """The image, ``size`` times as large: its pixels shrink, its coordinates stay."""
+    """Scale an image by ``size``; its coordinates stay the same."""
     head, rest = drawn.split(">", 1)
     width = float(head.split('width="')[1].split('"')[0])
     height = float(head.split('height="')[1].split('"')[0])
@@ -135,7 +136,7 @@ def _on_paper(drawn: str, size: float) -> str:
 
 
 def converted(svg: str, kind: str) -> bytes:
-    """The SVG as the bytes of a PDF or PNG.
+    """Convert the SVG to the bytes of a PDF or PNG.
 
     Raises
     ------
@@ -160,19 +161,19 @@ _SCROLL = (
     "linear-gradient(90deg,var(--soft),transparent) 0/7px 100% no-repeat,"
     "linear-gradient(270deg,var(--soft),transparent) 100%/7px 100% no-repeat var(--b)}"
 )
-"""A table that is wider than its page has a shade at the edge where more of it is."""
+"""A table wider than its page has a shade at the edge that hides more columns."""
 FIGURES_ON_PAGES = STYLE + (
     ".plot{display:block;width:100%;height:auto}.on-phone{display:none}"
     "@media screen and (max-width:560px){.on-screen{display:none}.on-phone{display:block}}"
     + _SCROLL
 )
 BEHIND = ("#f6f6f3", "#121210")
-"""What is behind the figures of a page: light, dark."""
+"""Background of a page's figures: light, dark."""
 
 
 def page_style(own: str) -> str:
-    """The stylesheet of a page with inline figures: colours of both themes as variables (paper is
-    light), figures, and the page's ``own`` rules.
+    """Return the stylesheet of a page with inline figures: the colours of both themes as variables
+    (paper is light), the figures, and the page's ``own`` rules.
     """
     light, dark = (
         ";".join(f"--{name}:{value}" for name, value in {**colours, "page": behind}.items())

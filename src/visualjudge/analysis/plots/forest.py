@@ -1,5 +1,5 @@
-"""Forest plots: a row for each task, encoding, bias or comparison; an estimate with its interval a
-series.
+"""Forest plots: one row for each task, encoding, bias or comparison, with one estimate and interval
+for each series.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ DODGE = 11
 
 @dataclass(frozen=True)
 class ForestRow:
-    """One row: an estimate for each series (None: not asked), what guessing and the baseline get,
-    and states.
+    """One row: an estimate for each series (None if not asked), the chance and baseline values, and
+    the states.
     """
 
     label: str
@@ -61,9 +61,11 @@ def forest(
     bars: bool = False,
     chance: str = "chance",
 ) -> Canvas:
-    """Rows from the top; ``colours``: the number of each series' colour, where it is not its place;
-    ``bars``: a bar from the mark to each estimate, for leanings; ``chance``: what the legend calls
-    the rows' ``chance``.
+    """Draw the rows from top to bottom.
+
+    ``colours`` gives the colour number of each series if it differs from its position, ``bars``
+    draws a bar from the mark to each estimate (for leanings), and ``chance`` is the legend text for
+    the rows' ``chance`` values.
     """
     canvas = Canvas(width)
     numbers = range(len(series)) if colours is None else colours
@@ -116,8 +118,8 @@ def _legend(
     numbers: Sequence[int],
     named: str,
 ) -> float:
-    """The judges, then what the marks of chance and of the baseline mean: on the same line where
-    they fit; returns the bottom.
+    """Draw the legend: the judges, then the chance and baseline marks, on the same line if they
+    fit; return the bottom.
     """
     chance = any(row.chance is not None for row in rows)
     base = any(row.baseline is not None for row in rows)
@@ -150,7 +152,7 @@ def _name(
     values: float,
     series: int,
 ) -> None:
-    """The label, and to the right the value of a single series, the states and the note."""
+    """Draw the label and, to its right, the value of a single series, the states and the note."""
     top, middle = y
     estimate = row.estimates[0] if row.estimates else None
     said = scale.value(estimate) if series == 1 and estimate is not None else ""
@@ -193,8 +195,10 @@ def _references(canvas: Canvas, row: ForestRow, box: Box, middle: float, series:
 def _estimate(
     canvas: Canvas, estimate: Estimate, box: Box, y: float, series: int, scale: Scale, *, bars: bool
 ) -> None:
-    """The interval and the marker; an arrow where it goes beyond the axis, hollow from fewer than
-    five images.
+    """Draw the interval and the marker.
+
+    An arrow marks an interval that extends beyond the axis; a hollow marker means fewer than five
+    images.
     """
     value, name = estimate.value or 0.0, colour(series)
     if bars and scale.mark is not None:
@@ -217,7 +221,9 @@ def _estimate(
 
 
 def ends_of(estimate: Estimate) -> tuple[float | None, float | None]:
-    """Both ends of the interval, an open side at infinity; none where neither is known."""
+    """Return both ends of the interval, with infinity for an open side; (None, None) if both are
+    unknown.
+    """
     ends = estimate.interval
     if ends is None or (ends[0] is None and ends[1] is None):
         return None, None

@@ -1,5 +1,5 @@
-"""A panel for each judge or check: answers when options are exchanged, shares as heat maps,
-sources by rank, and figures beside their thresholds.
+"""Plots with one panel for each judge or check: answers in both orders, heat maps of shares,
+sources by rank, and values with their thresholds.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from visualjudge.analysis.plots.canvas import (
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
 
 SIDE, BESIDE = 72, 78
-"""Pixels of a square, and of the text beside it."""
+"""Size of a square, and width of the text beside it, in pixels."""
 
 
 @dataclass(frozen=True)
 class Swapped:
-    """Questions in both orders: the same answer (right, wrong), or the same place (first,
+    """Questions asked in both orders: the same answer (right, wrong), or the same place (first,
     second).
     """
 
@@ -35,11 +35,11 @@ class Swapped:
     first: int
     second: int
     rest: int
-    """Without an answer in one order, or a tie in one."""
+    """Questions with no answer in one order, or a tie in one."""
 
 
 def swap_flow(charts: Sequence[Swapped], width: float) -> Canvas:
-    """A 2×2 table for each judge; the area of each square is its share of the questions."""
+    """Draw a 2×2 table for each judge; the area of each square is its share of the questions."""
     canvas = Canvas(min(width, len(charts) * (2 * (SIDE + BESIDE) + 40)))
     for chart, (left, top, _) in zip(
         charts, panels(canvas.width, len(charts), 2 * SIDE + 86, 0), strict=True
@@ -78,8 +78,9 @@ def heat_map(
     width: float,
     middle: float = 0.5,
 ) -> Canvas:
-    """Shares as shades: the further from ``middle`` the darker, in one colour above it and in
-    another below.
+    """Draw shares as shades.
+
+    Shares further from ``middle`` are darker, with one colour above it and another below.
     """
     canvas = Canvas(width)
     least = 46 if width >= NARROW else 28
@@ -111,7 +112,7 @@ def _band(
     y: float,
     middle: float,
 ) -> float:
-    """Some columns, numbered above; their names stand below."""
+    """Draw a group of columns, numbered above with their names below."""
     each = min(64.0, (canvas.width - label) / len(shown))
     for k, column in enumerate(shown):
         canvas.text(label + (k + 0.5) * each, y + 13, str(column + 1), "small", "middle")
@@ -142,7 +143,7 @@ STEP = 24
 
 @dataclass(frozen=True)
 class SlopeRow:
-    """A source: its rank by the judge, the ranks that it may have, and its rank by the truth."""
+    """A source: its rank by the judge, its possible ranks, and its true rank."""
 
     name: str
     rank: int
@@ -152,7 +153,7 @@ class SlopeRow:
 
 @dataclass(frozen=True)
 class Slope:
-    """The sources of one judge, the first ones of ``sources``."""
+    """The first sources of one judge, out of ``sources`` in all."""
 
     title: str
     series: int
@@ -161,8 +162,9 @@ class Slope:
 
 
 def slopes(charts: Sequence[Slope], width: float) -> Canvas:
-    """A panel for each judge; a bar beside a source: the ranks that it may have at 95 %, unless it
-    may have any.
+    """Draw a panel for each judge.
+
+    A bar beside a source shows its possible ranks at 95 %, unless every rank is possible.
     """
     canvas = Canvas(width)
     most = max((len(chart.rows) for chart in charts), default=0)
@@ -211,7 +213,7 @@ def _slope(canvas: Canvas, chart: Slope, left: float, top: float, across: float)
 
 
 def _spread(ranks: Sequence[int]) -> list[int]:
-    """A place of its own for each rank, ties in their order."""
+    """Return a distinct place for each rank, with ties in their order."""
     order = sorted(range(len(ranks)), key=lambda k: (ranks[k], k))
     places = [0] * len(ranks)
     for place, k in enumerate(order, 1):
@@ -224,7 +226,7 @@ DODGE = 13
 
 @dataclass(frozen=True)
 class Held:
-    """What one judge shows of a check: its figure, its interval, and the state in words."""
+    """A judge's result for one check: its value, its interval, and the state in words."""
 
     value: float | None
     interval: tuple[float, float] | None
@@ -235,7 +237,7 @@ class Held:
 
 @dataclass(frozen=True)
 class CheckRow:
-    """A check: its name, the threshold in words, the axis, where it passes, and a figure for each
+    """A check: its name, the threshold in words, the axis, the passing side, and a value for each
     judge.
     """
 
@@ -247,8 +249,8 @@ class CheckRow:
 
 
 def thresholds(rows: Sequence[CheckRow], series: Sequence[str], width: float) -> Canvas:
-    """Each check on an axis of its own; to the right the state of each judge, with its icon and
-    words.
+    """Draw each check on its own axis, with the state of each judge as icon and words to
+    the right.
     """
     canvas = Canvas(width)
     narrow = width < NARROW
@@ -299,7 +301,7 @@ def _check(canvas: Canvas, row: CheckRow, box: Box) -> None:
 
 
 def _words(canvas: Canvas, row: CheckRow, box: Box, narrow: bool) -> float:
-    """The state of each judge beside the strip, or below it; returns the bottom."""
+    """Write the state of each judge beside or below the strip; return the bottom."""
     count = len(row.held)
     middle = (box.top + box.bottom) / 2
     y = box.bottom

@@ -1,5 +1,5 @@
-"""Points on two axes: values against the truth, accuracy against distance with its curve, and
-accuracy against cost, with the judges that no other is both cheaper and better than.
+"""Points on two axes: values against the truth, accuracy against distance with a fitted curve, and
+accuracy against cost with the Pareto front.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
 from visualjudge.analysis.value_and_interval import Estimate
 
 SIDE = 210
-"""Pixels of a panel's axes, which are square."""
+"""Size of a panel's square axes, in pixels."""
 LARGEST = 7.0
 
 
 @dataclass(frozen=True)
 class Scatter:
-    """Points (x, y) of one judge, and points of a calibration line with how many cases are behind
-    each.
+    """One judge's points (x, y), and the points of a calibration line with their numbers
+    of cases.
     """
 
     title: str
@@ -45,7 +45,7 @@ class Scatter:
 def scatters(
     charts: Sequence[Scatter], ends: tuple[float, float], labels: tuple[str, str], width: float
 ) -> Canvas:
-    """A panel for each judge, both axes over ``ends``; ``labels``: of x and of y."""
+    """Draw a panel for each judge, with both axes over ``ends``; ``labels`` are for x and y."""
     canvas = Canvas(min(width, len(charts) * (SIDE + 76)))
     show: Callable[[float], str] = percent_tick if ends == (0.0, 1.0) else "{:g}".format
     for chart, (left, top, across) in zip(
@@ -76,7 +76,7 @@ def _calibration(canvas: Canvas, chart: Scatter, box: Box) -> None:
 
 
 HEIGHT = 300
-"""Pixels of a figure of one panel, with its axes."""
+"""Size of a single-panel figure with its axes, in pixels."""
 STEPS = 60
 
 
@@ -90,7 +90,7 @@ class Curve:
 
 
 def curves(charts: Sequence[Curve], label: str, width: float) -> Canvas:
-    """All judges on one axis from 0; the lines down are at the 75 % points."""
+    """Draw all judges on one axis from 0; vertical lines mark the 75 % points."""
     canvas = Canvas(width)
     top = legend(canvas, [chart.title for chart in charts], [chart.series for chart in charts]) + 24
     seen = [point.x for chart in charts for point in chart.row.points]
@@ -132,7 +132,7 @@ def _curve(canvas: Canvas, chart: Curve, box: Box) -> None:
 
 @dataclass(frozen=True)
 class Priced:
-    """A judge: what one verdict costs, and how often it is right."""
+    """A judge with its cost per verdict and its accuracy."""
 
     title: str
     series: int
@@ -141,7 +141,7 @@ class Priced:
 
 
 def front(rows: Sequence[Priced]) -> list[Priced]:
-    """The judges that no other is at least as good as at a lower cost, the cheapest first."""
+    """Return the judges on the Pareto front of cost and accuracy, cheapest first."""
     kept: list[Priced] = []
     for row in sorted(rows, key=lambda row: (row.cost, -(row.share.value or 0.0))):
         if not kept or (row.share.value or 0.0) > (kept[-1].share.value or 0.0):
@@ -150,7 +150,7 @@ def front(rows: Sequence[Priced]) -> list[Priced]:
 
 
 def cost_plot(rows: Sequence[Priced], label: str, width: float) -> Canvas:
-    """Cost on the x axis from 0, accuracy on the y axis; the line joins the front."""
+    """Draw cost from 0 on the x axis and accuracy on the y axis, with a line along the front."""
     canvas = Canvas(width)
     top = legend(canvas, [row.title for row in rows], [row.series for row in rows]) + 24
     box = Box(

@@ -33,8 +33,8 @@ from visualjudge.vision.encodings import encoding_title
 
 MOST_SERIES = 6
 MOST_DRAWN = 20
-"""Judges that figures and the tables of a page show; metrics.json has all."""
-"""Judges that a forest plot can tell apart; of more, accuracy is a heat map."""
+"""Number of judges in figures and tables of a page; metrics.json has all."""
+"""Number of judges that a forest plot can distinguish; with more, accuracy is a heat map."""
 SHARES = Scale(0.0, 1.0, percent_tick, rough_share, "Right answers")
 ESTIMATE = ("value", "low", "high", "n", "images")
 SHADES = "Per cent; the further from guessing, the darker, blue above it and brown below."
@@ -50,13 +50,15 @@ Row = tuple[str | float | int | None, ...]
 
 
 def order(analysis: Analysis) -> list[int]:
-    """The numbers of the judges that figures draw: of many, the most accurate."""
+    """Return the numbers of the judges that figures draw; if there are too many, the most accurate
+    ones.
+    """
     return ranked(analysis)[:MOST_DRAWN]
 
 
 def ranked(analysis: Analysis) -> list[int]:
-    """The numbers of the judges that a report is about; of more than figures can tell apart, the
-    most accurate first.
+    """Return the numbers of the judges in a report; if figures cannot distinguish them all, most
+    accurate first.
     """
     numbers = list(analysis.results.shown)
     if len(numbers) <= MOST_SERIES:
@@ -67,20 +69,20 @@ def ranked(analysis: Analysis) -> list[int]:
 
 
 def shown(analysis: Analysis) -> list[JudgeResult]:
-    """The judges that figures draw, in their order."""
+    """Return the judges that figures draw, in order."""
     return [analysis.results.judges[i] for i in order(analysis)]
 
 
 def colours_of(analysis: Analysis, judges: Iterable[JudgeResult]) -> list[int]:
-    """The number of each judge's colour, the same in all figures: its place among those of the
-    report.
+    """Return the colour number of each judge, the same in all figures: its position in
+    the report.
     """
     names = [judge.name for judge in shown(analysis)]
     return [names.index(judge.name) for judge in judges]
 
 
 def figures_of(estimate: Estimate | None) -> Row:
-    """The columns of ESTIMATE."""
+    """Return the columns of ESTIMATE."""
     if estimate is None:
         return (None, None, None, 0, 0)
     low, high = estimate.interval or (None, None)
@@ -88,8 +90,8 @@ def figures_of(estimate: Estimate | None) -> Row:
 
 
 def by_task(analysis: Analysis) -> Figure | LeftOut:
-    """A row for each task: accuracy of each judge, what guessing and the local baseline get, and
-    the card's answer.
+    """Draw a row for each task: accuracy of each judge, chance, the local baseline, and the card's
+    answer.
     """
     judges = [judge for judge in shown(analysis) if judge.pairwise.accuracy.share.n]
     if not judges:
@@ -159,7 +161,7 @@ def _accuracy_drawing(
 
 
 def _mean(estimates: Iterable[Estimate | None]) -> float:
-    """The mean of the values that are known; -1 where none is."""
+    """Return the mean of the known values, or -1 if there is none."""
     values = [e.value for e in estimates if e is not None and e.value is not None]
     return sum(values) / len(values) if values else -1.0
 
@@ -167,7 +169,7 @@ def _mean(estimates: Iterable[Estimate | None]) -> float:
 def _cells(
     judges: Sequence[JudgeResult], get: Callable[[JudgeResult], Iterable[Cell]]
 ) -> dict[str, tuple[Estimate | None, ...]]:
-    """The accuracy of each cell, an estimate for each judge, the most accurate cells first."""
+    """Return the accuracy of each cell, one estimate for each judge, most accurate cells first."""
     found = [
         {cell.name: cell.accuracy.shown for cell in get(judge) if cell.accuracy.share.n}
         for judge in judges
@@ -182,14 +184,14 @@ def _answers(card: Card) -> Mapping[str, Mapping[str, str]]:
 
 
 def _baseline(judges: Sequence[JudgeResult]) -> dict[str, float]:
-    """How often the local baseline is right, by task."""
+    """Return the accuracy of the local baseline by task."""
     rows = (row for judge in judges for row in judge.above_baseline if row.scope == "task")
     return {row.value: row.baseline_right for row in rows if row.baseline_right is not None}
 
 
 def photograph_notes(judges: Iterable[JudgeResult]) -> dict[str, str]:
-    """By task, which judges need the photograph, or that it adds little; nothing where it is
-    undecided.
+    """Return by task which judges need the photograph, or that it adds little; undecided tasks are
+    left out.
     """
     states: dict[str, dict[str, list[str]]] = {}
     for judge in judges:
@@ -235,8 +237,9 @@ NO_WEAKEST = "No task is certain to be weaker than another"
 
 
 def _extremes(judges: Sequence[JudgeResult], cells: Cells) -> tuple[str, str]:
-    """The rows in which judges are least and most often right, with the judges; empty where no
-    judge is certain to be less often right in one row than in another (their intervals overlap).
+    """Return the rows in which judges are least and most often right, with the judges.
+
+    Empty if no judge is significantly worse in one row than in another (the intervals overlap).
     """
     lowest: dict[str, list[str]] = {}
     highest: dict[str, list[str]] = {}
@@ -256,7 +259,7 @@ def _extremes(judges: Sequence[JudgeResult], cells: Cells) -> tuple[str, str]:
 
 
 def _named(rows: Mapping[str, Sequence[str]], judges: int) -> str:
-    """Rows with the judges that they are about: "pose (a and b), depth (c)"."""
+    """List rows with their judges: "pose (a and b), depth (c)"."""
     if judges == 1:
         return "".join(rows)
     return listed([f"{row} ({listed(names)})" for row, names in rows.items()])
@@ -268,7 +271,7 @@ def _above(estimate: Estimate | None, chance: float) -> bool:
 
 
 def by_error_type(analysis: Analysis) -> Figure | LeftOut:
-    """A row for each error type."""
+    """Draw a row for each error type."""
     judges = shown(analysis)
     cells = _cells(judges, lambda judge: judge.by_error_type)
     if len(cells) < 2:
@@ -295,7 +298,8 @@ def by_error_type(analysis: Analysis) -> Figure | LeftOut:
 
 
 def encodings(analysis: Analysis, images: Mapping[str, str] | None = None) -> list[Figure]:
-    """A figure for each task with several encodings: each less the best, on the same pairs.
+    """Return a figure for each task with several encodings: each one's difference from the best, on
+    the same pairs.
 
     ``images``: data URIs of small images, by ``task/stem``.
     """
@@ -315,9 +319,7 @@ def encodings(analysis: Analysis, images: Mapping[str, str] | None = None) -> li
 
 
 def encoding_name(task: str) -> str:
-    """The name of a task's figure, which is also that of its files: letters, digits, ``_`` and
-    ``-``.
-    """
+    """Return the name of a task's figure and files: letters, digits, ``_`` and ``-``."""
     return "encoding-" + re.sub(r"[^\w-]+", "-", task)
 
 
@@ -355,7 +357,7 @@ def _encoding_figure(
 
 
 def _less(choice: EncodingChoice, name: str, best: str) -> Estimate | None:
-    """The accuracy of an encoding less that of ``best``."""
+    """Return the accuracy of an encoding minus that of ``best``."""
     for duel in choice.duels:
         if (duel.first, duel.second) == (name, best):
             return duel.gap
@@ -365,7 +367,7 @@ def _less(choice: EncodingChoice, name: str, best: str) -> Estimate | None:
 
 
 def minus(gap: Estimate) -> Estimate:
-    """The difference the other way round."""
+    """Negate a difference."""
     ends = gap.interval
     turned = (
         None if ends is None else tuple(None if end is None else -end for end in reversed(ends))
@@ -375,7 +377,7 @@ def minus(gap: Estimate) -> Estimate:
 
 
 def _advice(judges: Sequence[JudgeResult], choices: Sequence[EncodingChoice | None]) -> str:
-    """ "use any encoding", or which, by judge where they differ."""
+    """Return "use any encoding", or the recommended ones, by judge if they differ."""
     said = [
         (_advised(choice), judge.name)
         for judge, choice in zip(judges, choices, strict=True)
@@ -400,7 +402,9 @@ def _advised(choice: EncodingChoice) -> str:
 
 
 def reach(estimates: Iterable[Estimate | None], least: float = 0.1, most: float = 0.5) -> float:
-    """The end of a symmetric axis that holds the estimates, and their intervals up to ``most``."""
+    """Return the end of a symmetric axis that covers the estimates, and their intervals up to
+    ``most``.
+    """
     known = [e for e in estimates if e is not None and e.value is not None]
     ends = [abs(end) for e in known for end in e.interval or () if end is not None]
     return max(
@@ -411,15 +415,13 @@ def reach(estimates: Iterable[Estimate | None], least: float = 0.1, most: float 
 
 
 AT_POINT = 0.75
-"""Right answers at the point that the curve is read at."""
+"""Accuracy at which the curve is read."""
 LEAST_DISTANCES = 3
-"""Differences between options of which points without a curve are drawn."""
+"""Differences between options at which points without a curve are drawn."""
 
 
 def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
-    """Accuracy against the difference between the options (or against the difference in
-    severity).
-    """
+    """Plot accuracy against the difference between the options (or in severity)."""
     judges = shown(analysis)[:MOST_SERIES]
     rows = [
         next((r for r in j.sensitivity if (r.scope, r.against) == ("all", against)), None)
@@ -461,7 +463,7 @@ def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
 
 
 def _all_smallest(charts: Sequence[Curve]) -> str:
-    """The same of many judges, briefly."""
+    """Summarise the smallest differences of many judges."""
     known = [
         f"{chart.title} {number(chart.row.jnd.value)}" for chart in charts if chart.row.jnd.value
     ]

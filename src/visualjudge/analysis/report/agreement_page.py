@@ -20,7 +20,7 @@ INTERVALS = (
 
 
 def agreement_table(result: PeopleAgreement) -> Table:
-    """A row for each rater and dimension."""
+    """Return a table with a row for each rater and dimension."""
     rows = []
     for row in result.rows:
         spearman = (number(row.spearman, 3), span(row.spearman_ci95))
@@ -35,8 +35,8 @@ def agreement_table(result: PeopleAgreement) -> Table:
 
 
 def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
-    """Spearman's ρ with people: a row for each dimension, a marker for each judge and for the mean
-    of people.
+    """Plot Spearman's ρ with people: a row for each dimension, a marker for each judge and for the
+    mean of people.
     """
     kept = [row for row in result.rows if row.kind != "person" and row.spearman is not None]
     titles = list(dict.fromkeys(_title(row) for row in kept))[:MOST_SERIES]
@@ -94,8 +94,8 @@ def _estimate(row: RaterRow) -> Estimate:
 def _reached(
     found: dict[tuple[str, str], Estimate], dimensions: list[str], name: str
 ) -> tuple[int, int]:
-    """In how many dimensions a judge's ρ is at least that of people, of how many where both are
-    known.
+    """Return the number of dimensions in which a judge's ρ is at least that of people, and the
+    number in which both are known.
     """
     both = [(found.get((d, name)), found.get((d, CEILING))) for d in dimensions]
     known = [(a.value or 0.0, b.value or 0.0) for a, b in both if a is not None and b is not None]
@@ -103,7 +103,7 @@ def _reached(
 
 
 def html(result: PeopleAgreement) -> str:
-    """One page that loads nothing: the figure, then the table."""
+    """Return a self-contained page: the figure, then the table."""
     figure = agreement_figure(result)
     drawn = (
         f"<p>{escape(figure.reason)}</p>" if isinstance(figure, LeftOut) else figure.element("h2")

@@ -1,4 +1,4 @@
-"""Figures of how a judge behaves: leanings, exchanged options, scores, probabilities, probes and
+"""Figures of a judge's behaviour: leanings, exchanged options, scores, probabilities, probes and
 tools.
 """
 
@@ -32,15 +32,15 @@ from visualjudge.analysis.report.readings import points_tick, rough_points, roug
 from visualjudge.analysis.value_and_interval import Estimate
 
 MOST_POINTS = 400
-"""Scores of a judge that a scatter plot shows; the calibration is of all."""
+"""Number of scores per judge in a scatter plot; the calibration uses all."""
 JITTER = 0.3
 GOLDEN = 0.618033988749895
 BINS = 10
 
 
 def leanings(analysis: Analysis) -> Figure | LeftOut:
-    """A bar for each feature: how far a judge leans to the option that has more of it; first, to
-    the place.
+    """Draw a bar for each feature: how far a judge leans towards the option with more of it;
+    position comes first.
     """
     judges = [judge for judge in shown(analysis) if judge.pairwise.accuracy.share.n][:MOST_SERIES]
     features = list(
@@ -90,8 +90,8 @@ def leanings(analysis: Analysis) -> Figure | LeftOut:
 
 
 def _leaning(judge: JudgeResult) -> list[tuple[str, str]]:
-    """Whether it prefers the option shown first, and what else it leans to: statements with its
-    name and figures.
+    """Say whether the judge prefers the option shown first, and its other leanings, as statements
+    with its name and numbers.
     """
     place = next((row for row in judge.bias if row.feature == "position"), None)
     found = None if place is None else place.estimate
@@ -118,7 +118,7 @@ def _leaning(judge: JudgeResult) -> list[tuple[str, str]]:
 
 
 def swapped(analysis: Analysis) -> Figure | LeftOut:
-    """What happens to the answer when the options are exchanged."""
+    """Draw the effect of exchanging the options on the answers."""
     judges = shown(analysis)[:MOST_SERIES]
     charts = []
     for k, judge in enumerate(judges):
@@ -150,13 +150,13 @@ def swapped(analysis: Analysis) -> Figure | LeftOut:
 
 
 def _same(chart: Swapped) -> float:
-    """The share of questions with the same answer in both orders."""
+    """Return the share of questions with the same answer in both orders."""
     total = chart.right + chart.wrong + chart.first + chart.second + chart.rest
     return (chart.right + chart.wrong) / total if total else 0.0
 
 
 def scores(analysis: Analysis) -> Figure | LeftOut:
-    """The judge's scores against the true ones."""
+    """Plot the judge's scores against the true ones."""
     charts, said, data = [], [], []
     for k, i in enumerate(order(analysis)[:MOST_SERIES]):
         judge = analysis.results.judges[i]
@@ -197,7 +197,7 @@ def scores(analysis: Analysis) -> Figure | LeftOut:
 
 
 def _means(truth: np.ndarray, given: np.ndarray) -> tuple[tuple[float, float, int], ...]:
-    """The mean true and given score in each of ten bins of the truth."""
+    """Return the mean true and given score in each of ten bins of the truth."""
     bins = np.minimum((truth / 10 * BINS).astype(int), BINS - 1)
     found = [(bins == b, b) for b in range(BINS)]
     return tuple(
@@ -208,7 +208,7 @@ def _means(truth: np.ndarray, given: np.ndarray) -> tuple[tuple[float, float, in
 
 
 def _sample(truth: np.ndarray, given: np.ndarray) -> tuple[tuple[float, float], ...]:
-    """Some of the points, evenly from the whole, moved by up to JITTER / 2."""
+    """Return an even sample of the points, jittered by up to JITTER / 2."""
     chosen = np.linspace(0, truth.size - 1, min(truth.size, MOST_POINTS)).astype(int)
     shift = [((k * GOLDEN) % 1 - 0.5) * JITTER for k in range(1, chosen.size + 1)]
     return tuple(
@@ -218,7 +218,9 @@ def _sample(truth: np.ndarray, given: np.ndarray) -> tuple[tuple[float, float], 
 
 
 def _follows(judge: JudgeResult, means: Sequence[tuple[float, float, int]]) -> str:
-    """How its mean score goes with the true one, and whether it orders predictions of an image."""
+    """Say how the judge's mean score relates to the true one, and whether it orders the predictions
+    of an image.
+    """
     (low, first, _), (high, last, _) = means[0], means[-1]
     said = f"mean score {number(first, 1)} where the true one is {number(low, 1)}"
     if len(means) > 1:
@@ -230,14 +232,14 @@ def _follows(judge: JudgeResult, means: Sequence[tuple[float, float, int]]) -> s
 
 
 def _orders(judges: Sequence[JudgeResult]) -> str:
-    """How well each of many judges orders the predictions of an image."""
+    """Say how well each of many judges orders the predictions of an image."""
     known = [(judge.scoring.within.value, judge.name) for judge in judges]
     told = sorted(((tau, name) for tau, name in known if tau is not None), reverse=True)
     return "Order inside an image (τ-b): " + ", ".join(f"{n} {number(tau)}" for tau, n in told[:6])
 
 
 def reliability(analysis: Analysis) -> Figure | LeftOut:
-    """Stated probabilities against how often they come true."""
+    """Plot stated probabilities against observed frequencies."""
     card, names = usual_card(analysis), [judge.name for judge in shown(analysis)]
     charts, said, data = [], [], []
     for k, name in enumerate(names[:MOST_SERIES]):
@@ -267,7 +269,7 @@ def reliability(analysis: Analysis) -> Figure | LeftOut:
 
 
 def probes(analysis: Analysis) -> Figure | LeftOut:
-    """A row for each probe: what a change that must not matter does to accuracy."""
+    """Draw a row for each probe: the effect on accuracy of a change that must not matter."""
     judges = [judge for judge in shown(analysis) if judge.probes][:MOST_SERIES]
     if not judges:
         other = any(judge.photograph is not None for judge in shown(analysis))
@@ -317,7 +319,7 @@ def probes(analysis: Analysis) -> Figure | LeftOut:
 
 
 def photograph(analysis: Analysis) -> Figure | LeftOut:
-    """A row for each task: how much more often a judge is right with the photograph than
+    """Draw a row for each task: how much more often a judge is right with the photograph than
     without.
     """
     asked = [judge for judge in shown(analysis) if judge.photograph is not None][:MOST_SERIES]
@@ -359,7 +361,7 @@ def photograph(analysis: Analysis) -> Figure | LeftOut:
 
 
 def _needs(row: Photograph, name: str) -> tuple[str, str]:
-    """Whether a judge needs the photograph; its name and gain."""
+    """Say whether a judge needs the photograph; return this with its name and gain."""
     said = {
         "needed": "needs the photograph",
         "not_needed": "does not need the photograph",
@@ -370,7 +372,7 @@ def _needs(row: Photograph, name: str) -> tuple[str, str]:
 
 NO_SCORING = "no scoring question was asked"
 STATES_OF_PROBES = {"pass": "pass", "fail": "fail", "not_shown": "undecided"}
-"""The states of probes in metrics.json, as the states of checks."""
+"""Maps the states of probes in metrics.json to the states of checks."""
 
 
 def _probed(judge: JudgeResult) -> str:
@@ -383,7 +385,7 @@ def _probed(judge: JudgeResult) -> str:
 
 
 def tools(analysis: Analysis) -> Figure | LeftOut:
-    """How often a judge follows a wrong tool, by the confidence that the tool claims."""
+    """Plot how often a judge follows a wrong tool, by the confidence that the tool claims."""
     judges = [judge for judge in shown(analysis) if judge.tool_trust][:MOST_SERIES]
     if not judges:
         return LeftOut("tools", "no question shows what a tool says")

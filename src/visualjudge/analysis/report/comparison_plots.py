@@ -1,5 +1,5 @@
-"""Figures that put judges beside thresholds, beside the truth, beside each other, beside the local
-baseline and beside their cost.
+"""Figures that compare judges with thresholds, the truth, each other, the local baseline and their
+cost.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ LEVEL = 0.05
 
 
 def _first(analysis: Analysis, judges: Sequence[JudgeResult]) -> str:
-    """The judge that the others are compared with: the first of two; of more, the one that is
-    certain to be better than most others, then the most accurate.
+    """Return the reference judge: the first of two, or of more the one significantly better than
+    most others, then the most accurate.
     """
     if len(judges) == 2:
         return judges[0].name
@@ -62,13 +62,15 @@ def _first(analysis: Analysis, judges: Sequence[JudgeResult]) -> str:
 
 
 def _from(first: str, row: Comparison) -> tuple[str, Callable[[Estimate], Estimate]]:
-    """The other judge, and what turns a difference of the row into that of ``first`` less it."""
+    """Return the other judge, and a function that converts the row's difference to ``first`` minus
+    that judge.
+    """
     return (row.b, lambda gap: gap) if row.a == first else (row.a, minus)
 
 
 def compared(analysis: Analysis) -> Figure | LeftOut:
-    """A row for each other judge: by how much the best one is better, on the questions that both
-    were asked.
+    """Draw a row for each other judge: how much better the best judge is on the questions both were
+    asked.
     """
     judges = shown(analysis)
     first, names = _first(analysis, judges), {judge.name for judge in judges}
@@ -107,7 +109,7 @@ def compared(analysis: Analysis) -> Figure | LeftOut:
 
 
 def _better(first: str, beside: Sequence[tuple[str, Estimate, Comparison]]) -> str:
-    """Than whom the first judge is certain to be better or worse."""
+    """Say which judges the first one is significantly better or worse than."""
     certain = {n: gap for n, gap, row in beside if row.p_holm is not None and row.p_holm < LEVEL}
     level = [name for name, _, _ in beside if name not in certain]
     if not certain:
@@ -135,8 +137,8 @@ def _better(first: str, beside: Sequence[tuple[str, Estimate, Comparison]]) -> s
 
 
 def compared_by_task(analysis: Analysis) -> Figure | LeftOut:
-    """A row for each task: the difference between two judges, or between the best one and each
-    other.
+    """Draw a row for each task: the difference between two judges, or between the best judge and
+    each other one.
     """
     judges = shown(analysis)
     first, names = _first(analysis, judges), {judge.name for judge in judges}
@@ -184,7 +186,7 @@ def compared_by_task(analysis: Analysis) -> Figure | LeftOut:
 
 
 def _where_better(found: Mapping[str, tuple[Estimate, float | None]]) -> str:
-    """ "better at object detection, worse at instance segmentation"."""
+    """Return text such as "better at object detection, worse at instance segmentation"."""
     certain = [
         (plain_name(task), gap.value or 0.0)
         for task, (gap, p) in found.items()
@@ -199,7 +201,7 @@ def _where_better(found: Mapping[str, tuple[Estimate, float | None]]) -> str:
 
 
 def baseline(analysis: Analysis) -> Figure | LeftOut:
-    """A row for each task: how far each judge is above the local baseline."""
+    """Draw a row for each task: how far each judge is above the local baseline."""
     judges = [judge for judge in shown(analysis) if judge.above_baseline][:MOST_SERIES]
     if not judges:
         alone = any(judge.info.get("backend") == LOCAL for judge in shown(analysis))
@@ -263,7 +265,7 @@ def baseline(analysis: Analysis) -> Figure | LeftOut:
 
 
 def cost(analysis: Analysis) -> Figure | LeftOut:
-    """Accuracy against tokens per verdict."""
+    """Plot accuracy against tokens per verdict."""
     rows = [
         Priced(
             judge.name,
@@ -296,21 +298,21 @@ def cost(analysis: Analysis) -> Figure | LeftOut:
 
 
 MOST_PANELS = 4
-"""Judges beside each other in a slope chart."""
+"""Number of judges shown side by side in a slope chart."""
 MOST_SOURCES, FEW_SOURCES = 14, 7
-"""Sources of a slope chart, of up to two judges and of more."""
+"""Number of sources in a slope chart, for up to two judges and for more."""
 GUESS = 0.5
-"""Right answers of a rule that tells nothing."""
+"""Accuracy of an uninformative rule."""
 
 
 def checks(analysis: Analysis) -> Figure | LeftOut:
-    """The checks of the card: each figure, its interval, its threshold and its state."""
+    """Draw the checks of the card, each with its value, interval, threshold and state."""
     card = usual_card(analysis)
     return checks_of([card.judges[i] for i in order(analysis)])
 
 
 def groups_of(analysis: Analysis) -> list[str]:
-    """The groups of sources that are compared with each other, those with most sources first."""
+    """Return the groups of sources that are compared with each other, largest group first."""
     sizes: dict[str, int] = {}
     for judge in shown(analysis):
         for name, rows in judge.leaderboard.groups:
@@ -321,9 +323,7 @@ def groups_of(analysis: Analysis) -> list[str]:
 
 
 def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
-    """The sources of one group (default: the largest) by rank: by each judge beside by the
-    truth.
-    """
+    """Rank the sources of one group (default: the largest) by each judge and by the truth."""
     groups = groups_of(analysis)
     if not groups:
         return LeftOut("sources", "no question compares two named sources of one task")
@@ -392,7 +392,7 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
 
 
 def group_name(group: str) -> str:
-    """The tasks of a group of sources, in words."""
+    """Name the tasks of a group of sources."""
     return listed([plain_name(task) for task in group.split(" + ")])
 
 
@@ -403,7 +403,7 @@ def _rows(judge: JudgeResult, group: str) -> Sequence[SourceRow]:
 
 
 def _narrowed(rows: Sequence[SourceRow]) -> bool:
-    """Whether some source may not have every rank."""
+    """Return whether any source has a restricted set of possible ranks."""
     return any(row.rank_set and row.rank_set[1] - row.rank_set[0] + 1 < len(rows) for row in rows)
 
 
@@ -414,12 +414,12 @@ def _slope(judge: JudgeResult, series: int, rows: Sequence[SourceRow], most: int
 
 
 def _agreed(rows: Sequence[SourceRow]) -> bool:
-    """Whether the judge's first source is one of those that the truth puts first."""
+    """Return whether the judge's first source is one of the true best sources."""
     return min(rows, key=lambda row: row.rank).true_rank == 1
 
 
 def _first_source(rows: Sequence[SourceRow]) -> str:
-    """Whether judge and truth agree on the best source."""
+    """Say whether judge and truth agree on the best source."""
     if len({row.true_rank for row in rows}) == 1:
         return f"not measured, the truth puts all {len(rows)} sources level"
     ahead = min(rows, key=lambda row: row.rank)
@@ -432,7 +432,9 @@ def _first_source(rows: Sequence[SourceRow]) -> str:
 
 
 def rules(analysis: Analysis) -> Figure | LeftOut:
-    """A row for each shallow rule: how often it is right on these questions, whatever the judge."""
+    """Draw a row for each shallow rule: how often it is right on these questions, independent of
+    any judge.
+    """
     found = [row for row in analysis.results.leaks if row.scope == "all" and row.share.n]
     if not found:
         return LeftOut(

@@ -1,4 +1,4 @@
-"""Which encoding should I use? The section of the report."""
+"""The report section "Which encoding should I use?"."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ MOST_TASKS = 20
 def encoding_section(
     analysis: Analysis, judges: Sequence[JudgeResult], images: Mapping[str, str]
 ) -> Section:
-    """The figures of tasks whose encodings differ, and in a sentence the tasks whose encodings do
-    not, or of which there is one. ``images``: data URIs of small images, by ``task/stem``.
+    """Return the figures of tasks whose encodings differ, and a sentence naming the other tasks and
+    those with one encoding.
+
+    ``images`` are data URIs of small images, by ``task/stem``.
     """
     decided = {
         choice.task
@@ -65,7 +67,7 @@ def _undecided(figures: Sequence[Figure]) -> list[str]:
 
 
 def _blind(analysis: Analysis) -> list[str]:
-    """The judges whose answer to a pair is the same in every encoding."""
+    """Return the judges that answer each pair the same in every encoding."""
     names = []
     for k in analysis.results.shown:
         table = analysis.study.kind(k, "pairwise", ("pair", "order", "repeat", "encoding", "right"))
@@ -83,7 +85,7 @@ def _blind(analysis: Analysis) -> list[str]:
 
 
 def _singles(judges: Sequence[JudgeResult]) -> list[str]:
-    """The tasks that were asked in one encoding."""
+    """Return the tasks that were asked in one encoding only."""
     found: dict[str, list[str]] = {}
     for task, name in dict.fromkeys(
         (choice.task, choice.encodings[0].name)
@@ -99,13 +101,13 @@ def _singles(judges: Sequence[JudgeResult]) -> list[str]:
 
 
 def _encoding(name: str) -> Styled:
-    """``task/stem`` as the encoding's human name and its stem."""
+    """Return ``task/stem`` as the encoding's human name and its stem."""
     task, _, stem = name.rpartition("/")
     return Styled(encoding_title(task, stem), below=f"{task}, {stem}")
 
 
 def _named_choices(judge: JudgeResult) -> Table:
-    """Choices with encodings by their human names."""
+    """Return the choices with encodings by their human names."""
 
     def named(task: str, stem: str | None) -> str | None:
         return None if stem is None else f"{encoding_title(task, stem)} ({stem})"

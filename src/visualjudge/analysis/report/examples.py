@@ -1,4 +1,4 @@
-"""Questions that tell most about a judge, with what it was shown and what it said."""
+"""Questions that are most informative about a judge, with what it was shown and what it replied."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from visualjudge.replies.reply_to_value import QuestionType
 
 USUAL = 9
-"""Examples of each judge where the user names no number."""
+"""Number of examples per judge if the user gives none."""
 THUMBNAIL = 360
 LONGEST_REPLY = 1500
 AROUND = (240, 140)
-"""How many characters before and after the deciding words are shown at once."""
+"""Number of characters shown before and after the deciding words."""
 SHARES = {"pairwise": 2, "ranking": 6, "scoring": 6}
-"""One example in so many may be a wrong one of this question type."""
+"""One in this many examples may be a wrong answer of this question type."""
 
 
 NEEDED = (
@@ -59,12 +59,12 @@ NEEDED = (
     "scores",
     "options",
 )
-"""What examples are chosen by."""
+"""Columns used to choose examples."""
 
 
 class VerdictRow(TypedDict, total=False):
-    """A row of the joined table (:func:`visualjudge.analysis.study_table.join`), as far as examples
-    show it, and why.
+    """The columns of the joined table (:func:`visualjudge.analysis.study_table.join`) that examples
+    show, and why the row was chosen.
     """
 
     row: int
@@ -95,32 +95,30 @@ class VerdictRow(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Thumbnail:
-    """An image of the dataset as a data URI; ``src`` is None where it cannot be read."""
+    """An image of the dataset as a data URI; ``src`` is None if it cannot be read."""
 
     name: str
-    """What it shows."""
+    """Caption of the image."""
     src: str | None
     path: str = ""
     truth: str = ""
-    """Of an option: its true score, its source, and whether it is the right one."""
+    """For an option: its true score, its source, and whether it is the right one."""
     legend: tuple[tuple[str, str], ...] = ()
-    """What the prompt says of its colours: name and colour (#RRGGBB)."""
+    """Colours named in the prompt: name and colour (#RRGGBB)."""
     text: str = ""
-    """What the prompt says of an option besides: its boxes or masks as text."""
+    """Other text of the prompt about an option: its boxes or masks."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a judge wrote: the words that decided how it was read, some of what is around them, and
-    the whole.
-    """
+    """A judge's reply: the words that decided the reading, some context, and the full text."""
 
     before: str
     decided: str
-    """Empty where the reader names no words, or read something else than the run recorded."""
+    """Empty if the reader gives no words, or its reading differs from the recorded one."""
     after: str
     whole: str
-    """Empty where nothing else was written."""
+    """Empty if the reply has no other text."""
 
 
 @dataclass(frozen=True)
@@ -137,21 +135,23 @@ class Example:
     said: str
     answer: str
     options: str
-    """The options' true scores and sources where no image shows the options, else empty."""
+    """True scores and sources of the options if no image shows the options, else empty."""
     prompt: str
     reply: Reply | None
     images: tuple[Thumbnail, ...]
 
     @property
     def context(self) -> str:
-        """What the prompt says of the task after its first sentence: classes, text prompt, goal."""
+        """Return the prompt's description of the task after its first sentence: classes, text
+        prompt, goal.
+        """
         before = self.prompt.partition("Options:")[0].removeprefix("<image>").strip()
         return before.partition("\n")[0].partition(". ")[2]
 
 
 def _wrong(table: pl.DataFrame, kind: str, *, scored: bool) -> pl.DataFrame:
-    """Usable but wrong replies with ``distance``, larger = worse, and ``why``; ``scored``: whether
-    the true scores are known.
+    """Return usable but wrong replies with ``distance`` (larger is worse) and ``why``; ``scored``
+    tells whether the true scores are known.
     """
     usable = table.filter((pl.col("kind") == kind) & pl.col("parsed"))
     if kind == "pairwise":
@@ -173,7 +173,7 @@ def _wrong(table: pl.DataFrame, kind: str, *, scored: bool) -> pl.DataFrame:
 
 
 def _flipped(table: pl.DataFrame, *, scored: bool) -> pl.DataFrame:
-    """Questions whose answer changed with the order, the widest margin first."""
+    """Return questions whose answer changed with the order, widest margin first."""
     pairs = both_orders(table.filter(pl.col("kind") == "pairwise"))
     ids = pairs.filter(pl.col("usable") & ~pl.col("consistent")).select("question", "repeat")
     wrong = table.filter((pl.col("kind") == "pairwise") & ~pl.col("right"))
@@ -186,7 +186,9 @@ def _flipped(table: pl.DataFrame, *, scored: bool) -> pl.DataFrame:
 
 
 def _unread(table: pl.DataFrame) -> pl.DataFrame:
-    """Replies that could not be read, and calls that failed; to decline is no error."""
+    """Return replies that could not be read and calls that failed; declining to answer is not an
+    error.
+    """
     failed = table.filter(~pl.col("parsed") & ~pl.col("status").is_in(list(_NO_ANSWER)))
     cause = pl.col("cause").cast(pl.String).str.replace("^refusal: ", "")
     cause = cause.str.replace("^unparseable: ", "not read, ")
@@ -194,8 +196,10 @@ def _unread(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _firsts(table: pl.DataFrame, count: int) -> list[VerdictRow]:
-    """The furthest of each task by turns, each on another pair, ranking or annotation, whatever its
-    encoding and order; ``count`` of each task, so that there is a choice of images.
+    """Return the rows with the largest distance, alternating between tasks.
+
+    Each is about a different pair, ranking or annotation, regardless of encoding and order. There
+    are ``count`` per task, to leave a choice of images.
     """
     ordered = table.sort(["distance", "question"], descending=[True, False], maintain_order=True)
     once = ordered.unique(["pair", "cluster"], keep="first", maintain_order=True)
@@ -213,8 +217,8 @@ def _rows(table: pl.DataFrame) -> list[VerdictRow]:
 
 
 def chosen(table: pl.DataFrame, count: int, *, scored: bool = True) -> list[VerdictRow]:
-    """Up to ``count`` rows of a run's joined table: wrong (half of them pairs), flipped by the
-    order, not read.
+    """Return up to ``count`` rows of a run's joined table: wrong (half of them pairs), flipped by
+    the order, or unread.
     """
     narrow = table.select(NEEDED).with_row_index("row")
     wrong = [
@@ -234,8 +238,8 @@ def chosen(table: pl.DataFrame, count: int, *, scored: bool = True) -> list[Verd
 
 
 def _each_once(lists: Sequence[list[VerdictRow]], most: Sequence[int]) -> list[VerdictRow]:
-    """The rows of the lists by turns, at most so many of each: on images that did not come before,
-    then on pairs that did not.
+    """Alternate between the lists, taking at most ``most`` rows of each: first rows with new
+    images, then rows with new pairs.
     """
     picked: list[VerdictRow] = []
     left = list(most)
@@ -255,8 +259,8 @@ def _each_once(lists: Sequence[list[VerdictRow]], most: Sequence[int]) -> list[V
 
 
 def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
-    """Up to ``count`` verdicts of one run: wrong at a wide margin, flipped by the order, not
-    read.
+    """Return up to ``count`` verdicts of one run: wrong by a wide margin, flipped by the order, or
+    unread.
     """
     rows = chosen(study.joined[run], count, scored=study.has_scores)
     known = study.find([row["id"] for row in rows])
@@ -264,8 +268,8 @@ def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
 
 
 def changed(study: Study, first: int, second: int, count: int = USUAL) -> list[Example]:
-    """Up to ``count`` questions that one run answered rightly and the other wrongly, as the second
-    answered them, the widest margins first.
+    """Return up to ``count`` questions that one run answered correctly and the other incorrectly,
+    widest margin first, with the second run's reply.
     """
     keys = ["question", "order", "repeat"]
     both = (
@@ -290,8 +294,8 @@ def changed(study: Study, first: int, second: int, count: int = USUAL) -> list[E
 
 
 def probe_examples(study: Study, run: int) -> list[Example]:
-    """One verdict of each probe that a run was asked, with what the probe changed and what the
-    images were before.
+    """Return one verdict for each probe of a run, with the change made by the probe and the
+    original images.
     """
     answered = study.answered[run]
     table = answered.filter(~unchanged()).unique("probe_name", keep="first", maintain_order=True)
@@ -305,8 +309,8 @@ def probe_examples(study: Study, run: int) -> list[Example]:
 def _probe_example(
     study: Study, run: int, row: VerdictRow, known: Mapping[str, Placed], before: str | None
 ) -> Example:
-    """With the last image unchanged and changed, where all images were changed alike; else as it
-    was asked.
+    """Return the example with its last image before and after the change if all images were changed
+    the same way, else as asked.
     """
     changed, plain = known.get(row["id"]), known.get(before or "")
     found = _example(study, run, {**row, "why": _changed(row, changed)}, changed)
@@ -327,8 +331,8 @@ def _changed(row: VerdictRow, placed: Placed | None) -> str:
 
 
 def _as_shown(row: VerdictRow) -> VerdictRow:
-    """The row with letters, scores and sources in the order that the judge saw, as its raw reply
-    has them.
+    """Return the row with letters, scores and sources in the order the judge saw, as in its raw
+    reply.
     """
     if row["order"] != TURNED:
         return row
@@ -343,7 +347,7 @@ def _as_shown(row: VerdictRow) -> VerdictRow:
 
 
 def _question_shown(placed: Placed | None, order: str) -> Question | None:
-    """The question as the judge saw it; None where it cannot be told."""
+    """Return the question as the judge saw it, or None if unknown."""
     if placed is None or order != TURNED:
         return placed.question if placed else None
     try:
@@ -353,7 +357,7 @@ def _question_shown(placed: Placed | None, order: str) -> Question | None:
 
 
 def _example(study: Study, run: int, stored: VerdictRow, placed: Placed | None) -> Example:
-    """The verdict as it was given: prompt, images, letters and scores in the order shown."""
+    """Return the verdict as given: prompt, images, letters and scores in the order shown."""
     raw = read_reply(study.runs[run], stored["offset"]).get("raw_response")
     row, question = _as_shown(stored), _question_shown(placed, stored["order"])
     images = (
@@ -381,9 +385,7 @@ def _example(study: Study, run: int, stored: VerdictRow, placed: Placed | None) 
 
 
 def _shown_images(root: Path, question: Question, row: VerdictRow, scored: bool) -> list[Thumbnail]:
-    """The images of a question, named by what they show: the options in their order after the
-    photograph.
-    """
+    """Return the images of a question with captions: the photograph, then the options in order."""
     options, count = len(question.final_scores), len(question.images)
     letters = (
         [f"Option {letter}" for letter in "ABCDE"[:options]] if options > 1 else ["Prediction"]
@@ -409,7 +411,7 @@ def _shown_images(root: Path, question: Question, row: VerdictRow, scored: bool)
 
 
 def _legend(colours: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """(name, colour) of the first items, and how many more there are."""
+    """Return (name, colour) of the first items, and the number of further items."""
     more = len(colours) - MOST_COLOURS
     rest = [(f"and {more} more", "transparent")] if more > 0 else []
     return (*colours[:MOST_COLOURS], *rest)
@@ -422,7 +424,7 @@ LONGEST_OPTION, MOST_COLOURS = 1200, 9
 
 
 def _options_told(prompt: str) -> dict[str, str]:
-    """What a prompt says of each option, by letter."""
+    """Return the prompt's text about each option, by letter."""
     _, *parts = OPTION.split(prompt.partition("Options:")[2])
     return {
         letter: said.partition("\n\n")[0].replace("<image>", "").strip()
@@ -431,7 +433,7 @@ def _options_told(prompt: str) -> dict[str, str]:
 
 
 def _truths(row: VerdictRow, scored: bool) -> list[str]:
-    """Of each option in the order shown: "true score 7.50 (yolo), right", or "yolo, right" where
+    """Describe each option in the order shown: "true score 7.50 (yolo), right", or "yolo, right" if
     only the better option is known.
     """
     right = row["answer"] if row["kind"] == "pairwise" else None
@@ -442,7 +444,7 @@ def _truths(row: VerdictRow, scored: bool) -> list[str]:
 
 
 def _score_and_source(row: VerdictRow, scored: bool) -> list[str]:
-    """Of each option "true score 7.50 (yolo)", or its source alone."""
+    """Describe each option as "true score 7.50 (yolo)", or by its source if there is no score."""
     named = zip(row["scores"], [*row["sources"], *[None] * 5], strict=False)
     if not scored:
         return [source or "" for _, source in named]
@@ -450,8 +452,8 @@ def _score_and_source(row: VerdictRow, scored: bool) -> list[str]:
 
 
 def _reply(raw: str, row: VerdictRow) -> Reply:
-    """What the judge wrote, letters as shown, with the words that decided it where reading it again
-    says the same.
+    """Return the reply with letters as shown, and with the deciding words if a new reading gives
+    the same value.
     """
     start, end = 0, len(raw)
     recorded = row["text"] if row["text"] is not None else row["number"]
@@ -485,8 +487,8 @@ def _word(text: str | None, value: float | None) -> str:
 
 
 def _options(row: VerdictRow, scored: bool) -> str:
-    """The options by letter, such as "A: true score 7.50 (yolo), B: true score 2.00 (detr)"; a
-    single one is called Prediction.
+    """List the options by letter, such as "A: true score 7.50 (yolo), B: true score 2.00 (detr)"; a
+    single option is called Prediction.
     """
     letters = "ABCDE" if row["kind"] != "scoring" else ["Prediction"]
     named = zip(letters, _score_and_source(row, scored), strict=False)
@@ -494,7 +496,7 @@ def _options(row: VerdictRow, scored: bool) -> str:
 
 
 def thumbnail(root: Path | None, name: str, side: int = THUMBNAIL) -> Thumbnail:
-    """An image of the dataset, at most ``side`` px, as a data URI."""
+    """Return an image of the dataset, at most ``side`` px, as a data URI."""
     try:
         small = Image.fromarray(read_rgb(image_at(root or Path(), name)))
     except DataError:
@@ -508,8 +510,8 @@ def thumbnail(root: Path | None, name: str, side: int = THUMBNAIL) -> Thumbnail:
 
 
 def encoding_images(study: Study, side: int = 72) -> dict[str, Thumbnail]:
-    """A small image of every task/encoding: the last image of one of its questions, where it shows
-    the prediction.
+    """Return a small image for every task/encoding: the last image of one of its questions, if it
+    shows the prediction.
     """
     firsts = study.questions.unique(["task", "encoding"], keep="first", maintain_order=True)
     known = study.find(firsts["id"].to_list())

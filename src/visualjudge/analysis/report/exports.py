@@ -25,7 +25,8 @@ MISSING = "PDF and PNG figures are left out: pip install 'visualjudge[figures]'"
 
 
 def write_figures(analysis: Analysis, folder: Path) -> list[str]:
-    """Write every figure of the study, captions.md and tables to ``folder``; returns lines to tell.
+    """Write every figure of the study, captions.md and tables to ``folder``; return the lines to
+    print.
 
     Each figure is ``NAME.svg``, ``NAME.pdf``, ``NAME.png`` and ``NAME.csv``, at the width of a page
     with two columns, and ``NAME-column`` at that of one column.
@@ -54,11 +55,13 @@ def write_figures(analysis: Analysis, folder: Path) -> list[str]:
 
 
 MOST_COLUMNS = 7
-"""Columns of a LaTeX table; the others follow in a table of their own."""
+"""Maximum number of columns of a LaTeX table; further columns follow in another table."""
 
 
 def _parts(table: Table) -> Iterator[Table]:
-    """Tables of at most MOST_COLUMNS columns, each with the columns that tell the rows apart."""
+    """Split a table into tables of at most MOST_COLUMNS columns, each with the columns that
+    identify the rows.
+    """
     step = MOST_COLUMNS - table.keys
     for start in range(table.keys, len(table.columns), step):
         kept = [*range(table.keys), *range(start, min(start + step, len(table.columns)))]
@@ -70,7 +73,7 @@ def _parts(table: Table) -> Iterator[Table]:
 
 
 def paper_tables(analysis: Analysis) -> Iterable[tuple[str, Table]]:
-    """The tables of a paper by name: headline, checks, answers by task, accuracy by task and
+    """Return the tables of a paper by name: headline, checks, answers by task, accuracy by task and
     encoding, comparisons.
     """
     judges = [analysis.results.judges[i] for i in ranked(analysis)]

@@ -41,18 +41,18 @@ Row = TypeVar("Row")
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table; empty text where there are no rows."""
+    """Return a Markdown table, or an empty string without rows."""
     body = tuple(tuple(map(str, row)) for row in rows)
     return Table(tuple(header), body).markdown() if body else ""
 
 
 def of(columns: table_layout.Table[Row], rows: Iterable[Row]) -> str:
-    """The rows under their table's titles."""
+    """Return the rows under their table's titles."""
     return table(columns.titles, [columns.cells(row) for row in rows])
 
 
 def _cells(title: str, cells: Iterable[Cell]) -> str:
-    """A row a cell; none where a single one would say again what the headline says."""
+    """Return a row for each cell; nothing for a single cell, which would repeat the headline."""
     rows = [[cell.name, *ACCURACY.cells(cell.accuracy)] for cell in cells if cell.accuracy.share.n]
     return table([title, *ACCURACY.titles], rows if len(rows) > 1 else [])
 
@@ -107,7 +107,7 @@ def _judge_parts(judge: JudgeResult) -> Iterable[str]:
 
 
 def _headlines(results: Results, shown: Sequence[JudgeResult]) -> list[str]:
-    """A table of each group of judges that were asked the same questions."""
+    """Return a table for each group of judges that were asked the same questions."""
     groups = [[judge for judge in group if judge in shown] for group in results.groups]
     tables = [_headline(group) for group in groups if group]
     return [*([words.APART + "\n"] if len(tables) > 1 else []), *tables]
@@ -127,7 +127,7 @@ PAIRED = (
 
 
 def _pair(analysis: Analysis, compare: tuple[int, int]) -> Iterator[str]:
-    """Two judges beside each other: differences by task, tools, and the questions that changed."""
+    """Compare two judges: differences by task, tools, and the questions whose answers changed."""
     first, second = titles(analysis, *compare)
     yield f"## {_cell(first)} and {_cell(second)}\n\n{_cell(in_common(analysis, *compare))}\n"
     found = differences(analysis, *compare)
@@ -153,7 +153,7 @@ def _pair(analysis: Analysis, compare: tuple[int, int]) -> Iterator[str]:
 
 
 def markdown(analysis: Analysis, compare: tuple[int, int] | None = None) -> str:
-    """The whole report; ``compare``: two judges, by number, whose differences stand first."""
+    """Return the whole report; ``compare`` gives the numbers of two judges to compare first."""
     results = analysis.results
     parts = [
         "# Judge report\n",

@@ -1,4 +1,4 @@
-"""The methods paragraph: what was measured and how, with sources, to be pasted into a paper."""
+"""The methods paragraph for a paper: what was measured and how, with sources."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ TERMS = (
         "the chance of such a result if there were no effect, adjusted for the number of tests.",
     ),
 )
-"""Terms of the page that not everyone knows."""
+"""Glossary of the page's less common terms."""
 
 
 def methods(results: Results) -> str:
-    """The paragraph."""
+    """Return the paragraph."""
     facts = results.dataset
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in facts.by_question_type.items())
     probes = f"; {facts.probed:,} asked for probes" if facts.probed else ""

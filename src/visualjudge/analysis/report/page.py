@@ -1,5 +1,5 @@
-"""``report.html``: one file that asks no host for anything. The answer first, then a section for
-each question.
+"""``report.html``: a self-contained file with the answer first, then a section for each
+question.
 """
 
 from __future__ import annotations
@@ -43,24 +43,24 @@ from visualjudge.analysis.report.sections import pair, sections
 
 BEST_FIRST = ("pass", "undecided", "fail", "not_measured")
 TALL = 6
-"""More tasks than these make a figure as tall as the two others of the first screen."""
+"""With more tasks than this, the figure is as tall as the other two of the first screen."""
 MOST_NAMES = 16
-"""Judges that a line of the answer names; all are in the section in words."""
+"""Number of judges named in a line of the answer; the section names all in words."""
 
 
 Reason = tuple[str, str]
-"""Words, and the anchor of the section that they are about, or ""."""
+"""Text, and the anchor of the section it refers to, or ""."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """The answer on a judge, or on several with the same one: state with icon and word, and what
-    else is to be said.
+    """The answer for a judge, or for several with the same answer: state with icon and word, and
+    further notes.
     """
 
     names: str
     colour: int | None
-    """The colour of a single judge."""
+    """Colour of a single judge."""
     simulated: bool
     state: str
     icon: str
@@ -69,7 +69,7 @@ class Line:
 
 
 def environment() -> Environment:
-    """Templates with everything escaped and no name left undefined."""
+    """Return the template environment, with autoescaping and strict undefined names."""
     env = Environment(
         loader=PackageLoader("visualjudge.analysis.report"),
         autoescape=True,
@@ -92,9 +92,7 @@ def _asset(name: str) -> str:
 
 
 def _policy(script: str) -> str:
-    """What a browser allows the page: its own style and script, images inside it, and no
-    request.
-    """
+    """Return the content security policy: own style and script, embedded images, no requests."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src "
@@ -103,7 +101,7 @@ def _policy(script: str) -> str:
 
 
 def _lines(judges: Sequence[JudgeResult], found: Sequence[JudgeCard]) -> list[Line]:
-    """A line a judge; of many judges a line an answer, those that may be used first."""
+    """Return a line for each judge; for many judges a line for each answer, usable judges first."""
     if len(judges) <= MOST_SERIES:
         return [
             Line(
@@ -129,7 +127,7 @@ def _lines(judges: Sequence[JudgeResult], found: Sequence[JudgeCard]) -> list[Li
 
 
 def _told(found: Answer) -> tuple[str, str, str]:
-    """The state, its icon and word."""
+    """Return the state, its icon and its word."""
     return found.state, ICONS[found.state], short_answer(found).partition(": ")[0]
 
 
@@ -143,7 +141,7 @@ def _unseen(found: JudgeCard) -> tuple[Reason, ...]:
 
 
 def _reasons(found: Answer, *, briefly: bool = False) -> tuple[Reason, ...]:
-    """Why: the checks that fail, or how many images are missing."""
+    """Give the reasons: the failed checks, or the number of missing images."""
     if found.needs_images:
         return ((short_answer(found).partition(": ")[2], ""),)
     due = [line for line in found.checks if line.state == found.state]
@@ -163,13 +161,13 @@ def _reasons(found: Answer, *, briefly: bool = False) -> tuple[Reason, ...]:
 
 
 CHECKS = "figure-checks"
-"""The figure of all checks, with their values and thresholds."""
+"""Name of the figure of all checks, with their values and thresholds."""
 
 
 def context(
     analysis: Analysis, questions: int = 0, compare: tuple[int, int] | None = None
 ) -> dict[str, Any]:
-    """What the template is given."""
+    """Return the template's variables."""
     results = analysis.results
     best = set(order(analysis))
     shown = [i for i in results.shown if i in best]
@@ -220,8 +218,10 @@ def context(
 
 
 def html(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | None = None) -> str:
-    """The whole page; ``questions``: how many of the most telling ones it shows (0: a few of each
-    judge); ``compare``: two judges, by number, whose differences stand before all else.
+    """Return the whole page.
+
+    ``questions`` is the number of most informative questions to show (0: a few for each judge);
+    ``compare`` gives the numbers of two judges to compare first.
     """
     return (
         environment().get_template("report.html.j2").render(context(analysis, questions, compare))

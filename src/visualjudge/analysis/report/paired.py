@@ -1,5 +1,5 @@
-"""Two judges beside each other: paired differences by task, the questions whose answers changed,
-and judging with tools beside judging without.
+"""Comparison of two judges: paired differences by task, the questions whose answers changed, and
+judging with and without tools.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from visualjudge.core.text_tables import Table
 
 
 def named_run(analysis: Analysis, name: str) -> int:
-    """The number of the judge of this name, or of the run in a folder of this name.
+    """Return the number of the judge with this name, or of the run in a folder with this name.
 
     Raises
     ------
@@ -46,14 +46,16 @@ def named_run(analysis: Analysis, name: str) -> int:
 
 
 def titles(analysis: Analysis, first: int, second: int) -> tuple[str, str]:
-    """What the two runs are called: their judges, or their folders where the judge is the same."""
+    """Return the titles of the two runs: their judges, or their folders if the judge is
+    the same.
+    """
     a, b = (analysis.study.runs[k] for k in (first, second))
     folders = [run.folder.name if run.folder is not None else run.name for run in (a, b)]
     return (a.name, b.name) if a.name != b.name else (folders[0], folders[1])
 
 
 def in_common(analysis: Analysis, first: int, second: int) -> str:
-    """Whether the two runs are on the same pairwise questions; if not, how many of each are
+    """Say whether the two runs have the same pairwise questions; if not, how many of each are
     compared.
     """
     a, b = titles(analysis, first, second)
@@ -73,8 +75,8 @@ def in_common(analysis: Analysis, first: int, second: int) -> str:
 
 
 def differences(analysis: Analysis, first: int, second: int) -> Figure | LeftOut:
-    """The accuracy of the second judge less that of the first, over all questions in common and by
-    task.
+    """Plot the accuracy of the second judge minus that of the first, over all common questions and
+    by task.
     """
     a, b = titles(analysis, first, second)
     found = gaps_by_task(analysis, first, second)
@@ -102,7 +104,9 @@ def differences(analysis: Analysis, first: int, second: int) -> Figure | LeftOut
 
 
 def gaps_by_task(analysis: Analysis, first: int, second: int) -> dict[str, Estimate]:
-    """The difference over all questions in common and, if there are several, in each task."""
+    """Return the difference over all common questions and, if there are several tasks, for each
+    task.
+    """
     tables = [analysis.study.joined[k] for k in (first, second)]
     tasks = sorted(set(tables[0]["task"].unique()) & set(tables[1]["task"].unique()))
     found = {"all questions": gap_of(analysis, first, second)}
@@ -112,8 +116,8 @@ def gaps_by_task(analysis: Analysis, first: int, second: int) -> dict[str, Estim
 
 
 def gap_of(analysis: Analysis, first: int, second: int, part: pl.Expr | None = None) -> Estimate:
-    """The accuracy of the second judge less that of the first, on the verdicts of ``part``; None =
-    all in common.
+    """Return the accuracy of the second judge minus that of the first, on the verdicts of ``part``
+    (None: all in common).
     """
     study = analysis.study
     kept = []
@@ -133,7 +137,7 @@ GAIN_BY_SIZE = "Gain by size, the share of the image that the options cover (the
 
 
 def tool_tables(analysis: Analysis, runs: tuple[int, int]) -> list[Table]:
-    """Tables of two judges; none where neither called a tool."""
+    """Return tables of two judges; none if neither called a tool."""
     study = analysis.study
     used = [(study.runs[k].name, row) for k in runs for row in tool_use(study, k)]
     if not used:
@@ -183,7 +187,7 @@ def _gains(
 
 
 def tool_lines(analysis: Analysis, runs: tuple[int, int]) -> list[str]:
-    """The same for a terminal."""
+    """Return the tool tables as lines for a terminal."""
     return [f"{table.text()}\n" for table in tool_tables(analysis, runs) if table.rows]
 
 

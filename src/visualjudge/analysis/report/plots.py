@@ -1,6 +1,4 @@
-"""All figures of a study by name: those that are drawn, and those that are left out with the
-reason.
-"""
+"""All figures of a study by name: those drawn, and those left out with the reason."""
 
 from __future__ import annotations
 
@@ -35,13 +33,12 @@ PLOTS: Mapping[str, Drawing] = {
     "tools": behaviour.tools,
     "cost": comparison.cost,
 }
-"""Figures of which a study has one each; beside them it has one an encoding and one a group of
-sources.
+"""Figures that a study has once; the figures of encodings and groups of sources come in addition.
 """
 
 
 def figures(analysis: Analysis) -> list[Figure | LeftOut]:
-    """Every figure of the study."""
+    """Return every figure of the study."""
     found = [draw(analysis) for draw in PLOTS.values()]
     groups = [comparison.sources(analysis, group) for group in comparison.groups_of(analysis)[1:]]
     return [*found, *groups, *accuracy.encodings(analysis)]

@@ -1,4 +1,4 @@
-"""The page as a PDF, printed by a Chromium or Chrome that is installed."""
+"""The page as a PDF, printed by an installed Chromium or Chrome."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ SECONDS = 180
 
 
 def browser() -> str | None:
-    """The path of a browser that prints, or None."""
+    """Return the path of a browser that can print, or None."""
     return next((found for name in BROWSERS if (found := shutil.which(name))), None)
 
 
 def print_page(html: str, path: Path) -> None:
-    """Write the page as a PDF. The browser reads one file and has a profile of its own, which is
-    deleted.
+    """Write the page as a PDF.
+
+    The browser reads one file and uses a temporary profile.
 
     Raises
     ------

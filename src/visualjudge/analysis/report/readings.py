@@ -1,4 +1,6 @@
-"""Figures as the sentences and labels of plots have them: decimals follow the interval."""
+"""Numbers formatted for sentences and labels of plots, with decimals that depend on the
+interval.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from visualjudge.analysis.figure_text import number, span
 from visualjudge.analysis.value_and_interval import Estimate
 
 FINE = 2.0
-"""An interval narrower than so many points has a decimal."""
+"""Intervals narrower than this many points get a decimal."""
 
 
 def _digits(estimate: Estimate) -> int:
@@ -22,7 +24,7 @@ def _ends(estimate: Estimate, digits: int) -> str:
 
 
 def rough_share(estimate: Estimate) -> str:
-    """83 % (77 to 88)."""
+    """Format a share with its interval, such as 83 % (77 to 88)."""
     if estimate.value is None:
         return ""
     digits = _digits(estimate)
@@ -30,7 +32,7 @@ def rough_share(estimate: Estimate) -> str:
 
 
 def rough_points(estimate: Estimate) -> str:
-    """+4 (1 to 7), in points."""
+    """Format a difference with its interval in points, such as +4 (1 to 7)."""
     if estimate.value is None:
         return ""
     digits = _digits(estimate)
@@ -42,6 +44,6 @@ def rough_points(estimate: Estimate) -> str:
 
 
 def points_tick(value: float) -> str:
-    """+20 for 0.2."""
+    """Format 0.2 as +20."""
     text = f"{100 * value:+g}" if value else "0"
     return text.replace("-", "\u2212")

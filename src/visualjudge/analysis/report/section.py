@@ -1,5 +1,5 @@
-"""A section of the report, and its tables: rows of one list of columns, and cells with a column for
-each judge.
+"""A section of the report and its tables: rows with one list of columns, and cells with a column
+for each judge.
 """
 
 from __future__ import annotations
@@ -18,69 +18,69 @@ from visualjudge.analysis.value_and_interval import UNANSWERED
 from visualjudge.core.text_tables import Styled, Table
 
 SHORT = 12
-"""Rows of tables that need no click where they are all that a section has."""
+"""Tables of up to this many rows are open if they are all that a section has."""
 PRINTED = 60
-"""Rows of tables that are printed; longer ones are in the CSV."""
+"""Maximum number of printed rows; longer tables are in the CSV."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A question, and its answer: figures, what they mean, notes, examples, and tables one click
-    away.
-    """
+    """A question and its answer: figures, their meaning, notes, examples, and folded tables."""
 
     anchor: str
     title: str
     why: str
     asked: Sequence[Table] = ()
-    """Its tables, also those without rows."""
+    """Its tables, including those without rows."""
     notes: Sequence[str] = ()
     figures: Sequence[Figure] = ()
     more: Sequence[Figure] = ()
-    """Further figures, one click away."""
+    """Further figures, folded."""
     examples: Sequence[tuple[str, Sequence[Example]]] = ()
     open: bool = False
-    """Whether its tables are open, whatever their length."""
+    """Whether its tables are open regardless of their length."""
     missing: str = ""
-    """Why a question that every reader has is not answered; "" where it is."""
+    """Why a question of general interest is not answered; "" if it is."""
     detail: bool = False
-    """Whether it stands after the questions, among the details."""
+    """Whether it comes after the questions, among the details."""
 
     @property
     def tables(self) -> list[Table]:
-        """The tables that have rows."""
+        """Return the tables that have rows."""
         return [table for table in self.asked if table.rows]
 
     @property
     def folded(self) -> list[tuple[str, str]]:
-        """The title of each table, and the table without it."""
+        """Return the title of each table, and the table without it."""
         return [(table.title, replace(table, title="").html()) for table in self.tables]
 
     @property
     def unfolded(self) -> bool:
-        """Whether its tables are open: short ones are where nothing else answers the question."""
+        """Return whether its tables are open: short ones are if nothing else answers the
+        question.
+        """
         rows = sum(len(table.rows) for table in self.tables)
         alone = not (self.figures or self.examples)
         return self.open or (alone and rows <= SHORT)
 
     @property
     def printed(self) -> bool:
-        """Whether its tables are short enough for paper."""
+        """Return whether its tables are short enough for paper."""
         return sum(len(table.rows) for table in self.tables) <= PRINTED
 
     @property
     def told(self) -> bool:
-        """Whether it has anything to show."""
+        """Return whether it has anything to show."""
         return bool(self.figures or self.more or self.examples or self.tables or self.missing)
 
 
 def those_drawn(*found: Figure | LeftOut) -> list[Figure]:
-    """The figures that have data."""
+    """Return the figures that have data."""
     return [figure for figure in found if isinstance(figure, Figure)]
 
 
 def why_none(*found: Figure | LeftOut) -> str:
-    """A sentence with the reason of the first figure where none is drawn, else ""."""
+    """Return a sentence with the first figure's reason if none is drawn, else ""."""
     if those_drawn(*found):
         return ""
     reason = next(one.reason for one in found if isinstance(one, LeftOut))
@@ -88,7 +88,7 @@ def why_none(*found: Figure | LeftOut) -> str:
 
 
 def each(judges: Sequence[JudgeResult], make: Callable[[JudgeResult], Table]) -> list[Table]:
-    """A table of each judge that has rows, under its name."""
+    """Return the non-empty table of each judge, under its name."""
     found = [titled(judge.name, make(judge)) for judge in judges]
     return [table for table in found if table.rows]
 
@@ -97,7 +97,7 @@ Row = TypeVar("Row")
 
 
 def titled(title: str, table: Table) -> Table:
-    """The table under a title."""
+    """Return the table with a title."""
     return replace(table, title=title)
 
 
@@ -107,9 +107,7 @@ def grid(
     *,
     hit: Callable[[Row], bool] = lambda _: False,
 ) -> Table:
-    """The rows under the titles of their columns, but for columns without a figure; ``hit`` marks
-    rows.
-    """
+    """Return the rows under their column titles, without empty columns; ``hit`` marks rows."""
     found = list(rows)
     cells = [columns.cells(row) for row in found]
     kept = [k for k in range(len(columns.shown)) if any(set(row[k]) - EMPTY for row in cells)]
@@ -122,13 +120,15 @@ def grid(
 
 
 EMPTY = frozenset(f"{NONE} ()")
-"""Characters of a cell that says nothing."""
+"""Characters of an empty cell."""
 READ = "of what was read"
 
 
 def headline_grid(judges: Sequence[JudgeResult]) -> Table:
-    """The judges' headline figures that any of them has, a column a judge: intervals beside their
-    figures; what is of read replies only where some were not read.
+    """Return the headline values, a column for each judge, with their intervals.
+
+    Rows that no judge has are left out; rows about read replies appear only if some replies were
+    not read.
     """
     figures = list(zip(*(JUDGE.cells(judge) for judge in judges), strict=True))
     rows: list[tuple[str, ...]] = []
@@ -148,8 +148,8 @@ def across(
     cells: Callable[[JudgeResult], Iterable[Cell]],
     label: Callable[[str], str] = str,
 ) -> Table:
-    """Accuracy of cells, a row a cell and a column a judge: share, interval, images, what was not
-    read.
+    """Return accuracy with a row for each cell and a column for each judge: share, interval,
+    images, unread replies.
 
     A single row is left out, because it would repeat the headline.
     """
@@ -183,7 +183,7 @@ def by_rows(
     judges: Sequence[JudgeResult],
     found: Mapping[str, Mapping[str, str]],
 ) -> Table:
-    """Text cells: ``found[row][judge]``, a column a judge."""
+    """Return text cells, ``found[row][judge]``, with a column for each judge."""
     rows = [
         (name, *(cells.get(judge.name, NONE) for judge in judges)) for name, cells in found.items()
     ]
@@ -197,8 +197,8 @@ def _by_judge(
     *,
     numeric: bool = True,
 ) -> Table:
-    """A table with a column a judge; of more judges than fit beside each other, and than rows, with
-    a row a judge.
+    """Return a table with a column for each judge, or a row for each judge if they do not fit side
+    by side and outnumber the rows.
     """
     notes = (SETS,) if len({judge.asked_like for judge in judges}) > 1 else ()
     if len(judges) > max(MOST_COLUMNS, len(rows)):

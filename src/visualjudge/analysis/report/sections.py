@@ -1,4 +1,4 @@
-"""The sections of the report: a question each, and its answer in figures, tables and examples."""
+"""The sections of the report: one question each, answered with figures, tables and examples."""
 
 from __future__ import annotations
 
@@ -59,7 +59,9 @@ COUNTED = (
 
 
 def _headline(judges: Sequence[JudgeResult]) -> Section:
-    """A table of judges that were asked the same questions; others stand apart."""
+    """Return a table of the judges that were asked the same questions; other judges get their own
+    table.
+    """
     groups = {j.asked_like: [o for o in judges if o.asked_like == j.asked_like] for j in judges}
     apart = len(groups) > 1
     tables = [
@@ -74,7 +76,9 @@ def _headline(judges: Sequence[JudgeResult]) -> Section:
 
 
 def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Section:
-    """May models be ranked in each task, why not, and how many more images are needed."""
+    """Say for each task whether models may be ranked, why not, and how many more images
+    are needed.
+    """
     found: dict[str, dict[str, str]] = {}
     for card in cards:
         for task in card.tasks if len(card.tasks) > 1 else ():
@@ -116,7 +120,7 @@ def _errors(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]
 
 
 def _graded(judges: Sequence[JudgeResult]) -> Table:
-    """What rankings and scores show by task."""
+    """Return the results of rankings and scores by task."""
     found: dict[str, dict[str, str]] = {}
     for judge in judges:
         for cell in judge.by_task:
@@ -312,7 +316,7 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
 
 
 def _sources(judge: JudgeResult, group: str, rows: Sequence[SourceRow]) -> list[Table]:
-    """The sources of one group, and the matrix of their differences."""
+    """Return the sources of one group, and the matrix of their differences."""
     own = [row for row in judge.leaderboard.contrasts if row.group == group]
     titles, cells = contrasts(rows, own)
     title = f"{judge.name}: {comparison_plots.group_name(group)}"
@@ -329,7 +333,7 @@ def _sources(judge: JudgeResult, group: str, rows: Sequence[SourceRow]) -> list[
 
 
 def _controls(judges: Sequence[JudgeResult]) -> Table:
-    """What the covariates of each group of sources add to the strengths."""
+    """Return the effect of each group's covariates on the strengths."""
     rows = tuple(
         (
             judge.name,
@@ -378,7 +382,7 @@ def _by_title(
 
 
 def _board_notes(judges: Sequence[JudgeResult]) -> list[str]:
-    """What holds of the sources of several judges is said once."""
+    """Return the notes on sources, with notes shared by several judges only once."""
     boards = [(judge.name, judge.leaderboard) for judge in judges]
     apart = [
         (
@@ -453,9 +457,7 @@ def _unread(judges: Sequence[JudgeResult]) -> Section:
 
 
 def _telling(analysis: Analysis, shown: Sequence[int], count: int) -> Section:
-    """Examples of each judge; where no number is named, few enough in all that the page stays
-    small.
-    """
+    """Return examples of each judge; without a given number, few enough to keep the page small."""
     each = (
         max(1, count // max(1, len(shown)))
         if count
@@ -512,7 +514,7 @@ def _probes(
 
 
 def _without_effect(judges: Sequence[JudgeResult]) -> list[str]:
-    """The probes that were asked, and have too few questions for an effect."""
+    """Return the probes that were asked but have too few questions for an effect."""
     said = []
     for judge in judges:
         names = [plain_name(row.name) for row in judge.probes if row.effect.value is None]
@@ -545,7 +547,7 @@ def _photograph(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Left
 
 
 def pair(analysis: Analysis, compare: tuple[int, int]) -> Section:
-    """Two judges beside each other, before anything else."""
+    """Compare two judges at the top of the report."""
     first, second = titles(analysis, *compare)
     found, figures = changed(analysis.study, *compare), those_drawn(differences(analysis, *compare))
     return Section(
@@ -568,7 +570,7 @@ def sections(
     drawn: Mapping[str, Figure | LeftOut],
     questions: int,
 ) -> list[Section]:
-    """Those that have something to show, in their order on the page.
+    """Return the sections with content, in page order.
 
     ``shown``: the judges that it is about, by number; the headline has all. ``questions``: how many
     of the most telling questions are shown, 0 for a few of each judge.

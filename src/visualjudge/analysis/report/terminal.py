@@ -1,4 +1,4 @@
-"""The report in the terminal: can models be ranked with the judge, then the headline."""
+"""The report in the terminal: whether models can be ranked with the judge, then the headline."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate
 from visualjudge.core.text_tables import Table, folded, screen_width
 
 BAR = 25
-"""Characters of an interval bar, from 0 to 100 %."""
+"""Width of an interval bar in characters, from 0 to 100 %."""
 LEAST_WIDTH = 80
 TITLE = "How far can the judge be trusted?"
 
 
 def text(results: Results, answers: Sequence[str]) -> str:
-    """The answers, one row per judge, its biases, and the comparisons."""
+    """Return the answers, one row for each judge, its biases, and the comparisons."""
     apart = [folded(words.APART)] if len(results.groups) > 1 else []
     tables = [_headline(group).text() for group in results.groups]
     bars = _bars(results) if screen_width() >= LEAST_WIDTH else []
@@ -39,8 +39,10 @@ def text(results: Results, answers: Sequence[str]) -> str:
 
 
 def bar(estimate: Estimate, mark: float, low_end: float = 0.0, high_end: float = 1.0) -> str:
-    """An interval in characters, with │ at ``mark``: ``······│···──●──····``; ○ from fewer than
-    five images. The ends are those of the axis; what lies beyond is drawn at its end.
+    """Draw an interval in characters, with │ at ``mark``: ``······│···──●──····``; ○ means fewer
+    than five images.
+
+    Values beyond the ends of the axis are drawn at its ends.
     """
 
     def place(value: float) -> int:
@@ -60,8 +62,9 @@ def bar(estimate: Estimate, mark: float, low_end: float = 0.0, high_end: float =
 
 
 def _bars(results: Results) -> list[str]:
-    """A row for each task and a bar for each judge; those that do not fit follow below. │ is
-    chance.
+    """Return a row for each task and a bar for each judge; bars that do not fit follow below.
+
+    │ marks chance.
     """
     judges = [results.judges[i] for i in results.shown][:MOST_BARS]
     names = list(
@@ -92,7 +95,7 @@ MOST_BARS = 6
 
 
 def _differences(results: Results) -> list[str]:
-    """A row and a bar for every two judges, in place of a sentence each."""
+    """Return a row and a bar for every two judges, instead of a sentence each."""
     known = [row for row in results.comparisons if row.gap.value is not None]
     rows = tuple(
         (

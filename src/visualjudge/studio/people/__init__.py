@@ -1,5 +1,4 @@
-"""PEOPLE: raters who answer the questions that judges are asked, blind, each in an order of his
-own.
+"""PEOPLE: raters who answer the judges' questions, blind, each in a random order.
 
 ``plan`` says who is asked what and when, ``rating_run`` checks and keeps the answers, ``pages`` are
 what raters see.

@@ -1,4 +1,4 @@
-"""Who may open and answer what: on this machine by a token, elsewhere by links that work once."""
+"""Access control for raters: by a token on this machine, by one-time links elsewhere."""
 
 from __future__ import annotations
 
@@ -19,14 +19,12 @@ from visualjudge.core.errors import RunError
 from visualjudge.studio.guard import TOKEN_HEADER, same_token
 
 ADMIN = "\0admin"
-"""Stands for the one who runs the study; no rater can bear this name."""
+"""Stands for the person who runs the study; not allowed as a rater's name."""
 COOKIE_S = 90 * 86_400
 
 
 class Tokens:
-    """Tokens of one people's run, made from a secret in the user's cache that nobody else can
-    read.
-    """
+    """Tokens of one people's run, derived from a private secret in the user's cache."""
 
     def __init__(self, home: Path, folder: Path) -> None:
         try:
@@ -36,28 +34,30 @@ class Tokens:
         self._key = hmac.digest(secret, str(folder.resolve()).encode("utf-8", "replace"), "sha256")
 
     def token(self, name: str) -> str:
-        """The token of a rater."""
+        """Return the token of a rater."""
         return self._tag("token", name, 22)
 
     def code(self, rater: str) -> str:
-        """What a rater shows to be paid; on the page once nothing is left, and on the overview."""
+        """Return the completion code with which a rater claims payment; shown on the last page and
+        on the overview.
+        """
         return self._tag("code", rater, 10)
 
     def slot(self, rater: str, identity: str, turn: int) -> str:
-        """A name for a question that tells nothing of it."""
+        """Return a name for a question that reveals nothing about it."""
         return self._tag("slot", f"{rater}\0{identity}\0{turn}", 32)
 
     def link(self, name: str, number: int) -> str:
-        """The token of a rater's ``number``-th link that works once."""
+        """Return the token of a rater's ``number``-th one-time link."""
         return self._tag("link", f"{name}\0{number}", 32)
 
     def page(self, name: str, browser: str) -> str:
-        """What a page sends beside the cookie ``browser``."""
+        """Return the page's token, sent along with the cookie ``browser``."""
         return self._tag("page", f"{name}\0{browser}", 32)
 
     @property
     def study(self) -> str:
-        """A name for the study that tells nothing of it."""
+        """Return a name for the study that reveals nothing about it."""
         return self._tag("study", "", 16)
 
     def _tag(self, kind: str, name: str, length: int) -> str:
@@ -67,18 +67,18 @@ class Tokens:
 
 
 class TokenAccess:
-    """Whose request it is, on this machine: the token of the link is that of every request."""
+    """Access on this machine: the token of the link authorises every request."""
 
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
 
     def link_token(self, name: str) -> str:
-        """What the link of a rater, or of ADMIN, holds."""
+        """Return the token in the link of a rater or of ADMIN."""
         return self.tokens.token(name)
 
     def page_token(self, request: Request, name: str) -> str | None:
-        """What the page of ``name`` sends with each request; None where the link is to be used
-        first.
+        """Return the token for the requests from the page of ``name``, or None if the link must be
+        used first.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class TokenAccess:
         return token
 
     def check_any(self, request: Request) -> None:
-        """Refuse an image of the instructions where no link was used.
+        """Refuse an image of the instructions if no link was used.
 
         Raises
         ------
@@ -100,7 +100,8 @@ class TokenAccess:
         """
 
     def check(self, request: Request, name: str, *, header: bool = True) -> None:
-        """Refuse what the page of ``name`` did not send; ``header``: it is no image.
+        """Refuse a request that does not come from the page of ``name``; ``header`` is False for
+        images.
 
         Raises
         ------
@@ -112,8 +113,8 @@ class TokenAccess:
 
 
 class OneTimeAccess(TokenAccess):
-    """For other machines: a link works once, and binds the study's page to the browser that used
-    it.
+    """Access from other machines: a link works once, and ties the page to the browser that
+    used it.
 
     The file holds the number of each rater's link and a digest of the cookie of its browser.
     """
@@ -128,15 +129,15 @@ class OneTimeAccess(TokenAccess):
         return self.tokens.link(name, self._entry(name)[0])
 
     def cookie(self, name: str) -> str:
-        """The name of the cookie; one browser may hold those of several raters and studies."""
+        """Return the name of the cookie; one browser may have several raters and studies."""
         return f"__Host-studio-{self.tokens.link(name, -1)[:8]}"
 
     def is_used(self, name: str) -> bool:
-        """Whether a browser has used the link of ``name``."""
+        """Return whether a browser has used the link of ``name``."""
         return self._entry(name)[1] is not None
 
     def begin(self, name: str, token: str) -> str:
-        """Use a link: the cookie of the browser.
+        """Use a link and return the browser's cookie.
 
         Raises
         ------
@@ -150,7 +151,7 @@ class OneTimeAccess(TokenAccess):
             return browser
 
     def renew(self, name: str) -> None:
-        """Make a new link, as for another browser; the old link and the old browser end."""
+        """Make a new link, such as for another browser; the old link and browser lose access."""
         with self._lock:
             self._put(name, self._entry(name)[0] + 1, None)
 
@@ -198,7 +199,7 @@ class OneTimeAccess(TokenAccess):
 
 
 def refused() -> HTTPException:
-    """The answer to a wrong token; it does not tell what was wrong."""
+    """Return the response to a wrong token, without details."""
     return HTTPException(403, "this link is not valid: ask for yours again")
 
 
@@ -207,7 +208,7 @@ def _digest(browser: str) -> str:
 
 
 def _stored(path: Path) -> dict[str, tuple[int, str | None]]:
-    """The links that were used; RunError where the file is not one of the studio's."""
+    """Read the used links; raise RunError if the file was not written by the studio."""
     try:
         stored: Any = json.loads(path.read_text()) if path.is_file() else {}
         found = {str(name): (number, browser) for name, (number, browser) in stored.items()}

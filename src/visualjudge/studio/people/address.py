@@ -1,4 +1,4 @@
-"""Where raters find a study: on this machine, on this network behind TLS, or behind a proxy."""
+"""The address of a study: on this machine, on the local network with TLS, or behind a proxy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HERE = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the server listens, and under which address a browser finds it.
+    """The interface on which the server listens, and the URL that browsers open.
 
     Attributes
     ----------
@@ -34,17 +34,17 @@ class Address:
 
     @property
     def name(self) -> str:
-        """Host name or IP address that browsers open."""
+        """Return the host name or IP address that browsers open."""
         return str(urlsplit(self.url).hostname)
 
     @property
     def names(self) -> frozenset[str]:
-        """The host names that requests may have."""
+        """Return the accepted host names of requests."""
         return frozenset({self.name}) if self.elsewhere else LOOPBACK
 
 
 def address_of(host: str, port: int, url: str | None, *, certified: bool = False) -> Address:
-    """The address that the options name.
+    """Return the address given by the options.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A certificate of a study's own, for raters who are asked to accept it."""
+"""A self-signed certificate for a study, which raters are asked to accept."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _RENEWED_BEFORE = timedelta(days=2)
 
 
 def study_certificate(folder: Path, name: str) -> tuple[Path, str]:
-    """A file with the key and the self-signed certificate for ``name``, and its fingerprint.
+    """Return the file with the key and self-signed certificate for ``name``, and its
+    fingerprint.
 
     It is made at the first call, and anew two days before it ends.
 
@@ -63,7 +64,7 @@ def study_certificate(folder: Path, name: str) -> tuple[Path, str]:
 
 
 def check_certificate(certificate: Path, key: Path) -> None:
-    """Raises UsageError if the two files are no certificate and its key."""
+    """Raise UsageError if the two files are not a certificate and its key."""
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, _no_password)
     except (OSError, ssl.SSLError) as error:
@@ -95,7 +96,7 @@ def _is_valid(path: Path) -> bool:
 
 
 def _write_secret(path: Path, content: bytes) -> None:
-    """Atomically, and for this user alone from its first byte on."""
+    """Write atomically a file that only this user can read."""
     handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
     try:
         with os.fdopen(handle, "wb") as file:
@@ -106,7 +107,7 @@ def _write_secret(path: Path, content: bytes) -> None:
 
 
 def _made(name: str) -> bytes:
-    """Key and certificate in PEM."""
+    """Return the key and certificate in PEM format."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

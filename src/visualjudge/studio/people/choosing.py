@@ -1,4 +1,6 @@
-"""Which questions a study asks: of a filter, a queue or a file of ids; and its known items."""
+"""Chooses the questions of a study, from a filter, a queue or a file of ids, and its known
+items.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ _OF_PAGES = frozenset({"sort", "at", "a", "b"})
 
 
 def named_rows(shelf: Shelf, path: Path) -> list[int]:
-    """The rows of the ids in a file.
+    """Return the rows of the ids in a file.
 
     Raises
     ------
@@ -39,7 +41,7 @@ def named_rows(shelf: Shelf, path: Path) -> list[int]:
 
 
 def drawn_rows(shelf: Shelf, queue: Path) -> dict[int, float]:
-    """The question that asks each item of the queue, and the probability of its draw.
+    """Return the question for each item of the queue, with its probability of selection.
 
     Raises
     ------
@@ -72,8 +74,8 @@ def plan_of(
     named: Sequence[int] | None = None,
     known: Sequence[int] | None = None,
 ) -> Plan:
-    """The queue: the questions that the filter leaves, those ``drawn``, ``named`` or a sample, and
-    the known items.
+    """Return the plan: the questions from the filter, the queue (``drawn``), the ids (``named``) or
+    a sample, and the known items.
 
     ``known``: the rows of the known items, in place of the easiest; they need not be among the
     others.
@@ -119,7 +121,7 @@ def plan_of(
 
 
 def _textual(columns: Columns) -> NDArray[np.bool_]:
-    """The questions whose predictions are shown as text alone."""
+    """Return which questions show predictions only as text."""
     kinds = {row.stem: row.kind for row in encodings()}
     stems = [name.rpartition("/")[2] for name in columns.vocabulary.get("encoding", ())]
     text = np.array([kinds.get(stem) == "text" for stem in stems], dtype=bool)
@@ -127,7 +129,7 @@ def _textual(columns: Columns) -> NDArray[np.bool_]:
 
 
 def _state_of(shelf: Shelf, query: str) -> State:
-    """The state that ``--filter`` names.
+    """Parse the state given by ``--filter``.
 
     Raises
     ------
@@ -146,7 +148,8 @@ def _state_of(shelf: Shelf, query: str) -> State:
 
 
 def _easiest(columns: Columns, rows: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Places in ``rows`` of questions that everybody who looks gets right, easiest first.
+    """Return the positions in ``rows`` of questions that any attentive rater answers correctly,
+    easiest first.
 
     Pairs with a positive margin whose options are drawn, widest margin first; then those whose
     options are text. Rankings and scores have no answer that is plain to see.

@@ -1,6 +1,4 @@
-"""What one client may ask of a study that is open to other machines: how often, how slowly, and
-over how many connections.
-"""
+"""Limits for clients on other machines: request rate, slow transfers, and number of connections."""
 
 from __future__ import annotations
 
@@ -18,32 +16,32 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from visualjudge.studio.guard import HEADERS, LARGEST_BODY
 
 REQUESTS_A_MINUTE = 600
-"""Of an address: several raters behind one router, with images."""
+"""Requests per minute and address; several raters may share a router, and pages have images."""
 REFUSED_A_MINUTE = 20
-"""Requests of an address that were refused, as those of who tries tokens."""
+"""Refused requests per minute and address, such as attempts to guess tokens."""
 BODY_S, REPLY_S, HEADERS_S = 10.0, 120.0, 10.0
-"""Seconds in which a body must have come, a reply be taken, and the head of a request have come."""
+"""Time limits in seconds for receiving a body, sending a reply and receiving a request's head."""
 MOST_CONNECTIONS = 60
-"""Of an address; a browser opens six."""
+"""Connections per address; a browser opens six."""
 _ADDRESSES = 10_000
 _LOCAL = ("127.0.0.1", "::1")
 
 
 class Bucket:
-    """So many a minute for each address; an address that was quiet may begin with a minute's."""
+    """A rate limit per minute for each address, with a burst of one minute's allowance."""
 
     def __init__(self, a_minute: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._most, self._clock = a_minute, clock
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def left(self, address: str) -> float:
-        """How many the address has left."""
+        """Return the remaining allowance of the address."""
         now = self._clock()
         left, at = self._left.get(address, (self._most, now))
         return min(self._most, left + (now - at) * self._most / 60)
 
     def take(self, address: str) -> None:
-        """Count one."""
+        """Count one request."""
         self._left[address] = max(0.0, self.left(address) - 1), self._clock()
         self._left.move_to_end(address)
         while len(self._left) > _ADDRESSES:
@@ -51,7 +49,9 @@ class Bucket:
 
 
 class Limits:
-    """ASGI middleware: 429 for too many requests, 408 for a slow body, an end for a slow reader."""
+    """ASGI middleware: 429 for too many requests, 408 for a slow body, disconnect for a slow
+    reader.
+    """
 
     def __init__(self, app: ASGIApp, clock: Callable[[], float] = time.monotonic) -> None:
         self.app = app
@@ -59,7 +59,7 @@ class Limits:
         self._refused = Bucket(REFUSED_A_MINUTE, clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what is within the limits."""
+        """Forward requests within the limits."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -94,7 +94,7 @@ async def _say(status: int, text: str, scope: Scope, receive: Receive, send: Sen
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """The body of a request; None where it is too large."""
+    """Read the body of a request; None if it is too large."""
     found = bytearray()
     while True:
         message = await receive()
@@ -106,7 +106,7 @@ async def _body(receive: Receive) -> bytes | None:
 
 
 def _given(body: bytes, receive: Receive) -> Receive:
-    """Receives a body that was read, then what comes after."""
+    """Return a ``receive`` that replays a body already read, then continues."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def given() -> Message:
@@ -119,15 +119,15 @@ _open = Counter[str]()
 
 
 class PatientProtocol(H11Protocol):  # type: ignore[misc]  # uvicorn is an extra
-    """HTTP/1.1 that ends a connection whose request does not come, and those of an address that has
-    too many.
+    """HTTP/1.1 that closes connections without a timely request, and those above an address's
+    limit.
     """
 
     _waiting: asyncio.TimerHandle | None = None
     _address = ""
 
     def connection_made(self, transport: Any) -> None:
-        """Count it, and wait for a request."""
+        """Count the connection, and wait for a request."""
         super().connection_made(transport)
         self._address = str((transport.get_extra_info("peername") or ("",))[0])
         _open[self._address] += 1
@@ -136,7 +136,7 @@ class PatientProtocol(H11Protocol):  # type: ignore[misc]  # uvicorn is an extra
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it."""
+        """Stop counting the connection."""
         _open[self._address] -= 1
         if _open[self._address] <= 0:
             del _open[self._address]
@@ -145,7 +145,7 @@ class PatientProtocol(H11Protocol):  # type: ignore[misc]  # uvicorn is an extra
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """The head of the next request must come in time, too."""
+        """Also require the head of the next request in time."""
         if self._idle and self._waiting is None:
             self._wait()
         super().data_received(data)
@@ -155,7 +155,7 @@ class PatientProtocol(H11Protocol):  # type: ignore[misc]  # uvicorn is an extra
 
     @property
     def _idle(self) -> bool:
-        """Whether no request is being answered."""
+        """Return whether no request is being answered."""
         return self.cycle is None or self.cycle.response_complete
 
     def _wait(self) -> None:

@@ -1,4 +1,6 @@
-"""How a study stands: each rater's pace and checks, whom to ask again, and how far raters agree."""
+"""The state of a study: each rater's pace and checks, whom to remind, and agreement between
+raters.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,14 @@ if TYPE_CHECKING:
     from visualjudge.analysis.statistics.alpha import Level
 
 IDLE_S = 900.0
-"""A rater who has not answered for so long, and has questions left, is to be asked again."""
+"""Idle time after which a rater with remaining questions should be reminded."""
 PACE_OVER = 20
-"""Answers that the pace is of."""
+"""Number of recent answers used for the pace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One rater on the overview.
+    """One rater's row on the overview.
 
     Attributes
     ----------
@@ -51,7 +53,7 @@ class Progress:
 
     @property
     def ask_again(self) -> bool:
-        """Whether there are questions left and no answer has come for a while."""
+        """Return whether the rater has questions left and has been idle for a while."""
         return self.left > 0 and (self.idle_s is None or self.idle_s > IDLE_S)
 
 
@@ -62,7 +64,7 @@ def progress(
     question: Callable[[str], Question],
     now: datetime | None = None,
 ) -> Progress:
-    """How one rater stands."""
+    """Return the progress of one rater."""
     measured = _measured(rater.lines, question)
     times = [time for line in rater.lines if (time := _time(line)) is not None]
     last = sorted(times)[-PACE_OVER:]
@@ -106,9 +108,7 @@ def _share(hits: Sequence[bool]) -> Measured:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two answers to one question agree; two scores do within 1, as a score within 1 of the
-    truth is right.
-    """
+    """Return whether two answers agree; scores agree within 1, like the tolerance for the truth."""
     if isinstance(one, int | float) and isinstance(other, int | float):
         return abs(one - other) <= CLOSE
     return bool(one == other)
@@ -123,8 +123,8 @@ def _time(line: Mapping[str, Any]) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Krippendorff's α of one question type; None where no two raters answered a question, or all
-    say the same.
+    """Krippendorff's α of one question type; None if no two raters share a question, or all answers
+    are equal.
 
     α of rankings is nominal, on whole orders: orders that differ in two places count as unlike.
     ``tau`` says how alike they are: Kendall's τ of the orders of two raters, the mean over the
@@ -146,8 +146,8 @@ class Agreement:
 
 
 def agreement(raters: Iterable[Rater], plan: Plan) -> list[Agreement]:
-    """Agreement on ordinary questions of all tasks: of pairs and rankings nominal, of scores by
-    squared distance.
+    """Compute agreement on ordinary questions of all tasks: nominal for pairs and rankings, squared
+    distance for scores.
     """
     from visualjudge.analysis.statistics.alpha import alpha  # loads the analysis
 
@@ -181,8 +181,8 @@ def agreement(raters: Iterable[Rater], plan: Plan) -> list[Agreement]:
 
 
 def _mean_tau(orders: Sequence[Sequence[str]]) -> float | None:
-    """Mean of Kendall's τ (Kendall 1938) over two raters' orders of a question, then over
-    questions; None where no question has two.
+    """Return Kendall's τ (Kendall 1938), averaged over pairs of raters, then over questions; None
+    if no question has two orders.
     """
     means = [
         statistics.fmean(_tau(a, b) for a, b in itertools.combinations(said, 2))
@@ -198,7 +198,7 @@ def _tau(one: str, other: str) -> float:
 
 
 def answer_row(line: Mapping[str, Any], out: Collection[str]) -> dict[str, Any]:
-    """An answer as a row of a table; ``out``: the raters that a rule leaves out."""
+    """Return an answer as a table row; ``out`` are the raters excluded by a rule."""
     names = ("rater", "id", "purpose", "turn", "shown", "status", "latency_s", "answered", "note")
     said = str(line["value"]) if line["status"] == "ok" else None
     return {name: line.get(name) for name in names} | {
@@ -208,7 +208,7 @@ def answer_row(line: Mapping[str, Any], out: Collection[str]) -> dict[str, Any]:
 
 
 def rater_row(rater: Progress) -> dict[str, Any]:
-    """A rater as a row of a table: shares with the number of cases beside them."""
+    """Return a rater as a table row: shares with their numbers of cases."""
     row = {"rater": rater.name, "answered": rater.answered, "left": rater.left}
     for measure, found in rater.measured.items():
         row |= {measure: found.value, f"{measure}_cases": found.cases}
@@ -217,8 +217,9 @@ def rater_row(rater: Progress) -> dict[str, Any]:
 
 
 def _kappa(ratings: NDArray[np.float64]) -> float | None:
-    """Cohen's κ (Cohen 1960) of two raters' codes, raters × items with NaN; None where chance
-    explains all, or they share no item.
+    """Return Cohen's κ (Cohen 1960) of two raters' codes (raters × items, with NaN).
+
+    None if chance explains all agreement or they share no item.
     """
     both = ratings[:, ~np.isnan(ratings).any(axis=0)]
     if not both.size:

@@ -1,5 +1,4 @@
-"""The pages for raters: from the options of the command to the application, its links and its
-addresses.
+"""The pages for raters: command options, application, links and routes.
 
 Each address needs the rater's token; in this mode no page shows scores, sources or verdicts.
 """
@@ -73,7 +72,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is sent to the rater's page; images are addresses that tell nothing.
+    """The data sent to the rater's page; addresses of images reveal nothing.
 
     Attributes
     ----------
@@ -92,16 +91,14 @@ class View:
 
 
 def shown_images(question: Question, slot: Slot) -> list[str]:
-    """The images of the dataset as the slot shows them: the originals, then those of the options in
-    its order.
-    """
+    """Return the dataset's images in the slot's order: the originals, then those of the options."""
     images = option_images(question)
     shown = (images["ABCDE".index(stored)] for stored in slot.shown)
     return [*original_images(question), *(image for image in shown if image)]
 
 
 def view(question: Question, slot: Slot, name: str, address: str) -> View:
-    """The question in the order of the slot.
+    """Return the question in the order of the slot.
 
     Parameters
     ----------
@@ -126,8 +123,8 @@ def view(question: Question, slot: Slot, name: str, address: str) -> View:
 
 
 def _around(question: Question) -> tuple[str, str]:
-    """The prompt's text before the options and after them, without marks and letters that the page
-    shows itself.
+    """Return the prompt's text before and after the options, without marks and letters that the
+    page adds.
     """
     try:
         spans = spans_of(question).options
@@ -143,7 +140,7 @@ def _plain(text: str) -> str:
 
 
 class PeoplePages:
-    """One method an address."""
+    """The routes, one method each."""
 
     def __init__(
         self,
@@ -162,7 +159,7 @@ class PeoplePages:
         self.told = told
 
     def routes(self) -> list[tuple[str, Callable[[Request], Any], str]]:
-        """Address, handler and method."""
+        """Return address, handler and method."""
         return [
             ("/", self.overview, "GET"),
             ("/answers.csv", self.answers, "GET"),
@@ -182,18 +179,18 @@ class PeoplePages:
 
     @property
     def once(self) -> OneTimeAccess | None:
-        """The access by links that work once; None on this machine alone."""
+        """Return the access by one-time links, or None if the study is for this machine only."""
         return self.access if isinstance(self.access, OneTimeAccess) else None
 
     def link(self, name: str) -> str:
-        """The address of a rater's page, token included; of the overview for ADMIN."""
+        """Return the address of a rater's page, including the token; for ADMIN, of the overview."""
         path = "/" if name == ADMIN else f"/people/{quote(name, safe='')}"
         return f"{path}?{urlencode({'token': self.access.link_token(name)})}"
 
     # ---------------------------------------------------------------- pages
 
     def overview(self, request: Request) -> Response:
-        """How far each rater is, for the one who runs the study."""
+        """Show the progress of each rater to the person who runs the study."""
         token = self.access.page_token(request, ADMIN)
         if token is None:
             return self._begin(request, None)
@@ -220,14 +217,14 @@ class PeoplePages:
         ]
 
     def answers(self, request: Request) -> Response:
-        """The answers that count, as CSV: a row a rater, question and time it was asked."""
+        """Return the final answers as CSV: one row for each rater, question and repeat."""
         self._administers(request)
         out = {rater.name for rater in self._progress() if rater.broken}
         rows = [answer_row(line, out) for r in self.run.raters.values() for line in r.lines]
         return csv_file(rows, "answers.csv")
 
     def raters_table(self, request: Request) -> Response:
-        """The overview's table of raters as CSV."""
+        """Return the overview's table of raters as CSV."""
         self._administers(request)
         return csv_file([rater_row(rater) for rater in self._progress()], "raters.csv")
 
@@ -236,7 +233,7 @@ class PeoplePages:
             raise refused()
 
     def page(self, request: Request) -> Response:
-        """Where a rater answers."""
+        """Show a rater's page."""
         name = request.path_params["rater"]
         if name not in self.run.raters:
             raise refused()
@@ -252,12 +249,14 @@ class PeoplePages:
         )
 
     def _begin(self, request: Request, rater: str | None) -> Response:
-        """A page with a button that uses the link: programs that look at links press none."""
+        """Return a page with a button that uses the link, since link previews do not press
+        buttons.
+        """
         token = request.query_params.get("token")
         return self.render("begin.html.j2", rater=rater, token=token)
 
     async def begin(self, request: Request) -> Response:
-        """Bind a link to the browser that sends it."""
+        """Tie a link to the browser that sends it."""
         raw = _body(await request.body())
         rater, token = raw.get("rater"), str(raw.get("token"))
         name = ADMIN if rater is None else rater
@@ -276,7 +275,7 @@ class PeoplePages:
         return response
 
     async def renew(self, request: Request) -> Response:
-        """A new link for a rater; the old one, and the browser that used it, end."""
+        """Make a new link for a rater; the old link and its browser lose access."""
         self.access.check(request, ADMIN)
         name = _body(await request.body()).get("rater")
         if self.once is None or name not in self.run.raters:
@@ -285,7 +284,7 @@ class PeoplePages:
         return json_response({"link": self.link(str(name))})
 
     def instructions_image(self, request: Request) -> Response:
-        """An image of the instructions, by its place in them."""
+        """Return an image of the instructions by its index."""
         self.access.check_any(request)
         number = request.path_params["number"]
         if self.told is None or number >= len(self.told.images):
@@ -293,7 +292,7 @@ class PeoplePages:
         return image_response(self.told.images[number])
 
     def image(self, request: Request) -> Response:
-        """An image of a question, by its place; the name of the question tells nothing of it."""
+        """Return an image of a question by its index; the question's name reveals nothing."""
         rater, number = request.path_params["rater"], request.path_params["number"]
         if rater not in self.run.raters:
             raise missing("image")
@@ -311,11 +310,11 @@ class PeoplePages:
     # ---------------------------------------------------------------- questions and answers
 
     async def next(self, request: Request) -> Response:
-        """The question to answer now."""
+        """Return the current question."""
         return await asyncio.to_thread(self._next, self._allowed(request))
 
     async def back(self, request: Request) -> Response:
-        """A question that was answered, with the answer, to change it."""
+        """Return an answered question with its answer, for a correction."""
         name, steps = self._allowed(request), request.query_params.get("steps", "1")
         found = (
             self.run.back(name, int(steps))
@@ -333,7 +332,7 @@ class PeoplePages:
         return self._json(name, shown, given={**said, "note": line.get("note")})
 
     async def answer(self, request: Request) -> Response:
-        """Write an answer; the reply holds the next question, and comes when the answer is on the
+        """Write an answer; the response has the next question and is sent once the answer is on
         disk.
         """
         name = self._allowed(request)
@@ -360,7 +359,7 @@ class PeoplePages:
     # ---------------------------------------------------------------- helpers
 
     def _allowed(self, request: Request) -> str:
-        """The rater of a request with the right token in its header; any other is refused."""
+        """Return the rater of a request with the right token in its header; refuse others."""
         name = str(request.path_params["rater"])
         if name not in self.run.raters:
             raise refused()
@@ -368,8 +367,8 @@ class PeoplePages:
         return name
 
     def _named(self, rater: str, name: str) -> Slot:
-        """The slot of this opaque name: the rater's next one, as also after a restart, or one that
-        was answered.
+        """Return the slot with this opaque name: the rater's next one (also after a restart) or an
+        answered one.
         """
         known = self.run.raters[rater]
         pending = known.pending or self.run.next(rater)
@@ -421,7 +420,7 @@ class PeoplePages:
         return json_response(state)
 
     def _apply_rules(self, name: str) -> None:
-        """Write down whether the rater is left out now."""
+        """Record whether the rater is now excluded by a rule."""
         rules = self.run.plan.settings.rules
         if rules:
             told = progress(self.run.raters[name], 0, rules, self._question)
@@ -429,7 +428,7 @@ class PeoplePages:
 
 
 def _feedback(slot: Slot, given: Given, question: Question) -> Mapping[str, Any] | None:
-    """What a rater is told after a practice question: whether it was right, and the answer in the
+    """Return the feedback after a practice question: whether it was right, and the answer in the
     letters shown.
     """
     if slot.purpose != "practice":
@@ -460,7 +459,7 @@ def people_pages(
     instructions: Path | None = None,
     elsewhere: bool = False,
 ) -> PeoplePages:
-    """The pages of the run at ``folder``, over the one dataset of ``site``.
+    """Create the pages of the run at ``folder`` for the single dataset of ``site``.
 
     Parameters
     ----------
@@ -522,7 +521,8 @@ def people_pages(
 
 
 def going_on(folder: Path, settings: Settings, *, named: bool) -> Settings:
-    """The settings to go on with: those of the study in ``folder`` where the command states none.
+    """Return the settings to continue with: those of the study in ``folder`` if the command gives
+    none.
 
     Of a new study, questions whose predictions are text alone are left out unless they are asked
     for: by ``settings.encoding``, or ``named`` by a file of questions.
@@ -541,8 +541,8 @@ def going_on(folder: Path, settings: Settings, *, named: bool) -> Settings:
 def people_app(
     pages: PeoplePages, names: frozenset[str] = LOOPBACK, *, limited: bool = False
 ) -> Any:
-    """The application for raters under these host names: nothing of the dataset's own pages is in
-    it.
+    """Create the application for raters under these host names; it has none of the dataset's own
+    pages.
 
     ``limited``: with limits on what a client may ask, as for other machines.
     """

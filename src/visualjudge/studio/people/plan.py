@@ -1,5 +1,5 @@
-"""Who is asked what and when: drawn from the seed, balanced for each rater, and the same after a
-restart.
+"""The plan of who is asked what and when: drawn from the seed, balanced for each rater, unchanged
+by a restart.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from visualjudge.core.records import Order, QuestionType
 from visualjudge.core.seeding import rng_for
 
 Measure = Literal["known", "repeats", "cannot_tell", "seconds"]
-"""Share of known items that are right, share of repeats with the same answer, share that the rater
-could not tell, and the median time of an answer in seconds.
+"""Accuracy on known items, share of consistent repeats, share of undecided answers, and median
+answer time in seconds.
 """
 FEWEST: dict[Measure, int] = {"known": 3, "repeats": 3, "cannot_tell": 10, "seconds": 10}
-"""From so many cases on a rule is applied: below, one slip would decide."""
+"""Minimum number of cases for applying a rule; with fewer, one slip would decide."""
 _RULE = re.compile(r"\s*([a-z_]+)\s*([<>])\s*(\d+(?:\.\d+)?)\s*")
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A rater's value of a measure and the cases that it is from; None without cases."""
+    """A rater's value of a measure and its number of cases; None without cases."""
 
     value: float | None
     cases: int
@@ -34,7 +34,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Leave out a rater whose ``measure`` is less (or more) than ``bound``."""
+    """Exclude a rater whose ``measure`` is below (or above) ``bound``."""
 
     measure: Measure
     less: bool
@@ -44,14 +44,15 @@ class Rule:
         return f"{self.measure}{'<' if self.less else '>'}{self.bound:g}"
 
     def breaks(self, found: Measured) -> bool:
-        """Whether a rater falls under the rule."""
+        """Return whether the rule excludes the rater."""
         if found.value is None or found.cases < FEWEST[self.measure]:
             return False
         return found.value < self.bound if self.less else found.value > self.bound
 
 
 def check_rules(rules: Sequence[Rule], cases: Mapping[Measure, int]) -> None:
-    """Refuse a rule that can never apply; ``cases``: the most that a rater can have of a measure.
+    """Refuse rules that can never apply; ``cases`` is a rater's maximum number of cases for each
+    measure.
 
     Raises
     ------
@@ -70,7 +71,7 @@ def check_rules(rules: Sequence[Rule], cases: Mapping[Measure, int]) -> None:
 
 
 def read_rules(texts: Sequence[str]) -> tuple[Rule, ...]:
-    """Rules such as ``known<0.8``.
+    """Parse rules such as ``known<0.8``.
 
     Raises
     ------
@@ -97,9 +98,9 @@ def _rule(text: str) -> Rule:
 
 Purpose = Literal["question", "repeat", "known", "practice"]
 REPEAT_AFTER = 8
-"""A question is asked again only after so many others."""
+"""Minimum number of other questions before a question is repeated."""
 EVERY = 10
-"""Of ten questions, one is a known item and one a repeat, while there are any."""
+"""Of ten questions, one is a known item and one a repeat, while any remain."""
 _KNOWN_AT, _REPEAT_AT = 4, 9
 _ORDERS: tuple[Order, Order] = ("AB", "BA")
 
@@ -110,8 +111,8 @@ LEAST_SECONDS, MOST_LEAST_SECONDS = 0.5, 600
 
 @dataclass(frozen=True)
 class Settings:
-    """What shapes a people's run; it stands in ``run.json`` and cannot change while the run goes
-    on.
+    """The settings of a people's run; stored in ``run.json`` and fixed while the run
+    continues.
 
     Parameters
     ----------
@@ -170,7 +171,7 @@ class Settings:
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
-        """Those of ``exclude``."""
+        """Return the rules in ``exclude``."""
         return read_rules(self.exclude)
 
     def __post_init__(self) -> None:
@@ -198,7 +199,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A question of the queue, as far as the plan needs it.
+    """The plan's data about a question of the queue.
 
     Attributes
     ----------
@@ -214,8 +215,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One thing to ask one rater. ``turn`` tells a repeat from the first time; ``shown``: stored
-    letters as shown.
+    """One question for one rater.
+
+    ``turn`` distinguishes a repeat from the first time; ``shown`` lists the stored letters in the
+    order shown.
     """
 
     id: str
@@ -226,14 +229,14 @@ class Slot:
 
     @property
     def key(self) -> tuple[str, int]:
-        """What names it among the rater's own."""
+        """Return the key of the slot among the rater's own."""
         return self.id, self.turn
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The queue: ``items`` in the order of the dataset; ``known`` and ``practice`` are ids of some
-    of them.
+    """The queue: ``items`` in dataset order; ``known`` and ``practice`` are ids of some of
+    them.
 
     Attributes
     ----------
@@ -252,7 +255,7 @@ class Plan:
 
     @property
     def said(self) -> str:
-        """What is asked, and what that leaves of the questions that were drawn."""
+        """Describe what is asked, and how many of the drawn questions that covers."""
         counts = {
             "question": len(self.wanted),
             "known item": len(self.known),
@@ -283,12 +286,12 @@ class Plan:
 
     @cached_property
     def by_id(self) -> Mapping[str, Item]:
-        """The items by id."""
+        """Return the items by id."""
         return {item.id: item for item in self.items}
 
     @cached_property
     def wanted(self) -> Mapping[str, int]:
-        """How many raters each ordinary question is to get."""
+        """Return the number of raters wanted for each ordinary question."""
         checks = {*self.known, *self.practice}
         ordinary = [item.id for item in self.items if item.id not in checks]
         shared = round(self.settings.overlap * len(ordinary))
@@ -297,8 +300,8 @@ class Plan:
         return {ordinary[place]: several if k < shared else 1 for k, place in enumerate(order)}
 
     def sequence(self, rater: str) -> list[str]:
-        """The ordinary questions in the rater's own order: shared ones first, so that overlap is
-        there early.
+        """Return the ordinary questions in the rater's order: shared ones first, so that overlap
+        builds up early.
         """
         ids = list(self.wanted)
         order = (
@@ -307,7 +310,7 @@ class Plan:
         return sorted((ids[k] for k in order), key=lambda name: self.wanted[name] == 1)
 
     def known_for(self, rater: str) -> list[str]:
-        """The known items in the rater's own order."""
+        """Return the known items in the rater's order."""
         order = (
             rng_for(self.settings.seed, "people", "known", rater)
             .permutation(len(self.known))
@@ -318,7 +321,7 @@ class Plan:
     def slot(
         self, rater: str, identity: str, purpose: Purpose, turn: int, pairs_before: int
     ) -> Slot:
-        """The question as this rater sees it.
+        """Return the question as this rater sees it.
 
         Pairs come in blocks of two, one in each order, so that after any number of pairs the orders
         differ by one at most; the options of a ranking are permuted.
@@ -341,7 +344,9 @@ class Plan:
 
 
 def next_purpose(step: int, known_left: int, repeats_left: int) -> list[Purpose]:
-    """What to ask at a rater's ``step``-th question, best first; missing kinds are skipped."""
+    """Return the kinds of question for a rater's ``step``-th turn, best first; unavailable kinds
+    are skipped.
+    """
     place = step % EVERY
     first: list[Purpose] = []
     if place == _KNOWN_AT and known_left:
@@ -357,7 +362,7 @@ def next_purpose(step: int, known_left: int, repeats_left: int) -> list[Purpose]
 
 
 def repeatable(answered: Sequence[Slot], after: int = REPEAT_AFTER) -> str | None:
-    """The oldest question of a rater that was asked once, with at least ``after`` others since."""
+    """Return a rater's oldest question asked once, with at least ``after`` others since."""
     repeated = {slot.id for slot in answered if slot.purpose == "repeat"}
     early = answered[: max(len(answered) - after, 0)]
     return next(

@@ -1,5 +1,5 @@
-"""The run of several raters: what each is asked next, and a folder into which checked answers go,
-by one writer.
+"""The run of several raters: each rater's next question, and a folder of checked answers with one
+writer.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from visualjudge.studio.people.plan import (
 LONGEST_NOTE = 4000
 LONGEST_SECONDS = 86_400.0
 LEASE_S = 1800.0
-"""A question that was shown to a rater and not answered for so long may go to another."""
+"""Time after which an unanswered question shown to a rater may go to another rater."""
 
 
 # What a line of a study holds; it may come from a stranger.
@@ -48,8 +48,8 @@ _ROW = {
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An answer in stored letters; ``value`` is "Failed" with status ``cannot_tell`` where the
-    rater could not tell.
+    """An answer in stored letters; ``value`` is "Failed" with status ``cannot_tell`` if the rater
+    could not tell.
     """
 
     value: Answer
@@ -66,7 +66,8 @@ def read_answer(
     ties: tuple[str, ...] = (),
     least_seconds: float = 0.0,
 ) -> Given:
-    """The answer in the body of a request; ``ties``: what may be said of a pair beside A and B.
+    """Read the answer in the body of a request; ``ties`` are the allowed answers to a pair besides
+    A and B.
 
     Raises
     ------
@@ -110,7 +111,7 @@ def _value(value: Any, slot: Slot, kind: QuestionType, ties: tuple[str, ...]) ->
 
 
 def as_shown(value: Answer, slot: Slot) -> Answer:
-    """A stored answer in the letters that the rater was shown."""
+    """Convert a stored answer to the letters shown to the rater."""
     if not isinstance(value, str) or value in (FAILED, *TIES):
         return value
     return "".join("ABCDE"[slot.shown.index(letter)] for letter in value if letter in slot.shown)
@@ -128,9 +129,7 @@ class Stale(DataError):
 
 @dataclass(slots=True)
 class Rater:
-    """What one rater has done; ``slots`` and ``lines`` run side by side, in the order of the first
-    answers.
-    """
+    """The work of one rater; ``slots`` and ``lines`` are parallel, in order of first answers."""
 
     name: str
     slots: list[Slot] = field(default_factory=list)
@@ -140,21 +139,21 @@ class Rater:
 
     @property
     def pairs(self) -> int:
-        """Pairs that were answered."""
+        """Return the number of answered pairs."""
         return sum(slot.shown in ("AB", "BA") for slot in self.slots)
 
     @property
     def counted(self) -> int:
-        """Answers but those of practice, which count for nothing."""
+        """Return the number of answers without practice."""
         return len(self.slots) - self.count("practice")
 
     def count(self, purpose: Purpose) -> int:
-        """How many of a purpose were answered."""
+        """Return the number of answers with a purpose."""
         return sum(slot.purpose == purpose for slot in self.slots)
 
 
 class RatingRun:
-    """Hands out questions and writes answers. Every method may be called from several threads.
+    """Hands out questions and writes answers; thread-safe.
 
     Raises
     ------
@@ -193,14 +192,14 @@ class RatingRun:
             self.join(name)
 
     def join(self, name: str) -> None:
-        """Add a rater; one who is there already goes on where he was."""
+        """Add a rater; an existing rater continues."""
         with self._lock:
             self.raters.setdefault(name, Rater(name))
             self._manifest["people"]["raters"] = sorted(self.raters)
             self._folder.write_manifest(self._manifest)
 
     def _take_in(self, record: dict[str, Any]) -> None:
-        """A line of the journal; a later line on the same slot replaces the earlier one."""
+        """Apply a line of the journal; a later line on the same slot replaces the earlier one."""
         self._check(record)
         rater = self.raters.setdefault(str(record.get("rater")), Rater(str(record.get("rater"))))
         slot = _slot_of(record)
@@ -216,7 +215,7 @@ class RatingRun:
         self._keys[slot.id, slot.order] += 1
 
     def _check(self, record: Mapping[str, Any]) -> None:
-        """Raises DataError if a line is not one that a study writes."""
+        """Raise DataError if a line was not written by a study."""
         where = f"{self._folder.journal_path}: the answer on {str(record.get('id'))[:80]!r}"
         jsons.check_kinds(where, record, _ROW)
         item = self.plan.by_id.get(record.get("id", ""))
@@ -239,8 +238,8 @@ class RatingRun:
     # ---------------------------------------------------------------- handing out
 
     def next(self, name: str) -> Slot | None:
-        """What the rater is asked now; the same until it is answered, in every window. None: there
-        is nothing left.
+        """Return the rater's current question, the same in every window until it is answered; None
+        if none is left.
         """
         with self._lock:
             rater = self.raters[name]
@@ -278,8 +277,8 @@ class RatingRun:
         return next(self._open(rater), None)
 
     def _open(self, rater: Rater) -> Iterator[str]:
-        """Ordinary questions that the rater may get: not answered by him, and not by enough
-        others.
+        """Yield the ordinary questions still open to the rater: not answered by this rater or by
+        enough others.
         """
         held = self._held(rater)
         if rater.name not in self._sequences:
@@ -290,7 +289,7 @@ class RatingRun:
                 yield identity
 
     def _held(self, rater: Rater) -> Counter[str]:
-        """Questions that other raters are looking at."""
+        """Count the questions that other raters are viewing."""
         now = time.monotonic()
         others = (
             o
@@ -302,7 +301,7 @@ class RatingRun:
         )
 
     def left(self, name: str) -> int:
-        """How many questions the rater may still get, at most."""
+        """Return the maximum number of questions left for the rater."""
         with self._lock:
             rater, settings = self.raters[name], self.plan.settings
             known = sum(rater.name not in self._taken.get(i, ()) for i in self.plan.known)
@@ -313,18 +312,20 @@ class RatingRun:
             return ordinary + known + max(again, 0)
 
     def coverage(self) -> Counter[int]:
-        """How many ordinary questions have so many raters' answers."""
+        """Count ordinary questions by their number of raters."""
         with self._lock:
             return Counter(len(self._taken.get(name, ())) for name in self.plan.wanted)
 
     def is_break(self, name: str) -> bool:
-        """Whether the rater is to take a break before the next question."""
+        """Return whether the rater should take a break before the next question."""
         every, rater = self.plan.settings.break_every, self.raters[name]
         counted = rater.counted
         return every > 0 and counted > 0 and counted % every == 0 and self.left(name) > 0
 
     def back(self, name: str, steps: int) -> tuple[Slot, dict[str, Any]] | None:
-        """What the rater answered ``steps`` questions ago (1 = the last), to change it."""
+        """Return the slot and answer from ``steps`` questions ago (1 is the last), for a
+        correction.
+        """
         with self._lock:
             rater = self.raters[name]
             return (
@@ -336,8 +337,9 @@ class RatingRun:
     # ---------------------------------------------------------------- taking in
 
     def write(self, name: str, key: tuple[str, int], given: Given, *, revise: bool) -> None:
-        """Append an answer, unless it is what the rater has said already. ``synced`` has to follow
-        before anybody is told.
+        """Append an answer unless it repeats the rater's previous one.
+
+        Call ``synced`` before reporting it as saved.
 
         Raises
         ------
@@ -376,11 +378,13 @@ class RatingRun:
             self._take_in(record)
 
     async def synced(self) -> None:
-        """Return when every answer is on the disk."""
+        """Wait until every answer is on disk."""
         await self._journal.synced()
 
     def leave_out(self, name: str, *, out: bool) -> None:
-        """Write whether a rater falls under a rule: reports and labels leave such answers out."""
+        """Record whether a rater is excluded by a rule; reports and labels leave out such
+        answers.
+        """
         with self._lock:
             before = set(self._manifest["people"]["excluded"])
             after = sorted(before | {name} if out else before - {name})
@@ -389,7 +393,7 @@ class RatingRun:
                 self._folder.write_manifest(self._manifest)
 
     def close(self) -> None:
-        """Write how the run stands into ``run.json``, and release the folder."""
+        """Write the final state to ``run.json``, and release the folder."""
         with self._lock, closing(self._journal):
             statuses = Counter(
                 line["status"] for rater in self.raters.values() for line in rater.lines
@@ -402,7 +406,9 @@ class RatingRun:
 def _line(
     slot: Slot, given: Given, rater: str, repeat: int, *, revised: bool, probability: float | None
 ) -> dict[str, Any]:
-    """A verdict as ``verdicts.jsonl`` has it; what only people's runs have stands after."""
+    """Return a verdict as a line of ``verdicts.jsonl``, followed by the fields that only people's
+    runs have.
+    """
     line = {
         "id": slot.id,
         "order": slot.order,

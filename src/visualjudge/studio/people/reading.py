@@ -1,5 +1,5 @@
-"""What raters read: instructions from Markdown, in which HTML is shown as text and images come from
-its own folder; and questions without what only a model needs to be told.
+"""Texts for raters: Markdown instructions, with HTML escaped and images from their own folder, and
+questions without instructions for models.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ LONGEST = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """``html`` for the page; ``images`` by their place in it, files inside the folder of the
-    Markdown file.
+    """The ``html`` for the page, and its ``images`` in order, files inside the Markdown file's
+    folder.
     """
 
     html: str
@@ -30,7 +30,7 @@ class Instructions:
 
 
 def read_instructions(path: Path, address: Callable[[int], str]) -> Instructions:
-    """The instructions in a Markdown file.
+    """Read the instructions in a Markdown file.
 
     Parameters
     ----------
@@ -86,13 +86,13 @@ ASKED: Mapping[QuestionType, str] = {
     "ranking": "Put them in order, the best one first.",
     "scoring": "How good is the prediction, from 0 (worst) to 10 (best)?",
 }
-"""What is asked where the prompt says it before the options, to a model alone."""
+"""The question to show if the prompt states it before the options, for models only."""
 _GAPS = re.compile(r"\n{3,}")
 
 
 def for_people(before: str, after: str, kind: QuestionType) -> tuple[str, str]:
-    """The texts of a prompt before and after the options, as people are asked; prompts of others
-    stay as they are.
+    """Rewrite a prompt's texts before and after the options for people; other tools' prompts are
+    unchanged.
     """
     for pattern, said in _BEFORE:
         before = pattern.sub(said, before)

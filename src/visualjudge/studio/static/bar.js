@@ -1,4 +1,4 @@
-// <vj-bar>: words, order, how many questions fit, and what is chosen, each with a way to take it back.
+// <vj-bar>: words, order, number of selected questions, and the active filters, each removable.
 import { count, h } from "./dom.js";
 import { filters, params, toggle, update } from "./state.js";
 

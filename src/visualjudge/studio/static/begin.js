@@ -1,4 +1,4 @@
-// <vj-begin>: uses a link that works once; the browser gets a cookie, and the address loses the token.
+// <vj-begin>: uses a one-time link; the browser gets a cookie, and the token is removed from the address.
 class Begin extends HTMLElement {
   connectedCallback() {
     const button = this.querySelector("button");

@@ -1,4 +1,4 @@
-// <vj-copy>: puts the text at data-from on the clipboard, and says so.
+// <vj-copy>: copies the text at data-from to the clipboard and confirms it.
 class Copy extends HTMLElement {
   connectedCallback() {
     const button = this.querySelector("button");

@@ -1,4 +1,4 @@
-// Elements from data. Texts are always text nodes: nothing that a dataset or a judge wrote is read as HTML.
+// Elements from data. Text is always a text node: content of datasets and judges is never parsed as HTML.
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -34,16 +34,16 @@ export const typing = (event) => event.target.closest?.("input:not([type=range])
 
 export const MARKS = { right: "✓", wrong: "✕", mixed: "≠", failed: "!", "cannot tell": "?", "not asked": "·", "no right answer": "–" };
 
-/** A labelled slider; `stage` is drawn anew when it moves. */
+/** A labelled slider; `stage` is redrawn when it moves. */
 export function range(label, min, max, value, set, stage) {
   const input = h("input", { type: "range", min, max, value, oninput: () => { set(Number(input.value)); stage.draw(); } });
   return h("label", { class: "range" }, h("span", {}, label), input);
 }
 
-/** How many parts partsInView() tells apart. */
+/** Number of parts that partsInView() distinguishes. */
 export const PARTS = 9;
 
-/** The parts (0 to 8, row by row) of a box on the screen whose middle can be seen on `element`, not outside or covered. */
+/** The parts (0 to 8, row by row) of a box whose centre is visible on `element`: neither outside nor covered. */
 export function partsInView({ left, top, width, height }, element) {
   const middles = [...Array(PARTS).keys()].map((part) => [left + (width * (2 * (part % 3) + 1)) / 6, top + (height * (2 * Math.floor(part / 3) + 1)) / 6]);
   return middles.flatMap((at, part) => (element.contains(document.elementFromPoint(...at)) ? [part] : []));

@@ -1,4 +1,4 @@
-// <vj-facets>: what questions can be chosen by, with counts that follow the other filters.
+// <vj-facets>: the filters of questions, with counts under the other filters.
 import { MARKS, count, getJSON, h } from "./dom.js";
 import { filters, toggle } from "./state.js";
 
@@ -27,7 +27,7 @@ class Facets extends HTMLElement {
   show({ facets, behind }) {
     const focused = document.activeElement?.closest?.("vj-facets") ? document.activeElement.id : null;
     const top = this.scrollTop;
-    // What was shown once stays, so that the others keep their place.
+    // Keep values once shown, so that the others do not move.
     for (const facet of facets) if (facet.values.length > 1 || facet.chosen.length) this.useful.add(facet.name);
     const useful = facets.filter((facet) => this.useful.has(facet.name) && facet.values.length);
     const groups = Map.groupBy ? Map.groupBy(useful, (f) => f.group) : group(useful);
@@ -67,7 +67,7 @@ class Facets extends HTMLElement {
     return h("li", {}, h("label", { title: label === value ? label : `${label} (${value})` }, box, mark, h("span", { class: "name" }, label, hint ? h("small", {}, hint) : null), h("span", { class: "n" }, count(n))));
   }
 
-  /** A field to look for one of many values. */
+  /** A search field for facets with many values. */
   more(facet, list) {
     const field = h("input", { type: "search", placeholder: `${count(facet.more)} more…`, "aria-label": `Find in ${facet.title}` });
     field.addEventListener("input", async () => {

@@ -1,4 +1,4 @@
-// <vj-grid>: any number of cards, of which only those on the screen are in the page.
+// <vj-grid>: any number of cards; only those on the screen are in the DOM.
 // A browser cannot lay out an element of unlimited height, so beyond MAX_HEIGHT the scroll bar moves over "pages" whose
 // offsets overlap (the technique of SlickGrid): small movements scroll by pixels, large ones jump in proportion.
 import { MARKS, getJSON, h, thumb } from "./dom.js";
@@ -59,14 +59,14 @@ class Grid extends HTMLElement {
     this.cards.clear();
   }
 
-  /** Sizes for the width there is; keeps the first card in view. */
+  /** Compute sizes for the available width; keep the first card in view. */
   measure(at = this.first ?? 0) {
     if (this.total === undefined) return;
     const width = this.clientWidth - 2 * GAP;
     const least = width < 500 ? Math.min(width, 340) : 300;
     this.columns = Math.max(1, Math.floor((width + GAP) / (least + GAP)));
     this.cardWidth = (width - GAP * (this.columns - 1)) / this.columns;
-    this.chips = Math.max(2, Math.floor(this.cardWidth / CHIP)); // of verdicts in a line; two lines at most
+    this.chips = Math.max(2, Math.floor(this.cardWidth / CHIP)); // verdicts per line, at most two lines
     const lines = Math.min(2, Math.max(1, Math.ceil(Number(this.dataset.runs) / this.chips)));
     this.chips *= lines;
     this.rowHeight = (width < 500 ? 236 : 252) + CHIP_LINE * (lines - 1) + GAP;
@@ -140,7 +140,7 @@ class Grid extends HTMLElement {
     this.fetching = setTimeout(() => this.fill(), this.pages.has(Math.floor(place / PAGE)) ? 0 : 60);
   }
 
-  /** Fetch what is on the screen now: cards that were only scrolled past are never asked for. */
+  /** Fetch the visible cards; cards that were only scrolled past are not requested. */
   async fill() {
     const query = this.query;
     const waiting = new Set([...this.cards].filter(([, e]) => e.classList.contains("loading")).map(([p]) => Math.floor(p / PAGE)));

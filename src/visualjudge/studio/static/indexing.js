@@ -1,4 +1,4 @@
-// <vj-indexing>: what is still to be indexed, while it is. `data-then="reload"`: the page cannot be shown before.
+// <vj-indexing>: progress of indexing. `data-then="reload"`: reload when done, since the page cannot be shown earlier.
 import { getJSON, h } from "./dom.js";
 
 const EVERY_MS = 1500;
@@ -13,7 +13,7 @@ class Indexing extends HTMLElement {
     try {
       ({ lines } = await getJSON("/progress"));
     } catch {
-      // the server is busy or away: look again
+      // the server is busy or unreachable: try again
     }
     if (lines) this.show(lines);
     if (lines === null || lines.length) setTimeout(() => this.look(), EVERY_MS);

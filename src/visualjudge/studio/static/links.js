@@ -1,4 +1,4 @@
-// <vj-links>: on the overview of a study, makes a new link for a rater.
+// <vj-links>: creates a new link for a rater, on the overview of a study.
 class Links extends HTMLElement {
   connectedCallback() {
     this.addEventListener("click", async (event) => {

@@ -1,4 +1,4 @@
-// <vj-live>: keeps the runs of the page as they are on the disk, by server-sent events.
+// <vj-live>: updates the runs on the page by server-sent events.
 import { count, h } from "./dom.js";
 
 class Live extends HTMLElement {
@@ -18,7 +18,7 @@ class Live extends HTMLElement {
       const field = card.querySelector(`[data-field="${name}"]`);
       if (!field || field.textContent === text) return;
       field.textContent = text;
-      if (field.localName === "dd") field.parentElement.hidden = !text; // a figure that is not known has no place
+      if (field.localName === "dd") field.parentElement.hidden = !text; // hide unknown values
     };
     const share = (n, all) => (all ? `${((100 * n) / all).toFixed(1)} %` : "–");
     put("state", run.state);

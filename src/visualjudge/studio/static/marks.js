@@ -1,5 +1,5 @@
-// What is drawn over the images of <vj-stage>: the grid of pixels, the pixel under the pointer, and the name of a region.
-// `origin` is the image point [x, y] at the pane's upper left corner, `scale` the screen pixels of an image pixel.
+// Overlays on the images of <vj-stage>: the pixel grid, the pixel under the pointer, and the name of a region.
+// `origin` is the image point [x, y] at the pane's upper left corner, `scale` the screen pixels per image pixel.
 
 export function drawPixelGrid(context, width, height, origin, scale) {
   const [left, top] = origin.map((v) => (Math.ceil(v) - v) * scale);
@@ -8,7 +8,7 @@ export function drawPixelGrid(context, width, height, origin, scale) {
   for (let y = top; y < height; y += scale) context.fillRect(0, Math.round(y), width, 1);
 }
 
-/** A frame around the pixel `cursor`, never smaller than 8 screen pixels. */
+/** A frame around the pixel `cursor`, at least 8 screen pixels wide. */
 export function drawCursor(context, cursor, origin, scale) {
   const [x, y] = [(cursor[0] - origin[0]) * scale, (cursor[1] - origin[1]) * scale];
   const box = Math.max(scale, 8);
@@ -18,7 +18,7 @@ export function drawCursor(context, cursor, origin, scale) {
   }
 }
 
-/** The smallest of the labelled regions that holds the image point [x, y]. */
+/** The smallest of the labelled regions that contains the image point [x, y]. */
 export function smallestAt(labels, [x, y]) {
   const area = ({ box: [l, t, r, b] }) => (r - l) * (b - t);
   return (labels ?? []).filter(({ box: [l, t, r, b] }) => x >= l && x <= r && y >= t && y <= b).sort((p, q) => area(p) - area(q))[0];

@@ -1,4 +1,4 @@
-// <vj-rater>: one question after another, answered by keyboard or pointer. An answer is on the disk before the next shows.
+// <vj-rater>: one question after another, answered by keyboard or pointer. Each answer is on disk before the next question is shown.
 import { PARTS, count, h, partsInView, typing } from "./dom.js";
 
 const HELP = {
@@ -28,7 +28,7 @@ class Rater extends HTMLElement {
     removeEventListener("scroll", this.scrolled, { capture: true });
   }
 
-  // ------------------------------------------------------------------ talking to the server
+  // ------------------------------------------------------------------ server requests
 
   async ask(path, body) {
     const response = await fetch(`/people/${encodeURIComponent(this.dataset.rater)}/${path}`, {
@@ -81,7 +81,7 @@ class Rater extends HTMLElement {
     this.toggleAttribute("aria-busy", false);
   }
 
-  // ------------------------------------------------------------------ time that the question was in view
+  // ------------------------------------------------------------------ time in view
 
   clock(start = false) {
     if (start) this.spent = 0;
@@ -140,7 +140,7 @@ class Rater extends HTMLElement {
     this.wait(stage);
   }
 
-  /** The options of which most has not been in view. */
+  /** The options that have mostly not been in view. */
   get unseen() {
     this.look();
     const texts = [...this.querySelectorAll(".text-option")].filter((option) => this.read.get(option).size <= PARTS / 2);
@@ -155,7 +155,7 @@ class Rater extends HTMLElement {
     }
   }
 
-  // The clock starts, and answers are accepted, when the images can be seen.
+  // The clock starts and answers are accepted once the images are visible.
   async wait(stage) {
     const { question } = this;
     this.ready = false;
@@ -210,7 +210,7 @@ class Rater extends HTMLElement {
     this.instructions?.showModal();
   }
 
-  /** A break: the next question is not in view, and its clock does not run, until the rater goes on. */
+  /** A break: the next question stays hidden and its clock stopped until the rater continues. */
   pause(next) {
     this.question = null;
     this.held = next;
@@ -221,7 +221,7 @@ class Rater extends HTMLElement {
     this.querySelector(".confirm").focus();
   }
 
-  /** What a practice answer was worth, with the question still in view. */
+  /** Feedback on a practice answer, with the question still in view. */
   feedback(next) {
     const { right, answer } = next.feedback;
     this.held = next;
@@ -265,7 +265,7 @@ class Rater extends HTMLElement {
     this.draw();
   }
 
-  // The first key of a correction replaces the earlier answer, which is only shown.
+  // The first key of a correction replaces the earlier answer on display.
   startAfresh() {
     if (this.prefilled) this.chosen = "";
     this.prefilled = false;
@@ -276,7 +276,7 @@ class Rater extends HTMLElement {
     return h("button", { type: "button", class: "primary confirm", disabled: !ready, onclick: act }, "Confirm");
   }
 
-  /** Leave an earlier answer as it is, and go on where the rater was. */
+  /** Keep an earlier answer and return to the current question. */
   keep() {
     this.steps = 0;
     this.load("next");
@@ -294,7 +294,7 @@ class Rater extends HTMLElement {
     if (this.instructions?.open) return;
     if (event.key === "Escape") document.activeElement?.blur();
     if (typing(event)) return;
-    if (this.held) return; // Enter presses the button that has the focus
+    if (this.held) return; // Enter presses the focused button
     const key = event.key.length === 1 ? event.key.toUpperCase() : event.key;
     const handled = this.general(key, event) || (this.question && this[`keys_${this.question.type}`](key, event));
     if (handled) event.preventDefault();

@@ -1,4 +1,4 @@
-// Working sets. <vj-mark>: star, tags and note of one question. <vj-sets>: what is done with all questions that fit.
+// Working sets. <vj-mark>: star, tags and note of one question. <vj-sets>: actions on all selected questions.
 import { count, h, typing } from "./dom.js";
 import { filters, update } from "./state.js";
 
@@ -40,7 +40,7 @@ class Mark extends HTMLElement {
     removeEventListener("pagehide", this.left);
   }
 
-  /** Until the server has it, a note is kept in the tab: a reload may come before the request. */
+  /** A note is kept in the tab until the server has it, since a reload may precede the request. */
   get draft() {
     return `note ${root(this)} ${this.dataset.id}`;
   }
@@ -52,7 +52,7 @@ class Mark extends HTMLElement {
     this.writing = setTimeout(() => this.keep(), NOTE_MS);
   }
 
-  /** Save the note where it has changed; `leaving`: the page goes, and the request must outlive it. */
+  /** Save the note if it has changed; `leaving`: the page is closing, and the request must outlive it. */
   async keep(leaving = false) {
     clearTimeout(this.writing);
     const note = this.note.value;
@@ -158,14 +158,14 @@ class Sets extends HTMLElement {
       h("button", { type: "button", "aria-label": `Remove the view ${name}`, onclick: () => this.save(name, null) }, "✕"))));
   }
 
-  /** The button names what it takes back, which may lie outside the filters. */
+  /** The button names the change it reverts, which may be outside the filters. */
   undoes(said) {
     this.back.disabled = !said;
     this.back.textContent = said ? `Undo: ${said}` : "Undo";
     this.back.title = said ? "" : "Nothing was changed since the studio was started";
   }
 
-  /** Does it, and says what came of it. */
+  /** Run the action and report the result. */
   async act(act, say) {
     try {
       const done = await act();

@@ -1,5 +1,5 @@
-// <vj-stage>: images under one zoom and one pan, to the pixel. Side by side, flicker, slider and difference.
-// All images share the coordinates of the first one; an image of another size is laid over the same field.
+// <vj-stage>: images with a shared zoom and pan, exact to the pixel. Side by side, flicker, slider and difference.
+// All images share the coordinates of the first one; an image of another size is stretched over the same area.
 import { amplified } from "./difference.js";
 import { PARTS, h, image, partsInView, range, typing } from "./dom.js";
 import { drawCursor, drawLabel, drawPixelGrid, smallestAt } from "./marks.js";
@@ -40,7 +40,7 @@ class Stage extends HTMLElement {
     if (this.dataset.labels) await this.know();
   }
 
-  /** What the data folder knows of the question; it comes behind the images, since its first reading takes a while. */
+  /** Load the data folder's labels after the images, since the first read takes a while. */
   async know() {
     const { marks, truth } = await (await fetch(this.dataset.labels)).json();
     this.labels = marks;
@@ -57,7 +57,7 @@ class Stage extends HTMLElement {
     this.watch.disconnect();
   }
 
-  /** With data-patient, an image that cannot be loaded is asked for again, as while the server starts anew. */
+  /** With data-patient, retry images that fail to load, such as during a server restart. */
   async fetch(layer) {
     const bitmap = new Image();
     bitmap.src = layer.src ?? image(this.dataset_, layer.name);
@@ -130,23 +130,23 @@ class Stage extends HTMLElement {
     this.draw();
   }
 
-  /** In the mode "one": the next image, round and round. */
+  /** In the mode "one": the next image, wrapping around. */
   step(by) {
     this.at = (this.at + by + this.layers.length) % this.layers.length;
     this.draw();
   }
 
-  /** The images of which most has not been in view yet; one that could not be loaded is among them. */
+  /** The images that have mostly not been in view, including any that could not be loaded. */
   get unseen() {
     this.look();
     return this.layers.filter(({ key }) => this.seen.get(key).size <= PARTS / 2);
   }
 
-  /** Note which parts of the images are in view. A difference shows no image, and a slider half of each. */
+  /** Record which parts of the images are in view. A difference shows no image, and a slider half of each. */
   look() {
     if (!this.base || this.truthShown || this.opacity < 1 || ["slider", "difference"].includes(this.mode)) return;
     const scale = this.scale();
-    if (!(scale > 0) || !Number.isFinite(scale)) return; // no room, or an SVG without a size of its own
+    if (!(scale > 0) || !Number.isFinite(scale)) return; // no space, or an SVG without intrinsic size
     [...this.panes.children].forEach((figure, i) => {
       const layer = this.layer(this.shown[i]);
       if (!layer?.bitmap) return;
@@ -157,7 +157,7 @@ class Stage extends HTMLElement {
     });
   }
 
-  /** Shows the ground truth in place of the options (in slider and difference: of the second image), and back. */
+  /** Toggle the ground truth in place of the options (in slider and difference: of the second image). */
   async toggleTruth() {
     if (!this.truth) return;
     this.truthShown = !this.truthShown;
@@ -187,7 +187,7 @@ class Stage extends HTMLElement {
     act();
   }
 
-  // ------------------------------------------------------------------ one view for all
+  // ------------------------------------------------------------------ shared view
 
   field() {
     const pane = this.panes.firstElementChild;
@@ -208,7 +208,7 @@ class Stage extends HTMLElement {
     return this.scale() > 1.001 * this.fitted();
   }
 
-  /** The view with the image kept inside the pane, or the pane inside the image where that is larger. */
+  /** The view with the image kept inside the pane, or the pane inside the image if the image is larger. */
   clamped() {
     const { width, height } = this.field();
     const within = (at, size, room) => {
@@ -265,7 +265,7 @@ class Stage extends HTMLElement {
   wheel(event) {
     const at = this.place(event);
     if (!at || !this.base) return;
-    if (!event.ctrlKey && !event.metaKey && !this.zoomed && event.deltaY > 0) return; // the page scrolls on
+    if (!event.ctrlKey && !event.metaKey && !this.zoomed && event.deltaY > 0) return; // let the page scroll
     event.preventDefault();
     this.zoom(Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.002)), ...at);
   }
@@ -390,7 +390,7 @@ class Stage extends HTMLElement {
     context.globalAlpha = 1;
   }
 
-  /** Where in a pane the upper left corner of the image is. */
+  /** The position of the image's upper left corner in a pane. */
   corner(width, height, scale) {
     return [width / 2 - (this.base.width / 2 + this.view.x) * scale, height / 2 - (this.base.height / 2 + this.view.y) * scale];
   }

@@ -1,4 +1,4 @@
-// The state of a view is the address, and nothing else: filters, words, order, and the first card on the screen (at).
+// The address holds the whole state of a view: filters, words, order, and the first card on the screen (at).
 export const params = () => new URLSearchParams(location.search);
 
 export function filters() {
@@ -7,7 +7,7 @@ export function filters() {
   return found;
 }
 
-/** Change the address and tell everybody. `keep`: replace the entry in the history, as for each typed letter. */
+/** Change the address and notify listeners. `keep`: replace the entry in the history, as for each typed letter. */
 export function update(change, { keep = false } = {}) {
   const next = params();
   next.delete("at");
@@ -17,7 +17,7 @@ export function update(change, { keep = false } = {}) {
   dispatchEvent(new Event("vj-state"));
 }
 
-/** Note where the user has scrolled to, without an entry in the history. */
+/** Store the scroll position without adding a history entry. */
 export function remember(at) {
   const next = params();
   if (at) next.set("at", at);

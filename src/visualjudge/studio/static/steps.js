@@ -1,4 +1,4 @@
-// <vj-steps>: the neighbours within the filter by keyboard.
+// <vj-steps>: keyboard navigation to the neighbours within the filter.
 import { typing } from "./dom.js";
 
 class Steps extends HTMLElement {

@@ -1,4 +1,4 @@
-// <vj-tabs>: tabs as the ARIA practices describe them.
+// <vj-tabs>: tabs following the ARIA Authoring Practices.
 class Tabs extends HTMLElement {
   connectedCallback() {
     this.tabs = [...this.querySelectorAll("[role=tab]")];

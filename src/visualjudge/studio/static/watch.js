@@ -1,4 +1,4 @@
-// <vj-watch>: the newest replies of a run, reply by reply while it runs.
+// <vj-watch>: the newest replies of a run, updated while it runs.
 import { h } from "./dom.js";
 
 const MOST = 60;
