@@ -76,7 +76,7 @@ def _encoded(folder: Path, task: str, stem: str, wanted: str | None) -> Encoded:
             task, note.prediction, size=size, root=data.root, expression=note.prompt
         )
     if original is None:
-        original = prediction.image  # text to image: there is no other image, and none is drawn on
+        original = prediction.image  # text to image: there is no other image to draw on
     if original is None:
         raise DataError(f"{folder}: {task} {note.annotation_id}: image {note.image_id} has no file")
     return show(

@@ -189,5 +189,5 @@ def write_commands(commands: Mapping[str, str], formatter: Any, *, whole: bool) 
 
 def _rest(commands: Iterable[str]) -> list[str]:
     described = {name for names in GROUPS.values() for name in names}
-    # Lines may break at a hyphen: such a name stands last, at the beginning of a line.
+    # Lines may break at a hyphen, so names with one come last, at the beginning of a line.
     return sorted(set(commands) - described - {"view"}, key=lambda name: ("-" in name, name))

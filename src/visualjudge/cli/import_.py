@@ -67,7 +67,7 @@ app = typer.Typer(
 
 @app.callback()
 def _root() -> None:
-    """The formats are its commands."""
+    """Define the group whose commands are the formats."""
 
 
 def first(
@@ -81,7 +81,7 @@ def first(
     class_of_interest: Sequence[str] = (),
     metric: str | None = None,
 ) -> None:
-    """The options before those of a format, as far as the format has them.
+    """Define the options before those of a format; formats use those that apply to them.
 
     Parameters
     ----------
@@ -115,8 +115,10 @@ def last(
     top_k: int | None = None,
     score_at: str | None = None,
 ) -> None:
-    """The options that come after those of a format: ``resize_pred`` where its reader takes it, the
-    last three where predictions have confidences.
+    """Define the options after those of a format.
+
+    ``resize_pred`` needs a reader that accepts it; the last three need predictions with
+    confidences.
 
     Parameters
     ----------

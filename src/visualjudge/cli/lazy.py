@@ -35,7 +35,7 @@ class LazyCommands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, _, rest = super().resolve_command(ctx, args)
-        assert name is not None  # an unknown name has ended in a usage error
+        assert name is not None  # an unknown name has already raised a usage error
         command = self.made(name)
         command.name = name
         plain(command)

@@ -121,7 +121,9 @@ def run() -> None:
     143 SIGTERM.
     """
     signal.signal(signal.SIGTERM, _terminated)
-    gc.set_threshold(50_000, 20, 20)  # collections while modules are imported take 6 % of a command
+    gc.set_threshold(
+        50_000, 20, 20
+    )  # garbage collection during imports takes 6 % of a command's time
     try:
         with redirect_stdout(cast(TextIO, PlainStream(sys.stdout))):
             _app_and_output()
@@ -158,5 +160,5 @@ def _app_and_output() -> None:
         except OSError:
             os.dup2(
                 os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-            )  # or the interpreter fails at its exit
+            )  # otherwise the interpreter fails on exit
             raise

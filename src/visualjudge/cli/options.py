@@ -1,8 +1,7 @@
 """Options shared by several commands, with each group defined once as a dataclass.
 
-A command takes a group as one parameter. It is decorated with :func:`with_groups`, which shows
-Typer the fields of each group as options of their own, those of a dataclass under the group's
-``heading``.
+A command takes a group as one parameter. The decorator :func:`with_groups` turns the fields of each
+group into separate Typer options, under the group's ``heading`` for a dataclass.
 """
 
 from __future__ import annotations
@@ -463,7 +462,7 @@ def _options(group: Any) -> Iterator[inspect.Parameter]:
         for name, hint in group.__annotations__.items():
             option: Option = hint.__metadata__[0]
             if option.help:
-                # stated, or a bool would have --no-… too
+                # explicit, since a bool would also get --no-…
                 flag = f"--{(option.flag or name).replace('_', '-')}"
                 shown = typer.Option(flag, help=option.help, min=option.least)
                 declared = Annotated[hint.__origin__, shown]  # type: ignore[name-defined]

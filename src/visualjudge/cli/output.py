@@ -161,7 +161,7 @@ def interruptible(title: str, work: Callable[..., Awaitable[Result]], kept: str)
     Raises
     ------
     RunError
-        If a second Ctrl-C cancels it; ``kept`` says what there is by then.
+        If a second Ctrl-C cancels it; ``kept`` describes what was saved.
     """
     from visualjudge.runs.job_runner import run_until_stopped
     from visualjudge.runs.progress_display import Display

@@ -59,7 +59,7 @@ def keep(option: str, path: Path, inputs: list[Path]) -> None:
     Raises
     ------
     UsageError
-        If it is.
+        If the file is one of these.
     """
     if any(path.samefile(known) for known in inputs):
         raise UsageError(f"{option}: {path} is an input file; name another file")

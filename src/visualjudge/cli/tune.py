@@ -87,7 +87,7 @@ def tune(
                 prompts=tried,
                 seed=seed,
             )
-        except DataError as error:  # one task without enough images leaves the others their answer
+        except DataError as error:  # a task with too few images must not stop the others
             say(error)
             failed += 1
             continue

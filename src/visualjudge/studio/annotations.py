@@ -35,7 +35,7 @@ class Place:
     Attributes
     ----------
     image
-        The image that it is about; None for a task without one.
+        Its image; None for a task without one.
     """
 
     entry: Entry
@@ -144,8 +144,8 @@ def truth_image(
     Parameters
     ----------
     peers
-        All annotations of what the question is about. Their labels give the order of colors, as in
-        the build.
+        The annotations with the question's image, class of interest and expression. Their labels
+        give the order of colors, as in the build.
     """
     truth = next((place for place in peers if place.is_truth), None)
     size = None if original is None else (original.shape[0], original.shape[1])

@@ -209,7 +209,7 @@ class Pages(SetPages):
         runs, params = [run for run, _ in shelf.runs], request.query_params
         kinds = shelf.index.columns.vocabulary.get("type", ())
         chosen = [_chosen(runs, params.get(name), k) for k, name in enumerate("ab")]
-        # Outcomes of both are the sides of the tables: the address of a number's grid names them.
+        # Outcomes of both runs are rows and columns, so links to the grid name them.
         sides = {f"{side}.{run.slug}" for run in chosen if run for side in ("outcome", "order")}
         back = [pair for pair in params.multi_items() if pair[0] not in {"a", "b", "at", *sides}]
         kind = next((v for name, v in back if name == "type"), kinds[0] if kinds else "pairwise")
@@ -324,8 +324,7 @@ class Pages(SetPages):
         """Return the labelled regions of each option's image, by letter, and the address of its
         ground truth, if known.
 
-        The page asks for it when it is shown, since the annotations of a task may take seconds to
-        read.
+        The page requests it once shown, since reading a task's annotations may take seconds.
         """
         from visualjudge.studio.annotations import marks_of
 

@@ -50,8 +50,8 @@ _KINDS = {"pixel": "drawn", "combo": "drawn and text", "text": "text"}
 class Facet:
     """A criterion for choosing questions, with one value for each question.
 
-    ``name`` stands in addresses, ``title`` and the ``values`` (by code) on the page; ``codes`` has
-    an entry a question; ``group`` is the run that it belongs to, empty for a facet of the questions
+    ``name`` is used in addresses, ``title`` and ``values`` (by code) on the page; ``codes`` has one
+    entry per question; ``group`` is the run it belongs to, or empty for a facet of the questions
     themselves.
     """
 

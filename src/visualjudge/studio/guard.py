@@ -60,8 +60,8 @@ def refused(
 ) -> tuple[int, str] | None:
     """Return the status and reason for refusing a request, or None to accept it.
 
-    A name of another host means that a page elsewhere resolves its own name to this machine (DNS
-    rebinding). A request that another site starts may only be a plain visit of a page.
+    Another host name means that a remote page resolves its own name to this machine (DNS
+    rebinding). Cross-site requests may only be plain navigation to a page.
     """
     host = headers.get("host", "")
     if _hostname(f"//{host}") not in names:

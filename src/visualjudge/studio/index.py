@@ -1,9 +1,9 @@
 """The index of a dataset: an SQLite file in the user's cache, rebuilt when the questions change.
 
-It holds a column of small numbers for each thing that questions are chosen by, the place of each
-record in the file, the names of the images, and a full-text index of the prompts. The questions
-themselves stay where they are, so that memory grows by some hundred bytes a question and not at all
-with prompts and images. Parts of a large dataset are read at once in several processes.
+It holds a column of small integers for each criterion, the position of each record in the file, the
+names of the images, and a full-text index of the prompts. The questions stay in their files, so
+memory use is about a hundred bytes per question, independent of prompts and images. Parts of a
+large dataset are read in parallel by several processes.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ LARGE = 32 * 2**20
 a first index is built while pages are served.
 """
 _MOST_PROCESSES = 4
-# Questions of a part that is not a range of bytes.
+# Number of questions in a part that is not a range of bytes.
 _QUESTIONS = 4000
 FORMAT = "8"
-# SQLite allows 999 parameters in its older versions.
+# Older versions of SQLite allow 999 parameters.
 _IDS_A_STATEMENT = 900
 _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);
@@ -73,8 +73,8 @@ def engine_for(files: Iterable[Path]) -> Engine:
     are enough cores.
 
     One core reads and one writes the full-text index in any case. On two cores, other processes
-    cost a third more CPU (their start, and texts that are sent from one to the other) and save
-    little time.
+    cost a third more CPU (for startup and for passing texts between them) and save little
+    time.
     """
     size, cores = sum(path.stat().st_size for path in files if path.is_file()), os.cpu_count() or 1
     return HERE if size < LARGE or cores <= 2 else open_engine("local", min(_MOST_PROCESSES, cores))
@@ -148,8 +148,8 @@ def parts(stored: QuestionFiles, engine: Engine) -> Iterator[Part]:
                 done += len(part.places)
                 yield part
         except (OtherLayout, DataError):
-            # read on one by one: that takes any layout, and its error names the question in the
-            # whole file
+            # read one by one: this accepts any layout, and errors give the question's position in
+            # the whole file
             pass
         else:
             return
@@ -240,16 +240,15 @@ class Columns:
     Attributes
     ----------
     margin
-        Difference of the highest and the lowest score; NaN for a question with one option.
+        Difference between the highest and the lowest score; NaN for a question with one option.
     truth
-        The answer where it is a number, else NaN.
+        The answer if it is a number, else NaN.
     length
-        Characters of the prompt.
+        Length of the prompt in characters.
     changed
-        1 where a probe has changed the question: its answer says nothing of how often a judge is
-        right.
+        1 if a probe has changed the question, so that its answer does not count for accuracy.
     open_ended
-        1 where no answer is right, as where both options are the same.
+        1 if no answer is right, such as when both options are the same.
     text
         Code of the prompt's words in the full-text index.
     """
@@ -349,7 +348,7 @@ def open_index(
     Parameters
     ----------
     tick
-        Called with the share of the questions that are read, while an index is made.
+        Called with the share of questions read, while an index is built.
 
     Raises
     ------
@@ -362,7 +361,7 @@ def open_index(
     with storing(path):
         home.mkdir(parents=True, exist_ok=True)
         stat = questions_file(root).stat()
-        # Tells an untouched file without reading it.
+        # Recognises an unchanged file without reading it.
         stamp = f"{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ino}"
         if not _is_current(path, stamp):
             checksum = file_sha256(questions_file(root))
@@ -371,7 +370,7 @@ def open_index(
             _put_stamp(path, stamp)
         try:
             return DatasetIndex(root, _connected(path))
-        except (sqlite3.DatabaseError, KeyError, ValueError, TypeError):  # damaged behind its head
+        except (sqlite3.DatabaseError, KeyError, ValueError, TypeError):  # damaged after the header
             _build(root, path, file_sha256(questions_file(root)), engine, tick)
             return DatasetIndex(root, _connected(path))
 
@@ -434,14 +433,14 @@ def _build(
         builder = _Builder(connection)
         try:
             stored = open_questions(root)
-            # the bytes of a file, or the number of questions: what a part's last place counts
+            # the size of a file, or the number of questions: the unit of a part's last position
             whole = stored.path.stat().st_size if isinstance(stored, JsonQuestions) else len(stored)
             for part in parts(stored, engine):
                 builder.add(part)
                 tick(part.places[-1][2] / max(whole, 1) if part.places else 1.0)
             builder.finish()
         finally:
-            builder.texts.statements.settle()  # a connection must not be closed while it works
+            builder.texts.statements.settle()  # a connection must not be closed while in use
         connection.executemany(
             "INSERT INTO meta VALUES (?, ?)", [("format", FORMAT), ("checksum", checksum)]
         )
@@ -466,7 +465,7 @@ class _Builder:
     def add(self, part: Part) -> None:
         """Add the next questions."""
         for name, *_ in part.places:
-            if "\0" in name:  # SQLite's JSON functions end a text there
+            if "\0" in name:  # SQLite's JSON functions truncate text at NUL
                 raise DataError(f"questions: id: must hold no NUL character, got {name!r:.80}")
         first, self.count = self.count, self.count + len(part.places)
         codes = {name: self._codes(name, words) for name, words in part.codes.items()}

@@ -232,7 +232,7 @@ def _dataset_place(folder: Path) -> DatasetPlace | None:
     try:
         if not questions_file(folder).is_file() or not (folder / META).is_file():
             return None
-    except OSError:  # a run names a path that is none
+    except OSError:  # a run may name an invalid path
         return None
     root = folder.resolve()
     return DatasetPlace(slug_of(root), root.name, root, _meta(folder))

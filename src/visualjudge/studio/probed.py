@@ -41,9 +41,9 @@ class ShownProbe:
     Attributes
     ----------
     example
-        Id of a question on which the judge failed; None where there is none.
+        Id of a question on which the judge failed, or None.
     unchanged
-        Id of the question that the probe has changed, where it was asked.
+        Id of the original of the changed question, if it was asked.
     """
 
     result: ProbeResult
@@ -131,9 +131,9 @@ def more_needed(result: ProbeResult, questions: int, probes: int = 1) -> int | N
 
     None if the probe is decided or no number can be given.
 
-    Distances from the effect to the ends of its interval shrink by the square root of the number of
-    questions. To pass, the 90 % interval must be within the margin; to fail, the interval at the
-    level of Holm's adjustment over all ``probes`` must leave out 0.
+    The width of the interval shrinks with the square root of the number of questions. To pass, the
+    90 % interval must be within the margin; to fail, the interval at Holm's adjusted level over all
+    ``probes`` must exclude 0.
     """
     from visualjudge.analysis.probes import LEAST_QUESTIONS, LEVEL
 

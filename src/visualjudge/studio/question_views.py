@@ -36,7 +36,7 @@ from visualjudge.vision.encodings import CATALOGUE, encoding_title
 EXCERPT = 220
 LONGEST_PROMPT = 600
 MOST_LAYERS = 20
-"""Number of images without a comparable option; the prompt beside them shows all."""
+"""Maximum number of layers for images that belong to no option; the prompt shows all images."""
 LONGEST_REPLY = 200_000
 """Number of characters of a reply on the page."""
 _SENT = ("temperature", "max_tokens", "seed", "top_p")
@@ -55,8 +55,8 @@ def _option_spans(question: Question) -> tuple[tuple[int, int], ...]:
 def option_images(question: Question) -> list[str | None]:
     """Return the image of each option, or None if it is shown as text alone.
 
-    Where the prompt does not tell (a question of another tool), the last images are the options',
-    one each.
+    If the prompt does not tell (a question from another tool), the last images are taken as one per
+    option.
     """
     n = len(question.final_scores)
     spans = _option_spans(question)
@@ -115,9 +115,9 @@ class Card:
     Attributes
     ----------
     prompt
-        The beginning of the prompt where no option has an image or a text to show.
+        The beginning of the prompt, if no option has an image or text to show.
     verdicts
-        Of the runs that asked it.
+        One for each run that asked it.
     """
 
     id: str
@@ -213,15 +213,15 @@ class Reply:
     Attributes
     ----------
     asked
-        Which time it was asked, or what for, where a person was checked; empty for the first.
+        Which repeat it is, or the kind of check for a person; empty for the first.
     read_by
         The tier that read it: marked or prose.
     turned
-        Where the options were exchanged: which stored option a letter of the reply is.
+        If the options were exchanged: the stored option for each letter of the reply.
     differs
-        This version reads another value than the run recorded.
+        Whether this version reads a different value than the run recorded.
     calls
-        The tools that the judge called before it answered.
+        The tools that the judge called before answering.
     """
 
     run: str
@@ -339,8 +339,7 @@ def prompts(question: Question) -> dict[str, list[Part]]:
             turned = swapped(question)
             found["BA"] = _parts(turned.prompt, turned.images)
         except DataError:
-            # a prompt of another tool that does not tell its options apart is asked in one order
-            # only
+            # another tool's prompt without separate options is asked in one order only
             pass
     return found
 
@@ -417,7 +416,7 @@ def asked(verdict: Mapping[str, Any]) -> str:
     """Return which repeat a verdict is, or the kind of check for a person; empty for the
     first.
 
-    In a run of people, ``repeat`` only tells the raters apart.
+    In a run of people, ``repeat`` only distinguishes the raters.
     """
     purpose, repeat = verdict.get("purpose"), verdict.get("repeat")
     if isinstance(purpose, str):

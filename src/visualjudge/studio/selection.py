@@ -40,7 +40,7 @@ KEPT_WORDS = 64
 """Number of cached searches: 0.2 MB each."""
 KEPT_ORDERS = 3
 """Number of cached orders: 1.6 MB each."""
-# SQLite searches without holding the interpreter's lock.
+# SQLite searches without holding the GIL.
 _SEARCHING = ThreadPoolExecutor(4, "studio-search")
 SORTS = {
     "file": "Order of the file",
@@ -96,7 +96,7 @@ class Selection:
     Attributes
     ----------
     but
-        For a facet that has values chosen: the questions that fit all filters but its own.
+        For each facet with chosen values: the questions that pass all filters except its own.
     """
 
     rows: NDArray[np.int32]

@@ -1,6 +1,6 @@
 """The routes of working sets: stars, tags, notes, saved views, and a selection as a file.
 
-What writes here changes only the notes on a dataset; the guard refuses requests of other sites.
+Writes change only the notes on a dataset; the guard refuses cross-site requests.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class OutcomeRow:
     Attributes
     ----------
     pairs
-        The query that chooses the kind.
+        The query that selects the kind.
     """
 
     title: str
@@ -241,7 +241,7 @@ class Site:
     def stop(self) -> None:
         """End the thread of :meth:`open_all`, so that no partial index is left.
 
-        Replies are stored part by part: a thread that takes them in is not waited for.
+        Replies are stored in parts, so a thread that is reading them is not awaited.
         """
         self._stopped.set()
         if self._thread is not None and self._indexing.keys() - self._shelves.keys():
@@ -354,8 +354,8 @@ def outcome_rows(summary: Summary, columns: Columns) -> Iterator[OutcomeRow]:
     """Return the outcomes of each question type, then those of each probe that changed
     questions.
 
-    What is right differs between the types, and a probe's answers say nothing of how often a judge
-    is right.
+    The criterion for a right answer differs between types, and answers to probes do not count for
+    accuracy.
     """
     probe, changed = columns.single["probe"], columns.changed == 1
     names = columns.vocabulary.get("probe", ())
@@ -379,13 +379,12 @@ def _outcome_row(title: str, pairs: list[Pair], outcomes: NDArray[np.int32]) -> 
 _ARENA_MAX, _MMAP_THRESHOLD = -8, -3
 
 
-# Pools of free memory; glibc makes up to eight for each core, and each keeps what its threads have
-# freed.
+# Memory arenas; glibc creates up to eight per core, and each keeps the memory its threads free.
 _ARENAS = 2
 
 
-# Bytes from which an array has pages of its own. Stated, since glibc raises it up to 32 MB by what
-# it sees.
+# Size in bytes above which arrays are mapped separately. Set explicitly, since glibc otherwise
+# raises it up to 32 MB.
 _LARGE = 256 * 2**10
 
 

@@ -30,10 +30,9 @@ OF_PROBES = ("probe", "group")
 class Cell:
     """Right verdicts of one judge on the questions with one value.
 
-    ``share`` is None where nothing was asked, or no reply has an answer, as in the report.
+    ``share`` is None if nothing was asked or no reply has an answer, as in the report.
 
-    ``low`` and ``high`` are the ends of the 95 % interval, None where there are too few images for
-    one.
+    ``low`` and ``high`` are the ends of the 95 % interval, or None with too few images.
     """
 
     right: int
@@ -51,7 +50,7 @@ class Row:
     Attributes
     ----------
     pairs
-        The query that chooses its questions.
+        The query that selects its questions.
     """
 
     label: str
@@ -75,11 +74,12 @@ def slices(shelf: Shelf, facet: Facet, kind: str, pairs: Sequence[Pair], order: 
     """Return results on the questions of type ``kind`` selected by ``pairs``, by the values of
     ``facet``.
 
-    ``order``: the slug of a judge, by whose share rows are sorted, lowest first; else by questions.
+    ``order`` is the slug of a judge by whose share rows are sorted, lowest first; by default rows
+    are sorted by number of questions.
 
     Questions that a probe has changed are left out, as in a report's accuracy, unless the facet or
-    a filter names probes. Every failed verdict is wrong. The intervals are those of the report:
-    clustered by image.
+    a filter names probes. Failed verdicts count as wrong. The intervals are clustered by image,
+    as in the report.
     """
     columns = shelf.index.columns
     query = [*(pair for pair in pairs if pair[0] != "type"), ("type", kind)]
@@ -164,7 +164,7 @@ def tasks_svg(shelf: Shelf, *, dark: bool) -> str | None:
     """Return an SVG file in the colours of one theme, or None if no pair of the dataset was
     judged.
 
-    The tasks with most questions, and the first runs as far as colours tell them apart.
+    It shows the tasks with the most questions, and as many runs as there are distinct colours.
     """
     # These load the whole analysis, which the page itself does not need.
     from visualjudge.analysis.plots.canvas import DARK, LIGHT

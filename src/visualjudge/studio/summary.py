@@ -13,8 +13,8 @@ from visualjudge.studio.index import DatasetIndex
 from visualjudge.studio.verdict_reading import STATUSES, VALUE_CODE, VALUES, Rows
 
 OUTCOMES = ("not asked", "right", "mixed", "wrong", "failed", "cannot tell", "no right answer")
-# The only status whose value counts; what a second reader extracted counts as failed, as in every
-# figure.
+# The only status whose value counts; values extracted by a second reader count as failed, as in
+# every figure.
 _OK = STATUSES.index("ok")
 CONSISTENCY = (
     "not asked in both orders",
@@ -38,8 +38,7 @@ class Share:
     Attributes
     ----------
     answered
-        Those that could be read; where there are none, nothing is said of how often the judge is
-        right.
+        Verdicts that could be read; without any, no accuracy is given.
     """
 
     question_type: str
@@ -58,27 +57,27 @@ class Summary:
     outcome
         Code into OUTCOMES.
     statuses
-        Rows, and codes into STATUSES: each status of a question once. An entry a status.
+        Rows, and codes into STATUSES, with one entry for each distinct status of a question.
     consistency
         Code into CONSISTENCY.
     asked
-        Verdicts that accuracy counts; those that only check a rater are left out.
+        Verdicts that count for accuracy, without those that only check a rater.
     answered
         Those of ``asked`` that could be read.
     right
-        Those of ``asked`` that are right; a failed one is not.
+        Those of ``asked`` that are right; failed ones count as wrong.
     share_right
         Right verdicts among all; NaN where undefined.
     confidence
-        Probability of the answer given, mean over verdicts; NaN where the backend does not tell.
+        Mean probability of the given answer over verdicts; NaN if the backend does not report it.
     chars
-        Characters of the longest reply.
+        Length of the longest reply in characters.
     value
         Code into VALUES of the first usable verdict, -1 if not found.
     number
-        The first usable verdict where it is a score, else NaN.
+        The first usable verdict if it is a score, else NaN.
     shares
-        By question type. What a probe has changed and what only checks a rater is left out.
+        By question type, without questions changed by a probe and verdicts that only check a rater.
     """
 
     outcome: NDArray[np.int32]

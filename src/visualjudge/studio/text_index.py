@@ -1,8 +1,8 @@
 """Full-text search over prompts and replies, using SQLite's FTS5.
 
-A text is reduced to its words before it is indexed: digits and punctuation go, since a prediction
-in text form is mostly numbers. What is left is often the same for many questions, and each distinct
-text is indexed once. Words that many texts hold are kept as one bit a text besides.
+A text is reduced to its words before indexing: digits and punctuation are dropped, since a
+prediction in text form is mostly numbers. The rest is often the same for many questions, and each
+distinct text is indexed once. Frequent words also have a bitmap with one bit per text.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Mask = NDArray[np.bool_]
 
 FEWEST_TEXTS = 10_000
 """Indexes with fewer texts are searched without bitmaps."""
-# A word is frequent if at least one text in so many holds it; rarer ones are found in a few
+# A word is frequent if at least one text in this many contains it; rarer words are found in a few
 # milliseconds anyway.
 _SHARE = 8
 _MOST_WORDS = 32
 LONGEST = 20_000
 """Number of bytes of a text that are indexed."""
 _BATCH = 4000
-# One text in so many is looked at to find the frequent words: a scan of the index takes ten times
+# One text in this many is sampled to find the frequent words: scanning the index takes ten times
 # as long.
 _SAMPLED = 16
 _REMEMBERED = 400_000
@@ -49,16 +49,16 @@ INSERT INTO frequent_covers VALUES (0);
 """
 Words = tuple[int, str]
 """The words of a text, after their digest."""
-# Shared by all indexes: another one would only wait for a core.
+# Shared by all indexes: a second one would only wait for a core.
 _THREADS = ThreadPoolExecutor(2, "studio-index")
 
 
 class StatementThread:
     """Runs statements in its own thread, one at a time, while the caller prepares the next.
 
-    SQLite works without holding the interpreter's lock, but only within one row of a statement:
-    rows are given as a JSON array that the statement takes apart (``json_each``), so that a batch
-    is one step and both threads run at once. Nobody else may use the connection before ``settle``.
+    SQLite releases the GIL, but only within one step of a statement. Rows are therefore passed as a
+    JSON array that the statement unpacks (``json_each``), so that a batch is one step and both
+    threads run in parallel. No other code may use the connection before ``settle``.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -110,8 +110,7 @@ class FrequentWords:
     def update(self, texts: int) -> None:
         """Recompute the bitmaps if the index has twice the texts they cover.
 
-        Which words are frequent is estimated from the sample: another choice is slower, and finds
-        the same.
+        Frequent words are estimated from the sample; a wrong estimate affects only the speed.
         """
         if texts < max(FEWEST_TEXTS, 2 * self.covers) or not self._sampled:
             return
@@ -149,7 +148,7 @@ def mask_of(connection: sqlite3.Connection, expression: str, first: int, stop: i
     mask = np.zeros(stop - first, dtype=bool)
     if first == stop:
         return mask
-    # One string of numbers is read ten times faster than as many rows.
+    # Reading one string of numbers is ten times faster than reading the rows.
     statement = (
         "SELECT group_concat(rowid) FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?"
     )

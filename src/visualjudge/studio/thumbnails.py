@@ -30,12 +30,11 @@ TYPES = {
 }
 LARGEST_CACHE = 512 * 2**20
 _QUALITY = 82
-# Makes thumbnails in the order of the requests, so that none waits long.
+# Makes thumbnails in request order, so that none waits long.
 _MAKING = ThreadPoolExecutor(2, "studio-thumbnails")
-# Writes them behind the answers.
+# Writes them after the responses.
 _KEEPING = ThreadPoolExecutor(1, "studio-keeping")
-# Pixels from which an image is decoded while no other large one is, since its samples are in memory
-# at once.
+# Images with at least this many pixels are decoded one at a time, to limit memory use.
 _LARGE = 4 * 10**6
 _LARGE_ONE = threading.Lock()
 

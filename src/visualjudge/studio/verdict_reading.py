@@ -1,6 +1,6 @@
 """Reads the verdicts of a file as rows of numbers, part by part.
 
-A place in a journal is a byte, in a Parquet file a row.
+A position is a byte in a journal and a row in a Parquet file.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _MOST_TOKENS = 2**31 - 1
 _STATED = ("id", "order", "value", "status", "repeat")
 # Fields of ``more`` on which the columns of a verdict depend.
 _IN_MORE = '"(purpose|paid)"'
-# What the index calls them.
+# Their names in the index.
 _FIELDS = {"probability_a": "probability", "latency_s": "latency"}
 
 
@@ -92,11 +92,11 @@ class ReadPart:
     Attributes
     ----------
     ids
-        The question of each row.
+        The question id of each row.
     texts
         The words of each reply; None without one.
     stop
-        Where the last whole line ends.
+        The end of the last complete line.
     """
 
     rows: Rows
@@ -123,7 +123,7 @@ def _opened(path: Path, written: int) -> CompactedFile:
     return CompactedFile(path)
 
 
-# A line with all line breaks after it: a file of line breaks is one step.
+# A line with all line breaks after it, so that a file of line breaks is one step.
 _LINE = re.compile(rb"[^\n]*\n+")
 
 

@@ -1,6 +1,6 @@
 """The verdicts of a run, in an index that is extended as its journal grows.
 
-Parts of the file are read at once in several processes.
+Parts of the file are read in parallel by several processes.
 """
 
 from __future__ import annotations
@@ -103,10 +103,10 @@ class RunIndex:
         """Read the new lines of the journal; an incomplete last line is left for the next
         time.
 
-        Between two parts of the journal, other threads read what is there so far. Without ``wait``,
-        return at once where another thread is taking in lines.
+        Between two parts of the journal, other threads see the verdicts so far. Without ``wait``,
+        return at once if another thread is reading lines.
         """
-        if not wait and self.behind is not None:  # kept for the thread that indexes all
+        if not wait and self.behind is not None:  # left to the thread that indexes everything
             return
         if not self._reading.acquire(blocking=wait):
             return
@@ -121,7 +121,7 @@ class RunIndex:
         with self._lock:
             self.journal = RunFolder(
                 self.journal.parent
-            ).verdicts_path  # a run is compacted while it is looked at
+            ).verdicts_path  # a run may be compacted while it is open
             size = end_of(self.journal)
             stamp = str(
                 self._db.execute("SELECT value FROM meta WHERE name = 'stamp'").fetchone()[0]
@@ -140,7 +140,7 @@ class RunIndex:
                 if time.monotonic() - self._told > TOLD_EVERY_S:
                     self._changed()
         with self._lock:
-            if self._read == before:  # nothing but the beginning of a line
+            if self._read == before:  # only an incomplete line
                 return
             with self._db:
                 self._texts.complete()
@@ -148,7 +148,7 @@ class RunIndex:
             self._changed()
 
     def _take(self, taken: ReadPart) -> None:
-        if taken.stop == self._read:  # nothing but the beginning of a line
+        if taken.stop == self._read:  # only an incomplete line
             return
         places = np.array(self._dataset.rows_of(taken.ids), np.int32)
         known = np.flatnonzero(places >= 0)
@@ -231,7 +231,7 @@ class RunIndex:
     def search(self, query: str) -> NDArray[np.bool_]:
         """Return which questions have a reply with all words of ``query``."""
         with self._lock:
-            known = np.append(self._texts.search(query), False)  # the last entry is for no text
+            known = np.append(self._texts.search(query), False)  # the last entry stands for no text
             text, q = self._replies()
         mask = np.zeros(self._dataset.columns.count, dtype=bool)
         mask[q[known[text]]] = True

@@ -176,9 +176,7 @@ class WorkingSets:
         if not isinstance(raw, dict):
             raise DataError(f"{path}: must be an object")
         found = {key: read(key, value) for key, value in raw.items()}
-        self._stamps[name] = (
-            stamp  # not before: a file that cannot be read must not be written over
-        )
+        self._stamps[name] = stamp  # only now: an unreadable file must not be overwritten
         return found
 
     def _stamp(self, name: str) -> tuple[int, int, int] | None:

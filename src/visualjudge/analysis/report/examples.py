@@ -458,8 +458,8 @@ def _reply(raw: str, row: VerdictRow) -> Reply:
     start, end = 0, len(raw)
     recorded = row["text"] if row["text"] is not None else row["number"]
     bare = f"{recorded:g}" if isinstance(recorded, float) else recorded
-    if not row["parsed"] or raw != bare:  # a reply that is its answer need not be read again
-        from visualjudge.replies import read_reply as read_text  # as long as Pillow to import
+    if not row["parsed"] or raw != bare:  # a bare answer need not be read again
+        from visualjudge.replies import read_reply as read_text  # imports as slowly as Pillow
 
         kind = cast("QuestionType", row["kind"])
         found = read_text(raw, kind, len(row["scores"]), ties=("tie", "both_bad"))

@@ -116,7 +116,7 @@ class OneTimeAccess(TokenAccess):
     """Access from other machines: a link works once, and ties the page to the browser that
     used it.
 
-    The file holds the number of each rater's link and a digest of the cookie of its browser.
+    The file holds the number of each rater's link and a digest of the browser's cookie.
     """
 
     def __init__(self, tokens: Tokens, path: Path) -> None:
@@ -142,7 +142,7 @@ class OneTimeAccess(TokenAccess):
         Raises
         ------
         HTTPException
-            If it is not the link of ``name``, or was used.
+            If it is not the link of ``name``, or has been used.
         """
         with self._lock:
             self._check_link(name, token)

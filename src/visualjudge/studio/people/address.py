@@ -19,9 +19,9 @@ class Address:
     Attributes
     ----------
     url
-        Without a slash at its end.
+        Without a trailing slash.
     elsewhere
-        Whether browsers of other machines are to open it.
+        Whether browsers on other machines may open it.
     own_tls
         Whether the server speaks TLS itself.
     """
@@ -51,14 +51,14 @@ def address_of(host: str, port: int, url: str | None, *, certified: bool = False
     host
         IP address or name to listen on.
     url
-        What raters open; None = ``host`` itself.
+        URL that raters open; None = ``host`` itself.
     certified
         Whether a certificate is given.
 
     Raises
     ------
     UsageError
-        If raters could not find it, or would find it without TLS.
+        If raters could not reach it, or only without TLS.
 
     Examples
     --------

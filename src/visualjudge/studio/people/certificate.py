@@ -23,12 +23,12 @@ def study_certificate(folder: Path, name: str) -> tuple[Path, str]:
     """Return the file with the key and self-signed certificate for ``name``, and its
     fingerprint.
 
-    It is made at the first call, and anew two days before it ends.
+    It is created on the first call, and renewed two days before it expires.
 
     Parameters
     ----------
     folder
-        Of the user's cache.
+        Folder in the user's cache.
     name
         Host name or IP address that raters open.
 

@@ -20,7 +20,7 @@ from visualjudge.studio.people.plan import Item, Plan, Settings
 from visualjudge.studio.selection import Shelf, State
 from visualjudge.vision.encodings import encodings
 
-# What an address of the grid says beside the filters.
+# Parameters of the grid's address other than filters.
 _OF_PAGES = frozenset({"sort", "at", "a", "b"})
 
 
@@ -46,7 +46,7 @@ def drawn_rows(shelf: Shelf, queue: Path) -> dict[int, float]:
     Raises
     ------
     DataError
-        If the queue cannot be read, or names what no question of the dataset asks.
+        If the queue cannot be read, or has an item that no question of the dataset asks.
     """
     by, drawn = read_queue(queue)
     index = shelf.index
@@ -77,8 +77,8 @@ def plan_of(
     """Return the plan: the questions from the filter, the queue (``drawn``), the ids (``named``) or
     a sample, and the known items.
 
-    ``known``: the rows of the known items, in place of the easiest; they need not be among the
-    others.
+    ``known`` gives the rows of the known items, instead of the easiest questions; they need not be
+    among the others.
     """
     columns = shelf.index.columns
     rows = np.sort(shelf.select(_state_of(shelf, settings.filter)).rows)
@@ -134,8 +134,8 @@ def _state_of(shelf: Shelf, query: str) -> State:
     Raises
     ------
     UsageError
-        If it names a facet that the pages of this study do not have: a filter that is ignored asks
-        other questions.
+        If it names a facet that this study does not have, since ignoring a filter would change the
+        questions.
     """
     pairs = parse_qsl(query.lstrip("?"), keep_blank_values=True)
     names = {facet.name for facet in shelf.facets()} | {"q", *_OF_PAGES}
@@ -152,7 +152,7 @@ def _easiest(columns: Columns, rows: NDArray[np.int32]) -> NDArray[np.intp]:
     easiest first.
 
     Pairs with a positive margin whose options are drawn, widest margin first; then those whose
-    options are text. Rankings and scores have no answer that is plain to see.
+    options are text. Rankings and scores have no obvious answer.
     """
     margin = np.nan_to_num(columns.margin[rows], nan=-1.0)
     pair = (

@@ -83,7 +83,7 @@ class Limits:
                 self._refused.take(address)
             await send(message)
 
-        with suppress(TimeoutError):  # the connection ends with the reply cut off
+        with suppress(TimeoutError):  # the connection closes with a truncated reply
             async with asyncio.timeout(REPLY_S):
                 await self.app(scope, _given(body, receive), counted)
 

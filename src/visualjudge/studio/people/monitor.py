@@ -36,11 +36,11 @@ class Progress:
     Attributes
     ----------
     per_hour
-        Answers an hour over the last ones.
+        Recent answers per hour.
     idle_s
         Seconds since the last answer.
     broken
-        The study's rules that leave this rater out.
+        The study's rules that exclude this rater.
     """
 
     name: str
@@ -126,15 +126,15 @@ class Agreement:
     """Krippendorff's α of one question type; None if no two raters share a question, or all answers
     are equal.
 
-    α of rankings is nominal, on whole orders: orders that differ in two places count as unlike.
-    ``tau`` says how alike they are: Kendall's τ of the orders of two raters, the mean over the
-    pairs of raters of a question and then over questions; None for other types. ``kappa`` is
-    Cohen's κ, of two raters and answers that are no scores; else None.
+    For rankings, α is nominal on whole orders: any difference counts as disagreement. ``tau``
+    measures their similarity: Kendall's τ averaged over the pairs of raters of a question, then
+    over questions; None for other types. ``kappa`` is Cohen's κ for exactly two raters and answers
+    other than scores, else None.
 
     Attributes
     ----------
     shared
-        Questions that two raters or more have answered.
+        Number of questions answered by at least two raters.
     """
 
     kind: QuestionType

@@ -1,6 +1,6 @@
 """The pages for raters: command options, application, links and routes.
 
-Each address needs the rater's token; in this mode no page shows scores, sources or verdicts.
+Each address requires the rater's token; in this mode no page shows scores, sources or verdicts.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class View:
     Attributes
     ----------
     ties
-        What may be said of a pair beside A and B.
+        Allowed answers to a pair besides A and B.
     """
 
     slot: str
@@ -103,9 +103,9 @@ def view(question: Question, slot: Slot, name: str, address: str) -> View:
     Parameters
     ----------
     name
-        Of the slot, for the answer.
+        Name of the slot, sent back with the answer.
     address
-        Where the images of :func:`shown_images` are served, each by its place.
+        Address under which the images of :func:`shown_images` are served by index.
     """
     images, texts = option_images(question), option_texts(question)
     before, after = _around(question)
@@ -464,11 +464,11 @@ def people_pages(
     Parameters
     ----------
     queue
-        A file that ``visualjudge label`` wrote: only its items are asked, in one question each.
+        A file written by ``visualjudge label``: only its items are asked, in one question each.
     questions
-        A file of ids, one a line: only these questions are asked.
+        A file of ids, one per line: only these questions are asked.
     known_questions
-        A file of ids, one a line: the known items, in place of the easiest questions.
+        A file of ids, one per line: the known items, instead of the easiest questions.
     instructions
         A Markdown file that raters read first.
     elsewhere
@@ -524,8 +524,8 @@ def going_on(folder: Path, settings: Settings, *, named: bool) -> Settings:
     """Return the settings to continue with: those of the study in ``folder`` if the command gives
     none.
 
-    Of a new study, questions whose predictions are text alone are left out unless they are asked
-    for: by ``settings.encoding``, or ``named`` by a file of questions.
+    A new study leaves out questions whose predictions are shown only as text, unless they are
+    requested by ``settings.encoding`` or ``named`` in a file of questions.
     """
     stored = RunFolder(folder).manifest().get("parameters")
     chosen = {"form", "encoding"} & {name for name, _ in parse_qsl(settings.filter.lstrip("?"))}
@@ -544,7 +544,7 @@ def people_app(
     """Create the application for raters under these host names; it has none of the dataset's own
     pages.
 
-    ``limited``: with limits on what a client may ask, as for other machines.
+    ``limited`` adds limits on clients' requests, as needed for other machines.
     """
     app = application([("/static/{name}", static, "GET"), *pages.routes()], names)
     if limited:

@@ -57,7 +57,7 @@ def check_rules(rules: Sequence[Rule], cases: Mapping[Measure, int]) -> None:
     Raises
     ------
     UsageError
-        If a measure never reaches the cases from which on a rule is applied.
+        If a measure can never reach the minimum number of cases of its rule.
     """
     for rule in rules:
         most, fewest = cases[rule.measure], FEWEST[rule.measure]
@@ -117,7 +117,7 @@ class Settings:
     Parameters
     ----------
     seed
-        Of every draw.
+        Seed of every draw.
     overlap
         Share of the questions (0..1) that several raters get.
     raters_per_question
@@ -140,16 +140,16 @@ class Settings:
     instructions
         SHA-256 of the instructions that raters read; empty = none.
     practice
-        Easy questions that each rater answers first, with feedback; they count for nothing.
+        Number of easy questions that each rater answers first, with feedback; they are not counted.
     least_seconds
-        A question must have been in view for so long before its answer is taken.
+        Minimum time in view before an answer is accepted.
     exclude
-        Rules by which raters are left out (:class:`Rule`).
+        Rules that exclude raters (:class:`Rule`).
     break_every
-        A rater is asked to take a break after so many answers; 0 = never.
+        Number of answers after which a rater is asked to take a break; 0 = never.
     encoding
-        "drawn": questions whose predictions are shown as text alone are left out; "text": the
-        others are; "all" and empty: none.
+        "drawn" leaves out questions whose predictions are shown only as text, "text" leaves out
+        all others, "all" and empty leave out none.
     """
 
     seed: int = 42
@@ -204,7 +204,7 @@ class Item:
     Attributes
     ----------
     probability
-        With which it was drawn to be labelled, where it was.
+        Probability with which it was drawn for labelling, if it was.
     """
 
     id: str
@@ -241,7 +241,7 @@ class Plan:
     Attributes
     ----------
     textual
-        Items whose predictions are shown as text alone.
+        Items whose predictions are shown only as text.
     left_out
         Questions that ``settings.encoding`` leaves out.
     """
@@ -255,7 +255,7 @@ class Plan:
 
     @property
     def said(self) -> str:
-        """Describe what is asked, and how many of the drawn questions that covers."""
+        """Describe the number of questions of each kind and in all."""
         counts = {
             "question": len(self.wanted),
             "known item": len(self.known),
@@ -323,8 +323,8 @@ class Plan:
     ) -> Slot:
         """Return the question as this rater sees it.
 
-        Pairs come in blocks of two, one in each order, so that after any number of pairs the orders
-        differ by one at most; the options of a ranking are permuted.
+        Pairs come in blocks of two, one in each order, so that the counts of the two orders never
+        differ by more than one; the options of a ranking are permuted.
         """
         item, seed = self.by_id[identity], self.settings.seed
         order: Order = "AB"

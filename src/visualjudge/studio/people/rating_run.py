@@ -266,7 +266,7 @@ class RatingRun:
                 )
             after = (
                 1 if purpose == "question" else after
-            )  # at the end of the queue, repeats need not wait
+            )  # at the end of the queue, repeats are allowed at once
         return None
 
     def _found(self, rater: Rater, purpose: Purpose, known: list[str], after: int) -> str | None:
@@ -344,9 +344,9 @@ class RatingRun:
         Raises
         ------
         Stale
-            If the question is not the rater's next one, and not one that he revises.
+            If the question is neither the rater's next one nor one being revised.
         RunError
-            If the disk takes it no more.
+            If it cannot be written to disk.
         """
         with self._lock:
             rater = self.raters[name]
@@ -358,7 +358,7 @@ class RatingRun:
                     given.status,
                     given.note,
                 ):
-                    return  # the rater looked at an answer and left it as it is
+                    return  # the rater viewed an answer and kept it
                 slot, repeat = _slot_of(before[key]), before[key].get("repeat", 0)
             elif rater.pending is not None and rater.pending.key == key and key not in before:
                 slot, repeat = rater.pending, self._keys[key[0], rater.pending.order]

@@ -35,7 +35,7 @@ def read_instructions(path: Path, address: Callable[[int], str]) -> Instructions
     Parameters
     ----------
     address
-        From an image's place to the address that serves it.
+        Function from an image's index to its address.
 
     Raises
     ------
