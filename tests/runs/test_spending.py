@@ -13,6 +13,7 @@ import pytest
 from runs.made_dataset import make_dataset
 from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import Reply
+from visualjudge.clients.cache import Cached
 from visualjudge.core.errors import TransportError
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.judges.question_judge import QuestionJudge
@@ -70,6 +71,18 @@ def test_a_resumed_run_states_what_it_spent_and_what_the_run_did(
     assert told(unpriced) == "1320 tokens; this time 2 calls, 220 tokens"
     manifest = RunFolder(tmp_path / "run").manifest()
     assert manifest["total"]["cost"] is manifest["last_invocation"]["cost"] is None
+
+
+def test_a_run_states_how_many_verdicts_come_from_the_cache(
+    dataset: Dataset, tmp_path: Path
+) -> None:
+    client = Cached(ScriptedClient([Reply("A", usage=USAGE)]), tmp_path / "cache")
+    for name, limit, cached in (("first", 4, 0), ("second", 10, 4)):
+        judge = QuestionJudge(client, dataset.root)
+        settings, out = RunSettings(limit=limit), tmp_path / name
+        report = asyncio.run(run_judge(dataset, judge, out, settings))
+        assert report.from_cache == cached
+        assert RunFolder(out).manifest()["last_invocation"]["from_cache"] == cached
 
 
 @pytest.mark.parametrize("compacted", [False, True])

@@ -293,7 +293,13 @@ def _finish(report: RunReport, out: Path, decision: Decision | None = None) -> N
             f"{out}: the last line was incomplete because the run was killed; its question was "
             "asked again"
         )
-    money = spent_in_all(progress, report.total)
+    cached = f"{report.from_cache} from the reply cache"
+    money = "; ".join(
+        filter(
+            None,
+            (spent_in_all(progress, report.total), cached if report.from_cache else ""),
+        )
+    )
     verdicts = (
         f"{pluralize(report.statuses.total(), 'verdict')}: {counted(report.statuses) or 'none'}"
     )

@@ -69,6 +69,8 @@ class Progress:
     causes: Counter[str] = field(default_factory=Counter)
     budget: Budget = field(default_factory=Budget)
     stopped: str | None = None
+    free: int = 0
+    """Number of jobs that succeeded without a call."""
     error: str | None = None
     """The error message of the last failed job."""
     server: str | None = None
@@ -320,6 +322,7 @@ class _JobWorkers:
         self.progress.done += 1
         self.progress.heard = time.monotonic()
         self.progress.statuses[outcome.status] += 1
+        self.progress.free += not outcome.calls and outcome.status != "api_error"
         if outcome.cause:
             self.progress.causes[outcome.cause] += 1
         self.progress.error = outcome.error or self.progress.error

@@ -85,6 +85,8 @@ class RunReport:
     failures: Counter[str] = field(default_factory=Counter)
     """Failed calls by cause, including those that succeeded on retry."""
     missing: int = 0
+    from_cache: int = 0
+    """Number of verdicts of this invocation from replies in the cache."""
     torn_bytes: int = 0
     server: str | None = None
     """The base URL of the server, without secrets."""
@@ -230,6 +232,7 @@ async def run_judge(
             progress,
             diagnostics.failures,
             missing,
+            0 if getattr(judge, "client", None) is None else progress.free,
             journal.torn_bytes,
             manifest.get("base_url"),
             progress.error or before.error,
@@ -383,6 +386,7 @@ def _ending(report: RunReport) -> dict[str, Any]:
         "last_invocation": {
             "verdicts": report.progress.done,
             "calls": budget.calls,
+            "from_cache": report.from_cache,
             "seconds": round(report.progress.seconds, 2),
             **Spending().and_by(budget).as_dict(),
             "failed_calls": dict(report.failures),

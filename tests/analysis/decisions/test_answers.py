@@ -164,13 +164,26 @@ def test_images_needed_make_the_interval_short_enough(direction: Direction) -> N
 
 
 def test_every_undecided_check_says_how_many_images_would_settle_it() -> None:
-    questions = World.of(12, 4, gap=0.5).pair_questions()
+    questions = World.of(12, 4, gap=0.8).pair_questions()
     found = _judge(questions, choices_of(questions, 0.85, 3, swap=True))
     undecided = [line for line in found.checks if line.state == "undecided"]
     assert undecided and all(line.needs_images for line in undecided)
     assert (
         found.verdict == "unclear" and f"about {found.needs_images:,} more images" in found.answer
     )
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 5])
+def test_images_needed_for_the_order_of_two_sources_follow_from_their_difference(seed: int) -> None:
+    questions = World.of(40, 2, gap=3.0).pair_questions()
+    found = _judge(questions, choices_of(questions, 0.58, seed))
+    order, main = _line(found, "order_of_sources"), found.system.main
+    assert main is not None and set(main.found.true) == {0.0, 1.0}
+    wins = float(main.found.judged[0])
+    z = abs(wins - 0.5) / (wins * (1 - wins) / 39) ** 0.5
+    needed = 40 * ((1.96 + 0.84) / z) ** 2 - 40
+    if order.state == "undecided" and needed < 100 * 40:
+        assert order.needs_images == pytest.approx(needed, rel=0.35)
 
 
 def _two_tasks() -> tuple[list[Question], list[Verdict]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Literal
 
@@ -19,12 +19,15 @@ from visualjudge.analysis.bias import preference, with_swap
 from visualjudge.analysis.decisions.card_by_benchmark import BenchmarkRow, rows_of
 from visualjudge.analysis.decisions.checks import (
     LABELS,
+    MOST_TIMES,
     NO_ORDER,
     NO_PEOPLE,
     NOT_ASKED,
+    POWER,
     Check,
     Evidence,
     State,
+    Threshold,
     Thresholds,
     check,
     needs,
@@ -44,6 +47,7 @@ from visualjudge.analysis.statistics import (
 )
 from visualjudge.analysis.statistics.jackknife import FEW, LEAST_IMAGES, TAIL
 from visualjudge.analysis.statistics.share_intervals import SINGLE, one_share
+from visualjudge.analysis.statistics.systems import SystemAgreement
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, clusters_of
 from visualjudge.analysis.value_and_interval import UNANSWERED, Ends, Estimate
 from visualjudge.core.errors import UsageError
@@ -51,6 +55,8 @@ from visualjudge.core.errors import UsageError
 Item = tuple[str, str, str]
 KEYS = ("item", "source", "dimension")
 PASSED = 0.5
+BISECTIONS = 7
+"""Halvings of the range of a number of images, which leave it within 4 %."""
 LEAST_PEOPLE = 3
 """Minimum number of people for a decision (Calderon et al. 2025)."""
 
@@ -419,7 +425,32 @@ def _order(found: System, least: int) -> Evidence:
     tau = main.found.tau_b
     if tau.value is not None and math.isnan(tau.value):
         return Evidence(None, None, main.found.images, "judge or truth puts all sources level")
-    return Evidence(tau.value, tau.interval, main.found.images, None if tau.interval else FEW)
+    return Evidence(
+        tau.value,
+        tau.interval,
+        main.found.images,
+        None if tau.interval else FEW,
+        project=partial(_more_images, main.found),
+    )
+
+
+def _more_images(found: SystemAgreement, threshold: Threshold) -> int | None:
+    """Return how many more images would decide ``threshold`` for τ-b with a power of 80 %, by
+    bisection; None if 100 times as many would not. The interval of τ-b has no width that shrinks
+    with the number of images: it jumps when a pair of sources becomes certain.
+    """
+
+    def decided(times: float) -> bool:
+        interval = found.order.tau_b(times, POWER).interval
+        return interval is not None and threshold.state(interval) != "undecided"
+
+    low, high = 0.0, math.log(MOST_TIMES)
+    if not decided(MOST_TIMES):
+        return None
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if decided(math.exp(middle)) else (middle, high)
+    return max(1, math.ceil(found.images * (math.exp(high) - 1)))
 
 
 def _favour(found: System) -> Evidence:

@@ -9,7 +9,7 @@ interval shrinks with their square root (Lachin 2011), or with their number if t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -109,6 +109,8 @@ class Evidence:
     ``tested`` marks a figure that is the result of tests: it has no interval, and its value is
     compared with the threshold. ``note`` is shown beside the figure in any state. ``short`` is the
     number of images that are missing for an interval; None if it is missing for another reason.
+    ``project`` returns how many more images would decide a threshold; None:
+    :meth:`Threshold.images_needed`.
     """
 
     value: float | None
@@ -118,6 +120,7 @@ class Evidence:
     tested: bool = False
     note: str | None = None
     short: int | None = None
+    project: Callable[[Threshold], int | None] | None = None
 
 
 NOT_ASKED = Evidence(None, None, 0, "was not asked")
@@ -177,8 +180,14 @@ def _state(
         return "not_measured", found.why or "was not asked", found.short
     short = max(0, least - found.images) or None
     ends = (found.value, found.value) if found.tested else found.interval
-    projected = None if ends is None else threshold.images_needed(found.value, ends, found.images)
     state = None if ends is None else threshold.state(ends)
+    projected = None
+    if ends is not None and state == "undecided":
+        projected = (
+            threshold.images_needed(found.value, ends, found.images)
+            if found.project is None
+            else found.project(threshold)
+        )
     if short:
         needed = max(short, projected or 0) if state == "undecided" else short
         return (

@@ -35,6 +35,8 @@ MOST_PAIRS = 5_000
 """Maximum number of pairs of systems; more are sampled at random for resampling."""
 LEAST_IMAGES = 5
 ORDERED = 0.95
+PROJECTED = 400
+"""Number of draws from which τ-b with more images is projected."""
 LEAST_GROUP, MOST_GROUPS = 20, 12
 
 
@@ -81,6 +83,31 @@ class SystemAgreement:
     smallest_gap: float | None
     images: int
     pairs: int
+    order: Order
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """Resampled means behind τ-b, from which its interval with more images is projected.
+
+    ``judged`` and ``true`` are draws × systems, the sample itself first; ``images`` and ``cases``
+    are the effective numbers behind the interval.
+    """
+
+    judged: FloatArray
+    true: FloatArray
+    pairs: Pairs
+    images: float
+    cases: float
+
+    def tau_b(self, times: float = 1.0, spread: float = 1.0) -> Measured:
+        """Return τ-b as it would be with ``times`` as many images and the same means: deviations
+        of the resampled means shrink with the square root of the number of images. ``spread``
+        multiplies them.
+        """
+        scale = spread / times**0.5
+        means = (table[0] + scale * (table - table[0]) for table in (self.judged, self.true))
+        return _measured(_tau(*means, self.pairs), times * self.images, times * self.cases, -1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,6 +277,7 @@ def system_agreement(
         _smallest_gap(judged, true, some),
         images,
         int(pairs[0].size),
+        Order(judged[: PROJECTED + 1], true[: PROJECTED + 1], some, counted, cases),
     )
 
 
