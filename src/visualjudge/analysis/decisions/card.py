@@ -33,7 +33,7 @@ from visualjudge.analysis.decisions.checks import (
     needs,
     read_thresholds,
 )
-from visualjudge.analysis.decisions.may_rank_models import System, system
+from visualjudge.analysis.decisions.may_rank_models import System, system, systems
 from visualjudge.analysis.figures import JudgeResult, OwnScore, PhotographNeed
 from visualjudge.analysis.pairwise_figures import Pairwise
 from visualjudge.analysis.rating_table import apart, ratings_of_run, read_ratings
@@ -243,8 +243,10 @@ def card_of(
     """Return the card of an existing analysis."""
     held = rules or read_thresholds()
     study, results = analysis.study, analysis.results.judges
+    ordered = systems(study, range(len(results)), held.families)
     cards = tuple(
-        _judge(study, i, result, held, people, epsilon) for i, result in enumerate(results)
+        _judge(study, i, result, held, people, epsilon, ordered[i])
+        for i, result in enumerate(results)
     )
     return Card(cards, held, rows_of(study, range(len(results))))
 
@@ -262,6 +264,7 @@ def _judge(
     rules: Thresholds,
     people: Sequence[str | Path],
     epsilon: float,
+    ordered: System,
 ) -> JudgeCard:
     whole = answer_of(
         study,
@@ -269,6 +272,7 @@ def _judge(
         shown_of(result),
         rules,
         omega(study, run, people, epsilon) if people else NO_PEOPLE,
+        ordered,
     )
     names = [cell.name for cell in result.by_task]
     tasks = (
@@ -333,11 +337,18 @@ def shown_of(result: JudgeResult) -> Shown:
     return Shown(result.pairwise, place, result.ranking.tau, result.scoring.within, short)
 
 
-def answer_of(study: Study, run: int, shown: Shown, rules: Thresholds, people: Evidence) -> Answer:
-    """Return the answer from ``shown`` and the order of the sources; ``people`` is the evidence
-    from people's ratings.
+def answer_of(
+    study: Study,
+    run: int,
+    shown: Shown,
+    rules: Thresholds,
+    people: Evidence,
+    ordered: System | None = None,
+) -> Answer:
+    """Return the answer from ``shown`` and the order of the sources (``ordered``, if it is known);
+    ``people`` is the evidence from people's ratings.
     """
-    ordered = system(study, run, rules.families)
+    ordered = ordered or system(study, run, rules.families)
     skill = skill_of(shown)
     evidence = {
         **_evidence(shown),

@@ -151,11 +151,10 @@ def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items
     met = "task" if kind == "scoring" else "key"
     known, places = placed(merged.select("task", a="source", b=pl.col("source").first().over(met)))
 
-    def floats(column: str) -> FloatArray:
-        return np.asarray(
-            merged[column].cast(pl.Float64).fill_null(float("nan")).to_numpy(), dtype=float
-        )
-
+    numbers = merged.select(
+        pl.col(name).cast(pl.Float64).fill_null(float("nan")) for name in measured
+    )
+    said, spread, truth, level = (np.asarray(column.to_numpy()) for column in numbers)
     return Items(
         kind,
         tuple(name for _, name in known),
@@ -167,10 +166,10 @@ def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items
         merged["option"].to_numpy(),
         places_of(merged, places).to_numpy(),
         renumbered(merged["cluster"].to_numpy())[1],
-        floats("said"),
-        floats("truth"),
-        floats("spread"),
-        floats("level"),
+        said,
+        truth,
+        spread,
+        level,
     )
 
 

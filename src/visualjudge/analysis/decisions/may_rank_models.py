@@ -6,8 +6,9 @@ answer says so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -27,8 +28,8 @@ from visualjudge.analysis.statistics.systems import (
     image_sums,
     system_agreement,
 )
-from visualjudge.analysis.study_table import Study, unchanged
-from visualjudge.core.records import FloatArray
+from visualjudge.analysis.study_table import Study
+from visualjudge.core.records import FloatArray, IntArray
 
 
 def overturned(study: Study, found: Items, true: FloatArray) -> tuple[tuple[str, str], ...]:
@@ -48,10 +49,7 @@ def overturned(study: Study, found: Items, true: FloatArray) -> tuple[tuple[str,
 
 def _mean_scores(study: Study, found: Items) -> FloatArray:
     """Return the mean true score of each source in its group (S,)."""
-    lists = ["annotations", "sources", "scores"]
-    asked = study.questions.lazy().filter(unchanged()).select("task", *lists).explode(lists)
-    each = asked.select(pl.col("task", "annotations", "sources").cast(pl.String), "scores")
-    known = each.unique(["task", "annotations", "sources"]).rename({"sources": "source"}).collect()
+    known = study.annotation_scores
     placed = known.join(found.places, on=["task", "source"])
     place, score = placed["place"].to_numpy(), placed["scores"].cast(pl.Float64).to_numpy()
     size = len(found.names)
@@ -164,10 +162,32 @@ class System:
 
 def system(study: Study, run: int, families: Mapping[str, tuple[str, ...]] | None = None) -> System:
     """Return the system card of one run."""
-    own = _own_sources(study.runs[run].name, families or {})
-    asked = [found for kind in KINDS if (found := items(study, kind, (run,))).comparable]
-    measured = [_measured(study, found, own) for found in asked]
-    kinds = tuple(kind for kind in measured if kind is not None)
+    return systems(study, (run,), families)[0]
+
+
+def systems(
+    study: Study, runs: Sequence[int], families: Mapping[str, tuple[str, ...]] | None = None
+) -> list[System]:
+    """Return the system card of each of ``runs``; the intervals of true means are found by the same
+    steps.
+    """
+    asked = [
+        [found for kind in KINDS if (found := items(study, kind, (run,))).comparable]
+        for run in runs
+    ]
+    measured = []
+    for run, every in zip(runs, asked, strict=True):
+        own = _own_sources(study.runs[run].name, families or {})
+        kinds = [_measured(study, found, own) for found in every]
+        measured.append([kind for kind in kinds if kind is not None])
+    ends = _true_ends([(sums, kind.kind) for own in measured for kind, sums in own])
+    return [
+        _system(every, tuple(replace(kind, true_ends=next(ends)) for kind, _ in own))
+        for every, own in zip(asked, measured, strict=True)
+    ]
+
+
+def _system(asked: Sequence[Items], kinds: tuple[KindOfSystem, ...]) -> System:
     if kinds:
         return System(kinds)
     if not asked:
@@ -200,7 +220,8 @@ def _own_sources(judge: str, families: Mapping[str, tuple[str, ...]]) -> tuple[s
     )
 
 
-def _measured(study: Study, asked: Items, own: tuple[str, ...]) -> KindOfSystem | None:
+def _measured(study: Study, asked: Items, own: tuple[str, ...]) -> tuple[KindOfSystem, Sums] | None:
+    """Return the results without ``true_ends``, and the sums to find these from."""
     found, silent = asked.answered()
     if not found.names:
         return None
@@ -213,30 +234,54 @@ def _measured(study: Study, asked: Items, own: tuple[str, ...]) -> KindOfSystem 
     agreement = system_agreement(sums, found.group, seed=study.seed)
     if agreement is None:
         return None
-    return KindOfSystem(
+    kind = KindOfSystem(
         found.kind,
         found.names,
         found.groups,
         agreement,
-        _true_ends(sums, found.kind),
+        (),
         overturned(study, found, agreement.true),
         worth(found),
         _self_preference(found, own),
         silent,
     )
+    return kind, sums
 
 
-def _true_ends(sums: Sums, kind: str) -> tuple[Interval | None, ...]:
+def _true_ends(kinds: Sequence[tuple[Sums, str]]) -> Iterator[tuple[Interval | None, ...]]:
     """Return the interval of each true mean: of scores as a mean, of wins as a share."""
-    image, source = np.nonzero(sums.count)
-    top, bottom, size = sums.true[image, source], sums.count[image, source], sums.count.shape[1]
-    if kind != "scoring":
-        ends = shares(top, bottom, source, size, whole=False)
-        return tuple(ends.interval(s) for s in range(size))
-    low, high = np.clip(mean_ends(*ratio(top, bottom, source, size)), *RANGES[kind])
-    return tuple(
-        None if np.isnan(a) else (float(a), float(b)) for a, b in zip(low, high, strict=True)
+    wins = iter(_share_ends([sums for sums, kind in kinds if kind != "scoring"]))
+    for sums, kind in kinds:
+        if kind != "scoring":
+            yield next(wins)
+            continue
+        ends = mean_ends(*ratio(*_of_source(sums), sums.count.shape[1]))
+        low, high = np.clip(ends, *RANGES[kind])
+        yield tuple(
+            None if np.isnan(a) else (float(a), float(b)) for a, b in zip(low, high, strict=True)
+        )
+
+
+def _share_ends(every: Sequence[Sums]) -> list[tuple[Interval | None, ...]]:
+    """Return the intervals of the share of wins of each source, all found by the same steps."""
+    if not every:
+        return []
+    tables = [_of_source(sums) for sums in every]
+    starts = np.cumsum([0, *(sums.count.shape[1] for sums in every)]).tolist()
+    found = shares(
+        np.concatenate([top for top, _, _ in tables]),
+        np.concatenate([bottom for _, bottom, _ in tables]),
+        np.concatenate([source + starts[k] for k, (_, _, source) in enumerate(tables)]),
+        starts[-1],
+        whole=False,
     )
+    return [tuple(map(found.interval, range(*ends))) for ends in pairwise(starts)]
+
+
+def _of_source(sums: Sums) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return the true sums and items of each image and source, and the source."""
+    image, source = np.nonzero(sums.count)
+    return sums.true[image, source], sums.count[image, source], source
 
 
 def worth(found: Items) -> float | None:
