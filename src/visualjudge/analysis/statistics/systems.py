@@ -106,8 +106,10 @@ class Order:
         multiplies them.
         """
         scale = spread / times**0.5
-        means = (table[0] + scale * (table - table[0]) for table in (self.judged, self.true))
-        return _measured(_tau(*means, self.pairs), times * self.images, times * self.cases, -1.0)
+        judged, true = (table[0] + scale * (table - table[0]) for table in (self.judged, self.true))
+        return _measured(
+            _tau(judged, true, self.pairs), times * self.images, times * self.cases, -1.0
+        )
 
 
 @dataclass(frozen=True, eq=False)
