@@ -494,8 +494,8 @@ def photograph(judge: JudgeResult) -> str | None:
     if judge.photograph is None:
         return None
     row = judge.photograph.all
-    shown = " and over ".join(
-        f"{name} {percent(part.blind.value)}"
+    shown = " and ".join(
+        f"{percent(part.blind.value)} with {name}"
         for name, part in (("grey", row.grey), ("another photograph", row.other))
         if part is not None
     )
@@ -504,10 +504,7 @@ def photograph(judge: JudgeResult) -> str | None:
         if row.questions < LEAST_QUESTIONS
         else ""
     )
-    return (
-        f"{photograph_gain(row)} ({percent(row.first.seen.value)} right with it, over "
-        f"{shown}){few}."
-    )
+    return f"{photograph_gain(row)} ({percent(row.first.seen.value)} right with it, {shown}){few}."
 
 
 PHOTOGRAPH_STATES = {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import visualjudge
 from visualjudge.analysis.decisions.card_by_benchmark import benchmarks_table
 from visualjudge.analysis.decisions.check_figures import UNITS, asked_for, checks_of, shown_value
-from visualjudge.analysis.decisions.checks import ICONS, LABELS, STATES, needs
+from visualjudge.analysis.decisions.checks import ICONS, LABELS, STATES, WITHIN, needs
 from visualjudge.analysis.decisions.decision_tables import GROUPS_NOTE, RANKS_NOTE, number, span
 from visualjudge.analysis.figure_text import (
     OWN_SCORES,
@@ -19,6 +19,7 @@ from visualjudge.analysis.figure_text import (
     own_score,
     percents,
     photograph_gain,
+    plain_name,
     ranks,
 )
 from visualjudge.analysis.plots.canvas import LIGHT
@@ -69,7 +70,7 @@ def tasks_table(card: Card) -> Table | None:
     if not any(len(found.tasks) > 1 for found in card.judges):
         return None
     rows = tuple(
-        (found.judge, task.task, *_task_cells(task))
+        (found.judge, plain_name(task.task), *_task_cells(task))
         for found in card.judges
         for task in found.tasks
     )
@@ -102,7 +103,7 @@ def due(task: TaskCard) -> str:
     reasons = {line.why for line in due}
     return (
         str(due[0].why)
-        if reasons != {None} and len(reasons) == 1
+        if len(reasons) == 1 and not reasons & {None, WITHIN}
         else ", ".join(LABELS[line.name] for line in due)
     )
 

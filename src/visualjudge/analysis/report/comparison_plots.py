@@ -209,7 +209,7 @@ def baseline(analysis: Analysis) -> Figure | LeftOut:
             "baseline",
             "the local baseline is the only judge"
             if alone
-            else "no run of the local baseline is beside these judges (--baseline adds one)",
+            else "no run of the local baseline is beside these judges; --baseline adds one",
         )
     found = [
         {
@@ -386,7 +386,7 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
     if len(judges) > 2:
         alike = sum(_agreed(_rows(judge, group)) for judge in judges)
         told = f"{alike} of {len(judges)} judges agree with the truth on the best source"
-    finding = f"{group_name(group).capitalize()}: {told}"
+    finding = f"{told}, in {group_name(group)}"
     name = "sources" if group == groups[0] else f"sources-{groups.index(group) + 1}"
     return Figure(name, finding, caption, columns, tuple(data), lambda width: slopes(charts, width))
 
