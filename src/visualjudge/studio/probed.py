@@ -21,7 +21,7 @@ STATES = {"fail": "fails", "not_shown": "undecided", "pass": "passes"}
 """A state in words; failed ones come first."""
 UNITS: Mapping[str, str] = {
     "cue": "more often the option with it (−0.5 to 0.5)",
-    "change": "share right with it less that without (−1 to 1)",
+    "change": "accuracy with it minus that without it (−1 to 1)",
     "same": "more often the first place (−0.5 to 0.5)",
     "withheld": "more often right though nothing tells (−0.5 to 0.5)",
     "staircase": "steps scored in the wrong order less those in the right one (−1 to 1)",

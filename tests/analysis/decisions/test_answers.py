@@ -209,7 +209,7 @@ def test_each_task_has_its_own_answer_in_card_report_and_files() -> None:
         "object_detection": "yes",
     }
     assert all(row["card"]["needs_images"] is None for row in rows)
-    assert "object_detection" in card_page.markdown(card)
+    assert "object detection" in card_page.markdown(card)
 
 
 def test_a_task_has_the_answer_that_its_questions_alone_would_get() -> None:

@@ -82,8 +82,7 @@ def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Sect
     found: dict[str, dict[str, str]] = {}
     for card in cards:
         for task in card.tasks if len(card.tasks) > 1 else ():
-            undecided = task.state == "undecided"
-            more = [due(task), *([needs(task.needs_images)] if undecided else [])]
+            more = [due(task), needs(task.needs_images) if task.state == "undecided" else ""]
             cell = Styled(
                 said(task),
                 below="; ".join(filter(None, more)),

@@ -57,7 +57,7 @@ class Rater extends HTMLElement {
     }
     const unseen = this.unseen;
     if (unseen.length) {
-      this.say(`Look at all of it first: ${unseen.join(", ")}. ${this.querySelector("vj-stage") ? "Swipe, press an arrow key, or Fit (0)." : "Scroll."}`);
+      this.say(`Look at all of it first: ${[...new Set(unseen)].join(", ")}. ${this.querySelector("vj-stage") ? "Swipe, press an arrow key, or Fit (0), and scroll to the legends." : "Scroll."}`);
       return;
     }
     this.sending = true;
