@@ -13,6 +13,7 @@ import pytest
 from judged_records import features, pair, ranking, said, scoring, write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.leaks import leak_audit
+from visualjudge.analysis.psychometric import slope_p
 from visualjudge.analysis.study_table import question_table
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Question, Verdict
@@ -222,6 +223,25 @@ def test_just_noticeable_difference_is_recovered() -> None:
     want = 2 * math.log(2)
     assert row["ci95"][0] < want < row["ci95"][1]
     assert row["jnd"] == pytest.approx(want, rel=0.25)
+
+
+def test_many_error_types_do_not_hide_what_all_questions_show() -> None:
+    """The test of all questions has half of the level, however many parts are tested beside it."""
+    rng = rng_for(4, "parts")
+    margins = rng.uniform(0.05, 9.9, 400)
+    right = rng.random(400) < 0.72 + 0.014 * margins
+    questions = [
+        pair(i, (float(margin), 0.0), image_id=f"image{i % 39}", error_type=f"error{i % 10}")
+        for i, margin in enumerate(margins)
+    ]
+    verdicts = [said(q, "A" if hit else "B") for q, hit in zip(questions, right, strict=True)]
+    rows = judged(questions, verdicts)["sensitivity"]
+    assert [row["scope"] for row in rows].count("error_type") == 10
+    (whole,) = (row for row in rows if row["scope"] == "all" and row["against"] == "margin")
+    raw = slope_p(margins, right.astype(float), np.arange(400) % 39)
+    assert raw is not None and 0.05 / 11 < raw < 0.05 / 2
+    assert whole["slope_p"] <= 2 * raw + 1e-9
+    assert whole["jnd"] is not None
 
 
 def test_failed_replies_and_more_answers_lower_the_beginning_of_the_curve() -> None:

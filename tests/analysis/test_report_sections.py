@@ -55,7 +55,7 @@ def test_a_question_without_a_figure_is_answered_by_its_reason(small: Analysis) 
 
 def test_figures_that_no_judge_has_are_no_rows(small: Analysis) -> None:
     titles = [row[0] for row in section(small, "headline").tables[0].rows]
-    assert "Right" in titles and "Ranking τ-b" not in titles
+    assert "Accuracy" in titles and "Ranking τ-b" not in titles
 
 
 def test_encodings_that_do_not_differ_are_said_in_a_sentence(tmp_path: Path) -> None:

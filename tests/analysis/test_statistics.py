@@ -170,6 +170,14 @@ def test_holm_steps_down_and_keeps_gaps() -> None:
     ]
 
 
+def test_holm_divides_the_level_by_weight() -> None:
+    """By hand: p over weight 0.015, 0.08, 1.2, times the weights left (1, 0.5, 0.25)."""
+    found = holm([0.3, 0.0075, None, 0.02], [0.25, 0.5, 7.0, 0.25])
+    assert found == [pytest.approx(0.3), pytest.approx(0.015), None, pytest.approx(0.04)]
+    equal = [0.01, None, 0.04, 0.03]
+    assert holm(equal, [2.0] * 4) == pytest.approx(holm(equal))
+
+
 def test_interval_is_as_wide_as_the_images_make_it_not_the_verdicts() -> None:
     images = np.repeat(np.arange(20), 10)
     table = pl.DataFrame(

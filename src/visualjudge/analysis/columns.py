@@ -295,7 +295,7 @@ VARIANCE: Table[f.Variance] = Table(
         ),
         Column(None, lambda v: v, "From the image", lambda v: words.variance_share(v, "image")),
         Column(None, lambda v: v, "From the sources", lambda v: words.variance_share(v, "source")),
-        Column(None, lambda v: v, "Twice as many: worth images", words.gains, text=True),
+        Column(None, lambda v: v, "Doubling equals more images by", words.gains, text=True),
         *declared(f.Variance),
     )
 )
@@ -321,7 +321,7 @@ FACET: Table[f.Facet] = Table(
                 {g.name: {"value": g.value, "ci95": g.interval} for g in v.variance.gains}
             ),
         ),
-        Column(None, lambda v: v, "Twice as many: worth images", words.facet_gains, text=True),
+        Column(None, lambda v: v, "Doubling equals more images by", words.facet_gains, text=True),
     )
 )
 
@@ -493,12 +493,14 @@ JUDGE: Table[f.JudgeResult] = Table(
             None, lambda j: j, "Verdicts on pairs", lambda j: number(j.pairwise.accuracy.share.n)
         ),
         Column(None, lambda j: j, "Images", lambda j: number(j.pairwise.accuracy.share.images)),
-        Column("pairwise", _pairwise, "Right", lambda j: percent(j.pairwise.accuracy.shown.value)),
+        Column(
+            "pairwise", _pairwise, "Accuracy", lambda j: percent(j.pairwise.accuracy.shown.value)
+        ),
         Column(None, lambda j: j, "95 %", lambda j: percents(j.pairwise.accuracy.shown.interval)),
         Column(
             None,
             lambda j: j,
-            "Mean over tasks",
+            "Accuracy, mean over tasks",
             lambda j: words.NONE if j.pairwise.accuracy.none else percent(j.pairwise.macro.value),
         ),
         Column(None, lambda j: j, "Failed", words.failed),
@@ -508,7 +510,7 @@ JUDGE: Table[f.JudgeResult] = Table(
             "Right of what was read",
             lambda j: percent(j.pairwise.accuracy.parsed.value),
         ),
-        Column(None, lambda j: j, "Constant answer", lambda j: percent(j.pairwise.constant)),
+        Column(None, lambda j: j, "Always the same answer", lambda j: percent(j.pairwise.constant)),
         Column(None, lambda j: j, "Said A", lambda j: percent(j.pairwise.accuracy.answered_a)),
         Column(
             None,

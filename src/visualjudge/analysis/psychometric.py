@@ -31,7 +31,7 @@ from scipy import sparse, special
 
 from visualjudge.analysis.figures import CurvePoint, Sensitivity
 from visualjudge.analysis.pairwise_figures import OF_TWO
-from visualjudge.analysis.repeated_rows import holm_apart, originals
+from visualjudge.analysis.repeated_rows import ALL, holm_apart, originals
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.jackknife import norm_sf, t_isf
 from visualjudge.analysis.study_table import clusters_of
@@ -312,8 +312,8 @@ def curves_together(
     absence; beside the parts what a guess gets. All curves are fitted by the same steps.
 
     A 75 % point is given only if accuracy increases with distance (one-sided test clustered by
-    image, Holm over the parts that differ), the curve fits, and there are data below the 75 %
-    point.
+    image; Holm over the parts that differ, where all questions together have half of the level),
+    the curve fits, and there are data below the 75 % point.
     """
     found = [_parts_of(parts, resampling, chance) for parts, chance in judges]
     known = [data for judge in found for data in judge.asked if data is not None]
@@ -373,7 +373,8 @@ def _of_judge(judge: _OfJudge, resampling: Resampling) -> tuple[Sensitivity, ...
         None if data is None else slope_p(data.distance, data.right, data.clusters)
         for data in judge.asked
     ]
-    adjusted, out = holm_apart(slopes, judge.whole), list[Sensitivity]()
+    weights = _weights(judge.scopes, slopes)
+    adjusted, out = holm_apart(slopes, judge.whole, weights), list[Sensitivity]()
     for i, scope in enumerate(judge.scopes):
         if judge.whole[i] == i:
             found = (judge.apart[i], judge.asked[i], adjusted[i], resampling)
@@ -381,6 +382,16 @@ def _of_judge(judge: _OfJudge, resampling: Resampling) -> tuple[Sensitivity, ...
         else:  # the same verdicts: the same curve
             out.append(replace(out[judge.whole[i]], scope=scope.scope, value=scope.value))
     return tuple(out)
+
+
+def _weights(scopes: Sequence[Scope], slopes: Sequence[float | None]) -> list[float]:
+    """Return Holm weights that give the tests of all questions half of the level, so that many
+    tasks and error types do not hide what all questions together show.
+    """
+    of_all = [scope.scope == ALL for scope in scopes]
+    tested = [whole for whole, p in zip(of_all, slopes, strict=True) if p is not None]
+    wholes, parts = sum(tested), len(tested) - sum(tested)
+    return [1 / max(1, wholes if whole else parts) for whole in of_all]
 
 
 def _asked(rows: pl.DataFrame, column: str, resampling: Resampling, chance: float) -> _Asked | None:

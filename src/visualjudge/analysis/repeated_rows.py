@@ -42,13 +42,16 @@ def _distinct(rows: Sequence[Row], verdicts: Callable[[Row], Hashable]) -> list[
     ]
 
 
-def holm_apart(p_values: Sequence[float | None], places: Sequence[int]) -> list[float | None]:
-    """Adjust p by Holm over the rows that are their own originals; every other row gets the p of
-    its original.
+def holm_apart(
+    p_values: Sequence[float | None],
+    places: Sequence[int],
+    weights: Sequence[float] | None = None,
+) -> list[float | None]:
+    """Adjust p by Holm (with ``weights``, see :func:`.holm`) over the rows that are their own
+    originals; every other row gets the p of its original.
     """
-    adjusted = holm(
-        [p if i == k else None for i, (p, k) in enumerate(zip(p_values, places, strict=True))]
-    )
+    apart = [p if i == k else None for i, (p, k) in enumerate(zip(p_values, places, strict=True))]
+    adjusted = holm(apart, weights)
     return [adjusted[k] for k in places]
 
 

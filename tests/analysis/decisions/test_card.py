@@ -64,7 +64,7 @@ def test_a_judge_that_guesses_gets_no_green(seed: int) -> None:
 def test_answer_and_badge_say_the_same(right: float, images: int) -> None:
     card = _card(World.of(images, 4, gap=0.8), right)
     found = card.judges[0]
-    said = {"pass": "judge: yes, ", "fail": "judge: no, ", "undecided": "judge: undecided whether "}
+    said = {"pass": "judge: yes, ", "fail": "judge: no, ", "undecided": "judge: whether "}
     assert found.answer.startswith(said[found.state])
     assert f"judge: {checks.STATES[found.state]}<" in card_page.badge(found)
     states = _states(card)

@@ -363,9 +363,6 @@ def answer_of(
     return Answer(study.runs[run].name, checks, ordered)
 
 
-# ---------------------------------------------------------------- what a run shows
-
-
 def _measured(found: Estimate) -> Evidence:
     if found.value is None or not found.n:
         return NOT_ASKED
@@ -524,9 +521,6 @@ def _radius(study: Study, run: int) -> ConformalRadius | None:
     return conformal_radius(residuals, RADIUS_ALPHA, scored["cluster"].to_numpy())
 
 
-# ---------------------------------------------------------------- the answer
-
-
 def answer(found: Answer) -> str:
     """Return whether the sources may be ranked with this judge, in the report's first sentence:
     yes, no or undecided.
@@ -548,10 +542,11 @@ def answer(found: Answer) -> str:
         parts = [said, *failed] if line.state == "fail" else [*failed, said]
         return f"{found.judge}: no, do not rank models with it: {'; '.join(parts)}."
     needed = f"; it {needs(found.needs_images)}{_for_which(found)}" if found.needs_images else ""
+    models = f"{found.judge}: whether models may be ranked with it is"
     if found.state == "not_measured":
-        return f"{found.judge}: not measured whether models may be ranked with it: {said}{needed}."
+        return f"{models} not measured: {said}{needed}."
     others = f"; undecided: {', '.join(due)}" if due and line.state == "pass" else ""
-    return f"{found.judge}: undecided whether models may be ranked with it: {said}{others}{needed}."
+    return f"{models} undecided: {said}{others}{needed}."
 
 
 def _for_which(found: Answer) -> str:
@@ -585,7 +580,7 @@ def _order_said(found: Answer, line: Check) -> str:
         return f"it puts the sources in the order of the truth ({facts})"
     if line.state == "fail":
         return f"it does not order the sources as the truth does ({facts})"
-    return f"the order of the sources is undecided ({facts}), {line.why}"
+    return f"the order of the sources is undecided ({facts}): {line.why}"
 
 
 def short_answer(found: Answer) -> str:

@@ -37,6 +37,8 @@ class ForestRow:
     note: str = ""
     image: str | None = None
     """A small image beside the label, as a data URI."""
+    colour: int | None = None
+    """Colour number of the row, if it is not that of the series."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,10 @@ def forest(
         for s, estimate in enumerate(row.estimates):
             if estimate is not None and estimate.value is not None:
                 place = middle + DODGE * (s - (len(series) - 1) / 2)
-                _estimate(canvas, estimate, box, place, numbers[s], scale, bars=bars)
+                number = numbers[s] if row.colour is None else row.colour
+                told = (series[s], row.label, scale.value(estimate))
+                said = ": ".join(filter(None, told))
+                _estimate(canvas, estimate, box, place, number, scale, said, bars=bars)
     return canvas
 
 
@@ -193,9 +198,17 @@ def _references(canvas: Canvas, row: ForestRow, box: Box, middle: float, series:
 
 
 def _estimate(
-    canvas: Canvas, estimate: Estimate, box: Box, y: float, series: int, scale: Scale, *, bars: bool
+    canvas: Canvas,
+    estimate: Estimate,
+    box: Box,
+    y: float,
+    series: int,
+    scale: Scale,
+    said: str,
+    *,
+    bars: bool,
 ) -> None:
-    """Draw the interval and the marker.
+    """Draw the interval and the marker with its tooltip (``said``).
 
     An arrow marks an interval that extends beyond the axis; a hollow marker means fewer than five
     images.
@@ -217,7 +230,7 @@ def _estimate(
             )
     few = estimate.images < LEAST_IMAGES
     if scale.low <= value <= scale.high:
-        canvas.marker(box.x(value), y, series, hollow=few, title=scale.value(estimate))
+        canvas.marker(box.x(value), y, series, hollow=few, title=said)
 
 
 def ends_of(estimate: Estimate) -> tuple[float | None, float | None]:

@@ -97,11 +97,12 @@ def curves(charts: Sequence[Curve], label: str, width: float) -> Canvas:
     seen += [chart.row.jnd.value for chart in charts if chart.row.jnd.value is not None]
     least = min((point.share for chart in charts for point in chart.row.points), default=0.0)
     ends = (0.4 if least > 0.45 else 0.0, 1.0)
-    box = Box(48, width - 12, top, top + HEIGHT - 60, (0.0, 1.05 * max(seen) or 1.0), ends)
+    box = Box(48, width - 60, top, top + HEIGHT - 60, (0.0, 1.05 * max(seen) or 1.0), ends)
     x_axis(canvas, box, "{:g}".format, label)
     y_axis(canvas, box, percent_tick, "Right answers")
-    for share in (0.5, 0.75):
+    for share, said in ((0.5, "guessing"), (0.75, "75 %")):
         canvas.line(box.left, box.y(share), box.right, box.y(share), "chance")
+        canvas.text(box.right + 6, box.y(share) + 4, said, "small")
     for chart in charts:
         _curve(canvas, chart, box)
     return canvas

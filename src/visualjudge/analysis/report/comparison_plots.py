@@ -88,7 +88,9 @@ def compared(analysis: Analysis) -> Figure | LeftOut:
         (row for row in pairs if first in (row.a, row.b)), key=lambda row: -abs(row.gap.value or 0)
     )
     turned = [(name, turn(row.gap), row) for row in mine for name, turn in [_from(first, row)]]
-    rows = [ForestRow(name, (gap,)) for name, gap, _ in turned]
+    few = len(judges) <= MOST_SERIES
+    number = {judge.name: k for k, judge in enumerate(judges)} if few else {}
+    rows = [ForestRow(name, (gap,), colour=number.get(name)) for name, gap, _ in turned]
     end = reach((gap for _, gap, _ in turned), 0.05)
     label = f"Points by which {first} is better"
     scale = Scale(-end, end, points_tick, rough_points, label, 0.0)

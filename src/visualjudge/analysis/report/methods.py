@@ -60,10 +60,6 @@ TERMS = (
         "how far two orders agree: 1 for the same order, 0 for no relation, −1 for the reverse.",
     ),
     (
-        "Favouritism",
-        "a judge ranks a source higher, or lower, than its answers on other sources explain.",
-    ),
-    (
         "ω",
         "the share of people whose place the judge could take, by the alternative annotator test.",
     ),

@@ -162,6 +162,8 @@ def _reasons(found: Answer, *, briefly: bool = False) -> tuple[Reason, ...]:
 
 CHECKS = "figure-checks"
 """Name of the figure of all checks, with their values and thresholds."""
+FIRST_ANSWERS = {"figure-tasks": "Which task is weakest?", CHECKS: "How many more images?"}
+"""Questions that figures of the first screen answer."""
 
 
 def context(
@@ -180,6 +182,10 @@ def context(
     found = sections(analysis, shown, card, drawn, questions)
     first = those_drawn(*(drawn[name] for name in ("tasks", *beside)))
     folders = [str(run.folder) for run in analysis.study.runs if run.folder is not None]
+    anchors = {
+        *(section.anchor for section in found),
+        *(f"figure-{figure.name}" for figure in first),
+    }
     return {
         "pair": None if compare is None else pair(analysis, compare),
         "results": results,
@@ -198,10 +204,8 @@ def context(
         "gamed": gamed(analysis, card),
         "left_out": [found for found in drawn.values() if isinstance(found, LeftOut)],
         "sections": found,
-        "anchors": {
-            *(section.anchor for section in found),
-            *(f"figure-{figure.name}" for figure in first),
-        },
+        "anchors": anchors,
+        "first_answers": [(a, title) for a, title in FIRST_ANSWERS.items() if a in anchors],
         "command": shlex.join(["visualjudge", "report", *folders, "--out", "report.html"]),
         "methods": methods(results),
         "sources": SOURCES,

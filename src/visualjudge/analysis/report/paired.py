@@ -17,6 +17,7 @@ from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.report.accuracy_plots import ESTIMATE, INTERVALS, figures_of, reach
 from visualjudge.analysis.report.readings import points_tick, rough_points, rough_share
+from visualjudge.analysis.report.section import range_text
 from visualjudge.analysis.tool_use import answer_cost, by_size, tool_use
 from visualjudge.analysis.value_and_interval import Estimate, Share
 from visualjudge.core.errors import UsageError
@@ -158,7 +159,7 @@ def tool_tables(analysis: Analysis, runs: tuple[int, int]) -> list[Table]:
         (cost.judge, cost.right, cost.calls, _figure(cost.tokens, 0), _figure(cost.seconds, 2))
         for cost in (answer_cost(study, k) for k in runs)
     ]
-    margins = [(label, margin_bin() == label) for label in MARGIN_LABELS]
+    margins = [(range_text(label), margin_bin() == label) for label in MARGIN_LABELS]
     sizes = [(label, pl.col("question").is_in(found)) for label, found in by_size(study).items()]
     titles = ("Judge", "Tool", "Calls", "Failed", "Verdicts", "Right with it", "Right without")
     return [

@@ -55,6 +55,14 @@ class Section:
         return [(table.title, replace(table, title="").html()) for table in self.tables]
 
     @property
+    def summary(self) -> str:
+        """Return the label of the tables: their number and, of up to four, their titles."""
+        found = self.tables
+        named = [table.title for table in found if table.title]
+        count = "Table" if len(found) == 1 else f"{len(found)} tables"
+        return f"{count}: {', '.join(named)}" if named and len(named) <= 4 else count
+
+    @property
     def unfolded(self) -> bool:
         """Return whether its tables are open: short ones are if nothing else answers the
         question.
@@ -159,6 +167,11 @@ def across(
     names = list(dict.fromkeys(name for found in by_judge for name in found))
     rows = [(label(name), *(_accuracy(found.get(name)) for found in by_judge)) for name in names]
     return _by_judge([title], judges, rows if len(rows) > 1 else [])
+
+
+def range_text(label: str) -> str:
+    """Return the label of a range in words: "0.5-1" as "0.5 to 1"."""
+    return label.replace("-", " to ")
 
 
 def _accuracy(cell: Cell | None) -> str:

@@ -43,6 +43,7 @@ from visualjudge.analysis.report.section import (
     each,
     grid,
     headline_grid,
+    range_text,
     those_drawn,
     titled,
     why_none,
@@ -51,8 +52,6 @@ from visualjudge.analysis.source_figures import SourceRow
 from visualjudge.core.text_tables import Styled, Table
 
 MOST_EXAMPLES = 18
-
-
 COUNTED = (
     "Share of right pairwise verdicts, its 95 % interval, and the verdicts and images behind it."
 )
@@ -108,7 +107,7 @@ def _where(judges: Sequence[JudgeResult]) -> Section:
 
 def _errors(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
     error = across("Error type", judges, lambda j: j.by_error_type, plain_name)
-    margin = across("Margin between the scores", judges, lambda j: j.by_margin)
+    margin = across("Margin between the scores", judges, lambda j: j.by_margin, range_text)
     return Section(
         "errors",
         "Which errors does it see?",
@@ -279,8 +278,8 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
             "Where right and wrong come from",
             "How much of the variance of right and wrong answers comes from the pair of options, "
             "its encoding, the order shown and chance; a dash stands for too few images to tell. "
-            "The last column says by how much more images asking twice as many pairs, encodings "
-            "or orders could be replaced.",
+            "The last column gives how many more images, in per cent, would gain as much precision "
+            "as twice as many pairs, encodings or orders.",
             [
                 *each(
                     judges,
@@ -394,10 +393,7 @@ def _board_notes(judges: Sequence[JudgeResult]) -> list[str]:
         if board.components > 1
     ]
     order = [
-        (
-            f"rank correlation with the order by the ground truth ρ {words.number(board.spearman)}",
-            name,
-        )
+        (f"Spearman’s ρ with the order by the ground truth {words.number(board.spearman)}", name)
         for name, board in boards
         if board.spearman is not None
     ]

@@ -20,6 +20,7 @@ The tails of the normal, Student's t and chi-squared distributions use the funct
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -185,14 +186,22 @@ def test(value: FloatArray, found: Spread) -> FloatArray:
     )
 
 
-def holm(p_values: list[float | None]) -> list[float | None]:
+def holm(
+    p_values: Sequence[float | None], weights: Sequence[float] | None = None
+) -> list[float | None]:
     """Return Holm's step-down adjustment (Holm 1979) of the p-values that are known; None stays
     None.
+
+    ``weights`` (positive, one for each p) divide the level among the tests, as in section 3 of
+    that paper: a test with twice the weight gets twice the level. By default all are equal.
     """
-    known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
+    weight = np.ones(len(p_values)) if weights is None else np.asarray(weights, dtype=float)
+    known = sorted((p / weight[i], i) for i, p in enumerate(p_values) if p is not None)
+    left = float(sum(weight[i] for _, i in known))
     out: list[float | None] = [None] * len(p_values)
     reached = 0.0
-    for rank, (p, i) in enumerate(known):
-        reached = max(reached, min(1.0, p * (len(known) - rank)))
+    for ratio, i in known:
+        reached = max(reached, min(1.0, float(ratio) * left))
+        left -= float(weight[i])
         out[i] = reached
     return out
