@@ -45,7 +45,7 @@ def label(item: Payload, where: str) -> str:
 def number(value: Any, field: str, *, largest: float = LARGEST_NUMBER) -> float:
     """Return a finite number of bounded size; text, booleans, lists and objects are rejected."""
     plain = isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
-    if not plain or not abs(value) <= largest:  # NaN compares false; an int of any length compares
+    if not plain or not abs(value) <= largest:  # false for NaN; ints of any length
         shown = f"{value!r}"[:40] if plain and not isinstance(value, int) else type(value).__name__
         raise DataError(f"{field}: must be a finite number of at most {largest:g}, got {shown}")
     return float(value)

@@ -171,7 +171,7 @@ def _farthest(count: int) -> tuple[RGB, ...]:
         nearest = np.minimum(nearest, np.abs(pool - color).sum(axis=1))
     while len(chosen) < count:
         best = int(nearest.argmax())
-        if nearest[best] == 0:  # thousands of classes: nothing new is left in the pool
+        if nearest[best] == 0:  # thousands of classes exhausted the pool
             return tuple(chosen) + _counted(count - len(chosen), set(chosen))
         red, green, blue = (int(v) for v in pool[best])
         chosen.append((red, green, blue))
