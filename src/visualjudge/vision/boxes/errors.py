@@ -1,4 +1,4 @@
-"""Errors of object detection that only boxes have, named after TIDE (Bolya et al., ECCV 2020)."""
+"""Errors of object detection that only boxes have, named as in TIDE (Bolya et al., ECCV 2020)."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def grid_of(scene: Scene, *, merged: bool, region: bool = False) -> Grid:
         :func:`~visualjudge.vision.drawing.palette.class_order`), so that all options of a question
         agree. Otherwise each instance has its own number, from 1 in the order of the prediction.
     region
-        Number the only region 1, whatever else is referred to on the image.
+        Give the referred region number 1, regardless of other referring expressions for the image.
     """
     if not merged:
         items = scene.masks.items

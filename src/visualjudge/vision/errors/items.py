@@ -1,4 +1,4 @@
-"""Errors of labelled items (boxes or masks), named after TIDE (Bolya et al., ECCV 2020).
+"""Errors of labelled items (boxes or masks), named as in TIDE (Bolya et al., ECCV 2020).
 
 Errors are nested: a more severe prediction has all errors of a milder one, and more.
 """

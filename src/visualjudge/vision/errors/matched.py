@@ -50,8 +50,8 @@ def middles(levels: int) -> tuple[float, ...]:
 
 
 def exchanged(severity: float, total: int) -> int:
-    """Return how many of ``total`` parts come from the decoy; severity s and 1 − s (s ≠ ½) add up
-    to ``total``.
+    """Return how many of ``total`` parts come from the decoy; the numbers for s and 1 − s (s ≠ ½)
+    add up to ``total``.
     """
     if severity > 0.5:
         return total - exchanged(round(1 - severity, 4), total)
@@ -243,8 +243,9 @@ def inside(box: Xyxy, size: Size) -> bool:
 
 
 def common_steps(boxes: Sequence[Xyxy], size: Size, rng: Rng) -> list[FloatArray] | None:
-    """Return two steps (x, y) to different sides that keep all boxes on the image and lower their
-    mean IoU with themselves to ½, or less far if room is limited; None without room.
+    """Return two steps (x, y) to different sides that keep all boxes on the image and lower the
+    mean IoU before and after the step to ½, or to at most 0.7 if room is limited; None if no such
+    steps exist.
     """
     if not boxes:
         return None
