@@ -65,7 +65,7 @@ def _crowd_shares(found: list[Detection], crowds: list[Detection], counted: Pair
 
 
 def corners(items: list[Detection]) -> FloatArray:
-    """Boxes as an (n, 4) float array of x1, y1, x2, y2."""
+    """Return the boxes as an (n, 4) float array of x1, y1, x2, y2."""
     return np.array([item.xyxy for item in items], dtype=np.float64).reshape(-1, 4)
 
 

@@ -79,7 +79,7 @@ def qwen_tokens(size: Size) -> int:
     """Return the tokens of Qwen2-VL and Qwen2.5-VL: one per 28×28 pixels, and two delimiters.
 
     Source: ``smart_resize`` of transformers' ``Qwen2VLImageProcessor`` with its default limits:
-    sides rounded to multiples of 28, the area brought within 56·56 to 28·28·1280 pixels.
+    sides rounded to multiples of 28, the area clipped to 56·56..28·28·1280 pixels.
     """
     height, width = size
     factor, least, most = 28, 56 * 56, 28 * 28 * 1280

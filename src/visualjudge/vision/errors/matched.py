@@ -243,9 +243,8 @@ def inside(box: Xyxy, size: Size) -> bool:
 
 
 def common_steps(boxes: Sequence[Xyxy], size: Size, rng: Rng) -> list[FloatArray] | None:
-    """Return two steps (x, y) to different sides that keep all boxes on the image and lower the
-    mean IoU before and after the step to ½, or to at most 0.7 if room is limited; None if no such
-    steps exist.
+    """Return two steps (x, y) to different sides that keep all boxes on the image and lower their
+    mean IoU with the original boxes to ½ (0.7 at most, if room is limited); None if there are none.
     """
     if not boxes:
         return None
