@@ -1,4 +1,4 @@
-"""Methods of every prediction. The parts of a type are in :mod:`visualjudge.vision.rows`."""
+"""Base class of predictions. The parts of a type are in :mod:`visualjudge.vision.rows`."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ class Mark:
 
 
 def mark_of(label: str, score: float | None, box: Xyxy) -> Mark:
-    """The mark of an item, with its confidence if it has one."""
+    """Return the mark of an item, with its confidence if it has one."""
     return Mark(label if score is None else f"{label} {score:.2f}", box)
 
 
 class Prediction:
-    """What a model states about one image, typed. Base class of the records of this package.
+    """Typed output of a model for one image; base class of the records of this package.
 
-    The defaults are those of a prediction that has no labelled items and may have any size.
+    The defaults suit a prediction without labelled items that may have any size.
     """
 
     __slots__ = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels that occur, each once, sorted."""
+        """The distinct labels, sorted."""
         return ()
 
     @property
@@ -55,28 +55,30 @@ class Prediction:
         return None
 
     def items_by_label(self) -> dict[str, list[Any]]:
-        """The items of each label, in their order."""
+        """Return the items of each label, in their order."""
         return {}
 
     def only(self, labels: Collection[str]) -> Self:
-        """The prediction without the items of other labels; unchanged if items have no labels."""
+        """Return the prediction without items of other labels; unchanged if items have no
+        labels.
+        """
         return self
 
     def without_crowds(self) -> Self:
-        """The ground truth as a prediction: without items that need not be found."""
+        """Return the ground truth as a prediction, without items that need not be found."""
         return self
 
     def regions(self) -> tuple[Mask, ...]:
-        """The masks of the items, if they have masks."""
+        """Return the masks of the items, if they have masks."""
         return ()
 
     def marks(self) -> Iterator[Mark]:
-        """What lies under the pointer in the studio: labelled regions of the image."""
+        """Return the labelled regions of the image that the studio shows under the pointer."""
         return iter(())
 
     def coverage(self, size: Size) -> BoolArray | None:
-        """Which pixels of an image of (height, width) ``size`` boxes or masks cover, H×W bool; None
-        without boxes or masks.
+        """Return the pixels of an image of (height, width) ``size`` that boxes or masks cover, H×W
+        bool; None without boxes or masks.
         """
         return None
 
@@ -112,7 +114,7 @@ class Prediction:
 class ReadContext:
     """The context for reading a payload.
 
-    ``size`` is the image's (height, width), where known; paths are relative to ``root``;
+    ``size`` is the image's (height, width), if known; paths are relative to ``root``;
     ``expression`` is the annotation's referring expression.
     """
 
@@ -126,7 +128,7 @@ class WriteContext:
     """The context for writing a payload.
 
     Files are written to ``root``/``stem`` plus a suffix, and named in the payload relative to
-    ``root``; coordinates are rounded to ``digits`` decimals, or not at all where that is None.
+    ``root``; coordinates are rounded to ``digits`` decimals, or not rounded if it is None.
     """
 
     root: Path

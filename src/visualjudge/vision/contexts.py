@@ -1,8 +1,8 @@
-"""What a prompt says about the task after the role sentence. The words are in the assets.
+"""Sentences of a prompt about the task, after the role sentence. The words are in the assets.
 
 Each function takes the asset ``questions/context``
-(:class:`~visualjudge.prompts.store.PromptTemplate`), what the options share
-(:class:`~visualjudge.prompts.question_text.QuestionScene`) and each option's ``prompt``.
+(:class:`~visualjudge.prompts.store.PromptTemplate`), the common part of the options
+(:class:`~visualjudge.prompts.question_text.QuestionScene`) and the ``prompt`` of each option.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Prompts = Sequence[str | None]
 
 
 def classes(asset: Any, scene: Any, _prompts: Prompts) -> list[str]:
-    """The part named after the prediction type, if there is one, and the class of interest, or the
+    """Return the part named after the prediction type, if any, and the class of interest or the
     statement that all categories are of interest.
     """
     shown = ", ".join(scene.class_of_interest or ())
@@ -24,10 +24,10 @@ def classes(asset: Any, scene: Any, _prompts: Prompts) -> list[str]:
 
 
 def type_sentence(asset: Any, scene: Any, _prompts: Prompts) -> list[str]:
-    """The part named after the prediction type."""
+    """Return the part named after the prediction type."""
     return [asset.part(scene.task.type)]
 
 
 def mixed(prompts: Prompts) -> bool:
-    """Whether the options differ in their prompt."""
+    """Return whether the options differ in their prompts."""
     return len(set(prompts)) > 1

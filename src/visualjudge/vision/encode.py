@@ -1,10 +1,9 @@
-"""ENCODE: show a prediction as an image or a text in 53 ways, each of which can be decoded. The
-drawing code is in ``vision/<type>/draw.py`` and ``texts.py``.
+"""ENCODE: show a prediction as an image or text in one of 53 encodings, each of which can be
+decoded. The drawing code is in ``vision/<type>/draw.py`` and ``texts.py``.
 
-One row of :mod:`~visualjudge.vision.encodings` says everything about an encoding: task, stem, the
-function that draws it and a frozen style. Encoders take arrays and records and return an
-:class:`Encoded`; they read no file but the paths inside a prediction, and draw no random number but
-by a fixed seed.
+One row of :mod:`~visualjudge.vision.encodings` defines an encoding: task, stem, drawing function
+and a frozen style. Encoders take arrays and records and return an :class:`Encoded`; they read only
+files named by a prediction, and use random numbers only with a fixed seed.
 """
 
 from __future__ import annotations
@@ -44,13 +43,12 @@ def encode(
         A row of :func:`encodings`.
     prediction
         A payload as in a data folder (masks, depth maps and images as arrays or absolute paths), or
-        the typed prediction that :func:`visualjudge.vision.predictions.read_prediction` makes of
-        it.
+        the typed prediction returned by :func:`visualjudge.vision.predictions.read_prediction`.
     image
         The photograph, H×W×3 uint8 RGB. It is not modified.
     classes
-        Labels in the order that gives them colours; default: the prediction's labels, sorted. Give
-        all options of a question the same.
+        Labels in the order in which they get colours; by default the prediction's labels, sorted.
+        Pass the same labels for all options of a question.
     expression
         The referring expression, for referring segmentation.
 
@@ -89,11 +87,11 @@ def encode_each(
     classes: Iterable[str] | None = None,
     expression: str | None = None,
 ) -> Iterator[tuple[str, Encoded]]:
-    """Yield one prediction in several encodings, each with its stem; what the encodings share is
-    computed once.
+    """Yield the stem and result of several encodings of one prediction; shared steps are computed
+    once.
 
-    Parameters and errors as for :func:`encode`. A combo comes right before the encoding that has
-    the same image, and both give the same array.
+    Parameters and errors are those of :func:`encode`. A combo comes directly before the encoding
+    with the same image, and both return the same array.
     """
     asked = sorted((encoding_named(task, stem) for stem in stems), key=order_of)
     pixels = _checked(image)

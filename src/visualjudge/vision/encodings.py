@@ -19,8 +19,8 @@ CATALOGUE: Registry[tuple[str, str], Encoding] = Registry(
 
 
 def encodings(task: str | None = None) -> list[Encoding]:
-    """The catalogue: 53 final encodings and 2 extended ones, shared rows once per task; only those
-    of ``task`` if given.
+    """Return the catalogue of 53 final and 2 extended encodings, with shared rows once per task;
+    only those of ``task`` if given.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def encodings(task: str | None = None) -> list[Encoding]:
 
 
 def order_of(row: Encoding) -> tuple[str, bool]:
-    """Sort a combo directly before the encoding whose image it shows."""
+    """Return a sort key that puts a combo directly before the encoding whose image it shows."""
     return (row.style.pixel, False) if isinstance(row.style, ComboStyle) else (row.stem, True)
 
 

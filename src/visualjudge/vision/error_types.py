@@ -16,8 +16,8 @@ from visualjudge.vision.rows import ErrorType
 from visualjudge.vision.tasks import task_named
 
 Pairing = Literal["matched", "ladder"]
-"""How the predictions of a group differ: in a visible error that grows, or in how far errors of one
-look are off.
+"""How the predictions of a group differ: in their distance from the truth, with errors that look
+alike, or in a visible error that grows.
 """
 PAIRINGS: tuple[Pairing, ...] = get_args(Pairing)
 
@@ -63,13 +63,13 @@ def perturbed(
 ) -> Iterator[tuple[float, Prediction]]:
     """Yield predictions of one error type at ``scene.levels`` rising severities, mildest first.
 
-    Every severity draws from the same generator state, so that a severer prediction goes on from
-    the milder one. ``pairing`` is as for :func:`visualjudge.vision.errors.groups.graded`.
+    Every severity starts from the same generator state, so that a more severe prediction extends a
+    milder one. ``pairing`` is described in :func:`visualjudge.vision.errors.groups.graded`.
 
     Raises
     ------
     DataError
-        If the function of the error type, such as one of a plug-in, returns no prediction.
+        If the function of the error type, for example from a plug-in, does not return a prediction.
     """
     row = error_type_named(task, error_type)
     function, levels = row.perturb, severities(scene.levels)

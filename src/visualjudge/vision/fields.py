@@ -43,9 +43,9 @@ def label(item: Payload, where: str) -> str:
 
 
 def number(value: Any, field: str, *, largest: float = LARGEST_NUMBER) -> float:
-    """Return a finite number of bounded size; text, booleans, lists and objects are refused."""
+    """Return a finite number of bounded size; text, booleans, lists and objects are rejected."""
     plain = isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
-    if not plain or not abs(value) <= largest:  # NaN compares false; an int of any length compares
+    if not plain or not abs(value) <= largest:  # false for NaN; ints of any length
         shown = f"{value!r}"[:40] if plain and not isinstance(value, int) else type(value).__name__
         raise DataError(f"{field}: must be a finite number of at most {largest:g}, got {shown}")
     return float(value)
@@ -89,7 +89,9 @@ def path(stored: Any, root: Path | None) -> Path:
 
 
 def named_file(field: str) -> Callable[[Payload], Iterator[tuple[str, str]]]:
-    """Return ``PredictionType.files`` of a payload that names one file in ``field``."""
+    """Return a function for ``PredictionType.files`` of payloads that name one file in
+    ``field``.
+    """
 
     def files(payload: Payload) -> Iterator[tuple[str, str]]:
         if isinstance(payload.get(field), str):

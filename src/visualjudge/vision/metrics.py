@@ -1,6 +1,4 @@
-"""The metrics, as the rows of their types name them; the first of a prediction type is its
-default.
-"""
+"""The metrics of all prediction types; the first metric of a type is its default."""
 
 from __future__ import annotations
 

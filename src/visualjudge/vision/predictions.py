@@ -1,5 +1,5 @@
-"""PREDICTIONS: what a model states about an image. Each type has a record, with reading, writing
-and checks.
+"""PREDICTIONS: typed model outputs for an image. Each type has a record and functions to read,
+write and check it.
 
 :data:`TYPES` has a row for each type; :class:`~visualjudge.vision.tasks.Task` names the type of its
 predictions.
@@ -67,10 +67,10 @@ def read_prediction(
     task
         Task name.
     payload
-        As in a data folder; masks, depth maps and images may be arrays, or paths, absolute or
-        relative to ``root``.
+        Payload as in a data folder; masks, depth maps and images may be arrays, or paths that are
+        absolute or relative to ``root``.
     size
-        (height, width) of the image; needed where polygons alone do not tell it.
+        (height, width) of the image; required if the payload has only polygons.
     expression
         The referring expression, which becomes the region's label.
 
@@ -98,8 +98,8 @@ def payload_of(
 ) -> dict[str, Any]:
     """Return the payload of a typed prediction.
 
-    Masks go inline as compressed RLE; a depth map or an image is written to ``root``/``stem`` with
-    ``.npy`` or ``.png`` added, and the payload holds that path relative to ``root``. Boxes and
-    keypoints are rounded to ``digits`` decimals, or not at all where that is None.
+    Masks are stored inline as compressed RLE; a depth map or image is written to ``root``/``stem``
+    plus ``.npy`` or ``.png``, and the payload holds that path relative to ``root``. Boxes and
+    keypoints are rounded to ``digits`` decimals, or not rounded if it is None.
     """
     return type_of(task).write(prediction, WriteContext(root, stem, digits))

@@ -15,12 +15,14 @@ from visualjudge.vision.tools.base import Tool
 from visualjudge.vision.view import Features, Given
 
 Context = Callable[[Any, Any, Sequence[str | None]], list[str]]
-"""(asset ``questions/context``, what the options share, each option's ``prompt``) → sentences."""
+"""(asset ``questions/context``, common part of the options, ``prompt`` of each option) →
+sentences.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task: its name on disk, its name in prose, and what its predictions are made of."""
+    """A task: its name on disk, its name in prose, and the type of its predictions."""
 
     name: str
     prose: str
@@ -37,7 +39,7 @@ class Task:
     edits: bool = False
     """Predictions are made from the image: they cannot be judged without it."""
     sourced: bool = True
-    """A question shows the image of the image index, where it has one."""
+    """A question shows the image of the image index, if there is one."""
 
     @property
     def article(self) -> str:
@@ -50,7 +52,7 @@ Kind = Literal["pixel", "text", "combo"]
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """One row: what a prediction of ``type`` is shown as under ``stem``.
+    """An encoding of predictions of ``type``, named ``stem``.
 
     Attributes
     ----------
@@ -68,9 +70,9 @@ class Encoding:
     is_final, is_base_ablation
         Whether the subsets judge_analysis and encoding_analysis use it.
     task
-        The task it was looked up for; empty in the table.
+        Task for which the row was looked up; empty in the table.
     title
-        What people call it, on pages and in reports; by default the stem.
+        Title on pages and in reports; by default the stem.
     """
 
     type: str
@@ -86,7 +88,9 @@ class Encoding:
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """Draws a combo: one encoding's text with another's image and legend."""
+    """Drawing function of a combo: the text of one encoding with the image and legend of
+    another.
+    """
 
     text: Encoding
     pixel: Encoding
@@ -97,7 +101,7 @@ class Both:
 
 
 def combo(stem: str, rows: Sequence[Encoding], text: str, pixel: str, title: str = "") -> Encoding:
-    """The combo of two of a type's encodings, by their stems."""
+    """Return the combo of two encodings of a type, given by their stems."""
     by_stem = {row.stem: row for row in rows}
     both = Both(by_stem[text], by_stem[pixel])
     return Encoding(both.text.type, stem, "combo", both, ComboStyle(text, pixel), title=title)
@@ -105,23 +109,23 @@ def combo(stem: str, rows: Sequence[Encoding], text: str, pixel: str, title: str
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric of one prediction type.
+    """A metric of a prediction type.
 
     Attributes
     ----------
     type
         Name of the prediction type.
     name
-        What the option ``metric`` of :func:`visualjudge.score` calls it.
+        Value of the option ``metric`` of :func:`visualjudge.score`.
     measure
-        (prediction, truth, **options) → 0..1, higher is better. Raises DataError where they cannot
-        be compared.
+        (prediction, truth, **options) → 0..1, higher is better. Raises DataError if they cannot be
+        compared.
     options
-        Names of the options that ``measure`` takes. Without ``class_of_interest`` among them, it is
-        called for the items of that class alone.
+        Names of the options that ``measure`` takes. If ``class_of_interest`` is not among them,
+        ``measure`` receives only the items of that class.
     by_class
-        (prediction, truth, labels, **options) → what ``measure`` gives for each label as the class
-        of interest. Without it ``measure`` is called for each.
+        (prediction, truth, labels, **options) → the results of ``measure`` with each label as the
+        class of interest. By default ``measure`` is called for each label.
     """
 
     type: str
@@ -136,26 +140,26 @@ Clean = Callable[[Any], Prediction]
 
 
 def always(_truth: Any, _scene: ErrorScene) -> bool:
-    """Applies to every truth."""
+    """Return True for every truth."""
     return True
 
 
 def unchanged(truth: Any) -> Prediction:
-    """The truth itself."""
+    """Return the truth itself."""
     found: Prediction = truth
     return found
 
 
 @dataclass(frozen=True)
 class ErrorType:
-    """One type of error of one prediction type: the function that makes it, and when it can be
-    made.
+    """An error type of a prediction type: the function that makes the error, and when it applies.
 
     ``perturb`` takes (truth, severity in (0, 1], scene, generator) and returns a prediction;
-    ``applies`` takes (truth, scene); ``clean`` takes the truth and returns it written as
-    ``perturb`` writes, so that the order of its parts does not tell it from a prediction with an
-    error. ``matched`` is as ``perturb``, for predictions that look alike at all severities (see
-    :mod:`visualjudge.vision.errors.matched`); None where the type has no such form of this error.
+    ``applies`` takes (truth, scene) and returns whether the error can be made; ``clean`` takes the
+    truth and returns it in the form that ``perturb`` writes, so that the order of its parts does
+    not distinguish it from a prediction with an error. ``matched`` is like ``perturb``, for
+    predictions that look alike at all severities (see :mod:`visualjudge.vision.errors.matched`);
+    None if this error has no such form.
     """
 
     type: str
@@ -168,16 +172,16 @@ class ErrorType:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """What average precision needs of a type whose items have a confidence, ``score``.
+    """Functions for the average precision of a type whose items have a confidence, ``score``.
 
     Attributes
     ----------
     similarity
         (found items, true items) of one label → array of that shape, 0..1.
     most
-        How many items of an image and label count, the most confident first.
+        Maximum number of items per image and label that count, the most confident first.
     ignored
-        Whether a true item need not be found; it bears ``iscrowd``.
+        Whether a true item need not be found because it is marked ``iscrowd``.
     """
 
     similarity: Callable[[list[Any], list[Any]], FloatArray]
@@ -192,10 +196,10 @@ class Misreading:
     Attributes
     ----------
     told
-        What is wrong, as a clause: "the boxes are [y, x, height, width]".
+        The mistake as a clause: "the boxes are [y, x, height, width]".
     mended
-        (prediction, truth) → the prediction as it was meant. Raises DataError where it cannot be
-        meant so.
+        (prediction, truth) → the corrected prediction. Raises DataError if the mistake cannot
+        apply.
     """
 
     told: str
@@ -204,10 +208,11 @@ class Misreading:
 
 @dataclass(frozen=True, slots=True)
 class PredictionType:
-    """One type of prediction: its record, how it is read and written, and all that belongs to it.
+    """A prediction type: its record, functions to read and write it, and everything that belongs to
+    it.
 
-    What a row holds beside the record is registered with it; ``register_encoding`` and others add
-    to a known type.
+    Everything in a row is registered with the type; ``register_encoding`` and similar functions
+    extend a known type.
 
     Attributes
     ----------
@@ -219,46 +224,47 @@ class PredictionType:
     read
         Payload → record. Raises DataError, whose message begins with the field.
     check
-        Raises what ``read`` would raise, in less time; None where there is no faster way. It may
-        miss data that are made to deceive it, so ``read`` can still fail.
+        Faster function that raises the errors of ``read``, or None. It may miss data crafted to
+        deceive it, so ``read`` can still fail.
     write
         Record → payload.
     files
-        (field, path) of each file that a payload names, for the check that they lie in the data
+        Payload → (field, path) of each file that it names, to check that they are in the data
         folder.
     told_size
-        (height, width) that a payload tells by itself, or None.
+        Payload → (height, width) that it contains, or None.
     file_field
-        The payload's field for a prediction that is one file, which importers copy as it is.
+        Field of the payload if the prediction is a single file, which importers copy unchanged.
     is_image
-        The prediction is an image of its own: it can be judged without the original, and need not
-        have its size.
+        Whether the prediction is itself an image: it can be judged without the original, and may
+        differ from it in size.
     tasks, encodings, metrics, errors
-        Rows of the tables of the same name; the first metric is the default.
+        Rows of the tables of the same names; the first metric is the default.
     ranked
-        How items are compared for average precision and for the threshold of best F1, where they
-        bear a confidence.
+        How items are compared for average precision and for the threshold of the best F1, if they
+        have a confidence.
     context
-        What a prompt says of the task: (asset ``questions/context``, scene, each option's
-        ``prompt``) → sentences. By default the part that bears the type's name.
+        (asset ``questions/context``, scene, ``prompt`` of each option) → sentences of a prompt
+        about the task. By default the part named after the type.
     look
         (record, :class:`~visualjudge.vision.view.Given`) → features for the local judge, which
-        declines a type without.
+        declines types without this function.
     look_drawn
-        (image of an option, stem, :class:`~visualjudge.vision.view.Given`) → features, for a type
-        whose prediction is a file: it is read back from the dataset's images.
+        (image of an option, stem, :class:`~visualjudge.vision.view.Given`) → features, for types
+        whose predictions are files: they are decoded from the dataset's images.
     places
-        record → n×4 corners of its items in pixels, for what predictions give away without the
+        Record → n×4 corners of its items in pixels, to measure what predictions reveal without the
         photograph.
     overlap
-        (predicted items, true items), whatever their labels → IoU, an array of that shape.
+        (predicted items, true items) → IoU regardless of labels, an array of that shape.
     misreadings
-        Mistakes of an import that scores low; wrong pairs of files and renamed labels are tried for
-        every type.
+        Mistakes to try if an import scores low; wrong pairs of files and renamed labels are tried
+        for every type.
     tools
-        What a judge may call before it answers, beside the tools of all types.
+        Tools that a judge may call before it answers, in addition to those of all types.
     example
-        A photograph, a prediction for it and an expression or None, for the gallery of encodings.
+        Returns a photograph, a prediction for it and an expression or None, for the gallery of
+        encodings.
     """
 
     name: str

@@ -1,5 +1,5 @@
-"""``score``: one function for all tasks; the metric is a row of :mod:`visualjudge.vision.metrics`.
-The formulas: ``vision/<type>/score.py``.
+"""``score``, one function for all tasks. Metrics are rows of :mod:`visualjudge.vision.metrics`;
+their formulas are in ``vision/<type>/score.py``.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ DECIMALS = 4
 def score(
     task: str, prediction: Payload | Prediction, truth: Payload | Prediction, **options: Any
 ) -> float:
-    """``final_score`` of a prediction: 10 × the task's metric, rounded to 4 decimals.
+    """Return the ``final_score`` of a prediction: 10 × the task's metric, rounded to 4 decimals.
 
     Parameters
     ----------
     task
-        Task name. The generation tasks have no metric: their scores are given, by people or another
+        Task name. The generation tasks have no metric: their scores come from people or an external
         metric.
     prediction, truth
-        Payloads as in a data folder, or typed predictions. ``truth`` has the prediction's shape;
-        its instances may bear ``iscrowd``, its persons ``bbox``, ``area`` (pixels²) and
+        Payloads as in a data folder, or typed predictions. ``truth`` has the same form as the
+        prediction; its instances may have ``iscrowd``, its persons ``bbox``, ``area`` (pixels²) and
         ``iscrowd``.
     options
         ``class_of_interest`` (labels; detection and instance segmentation), ``align`` ("none",
         "median" or "affine"; depth), ``metric`` ("ssim" or "psnr"; restoration), ``size`` ((height,
-        width), where only polygons are given). An option that another task knows is without effect,
-        so that one set may serve several tasks.
+        width), if only polygons are given). Options of other tasks are ignored, so that one set
+        works for several tasks.
 
     Returns
     -------
@@ -49,8 +49,8 @@ def score(
     UsageError
         If the task is unknown or has no metric, or an option is unknown or has an unknown value.
     DataError
-        If a payload is malformed, or sizes differ; the message begins with the field. If the
-        metric, a plug-in's say, gives no number from 0 to 1.
+        If a payload is malformed or sizes differ (the message begins with the field), or if a
+        metric, for example from a plug-in, returns no number from 0 to 1.
 
     Examples
     --------
@@ -67,8 +67,8 @@ def score(
 def scores_by_class(
     task: str, prediction: Prediction, truth: Prediction, labels: Sequence[str], **options: Any
 ) -> list[float]:
-    """:func:`score` with each of ``labels`` as the class of interest; items are compared once for
-    all of them.
+    """Return :func:`score` with each of ``labels`` as the class of interest; items are compared
+    only once.
     """
     metric, sides, chosen = _prepared(task, prediction, truth, options)
     if metric.by_class is None:
@@ -84,7 +84,7 @@ def _prepared(
     truth: Payload | Prediction,
     options: Mapping[str, Any],
 ) -> tuple[Metric, tuple[Prediction, Prediction], dict[str, Any]]:
-    """The metric, both sides read, and the options that the metric takes."""
+    """Return the metric, both sides as records, and the options that the metric takes."""
     kind = task_named(task).type
     named = _named(options)
     metric = _chosen(task, kind, named.pop("metric", None))
@@ -110,7 +110,7 @@ def _final_score(value: object, metric: Metric) -> float:
 
 
 def _chosen(task: str, kind: str, name: str | None) -> Metric:
-    """The metric of this name, or the type's default where the name is that of another type's
+    """Return the metric of this name, or the type's default if the name belongs to another type's
     metric.
     """
     own = metrics_of(kind)
@@ -126,8 +126,8 @@ def _chosen(task: str, kind: str, name: str | None) -> Metric:
 
 
 def _named(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options under their own names: ``psnr=True`` is short for ``metric="psnr"``; None means
-    the default.
+    """Return the options by name: ``psnr=True`` is short for ``metric="psnr"``; None means the
+    default.
     """
     named = {name: value for name, value in options.items() if value is not None}
     if named.pop("psnr", False):
@@ -142,7 +142,9 @@ def _named(options: Mapping[str, Any]) -> dict[str, Any]:
 def _read_both(
     task: str, prediction: Payload | Prediction, truth: Payload | Prediction, size: Size | None
 ) -> tuple[Prediction, Prediction]:
-    """Both sides as records; polygons of one side use the size in an RLE or PNG of the other."""
+    """Return both sides as records; polygons of one side use the size in an RLE or PNG of the
+    other.
+    """
     size = size or _told_size(task, truth) or _told_size(task, prediction)
     return read_prediction(task, prediction, size=size), read_prediction(task, truth, size=size)
 

@@ -1,4 +1,4 @@
-"""The photograph as features see it: reduced in size, in CIELAB, with edge strengths."""
+"""The photograph prepared for features: reduced in size, in CIELAB, with edge strengths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ SIDE = 192
 """Longer side of the reduced photograph in pixels. Computing time grows with its square."""
 
 SURROUND = 61
-"""Side of the square around a pixel that it is held against, in pixels of the shrunk photograph."""
+"""Side of the square around a pixel with which it is compared, in pixels of the reduced
+photograph.
+"""
 
 Plane = NDArray[np.float32]
 T = TypeVar("T")
@@ -29,7 +31,8 @@ _ZERO, _STEP = np.array([0, 128, 128], np.float32), np.array([100 / 255, 1, 1], 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """``lab`` is h×w×3 float32 CIELAB, ``edges`` h×w float32 with the image's 95th percentile at 1.
+    """A reduced photograph: ``lab`` is h×w×3 float32 CIELAB, ``edges`` h×w float32 with a 95th
+    percentile of 1.
 
     ``scale`` is (x, y): multiply coordinates of the full image by it. ``size`` is the full image's
     (height, width).
@@ -131,16 +134,16 @@ def shrunk(pixels: Pixels) -> Pixels:
 
 
 def strided(plane: np.ndarray) -> np.ndarray:
-    """Every k-th row and column of an H×W×… array, with a longer side of at least ``SIDE``, so that
-    fine structure is unchanged.
+    """Return every k-th row and column of an H×W×… array, with at least ``SIDE`` pixels on the
+    longer side. Fine structure is not smoothed.
     """
     step = max(1, max(plane.shape[:2]) // SIDE)
     return np.ascontiguousarray(plane[::step, ::step])
 
 
 def reduced(pixels: Pixels, size: tuple[int, int]) -> Pixels:
-    """An H×W×3 uint8 image at ``size`` (width, height): by whole factors first, which OpenCV does
-    ten times faster.
+    """Resize an H×W×3 uint8 image to ``size`` (width, height), first by whole factors, which OpenCV
+    does ten times faster.
     """
     whole = max(1, min(pixels.shape[1] // size[0], pixels.shape[0] // size[1]))
     height, width = (n // whole for n in pixels.shape[:2])

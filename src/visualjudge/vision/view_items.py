@@ -1,4 +1,4 @@
-"""Features of a set of labelled regions: sums of its items, overlaps, labels that look alike,
+"""Features of a set of labelled regions: sums over its items, overlaps, colour differences,
 coverage.
 """
 
@@ -14,25 +14,25 @@ from visualjudge.vision.view import View
 
 Features = dict[str, float]
 PARTITION_SHIFTS = {"near": 0.02, "far": 0.15}
-"""As shares of the longer side."""
+"""Lengths of shifts, as shares of the longer side."""
 SAME, STACKED = 0.3, 0.5
-"""Intersections over union from which two items of one label, or of any two, repeat each other."""
+"""IoU above which items with the same label, or with any labels, count as repeated."""
 
 
 def set_features(rows: Mapping[str, FloatArray], count: int) -> Features:
     """Return the number of items and the sum of each of their features.
 
-    With a weight for each feature and one for the number, an item contributes a positive or
-    negative amount. Means and minima were tried: they change with the number of items, and weights
-    learned from them did not carry over to photographs.
+    With a weight for each feature and for the number, each item contributes a positive or negative
+    amount. Means and minima depend on the number of items, and weights learned from them did not
+    transfer to photographs.
     """
     sums = {f"sum_{name}": float(values.sum()) for name, values in rows.items()}
     return {"count": float(count), "log_count": float(np.log1p(count)), **sums}
 
 
 def overlaps(labels: Sequence[str], iou: FloatArray) -> Features:
-    """How far items repeat others, with and without regard to labels: each the ones that overlap
-    less in all.
+    """Measure how far items repeat others, of the same label and of any label. Of two items, the
+    one that overlaps more in total counts as the repeat.
     """
     less = iou.sum(axis=1)[:, None] > iou.sum(axis=1)
     earlier = np.where(less | (np.tri(len(iou), k=-1) > 0) & ~less.T, iou, 0)
@@ -54,8 +54,8 @@ def overlaps(labels: Sequence[str], iou: FloatArray) -> Features:
 
 
 def alike(labels: Sequence[str], looks: FloatArray) -> Features:
-    """How far apart in colour (n×3 CIELAB) items of one label are, and items of two, in units of
-    20.
+    """Return the mean colour distance (n×3 CIELAB) between items of the same label and of different
+    labels, in units of 20.
     """
     apart = np.linalg.norm(looks[:, None] - looks[None, :], axis=2) / 20
     equal = np.array([[one == two for two in labels] for one in labels], dtype=bool).reshape(
@@ -70,7 +70,9 @@ def alike(labels: Sequence[str], looks: FloatArray) -> Features:
 
 
 def covering(view: View, inside: BoolArray) -> Features:
-    """Share of the image inside, and how much more of the salient part is inside."""
+    """Return the covered share of the image, and by how much the covered share of salience exceeds
+    it.
+    """
     where = inside.view(np.uint8)
     covered = float(cv2.countNonZero(where)) / inside.size
     return {
@@ -80,8 +82,8 @@ def covering(view: View, inside: BoolArray) -> Features:
 
 
 def partition(view: View, number: np.ndarray) -> Features:
-    """Share of the colour variance that the regions explain (h×w numbers; what no region holds is
-    one more).
+    """Return the share of the colour variance that the regions explain (h×w region numbers; the
+    rest of the image is another region).
     """
     flat = number.ravel().astype(np.intp)
     counted = np.bincount(flat)
@@ -92,8 +94,8 @@ def partition(view: View, number: np.ndarray) -> Features:
 
 
 def partition_places(view: View, number: np.ndarray) -> Features:
-    """How much more of the colour variance the regions explain, and how much more of their
-    boundaries lies on edges, than if they were moved a little or far, the image taken as round.
+    """Return how much more of the colour variance the regions explain, and how much stronger the
+    edges on their boundaries are, than after small and large shifts that wrap around the image.
     """
     height, width = number.shape
     colours = np.ascontiguousarray(view.centred.reshape(3, height, width)[:, ::2, ::2])
@@ -118,7 +120,7 @@ def partition_places(view: View, number: np.ndarray) -> Features:
 
 
 def _explained(colours: FloatArray, number: np.ndarray) -> float:
-    """Sum of squares of C×h×w ``colours`` (mean 0) between the regions."""
+    """Return the sum of squares of C×h×w ``colours`` (mean 0) between the regions."""
     flat = number.ravel().astype(np.intp)
     counted = np.maximum(np.bincount(flat), 1)
     sums = np.array([np.bincount(flat, weights=plane.ravel()) for plane in colours])

@@ -1,8 +1,8 @@
-"""Does a prediction fit the photograph better at its own place than elsewhere?
+"""Features of whether a prediction fits the photograph better at its own place than elsewhere.
 
-Measurements at the place of an item are compared with those of the same item at other places of the
-photograph: shifted a little, shifted far and resized, and anywhere on a grid. The difference is
-evidence from the photograph alone. What an item is by itself, its size and form, cancels; over
+Measurements at the place of an item are compared with those at other places: shifted slightly,
+shifted far, resized, and on a grid over the photograph. The difference is evidence from the
+photograph alone: properties of the item itself, such as its size and shape, cancel, and over
 uniform grey every difference is 0.
 """
 
@@ -19,22 +19,22 @@ from visualjudge.vision.view import View
 NEAR, FAR = 0.08, 0.25
 """Lengths of shifts, as shares of the square root of an item's area."""
 LEAST_NEAR, LEAST_FAR = 2.0, 5.0
-"""Lengths of shifts in pixels of the view, at least."""
+"""Minimum lengths of shifts, in pixels of the view."""
 RESIZED = {"near": (0.9, 1.1), "far": (0.75, 1.33)}
 DIRECTIONS = np.array([[x, y] for x in (-1, 0, 1) for y in (-1, 0, 1) if x or y], dtype=np.float64)
 GRID = 5
 POINTS = 150
-"""Points of the inside, of the ring and of the outline that are looked at, at most."""
+"""Maximum number of sample points inside, in the ring and on the outline."""
 SEEN = 0.7
-"""Share of its points that must lie on the image for a place to count."""
+"""Share of an item's points that must be on the image for a place to count."""
 DIGITS = 6
-"""Decimals that are kept, so that over grey nothing is left."""
+"""Decimals of the results, so that differences over uniform grey are exactly 0."""
 SCALES = ("near", "far", "anywhere")
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Where an item is looked at, (n, 2) arrays of x and y on the view.
+    """Sample points of an item: (n, 2) arrays of x and y on the view.
 
     ``outline`` has unit normals (n, 2); ``inside`` and ``ring`` are points on either side of it.
     """
@@ -51,7 +51,7 @@ class Samples:
 
 
 def samples_of_mask(mask: BoolArray) -> Samples | None:
-    """The points of a mask (h×w bool); None if it is too small."""
+    """Return the sample points of a mask (h×w bool); None if it is too small."""
     area = int(np.count_nonzero(mask))
     if area < 9:
         return None
@@ -78,13 +78,13 @@ def _xy(places: np.ndarray) -> FloatArray:
 
 
 def _spread(found: np.ndarray) -> np.ndarray:
-    """At most ``POINTS`` rows, evenly spread."""
+    """Return at most ``POINTS`` rows, evenly spread."""
     return found[:: max(1, -(-len(found) // POINTS))]
 
 
 def evidence(view: View, at: Samples) -> dict[str, float]:
-    """How much better an item's place is than others: edges along its outline, contrast to its
-    surroundings, salience; each against places near, far and anywhere.
+    """Return how much better an item's place is than places near, far and anywhere, by edges along
+    its outline, contrast to its surroundings, and salience.
     """
     height, width = view.edges.shape
     middle = at.outline.mean(axis=0)
@@ -119,8 +119,8 @@ NOWHERE = {f"{cue}_{far}": 0.0 for cue in ("edge", "contrast", "salient") for fa
 def _seen(
     view: View, at: Samples, middle: FloatArray, places: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Edges, contrast and salience at P places (P×3: x, y, size), NaN where too little is on the
-    image.
+    """Return edges, contrast and salience at P places (P×3: x, y, size); NaN if too little is on
+    the image.
     """
     outline, on_outline = _moved(at.outline, middle, places, view)
     inside, on_inside = _moved(at.inside, middle, places, view)
@@ -145,7 +145,9 @@ def _seen(
 def _moved(
     points: FloatArray, middle: FloatArray, places: FloatArray, view: View
 ) -> tuple[tuple[np.ndarray, np.ndarray], BoolArray]:
-    """x and y of n points at P places, each P×n, on the image; and which were on it."""
+    """Return x and y of n points at P places, each P×n, clipped to the image, and which of them are
+    on it.
+    """
     height, width = view.edges.shape
     at = (points - middle) * places[:, None, 2:] + middle + places[:, None, :2]
     x, y = np.floor(at[..., 0]).astype(np.intp), np.floor(at[..., 1]).astype(np.intp)
@@ -154,6 +156,6 @@ def _moved(
 
 
 def _mean(values: np.ndarray, on: BoolArray) -> FloatArray:
-    """Means over the points that are on the image: P×n×C to P×C."""
+    """Return the means over the points that are on the image: P×n×C to P×C."""
     share = on / np.maximum(on.sum(axis=1, keepdims=True), 1)
     return np.asarray(np.einsum("pnc,pn->pc", values, share))

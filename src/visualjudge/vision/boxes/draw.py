@@ -17,15 +17,15 @@ from visualjudge.vision.drawing.texts import array, compact
 
 @dataclass(frozen=True, slots=True)
 class BoxStyle:
-    """Coloured boxes; ``canvas``: on the photograph or on black."""
+    """Coloured boxes, drawn on the photograph or on a black canvas."""
 
     tags: bool = False
     canvas: Literal["overlay", "black"] = "overlay"
 
 
 def draw_boxes(scene: Scene, style: BoxStyle) -> Encoded:
-    """Boxes in their class's colour, the largest first, then the tags; a box outside the image is
-    not drawn.
+    """Draw boxes in the colour of their class, the largest first, then the tags; boxes outside the
+    image are skipped.
     """
     items: tuple[Detection, ...] = scene.prediction.items
     colors, legend = label_colors(scene.classes, [item.label for item in items])
@@ -40,7 +40,7 @@ def draw_boxes(scene: Scene, style: BoxStyle) -> Encoded:
 
 
 def _visible(items: tuple[Detection, ...], scene: Scene) -> list[tuple[str, Box]]:
-    """(label, box in whole pixels) of the boxes inside the image, by decreasing area."""
+    """Return (label, box in whole pixels) of the boxes inside the image, by decreasing area."""
     clipped = [(item.label, pixel_box(item.xyxy, scene.size)) for item in items]
     inside = [(label, box) for label, box in clipped if box is not None]
     return sorted(
@@ -49,8 +49,8 @@ def _visible(items: tuple[Detection, ...], scene: Scene) -> list[tuple[str, Box]
 
 
 def boxes_text(scene: Scene, style: TextStyle) -> Encoded:
-    """``{"label", "bbox"}`` per detection, in whole pixels, not clipped: the text keeps what the
-    image cannot show.
+    """Return ``{"label", "bbox"}`` per detection, in whole pixels. Boxes are not clipped, so the
+    text includes parts that the image cannot show.
     """
     items: tuple[Detection, ...] = scene.prediction.items
     bbox = {"xyxy": _xyxy, "xywh": _xywh}[style.layout]

@@ -1,4 +1,4 @@
-"""Errors of object detection that only boxes have, with TIDE's names (Bolya et al., ECCV 2020)."""
+"""Errors of object detection that only boxes have, named as in TIDE (Bolya et al., ECCV 2020)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from visualjudge.vision.errors.random_fields import box_iou, elsewhere, reach
 def localization(
     truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator
 ) -> Detections:
-    """Every box is moved and resized until its IoU with the truth is 1 − 0.55 × severity, staying
-    on the image.
+    """Every box is moved and resized within the image until its IoU with the truth is 1 − 0.55 ×
+    severity.
     """
     target = 1 - (1 - LOWEST_IOU) * severity
     return truth.with_items([moved(item, target, scene, rng) for item in truth.items])
@@ -35,7 +35,7 @@ def duplicate(
 def background(
     truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator
 ) -> Detections:
-    """Add boxes where there is no object."""
+    """Boxes are added where there is no object."""
     taken = [item.xyxy for item in truth.items]
     extra: list[Detection] = []
     for _ in range(scene.levels):
@@ -47,15 +47,15 @@ def background(
 
 
 def moved(item: Detection, iou: float, scene: ErrorScene, rng: np.random.Generator) -> Detection:
-    """The item moved towards a distant box until its IoU with the original is ``iou``."""
+    """Move an item towards a distant box until its IoU with the original is ``iou``."""
     goal = _astray(item.xyxy, scene, rng)
     share = reach(lambda t: box_iou(item.xyxy, _between(item.xyxy, goal, t)), iou)
     return replace(item, xyxy=_between(item.xyxy, goal, share))
 
 
 def _astray(box: Xyxy, scene: ErrorScene, rng: np.random.Generator) -> Xyxy:
-    """A box on the image far from ``box``: shifted by up to its own size, resized by a half to one
-    and a half.
+    """Return a distant box on the image: ``box`` shifted by up to its own size and resized by a
+    factor of 0.5 to 1.2.
     """
     height, width = scene.size
     w, h = box[2] - box[0], box[3] - box[1]

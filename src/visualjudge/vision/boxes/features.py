@@ -1,10 +1,10 @@
-"""Features of boxes: do they follow edges, separate their content from its surroundings, and
-neither repeat nor miss objects?
+"""Features of boxes: whether they follow edges, separate their content from its surroundings,
+repeat each other or miss objects.
 
-Each item gets a few numbers; a set is described by their sums, so that a wrong item lowers the sum
-and a missing one too. Cues: edges along the boundary and contrast across it (Alexe et al.,
-"Measuring the objectness of image windows", TPAMI 2012), what stands out of the image (Achanta et
-al., CVPR 2009), overlap, plausible sizes.
+Each box has a few numbers, and a set is described by their sums, so that wrong and missing boxes
+both lower the sum. Cues: edges along the boundary and contrast across it (Alexe et al., "Measuring
+the objectness of image windows", TPAMI 2012), saliency (Achanta et al., CVPR 2009), overlap,
+plausible sizes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RING = 0.25
 
 
 def box_features(found: Detections, given: Given) -> Features:
-    """Features of the boxes of one image."""
+    """Return the features of the boxes of one image."""
     view, items = given.view, found.items
     boxes = _on_view(view, np.array([item.xyxy for item in items], dtype=np.float64).reshape(-1, 4))
     labels = [item.label for item in items]
@@ -40,7 +40,7 @@ def box_features(found: Detections, given: Given) -> Features:
 
 
 def _box_rows(view: View, boxes: FloatArray) -> dict[str, FloatArray]:
-    """Features of n boxes (n×4 corners on the view), each an array of shape (n,)."""
+    """Return the features of n boxes (n×4 corners on the view), each an array of shape (n,)."""
     size = np.stack([boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]], axis=1)
     reach = np.concatenate([-size, size], axis=1) * RING
     outer, inner = boxes + reach, boxes - reach
@@ -72,8 +72,8 @@ def _sides(view: View, box: FloatArray) -> list[float]:
 
 
 def _line(gradient: Plane, at: float, start: float, end: float) -> float:
-    """Strongest mean gradient within a pixel of a side; 0.5 on the image's border, where no edge
-    can be seen.
+    """Return the strongest mean gradient within two pixels of a side; 0.5 at the image border,
+    where no edge can be seen.
     """
     if at < 2 or at > gradient.shape[1] - 3:
         return 0.5
@@ -88,7 +88,7 @@ def _on_view(view: View, boxes: FloatArray) -> FloatArray:
 
 
 def _totals(sums: np.ndarray, boxes: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Sums of each channel inside n boxes (n×C), and their areas (n×1)."""
+    """Return the sums of each channel inside n boxes (n×C), and the areas of the boxes (n×1)."""
     height, width = sums.shape[0] - 1, sums.shape[1] - 1
     x1, y1, x2, y2 = np.rint(np.clip(boxes, 0, [width, height, width, height])).astype(int).T
     found = sums[y2, x2] - sums[y1, x2] - sums[y2, x1] + sums[y1, x1]
@@ -101,7 +101,7 @@ def _mean(sums: np.ndarray, boxes: FloatArray) -> FloatArray:
 
 
 def _between(sums: np.ndarray, inner: FloatArray, outer: FloatArray) -> FloatArray:
-    """Means of ``outer`` without ``inner``, or of ``inner`` if nothing is left."""
+    """Return the means over ``outer`` without ``inner``, or over ``inner`` if nothing is left."""
     (big, area), (small, hole) = _totals(sums, outer), _totals(sums, inner)
     left = area > hole
     return np.where(

@@ -1,4 +1,6 @@
-"""Boxes in another form than ``[x1, y1, x2, y2]`` in pixels of the image."""
+"""Common mistakes in box coordinates: forms other than ``[x1, y1, x2, y2]`` in pixels of
+the image.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ def _each(
 
 
 def _at_size_of_truth(found: Detections, truth: Detections) -> Detections:
-    """Scaled so that boxes of the same classes reach equally far to the right and down; as it is
-    where there are none.
+    """Scale boxes so that those of shared classes reach as far right and down as in the truth;
+    unchanged if there are none.
     """
     shared = found.only(truth.labels), truth.only(found.labels)
     if not shared[0].items or not shared[1].items:

@@ -18,8 +18,8 @@ from visualjudge.vision.items import LabelledItems
 class Detection:
     """One box with its label; ``score`` is the detector's confidence.
 
-    ``extent`` is the (width, height) that a file states with x and y; ``x2 - x1`` may differ from
-    it by rounding.
+    ``extent`` is the (width, height) from a file with x, y, width and height; ``x2 - x1`` may
+    differ from it by rounding.
     """
 
     label: str
@@ -57,7 +57,7 @@ class Detections(LabelledItems):
 
 
 def read(payload: Payload, _reading: ReadContext) -> Detections:
-    """The record of a payload."""
+    """Return the record of a payload."""
     items = []
     for k, item in enumerate(fields.objects(payload, "detections")):
         where = f"detections[{k}]"
@@ -69,7 +69,7 @@ def read(payload: Payload, _reading: ReadContext) -> Detections:
 
 
 def write(prediction: Detections, writing: WriteContext) -> dict[str, Any]:
-    """The payload of a record."""
+    """Return the payload of a record."""
     return {"detections": [_item(item, writing.digits) for item in prediction.items]}
 
 
@@ -83,5 +83,5 @@ def _item(item: Detection, digits: int | None) -> dict[str, Any]:
 
 
 def corners(found: Detections) -> FloatArray:
-    """n×4 corners of the boxes."""
+    """Return the corners of the boxes, shape (n, 4)."""
     return np.array([item.xyxy for item in found.items], dtype=np.float64).reshape(-1, 4)

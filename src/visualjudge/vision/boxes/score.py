@@ -1,4 +1,4 @@
-"""Object detection: mean F1 over IoU thresholds, boxes matched within a label."""
+"""Metric of object detection: mean F1 over IoU thresholds, with boxes matched within a label."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from visualjudge.vision.scoring.matching import (
 def box_f1(
     prediction: Detections, truth: Detections, *, class_of_interest: Collection[str] | None = None
 ) -> float:
-    """Mean over t = .50, .55, … .95 of F1(t) after one-to-one matching by falling box IoU within a
-    label.
+    """Return the mean of F1(t) over t = .50, .55, … .95, with the boxes of a label matched one to
+    one by decreasing IoU.
 
     Only labels of the class of interest count, if one is given. Crowd regions (COCO's ``iscrowd``)
-    neither count as truth nor make a prediction wrong. 0..1; 1 where both are empty.
+    neither count as truth nor make a prediction wrong. The result is in 0..1, and 1 if both are
+    empty.
     """
     return labelled_f1(prediction, truth, _alike, _crowd_shares, class_of_interest)
 
@@ -33,15 +34,15 @@ def box_f1(
 def box_f1_by_class(
     prediction: Detections, truth: Detections, labels: Sequence[str]
 ) -> list[float]:
-    """:func:`box_f1` with each of ``labels`` as the class of interest."""
+    """Return :func:`box_f1` with each of ``labels`` as the class of interest."""
     return labelled_f1_by_class(prediction, truth, _alike, _crowd_shares, labels)
 
 
 def _alike(
     found: list[Detection], real: list[Detection], counted: Pairs
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Pairs with an IoU of :data:`~visualjudge.vision.scoring.matching.LEAST` or more: indices of
-    both, and IoU.
+    """Return the pairs with an IoU of at least :data:`~visualjudge.vision.scoring.matching.LEAST`:
+    indices of both boxes, and IoU.
     """
     first, second = corners(found), corners(real)
     parts = []
@@ -64,13 +65,13 @@ def _crowd_shares(found: list[Detection], crowds: list[Detection], counted: Pair
 
 
 def corners(items: list[Detection]) -> FloatArray:
-    """Boxes as an (n, 4) float array of x1, y1, x2, y2."""
+    """Return the boxes as an (n, 4) float array of x1, y1, x2, y2."""
     return np.array([item.xyxy for item in items], dtype=np.float64).reshape(-1, 4)
 
 
 def box_areas(items: list[Detection]) -> FloatArray:
-    """Areas in pixels², shape (n,), as pycocotools computes them: the stated width × height, if
-    stated.
+    """Return the areas in pixels², shape (n,), as in pycocotools: the stated width × height, if
+    any.
     """
     sides = [
         item.extent or (item.xyxy[2] - item.xyxy[0], item.xyxy[3] - item.xyxy[1]) for item in items
@@ -85,13 +86,13 @@ def iou(
     crowd: bool = False,
     areas: tuple[FloatArray, FloatArray] | None = None,
 ) -> FloatArray:
-    """Intersection over union of (n, 4) and (m, 4) xyxy boxes, shape (n, m); 0 for boxes of no
-    area.
+    """Return the intersection over union of (n, 4) and (m, 4) xyxy boxes, shape (n, m); 0 for boxes
+    without area.
 
-    With ``crowd``, intersection over the first box's own area, as pycocotools has it for crowd
-    regions. ``areas`` are those of :func:`box_areas`, (n,) and (m,); default: of the corners. The
-    order of operations is that of pycocotools' ``bbIou``, so that a tie at a threshold falls as it
-    does there.
+    With ``crowd``, divide the intersection by the first box's own area, as pycocotools does for
+    crowd regions. ``areas`` are the results of :func:`box_areas`, (n,) and (m,); by default areas
+    are computed from the corners. Operations have the same order as in pycocotools' ``bbIou``, so
+    that a tie at a threshold has the same outcome.
     """
     one, other_area = areas or (_area(first), _area(second))
     inter = _intersection(first[:, None], second[None])
@@ -99,8 +100,8 @@ def iou(
 
 
 def iou_of_pairs(first: FloatArray, second: FloatArray) -> FloatArray:
-    """IoU of each box of (n, 4) with the box of the same index in (n, 4), shape (n,), equal to
-    those of :func:`iou`.
+    """Return the IoU of boxes with the same index in two (n, 4) arrays, shape (n,), with the values
+    of :func:`iou`.
     """
     inter = _intersection(first, second)
     union = _area(first) + _area(second) - inter
@@ -111,7 +112,7 @@ def iou_of_pairs(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def _intersection(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Area in common of boxes (…, 4) and (…, 4), which are broadcast."""
+    """Return the intersection areas of boxes (…, 4) and (…, 4), with broadcasting."""
     width, height = (
         np.clip(
             np.minimum(first[..., k + 2], second[..., k + 2])
@@ -126,8 +127,8 @@ def _intersection(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def shares_of(inter: FloatArray, first: FloatArray, second: FloatArray, crowd: bool) -> FloatArray:
-    """Intersections (n, m) over the unions that follow from the areas (n,) and (m,); with ``crowd``
-    over the first.
+    """Divide intersections (n, m) by the unions computed from the areas (n,) and (m,), or with
+    ``crowd`` by the first areas.
     """
     own = first[:, None]
     union = np.broadcast_to(own, inter.shape) if crowd else own + second[None, :] - inter
@@ -142,7 +143,7 @@ def _area(boxes: FloatArray) -> FloatArray:
 
 
 def box_similarity(found: list[Detection], real: list[Detection]) -> FloatArray:
-    """IoU as in COCOeval, with the areas stated in the file."""
+    """Return the IoU as in COCOeval, with the areas stated in the file."""
     areas = box_areas(found), box_areas(real)
     return by_crowd(
         lambda a, b, crowd=False: iou(corners(a), corners(b), crowd=crowd, areas=areas), found, real

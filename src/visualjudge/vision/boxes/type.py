@@ -1,4 +1,4 @@
-"""Boxes: the row of the type."""
+"""The prediction type of boxes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colour maps of 256 entries, as Matplotlib 3 has them: ``plasma`` (CC0), ``turbo`` (Apache 2.0)
+"""Colour maps with 256 entries, taken from Matplotlib 3: ``plasma`` (CC0), ``turbo`` (Apache 2.0)
 and ``gray``.
 """
 
@@ -14,7 +14,7 @@ from visualjudge.core.records import Pixels
 
 @cache
 def colormap(name: str) -> Pixels:
-    """The map's RGB entries, shape (256, 3), uint8; the last is the nearest."""
+    """Return the RGB entries of a map, shape (256, 3), uint8; the last one is the nearest."""
     lines = (Path(__file__).parent / "assets" / "colormaps.txt").read_text("ascii").splitlines()
     tables = dict(line.split() for line in lines)
     return np.frombuffer(bytes.fromhex(tables[name]), np.uint8).reshape(256, 3)

@@ -1,4 +1,4 @@
-"""A depth map in colours: bright or warm = near, black = no depth."""
+"""Draw a depth map in colours: bright or warm = near, black = no depth."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ class DepthStyle:
 
 
 _PIXELS_AT_ONCE = 1 << 14
-"""So few that what is computed of them stays in the processor's cache."""
+"""Number of pixels per step, so that intermediate results stay in the processor's cache."""
 _SAMPLE, _MARGIN = 4096, 60
-"""Values that are sorted to find a percentile, and by how many places it may be off."""
+"""Number of sampled values for the estimate of a percentile, and its margin in places of the
+sample.
+"""
 
 
 def draw_depth(scene: Scene, style: DepthStyle) -> Encoded:
-    """Nearness between the 2nd and 98th percentile of the valid depths, through a Matplotlib colour
-    map.
+    """Draw nearness, scaled between the 2nd and 98th percentile of the valid depths, in a
+    Matplotlib colour map.
 
-    A map of another size than the photograph's is brought to it by nearest neighbour, after
-    colouring.
+    A map whose size differs from the photograph's is resized by nearest neighbour after colouring.
     """
     near, absent = scene.once(_nearness)
     pixels = cv2.applyColorMap(near, colormap(style.colormap)[:, None])
@@ -45,7 +46,9 @@ def draw_depth(scene: Scene, style: DepthStyle) -> Encoded:
 
 
 def _nearness(scene: Scene) -> tuple[NDArray[np.uint8], BoolArray | None]:
-    """H×W uint8 round(255·nearness), and which pixels are invalid, or None if none is."""
+    """Return round(255·nearness), H×W uint8, and a mask of the invalid pixels, or None if there are
+    none.
+    """
     depth: DepthMap = scene.prediction
     valid = depth.valid
     near = np.zeros(depth.values.shape, dtype=np.uint8)
@@ -65,7 +68,7 @@ def _nearness(scene: Scene) -> tuple[NDArray[np.uint8], BoolArray | None]:
 def _entries(
     values: FloatArray, valid: BoolArray | None, low: float, high: float, inverse: bool
 ) -> np.ndarray:
-    """uint8 entries of the colour map for a few rows."""
+    """Return the uint8 entries of the colour map for a few rows."""
     if high > low:
         share = (values if valid is None else np.where(valid, values, low)) - low
         share /= high - low
@@ -79,9 +82,10 @@ def _entries(
 
 
 def _percentiles(values: FloatArray, valid: BoolArray | None) -> tuple[float, float]:
-    """The 2nd and 98th percentile of the valid values, linearly interpolated as numpy does.
+    """Return the 2nd and 98th percentile of the valid values, linearly interpolated as in NumPy.
 
-    Depth maps mostly hold 32-bit values, which take half the time and memory.
+    Values that fit into 32 bits, as in most depth maps, are processed so in half the time and
+    memory.
     """
     with np.errstate(over="ignore"):
         short = values.astype(np.float32)
@@ -95,21 +99,21 @@ def _percentiles(values: FloatArray, valid: BoolArray | None) -> tuple[float, fl
 
 
 def _at_rank(chosen: NDArray[Any], rank: float) -> float:
-    """The value at ``rank``, linearly interpolated."""
+    """Return the value at ``rank``, linearly interpolated."""
     first, second = int(rank), min(int(rank) + 1, chosen.size - 1)
     near, before = _around(chosen, first, second)
-    near = near.copy() if near is chosen else near  # which may be the prediction's own values
+    near = near.copy() if near is chosen else near  # it may be the prediction's own array
     near.partition(sorted({first - before, second - before}))
     one, other = float(near[first - before]), float(near[second - before])
     return one + (rank - first) * (other - one)
 
 
 def _around(chosen: NDArray[Any], first: int, second: int) -> tuple[NDArray[Any], int]:
-    """Values among which those at places ``first`` and ``second`` of the sorted ones are, and how
-    many are smaller.
+    """Return values that include those at ranks ``first`` and ``second``, and the number of smaller
+    values.
 
-    A sample tells where to look; whether they are there is counted, and if not, all values are
-    looked at.
+    The range is estimated from a sample. If a count shows that it misses the ranks, all values are
+    returned.
     """
     sample = np.sort(chosen[:: max(1, chosen.size // _SAMPLE)])
     places = (

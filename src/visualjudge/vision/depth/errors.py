@@ -46,11 +46,10 @@ def blur(
 def ordinal(
     truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.Generator
 ) -> DepthMap:
-    """Near and far are exchanged in growing regions: values are mirrored at the median, on a
+    """Near and far are swapped in growing regions: values are mirrored at the median, on a
     logarithmic scale.
 
-    Equally many near and far pixels are affected, so that an alignment by medians does not undo the
-    error.
+    Equally many near and far pixels are affected, so that median alignment does not undo the error.
     """
     known = truth.values[truth.valid]
     low, middle, high = np.percentile(known, [2, 50, 98])

@@ -14,15 +14,15 @@ from visualjudge.vision.errors.levels import ErrorScene, Perturbation
 from visualjudge.vision.errors.matched import aside, side
 
 MILD = 0.2
-"""Severity of the error that all options of a pair have."""
+"""Severity of the error that all options of a pair share."""
 
 
 def misplaced(error: Perturbation | None) -> Perturbation:
-    """A dense map moved further and further to a side, without its margins; and an error at one
-    severity.
+    """Return an error that shifts a dense map sideways without its margins, and then applies
+    ``error`` at a fixed severity.
 
-    The moved map is as smooth, and as far away at the same height, and has its objects in the
-    wrong places.
+    The shifted map is as smooth as the truth and has the same depths at each height, but its
+    objects are in the wrong places.
     """
 
     def matched(
@@ -42,9 +42,7 @@ scale, blur, noise, ordinal = (
 
 
 def _dense(truth: DepthMap) -> FloatArray:
-    """The map with gaps filled by the nearest known value, because gaps would reveal where objects
-    are.
-    """
+    """Fill gaps with the nearest known value, because gaps would reveal where objects are."""
     valid = truth.valid & (truth.values > 0)
     _, nearest = cv2.distanceTransformWithLabels(
         (~valid).view(np.uint8), cv2.DIST_L2, 3, labelType=cv2.DIST_LABEL_PIXEL

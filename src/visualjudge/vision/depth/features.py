@@ -1,5 +1,5 @@
-"""Features of a depth map: do its edges lie on the image's, is it smooth between them, does the
-ground come nearer?
+"""Features of a depth map: whether its edges lie on image edges, whether it is smooth between them,
+and whether the ground comes nearer towards the bottom.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WINDOW = (15, 15)
 
 
 def nearness_features(view: View, nearness: np.ndarray) -> dict[str, float]:
-    """Features of an H×W map of nearness (0 far .. 1 near; NaN where unknown)."""
+    """Return the features of an H×W map of nearness (0 far .. 1 near; NaN where unknown)."""
     known = np.isfinite(nearness)
     fine = np.where(known, nearness, 0).astype(np.float32)
     height, width = view.edges.shape
@@ -43,13 +43,15 @@ def nearness_features(view: View, nearness: np.ndarray) -> dict[str, float]:
 
 
 def _noise(fine: Plane, known: np.ndarray) -> float:
-    """Log of the median absolute Laplacian where the map is known."""
+    """Return the log of the mean absolute Laplacian, clipped at 0.1, where the map is known."""
     response = np.abs(cv2.Laplacian(fine, cv2.CV_32F))[known]
     return float(np.log(np.mean(np.minimum(response, 0.1)) + 1e-4)) if response.size else 0.0
 
 
 def _trend(small: Plane, seen: np.ndarray) -> float:
-    """Correlation of nearness with the row: positive if the bottom of the image is near."""
+    """Return the correlation of nearness with the row; positive if the bottom of the image
+    is near.
+    """
     rows = np.broadcast_to(np.arange(small.shape[0], dtype=np.float32)[:, None], small.shape)[seen]
     values = small[seen]
     if values.size < 2 or values.std() < 1e-6:
@@ -58,7 +60,7 @@ def _trend(small: Plane, seen: np.ndarray) -> float:
 
 
 def _explained(small: Plane, seen: np.ndarray, view: View) -> float:
-    """Mean share of the map's local variance that the image's lightness explains."""
+    """Return the mean share of the map's local variance that the image's lightness explains."""
     guide = view.lab[..., 0]
     mean, light, both, squared, own = (
         np.asarray(cv2.blur(plane, WINDOW))
@@ -70,20 +72,20 @@ def _explained(small: Plane, seen: np.ndarray, view: View) -> float:
 
 
 def depth_features(found: DepthMap, given: Given) -> Features:
-    """Features of a depth map."""
+    """Return the features of a depth map."""
     return nearness_features(given.view, nearness_of(found))
 
 
 def drawn_features(pixels: Pixels, stem: str, given: Given) -> Features:
-    """Features of a depth map, read back from its image in the colour map ``stem``."""
+    """Return the features of a depth map decoded from its image in the colour map ``stem``."""
     return (
         NOTHING if given.image is None else nearness_features(given.view, nearness_in(pixels, stem))
     )
 
 
 def nearness_of(depth: DepthMap) -> FloatArray:
-    """Nearness 0 (far) .. 1 (near) of every k-th pixel, as the encodings show it; NaN where the map
-    is invalid.
+    """Return the nearness, 0 (far) .. 1 (near), of every k-th pixel, as shown by the encodings; NaN
+    where the map is invalid.
     """
     values, valid = strided(depth.values), strided(depth.valid)
     if not valid.any():
@@ -96,8 +98,7 @@ def nearness_of(depth: DepthMap) -> FloatArray:
 
 
 def nearness_in(pixels: Pixels, colour_map: str) -> FloatArray:
-    """Nearness 0..1 that the colour of every k-th pixel of an H×W×3 uint8 image stands for; NaN if
-    it is black.
+    """Decode the nearness, 0..1, of every k-th pixel of an H×W×3 uint8 image; NaN for black pixels.
 
     Raises
     ------
@@ -108,7 +109,7 @@ def nearness_in(pixels: Pixels, colour_map: str) -> FloatArray:
 
 
 def decoded(pixels: Pixels, colour_map: str) -> FloatArray:
-    """Nearness 0..1 of every pixel, as :func:`nearness_in`."""
+    """Decode the nearness, 0..1, of every pixel; see :func:`nearness_in`."""
     red, green, blue = (pixels[..., channel].astype(np.int32) for channel in range(3))
     codes = red << 16 | green << 8 | blue
     known, level = _colours(colour_map)
@@ -120,7 +121,7 @@ def decoded(pixels: Pixels, colour_map: str) -> FloatArray:
 
 @cache
 def _colours(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Packed colours of a map, sorted, and the entry of each."""
+    """Return the packed colours of a map, sorted, and the entry of each."""
     table = colormap(name).astype(np.int64)
     codes, level = np.unique(table @ np.array([1 << 16, 1 << 8, 1]), return_index=True)
     return codes.astype(np.int32), level.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Depth maps in another unit, or stored as disparities."""
+"""Common mistakes in depth maps: another unit, or disparities instead of depths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _inverse(found: DepthMap, _truth: DepthMap) -> DepthMap:
 
 
 def _in_unit_of_truth(found: DepthMap, truth: DepthMap) -> DepthMap:
-    """Scaled so that the medians are equal."""
+    """Scale a map so that its median equals that of the truth."""
     if found.inverse != truth.inverse or found.values.shape != truth.values.shape:
         raise DataError("depth: must be of the form and size of the truth")
     both = found.valid & truth.valid

@@ -1,5 +1,5 @@
-"""Depth maps: ``{"depth": "x.npy" | "x.png", "scale"?, "inverse"?}``; 0, NaN and infinity stand for
-no value.
+"""Depth maps: ``{"depth": "x.npy" | "x.png", "scale"?, "inverse"?}``; 0, NaN and infinity mean that
+a pixel has no depth.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from visualjudge.vision.raster.images import read_depth
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DepthMap(Prediction):
-    """H×W float64 of stored value × scale; larger = farther, or nearer where ``inverse``
+    """Depths, H×W float64 (stored value × scale): larger = farther, or nearer if ``inverse``
     (disparity).
     """
 
@@ -29,7 +29,7 @@ class DepthMap(Prediction):
 
     @property
     def valid(self) -> BoolArray:
-        """Finite and not zero. H×W bool."""
+        """Mask of the pixels that are finite and not zero, H×W bool."""
         return np.asarray(np.isfinite(self.values) & (self.values != 0))
 
     @property
@@ -50,7 +50,7 @@ class DepthMap(Prediction):
 
 
 def read(payload: Payload, reading: ReadContext) -> DepthMap:
-    """The record of a payload."""
+    """Return the record of a payload."""
     stored = payload.get("depth")
     if stored is None:
         raise DataError("depth: the field is missing")
@@ -71,7 +71,7 @@ def _scale(stated: Any) -> float:
 
 
 def write(prediction: DepthMap, writing: WriteContext) -> dict[str, Any]:
-    """The payload of a record."""
+    """Return the payload of a record."""
     with atomic_path(writing.root / f"{writing.stem}.npy") as scratch:
         np.save(scratch, prediction.values.astype(np.float32))
     return {"depth": f"{writing.stem}.npy", **({"inverse": True} if prediction.inverse else {})}

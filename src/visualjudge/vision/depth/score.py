@@ -1,4 +1,4 @@
-"""Depth estimation: δ1 after alignment."""
+"""Metric of depth estimation: δ1 after alignment."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ RATIO = 1.25
 
 
 def delta1(prediction: DepthMap, truth: DepthMap, *, align: str = "median") -> float:
-    """The share of valid truth pixels with max(d/d*, d*/d) < 1.25, d the aligned prediction and d*
-    the truth. 0..1.
+    """Return the share, 0..1, of valid truth pixels with max(d/d*, d*/d) < 1.25, where d is the
+    aligned prediction and d* the truth.
 
-    A pixel without a valid prediction is wrong. Source: Eigen et al. 2014 (δ1); MiDaS (Ranftl et
-    al. 2020) for the affine fit.
+    A pixel without a valid prediction counts as wrong. Source: Eigen et al. 2014 (δ1); MiDaS
+    (Ranftl et al. 2020) for the affine fit.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def delta1(prediction: DepthMap, truth: DepthMap, *, align: str = "median") -> f
         none, median or affine.
 
         "median" scales the prediction by the ratio of the medians; "affine" fits scale and shift by
-        least squares, in disparity where the prediction is one.
+        least squares, in disparity if the prediction is one.
 
     Raises
     ------

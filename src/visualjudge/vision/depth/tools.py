@@ -1,4 +1,4 @@
-"""Tools for depth maps, read back from their colours: nearness at a pixel and in a region."""
+"""Tools for depth maps, decoded from their colours: nearness at a pixel and in a region."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Depth maps: the row of the type."""
+"""The prediction type of depth maps."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Drawing and writing for the encodings of all types."""
+"""Drawing and text output shared by the encodings of all types."""

@@ -1,5 +1,5 @@
-"""Drawing on an H×W×3 uint8 array: fills, lines, sizes that grow with the image. Integer
-coordinates only.
+"""Fills and lines on an H×W×3 uint8 array, with sizes that scale with the image. Coordinates are
+integers.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from visualjudge.vision.drawing.encoded import Scene
 _PIXELS_AT_ONCE = 1 << 19
 
 Box = tuple[int, int, int, int]
-"""x1, y1, x2, y2 in whole pixels, x2 and y2 one past the last."""
+"""x1, y1, x2, y2 in whole pixels; x2 and y2 are one past the last."""
 
 
 def line_width(size: Size) -> int:
-    """Width of outlines, contours and dashes in pixels: 0.4 % of the longer side, at least 2 (1
-    below 64 px).
+    """Return the width of outlines, contours and dashes in pixels: 0.4 % of the longer side, at
+    least 2 (1 below 64 px).
     """
     longer = max(size)
     return 1 if longer < 64 else max(2, round(0.004 * longer))
 
 
 def pixel_box(box: Xyxy, size: Size) -> Box | None:
-    """``box`` clipped to the image and rounded, at least one pixel wide and high; None if it is
-    outside.
+    """Clip ``box`` to the image and round it to whole pixels, at least one wide and high; return
+    None if it is outside.
     """
     height, width = size
     x1, y1, x2, y2 = (
@@ -48,8 +48,8 @@ def pixel_box(box: Xyxy, size: Size) -> Box | None:
 
 
 def _pixels(start: float, end: float, length: int) -> tuple[int, int]:
-    """First pixel and one past the last; an extent that rounds to nothing becomes the pixel at its
-    centre.
+    """Return the first pixel and one past the last; an extent that rounds to zero becomes the pixel
+    at its centre.
     """
     if round(end) > round(start):
         return round(start), round(end)
@@ -58,7 +58,7 @@ def _pixels(start: float, end: float, length: int) -> tuple[int, int]:
 
 
 def outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:
-    """The border of ``box``, ``width`` pixels wide, inside its extent."""
+    """Draw the border of ``box``, ``width`` pixels wide, inside its extent."""
     x1, y1, x2, y2 = box
     across, down = min(width, x2 - x1), min(width, y2 - y1)
     for left, top, right, bottom in (
@@ -71,9 +71,11 @@ def outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:
 
 
 def dashed_outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:
-    """A dashed border just outside ``box``, or along the image's edge where the box reaches it.
+    """Draw a dashed border just outside ``box``, or along the image's edge where the box reaches
+    it.
 
-    Outside, so that it hides nothing of the mask and shows beside an opaque fill of its own colour.
+    The border is outside, so that it does not hide the mask and is visible next to an opaque fill
+    of the same colour.
     """
     height, across = pixels.shape[:2]
     x1, y1 = max(0, box[0] - width), max(0, box[1] - width)
@@ -92,8 +94,8 @@ def dashed_outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:
 
 @lru_cache(maxsize=4096)
 def _dashes(length: int, width: int, rows: int) -> NDArray[np.uint8]:
-    """(rows, length) uint8, 1 within a dash: about 4 widths long, gaps of 3, one at either end so
-    that corners close.
+    """Return a (rows, length) uint8 array that is 1 within dashes. Dashes are 4 widths long and
+    gaps about 3; both ends have a dash, so that corners close.
     """
     dash = 4 * width
     marks = np.zeros((rows, length), dtype=np.uint8)
@@ -110,9 +112,10 @@ def _dashes(length: int, width: int, rows: int) -> NDArray[np.uint8]:
 
 
 def fill(pixels: Pixels, base: Pixels, mask: Mask, color: RGB, opacity: float) -> None:
-    """Lay ``color`` over ``base`` at ``opacity`` within ``mask``, and write that to ``pixels``.
+    """Blend ``color`` over ``base`` at ``opacity`` within ``mask``, and write the result to
+    ``pixels``.
 
-    Mixing with ``base``, not with what lies there already, keeps an overlap in one class's colour.
+    Blending with ``base`` instead of ``pixels`` keeps overlaps in the colour of one class.
     """
     if mask.crop.size == 0:
         return
@@ -121,7 +124,9 @@ def fill(pixels: Pixels, base: Pixels, mask: Mask, color: RGB, opacity: float) -
 
 
 def _flat(shape: tuple[int, ...], color: RGB) -> Pixels:
-    """``color`` in (height, width) pixels, a row at a time: far faster than by pixels."""
+    """Return (height, width) pixels of ``color``, filled row by row, which is far faster than by
+    pixel.
+    """
     rows = np.empty((shape[0], 3 * shape[1]), dtype=np.uint8)
     rows[:] = np.tile(np.array(color, dtype=np.uint8), shape[1])
     return rows.reshape(shape[0], shape[1], 3)
@@ -130,18 +135,21 @@ def _flat(shape: tuple[int, ...], color: RGB) -> Pixels:
 def _lay(
     pixels: Pixels, base: Pixels, flat: Pixels, opacity: float, where: NDArray[np.generic]
 ) -> None:
-    """Write ``flat`` over ``base`` at ``opacity`` to ``pixels`` where ``where`` is not 0."""
+    """Blend ``flat`` over ``base`` at ``opacity``, and write the result to ``pixels`` where
+    ``where`` is not 0.
+    """
     mixed = flat if opacity == 1.0 else cv2.addWeighted(flat, opacity, base, 1 - opacity, 0)
     cv2.copyTo(mixed, np.ascontiguousarray(where).view(np.uint8), pixels)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Layers:
-    """Masks as they are painted one over another.
+    """Masks in the order in which they are painted.
 
-    ``order`` are the places of the non-empty ones by falling area, so that small ones are painted
-    last and stay visible. ``top`` (H×W uint8) holds for each pixel the number of the mask on top,
-    from 1 in that order, and 0 where there is none; it is None where painting each mask is faster.
+    ``order`` lists the indices of the non-empty masks by decreasing area, so that small masks are
+    painted last and stay visible. ``top`` (H×W uint8) holds the number of the topmost mask at each
+    pixel, counted from 1 in that order, and 0 where there is none; it is None if painting each mask
+    separately is faster.
     """
 
     masks: Sequence[Mask]
@@ -150,7 +158,7 @@ class Layers:
 
 
 def layers_of(masks: Sequence[Mask], size: Size) -> Layers:
-    """The layers of ``masks`` on an image of (height, width) ``size``."""
+    """Return the layers of ``masks`` on an image of (height, width) ``size``."""
     areas = [mask.area for mask in masks]
     order = [k for k in sorted(range(len(masks)), key=lambda k: -areas[k]) if areas[k]]
     boxes = sum(masks[k].crop.size for k in order)
@@ -166,8 +174,8 @@ def layers_of(masks: Sequence[Mask], size: Size) -> Layers:
 def paint(
     pixels: Pixels, base: Pixels, layers: Layers, colors: Sequence[RGB], opacity: float
 ) -> None:
-    """Fill all masks of ``layers``: by the map of which is on top, one mixing however many large
-    masks there are.
+    """Fill all masks of ``layers``. With the map of topmost masks, all masks are blended in one
+    step.
     """
     if layers.top is None:
         for k in layers.order:
@@ -183,8 +191,8 @@ def paint(
 
 
 def edge_band(mask: Mask, width: int) -> Mask:
-    """The part of ``mask`` within ``width`` pixels (chessboard) of a pixel outside it, or of the
-    image's edge.
+    """Return the part of ``mask`` within ``width`` pixels (chessboard distance) of a pixel outside
+    it or of the image border.
     """
     if mask.crop.size == 0:
         return mask
@@ -199,7 +207,7 @@ def edge_band(mask: Mask, width: int) -> Mask:
 
 
 def merged_by_label(scene: Scene) -> dict[str, Mask]:
-    """Label → union of its masks, in the order the labels first occur."""
+    """Return the union of the masks of each label, in the order in which the labels first occur."""
     groups: dict[str, list[Mask]] = {}
     for item in scene.masks.items:
         groups.setdefault(item.label, []).append(item.mask)
@@ -207,7 +215,7 @@ def merged_by_label(scene: Scene) -> dict[str, Mask]:
 
 
 def union(parts: Sequence[Mask]) -> Mask:
-    """One mask of all pixels that any of ``parts`` covers."""
+    """Return the union of ``parts`` as one mask."""
     filled = [part for part in parts if part.crop.size]
     if not filled:
         return parts[0]

@@ -1,4 +1,4 @@
-"""The image beside the options: an inpainting task's original with its masked region shown."""
+"""The original image of an inpainting task with its masked region marked."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from visualjudge.core.records import BoolArray, Mask, Pixels
 from visualjudge.vision.drawing.canvas import line_width
 
 HATCH = ((255, 0, 255), (255, 255, 255))
-"""Two colours in turn: one of them stands out on any photograph."""
+"""Two alternating colours, one of which stands out on any photograph."""
 
 
 def context_image(image: Pixels, mask: Mask | BoolArray) -> Pixels:
-    """``image`` with the masked region hatched: diagonal stripes of magenta and white, each laid
-    over at 0.5.
+    """Return ``image`` with the masked region hatched: diagonal stripes of magenta and white at an
+    opacity of 0.5.
 
-    Every pixel of the region is mixed half and half, so what lies under stays visible; every other
-    pixel is untouched.
+    The content under the stripes stays visible; pixels outside the region are unchanged.
 
     Parameters
     ----------
     image
         H×W×3 uint8 RGB; not modified.
     mask
-        The region: a :class:`~visualjudge.core.records.Mask` or an H×W array (in it where > 0).
+        The region: a :class:`~visualjudge.core.records.Mask` or an H×W array (inside where > 0).
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""What an encoding costs a judge: bytes, characters, and tokens as three providers count them.
+"""Cost of an encoding: bytes, characters, and tokens by the rules of three providers.
 
-The token counts are estimates by the providers' published rules, to compare encodings with each
-other; an invoice counts the prompt around them too.
+Token counts are estimates by the providers' published rules, for comparing encodings; invoices also
+include the surrounding prompt.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from visualjudge.core.records import Size
 
 CHARS_PER_TOKEN = {"openai": 4.0, "gemini": 4.0, "qwen": 3.5}
-"""Characters of English or JSON a token, by the providers' rules of thumb.
+"""Characters per token of English or JSON, by the providers' rules of thumb.
 
 OpenAI: "What are tokens and how to count them" (help centre): 4. Gemini API, "Understand and count
 tokens": 4. Qwen (Model Studio, billing notes): 3 to 4.
@@ -22,8 +22,8 @@ tokens": 4. Qwen (Model Studio, billing notes): 3 to 4.
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Bytes of the PNG, characters, and estimated tokens (image, text and legend together) by
-    provider.
+    """Bytes of the PNG, characters, and estimated tokens by provider (of image, text and legend
+    together).
     """
 
     png_bytes: int
@@ -33,19 +33,21 @@ class Cost:
 
 
 def vision_tokens(size: Size | None) -> dict[str, int]:
-    """Tokens of an image of (height, width) ``size`` by provider; zeros without an image."""
+    """Return the tokens of an image of (height, width) ``size`` by provider; zeros without an
+    image.
+    """
     if size is None:
         return {"openai": 0, "gemini": 0, "qwen": 0}
     return {"openai": openai_tokens(size), "gemini": gemini_tokens(size), "qwen": qwen_tokens(size)}
 
 
 def text_tokens(text: str, provider: str) -> int:
-    """Estimated tokens of ``text``: its characters by the provider's rule of thumb."""
+    """Estimate the tokens of ``text`` from its characters by the provider's rule of thumb."""
     return math.ceil(len(text) / CHARS_PER_TOKEN[provider])
 
 
 def openai_tokens(size: Size) -> int:
-    """Tiles of GPT-4o at ``detail: high``: 85 + 170 for each 512-pixel tile.
+    """Return the tokens of GPT-4o at ``detail: high``: 85 plus 170 for each 512-pixel tile.
 
     Source: OpenAI API guide "Images and vision", section on calculating costs: the image is scaled
     down to fit 2048×2048, then down so that its shorter side is 768, and covered with tiles of
@@ -60,11 +62,11 @@ def openai_tokens(size: Size) -> int:
 
 
 def gemini_tokens(size: Size) -> int:
-    """Tiles of Gemini 2: 258 tokens up to 384×384, else 258 a tile.
+    """Return the tokens of Gemini 2: 258 up to 384×384, otherwise 258 per tile.
 
     Source: Gemini API guide "Image understanding", section on token calculation: crop unit =
-    floor(min(width, height) / 1.5), kept within 256..768; tiles = the image's sides over the crop
-    unit, rounded up.
+    floor(min(width, height) / 1.5), clipped to 256..768; tiles = product of the image's sides
+    divided by the crop unit, each rounded up.
     """
     height, width = size
     if height <= 384 and width <= 384:
@@ -74,10 +76,10 @@ def gemini_tokens(size: Size) -> int:
 
 
 def qwen_tokens(size: Size) -> int:
-    """Patches of Qwen2-VL and Qwen2.5-VL: a token for each 28×28 pixels, and two marks around them.
+    """Return the tokens of Qwen2-VL and Qwen2.5-VL: one per 28×28 pixels, and two delimiters.
 
     Source: ``smart_resize`` of transformers' ``Qwen2VLImageProcessor`` with its default limits:
-    sides rounded to multiples of 28, the area brought within 56·56 to 28·28·1280 pixels.
+    sides rounded to multiples of 28, the area clipped to 56·56..28·28·1280 pixels.
     """
     height, width = size
     factor, least, most = 28, 56 * 56, 28 * 28 * 1280

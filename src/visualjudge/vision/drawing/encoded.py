@@ -1,4 +1,4 @@
-"""What an encoding returns, and its input."""
+"""Input and result of an encoding."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Encoded:
     text
         JSON, or None for an image.
     legend
-        ``Legend: person = red (#FF0000), …``, or None where colours carry no meaning.
+        ``Legend: person = red (#FF0000), …``, or None if colours have no meaning.
     colors
-        Label → (r, g, b); keypoint name → (r, g, b) where parts are coloured; else empty.
+        Label → (r, g, b), or keypoint name → (r, g, b) if parts are coloured; otherwise empty.
     """
 
     image: Pixels | None = None
@@ -39,13 +39,13 @@ class Encoded:
     colors: Mapping[str, RGB] = field(default_factory=dict)
 
     def cost(self, *, png: int | None = None) -> Cost:
-        """What a judge pays for it: PNG bytes, characters of text and legend, and tokens by each
-        provider's rule.
+        """Return its cost for a judge: PNG bytes, characters of text and legend, and tokens by
+        provider.
 
         Parameters
         ----------
         png
-            Size of the PNG in bytes where it is known already; else it is written once in memory.
+            Size of the PNG in bytes, if known; otherwise the image is encoded in memory.
 
         The rules and their sources are in :mod:`visualjudge.vision.drawing.cost`.
         """
@@ -77,8 +77,8 @@ class Scene:
     def once(
         self, work: Callable[Concatenate[Scene, P], T], *given: P.args, **named: P.kwargs
     ) -> T:
-        """The result of ``work`` on this scene, computed once and shared by all encodings that need
-        it.
+        """Return the result of ``work`` on this scene, computed once and shared by all encodings
+        that need it.
         """
         key = work, *given, *named.items()
         if key not in self._done:
@@ -86,7 +86,9 @@ class Scene:
         return cast(T, self._done[key])
 
     def drawn(self, draw: Draw, style: Any) -> Encoded:
-        """Discard what :meth:`once` holds for one encoding, so that it is drawn again."""
+        """Return the result of one encoding; if :meth:`once` has stored it, it is removed from
+        there.
+        """
         held: Encoded | None = self._done.pop((draw, style), None)
         return held or draw(self, style)
 
@@ -96,7 +98,7 @@ class Scene:
         return self.image.shape[0], self.image.shape[1]
 
     def canvas(self, kind: str) -> Pixels:
-        """A fresh array to draw on: the photograph's copy, or black."""
+        """Return a new array to draw on: a copy of the photograph, or black."""
         return self.image.copy() if kind == "overlay" else np.zeros_like(self.image)
 
     @property
@@ -106,7 +108,7 @@ class Scene:
         Raises
         ------
         DataError
-            If its masks have another size than the image.
+            If its masks and the image differ in size.
         """
         masks = self.prediction
         if masks.items and masks.size != self.size:

@@ -1,11 +1,12 @@
-"""Letters of any script, from fonts in installed packages, the same on every machine.
+"""Glyphs of any script from fonts in installed packages, identical on every machine.
 
-DejaVu Sans (of this package) has Latin, Cyrillic, Greek, Arabic, Hebrew and more; Shobhika
-(devanagari-fonts, OFL) has Devanagari, Noto Sans Thai and Khmer (fontpkg, OFL) have theirs;
-WenQuanYi Micro Hei (paperang-p2-fonts-cjk, Apache 2.0) has Chinese, Japanese and Korean. Packages
-that only hold fonts are looked up, not imported, and a file counts only with the content that is
-known, since the same data must give the same bytes. Scripts whose letters join or are reordered are
-shaped by HarfBuzz through Pillow's Raqm layout; where Pillow has none, letters stand side by side.
+DejaVu Sans (in this package) covers Latin, Cyrillic, Greek, Arabic, Hebrew and more; Shobhika
+(devanagari-fonts, OFL) covers Devanagari; Noto Sans Thai and Khmer (fontpkg, OFL) cover their
+scripts; WenQuanYi Micro Hei (paperang-p2-fonts-cjk, Apache 2.0) covers Chinese, Japanese and
+Korean. Font packages are located without being imported, and a font file is used only if its
+content is known, because the same data must give the same bytes. Scripts whose letters join or are
+reordered are shaped by HarfBuzz through Pillow's Raqm layout; if Pillow lacks it, letters are
+placed side by side.
 """
 
 from __future__ import annotations
@@ -23,14 +24,15 @@ import numpy as np
 from PIL import ImageFont, features
 
 _UNICODE = (0, 3)
-"""Platforms whose codes are Unicode."""
+"""Platform IDs of font tables whose codes are Unicode."""
 
 
 def code_points(file: bytes) -> frozenset[int]:
-    """Code points that have a glyph in a font file, or in the first font of a collection.
+    """Return the code points that have a glyph in a font file, or in the first font of a
+    collection.
 
-    Source: https://learn.microsoft.com/typography/opentype/spec/cmap, formats 4 and 12. Only for
-    fonts whose content is known: nothing is checked.
+    Source: https://learn.microsoft.com/typography/opentype/spec/cmap, formats 4 and 12. The file is
+    not validated, so its content must be known.
     """
     start = struct.unpack_from(">I", file, 12)[0] if file[:4] == b"ttcf" else 0
     (count,) = struct.unpack_from(">H", file, start + 4)
@@ -53,7 +55,9 @@ def _parts(file: bytes, cmap: int) -> Iterator[Iterator[int]]:
 
 
 def _segments(file: bytes, at: int) -> Iterator[int]:
-    """Format 4: segments of 16-bit codes, each with its own shift or list of glyphs."""
+    """Yield the codes of format 4: segments of 16-bit codes, each with a shift or a list of
+    glyphs.
+    """
     length, _, doubled = struct.unpack_from(">HHH", file, at + 2)
     words, count = np.frombuffer(file, ">u2", length // 2, at).astype(np.int64), doubled // 2
     ends, starts = words[7 : 7 + count], words[8 + count : 8 + 2 * count]
@@ -66,7 +70,7 @@ def _segments(file: bytes, at: int) -> Iterator[int]:
 
 
 def _groups(file: bytes, at: int) -> Iterator[int]:
-    """Format 12: ranges of codes over consecutive glyphs."""
+    """Yield the codes of format 12: ranges of codes for consecutive glyphs."""
     (count,) = struct.unpack_from(">I", file, at + 12)
     for first, last, glyph in struct.iter_unpack(">III", file[at + 16 : at + 16 + 12 * count]):
         yield from range(first + (glyph == 0), last + 1)
@@ -97,7 +101,7 @@ _PACKAGED = (
         "f37a8431a0c5d5ed2f81a767417546aca576a81fb7eff9c924d46aecf828f2ca",
     ),
 )
-"""Package, file and SHA-256 of each further font."""
+"""Package, file and SHA-256 of each additional font."""
 _SHAPED = ((0x0590, 0x08FF), (0x0900, 0x109F), (0x1780, 0x17FF), (0xFB1D, 0xFDFF), (0xFE70, 0xFEFC))
 """Code points of scripts that join, reorder or run from right to left: Hebrew to Arabic, Indic to
 Burmese, Khmer.
@@ -106,20 +110,20 @@ Burmese, Khmer.
 
 @dataclass(frozen=True, slots=True)
 class TextRun:
-    """Part of a text in one font; ``font`` is its place in :func:`fonts`."""
+    """Part of a text in one font; ``font`` is its index in :func:`fonts`."""
 
     font: int
     text: str
 
     @property
     def shaped(self) -> bool:
-        """Whether its letters depend on their neighbours."""
+        """Whether the shapes of its letters depend on their neighbours."""
         return any(low <= ord(letter) <= high for letter in self.text for low, high in _SHAPED)
 
 
 @lru_cache(maxsize=1)
 def fonts() -> tuple[Path, ...]:
-    """Font files that exist; the first one always does."""
+    """Return the font files that exist; the first one always does."""
     found = [Path(__file__).parent / "assets" / "DejaVuSans.ttf"]
     for package, file, digest in _PACKAGED:
         spec = find_spec(package)
@@ -133,10 +137,10 @@ def _is_known(path: Path, digest: str) -> bool:
 
 
 def runs(text: str) -> list[TextRun]:
-    """``text`` cut into runs of one font, each letter in the first font that has it.
+    """Split ``text`` into runs of one font, each letter in the first font that has it.
 
-    Spaces, marks and joiners stay with the letters before them; a letter that no font has is
-    written as its code point, so that no two labels look alike.
+    Spaces, marks and joiners stay with the preceding letter. A letter that no font has is written
+    as its code point, so that different labels look different.
     """
     made: list[TextRun] = []
     for font, letter in _placed(text):
@@ -149,14 +153,14 @@ def runs(text: str) -> list[TextRun]:
 
 @lru_cache(maxsize=256)
 def face(font: int, size: int, shaped: bool) -> ImageFont.FreeTypeFont:
-    """A font at a size in pixels, with or without shaping."""
+    """Return a font at a size in pixels, with or without shaping."""
     raqm = shaped and features.check("raqm")
     engine = ImageFont.Layout.RAQM if raqm else ImageFont.Layout.BASIC
     return ImageFont.truetype(str(fonts()[font]), size, layout_engine=engine)
 
 
 def _placed(text: str) -> Iterator[tuple[int | None, str]]:
-    """Each letter with its font; None: that of the letter before."""
+    """Yield each letter with its font; None means the font of the preceding letter."""
     for letter in text:
         if letter.isspace() or unicodedata.category(letter) in ("Mn", "Mc", "Cf"):
             yield None, letter
@@ -167,5 +171,5 @@ def _placed(text: str) -> Iterator[tuple[int | None, str]]:
 
 @lru_cache(maxsize=8)
 def _letters(font: int) -> frozenset[int]:
-    """Code points that a font has a glyph for."""
+    """Return the code points for which a font has a glyph."""
     return code_points(fonts()[font].read_bytes())

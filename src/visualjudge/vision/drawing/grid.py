@@ -1,4 +1,4 @@
-"""The sub-sampled grid: which mask covers most of each cell, as numbers and as an image."""
+"""Sub-sampled grid: the mask that covers most of each cell, as numbers and as an image."""
 
 from __future__ import annotations
 
@@ -38,8 +38,7 @@ class Grid:
     """Cells of ``cell``×``cell`` pixels; ``index`` (rows, cols) int: 0 = background, k =
     ``labels[k]``.
 
-    ``labels`` are in rising order of their numbers; where the numbers are those of classes, some
-    may be left out.
+    ``labels`` are sorted by number; if the numbers are those of classes, some may be missing.
     """
 
     cell: int
@@ -48,17 +47,17 @@ class Grid:
 
 
 def grid_of(scene: Scene, *, merged: bool, region: bool = False) -> Grid:
-    """The grid of a segmentation.
+    """Return the grid of a segmentation.
 
     Parameters
     ----------
     merged
-        Masks of one label count as one, and have the number that its class has in ``scene.classes``
-        (as colours do, see
+        Merge masks of the same label, and number them by the position of the class in
+        ``scene.classes`` (as for colours, see
         :func:`~visualjudge.vision.drawing.palette.class_order`), so that all options of a question
-        agree. Else each instance has its own number, from 1 in the order of the prediction.
+        agree. Otherwise each instance has its own number, from 1 in the order of the prediction.
     region
-        The one region is number 1, whatever else is referred to on the image.
+        Give the referred region number 1, regardless of other referring expressions for the image.
     """
     if not merged:
         items = scene.masks.items
@@ -74,15 +73,16 @@ def grid_of(scene: Scene, *, merged: bool, region: bool = False) -> Grid:
 
 
 def cell_side(size: Size) -> int:
-    """ceil(longer side / 32) pixels."""
+    """Return ceil(longer side / 32), in pixels."""
     return -(-max(size) // CELLS)
 
 
 def covering(masks: Sequence[Mask], size: Size) -> NDArray[np.intp]:
-    """For each cell the number (from 1) of the mask that covers most of its pixels, 0 for none.
+    """Return, for each cell, the number (from 1) of the mask that covers most of its pixels, 0 for
+    none.
 
-    Background competes with the pixels that no mask covers; ties go to the lower number. A pixel
-    that several masks cover counts for each.
+    The background counts the pixels that no mask covers; ties go to the lower number. A pixel
+    covered by several masks counts for each of them.
     """
     cell = cell_side(size)
     rows, cols = -(-size[0] // cell), -(-size[1] // cell)
@@ -111,8 +111,8 @@ def covering(masks: Sequence[Mask], size: Size) -> NDArray[np.intp]:
 def _counts(
     crop: NDArray[np.uint8], down: int, across: int, cell: int, rows: int, cols: int
 ) -> NDArray[np.intp]:
-    """Pixels set in each of rows×cols cells, the crop lying (down, across) pixels from the first
-    cell's corner.
+    """Count the set pixels in each of rows×cols cells; the crop begins (down, across) pixels from
+    the corner of the first cell.
     """
     whole = np.zeros((rows * cell, cols * cell), dtype=np.uint8)
     whole[down : down + crop.shape[0], across : across + crop.shape[1]] = crop
@@ -126,8 +126,8 @@ def _counts(
 
 
 def draw_grid(scene: Scene, style: GridStyle) -> Encoded:
-    """Cells in their index's colour, half over the photograph or opaque on black, with the index in
-    cells of ≥ 12 px.
+    """Draw cells in the colour of their index, at an opacity of 0.5 over the photograph or opaque
+    on black, with the index in cells of at least 12 px.
 
     Instances are coloured by index, classes and regions by label, as in the full-resolution
     encodings.
@@ -167,8 +167,9 @@ def _index_legend(grid: Grid) -> str | None:
 
 
 def _tiles(grid: Grid, fills: Mapping[int, RGB]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """For each number a cell in its colour with the number written in it, and where that is not to
-    be mixed with the photograph: 0 but for the ink. Number 0 is black.
+    """Return, for each number, a cell in its colour with the number written in it, and a mask that
+    is 0 where the cell is blended with the photograph, that is, outside the digits. Number 0 is
+    black.
     """
     cell = grid.cell
     tiles = np.zeros((max(fills, default=0) + 1, cell, cell, 3), dtype=np.uint8)
@@ -182,7 +183,7 @@ def _tiles(grid: Grid, fills: Mapping[int, RGB]) -> tuple[NDArray[np.uint8], NDA
 
 
 def _mix(pixels: Pixels, grid: Grid, tiles: NDArray[np.uint8], covers: NDArray[np.uint8]) -> None:
-    """Lay the cells half over ``pixels`` in place, a band of rows at a time."""
+    """Blend the cells over ``pixels`` at 0.5, in place, a band of rows at a time."""
     filled = np.ones_like(covers)
     filled[0] = 0
     rows = max(1, _PIXELS_AT_ONCE // (pixels.shape[1] * grid.cell))
@@ -197,7 +198,7 @@ def _mix(pixels: Pixels, grid: Grid, tiles: NDArray[np.uint8], covers: NDArray[n
 
 
 def _spread(tiles: NDArray[np.uint8], index: NDArray[np.intp], size: Size) -> NDArray[np.uint8]:
-    """The tiles that ``index`` names side by side, cut to (height, width) ``size``."""
+    """Place the tiles given by ``index`` side by side, cropped to (height, width) ``size``."""
     side = tiles.shape[1]
     lines = tiles.reshape(len(tiles) * side, -1)
     which = (index[:, None] * side + np.arange(side)[:, None]).reshape(-1, index.shape[1])
@@ -208,8 +209,8 @@ def _spread(tiles: NDArray[np.uint8], index: NDArray[np.intp], size: Size) -> ND
 
 @lru_cache(maxsize=2048)
 def _number_tile(number: str, side: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """(cover, ink), each side×side uint8: where the fill is hidden (0 or 1), and the grey that
-    takes its place.
+    """Return (cover, ink), each side×side uint8: where the fill is hidden (0 or 1), and the grey
+    values that replace it.
     """
     ink = _digits(number, side)
     reach = max(1, round(side / 32))
@@ -220,9 +221,7 @@ def _number_tile(number: str, side: int) -> tuple[NDArray[np.uint8], NDArray[np.
 
 
 def _digits(number: str, side: int) -> NDArray[np.uint8]:
-    """Coverage of the number's ink in the middle of a side×side tile, as large as leaves a
-    margin.
-    """
+    """Draw a number in the middle of a side×side tile, as large as the margins allow."""
     for font in range(round(0.85 * side), 3, -1):
         bitmap = text_bitmap(number, font)
         ys, xs = np.flatnonzero(bitmap.any(axis=1)), np.flatnonzero(bitmap.any(axis=0))

@@ -1,11 +1,11 @@
-"""The one palette: 32 named colours, more when they run out, and the legends that tell them.
+"""The palette: 32 named colours, generated colours beyond these, and legends.
 
-The colours were chosen from matplotlib's CSS4 and xkcd names so that the smallest CIEDE2000
-difference between any two is as large as could be found, as normal eyes see them (at half weight)
-and as protanopes, deuteranopes and tritanopes do (Machado, Oliveira & Fernandes 2009, severity 1).
-Each next colour is the one farthest from those before it, so few classes get colours farther apart
-than many; the seven dark ones (relative luminance below 0.1) come last, because a half-transparent
-dark fill is lost on black. ``tests/encoding/test_palette.py`` holds the figures.
+The colours were chosen from matplotlib's CSS4 and xkcd names to maximize the smallest CIEDE2000
+difference between any two, for normal vision (at half weight) and for protanopia, deuteranopia and
+tritanopia (Machado, Oliveira & Fernandes 2009, severity 1). Each colour is the one farthest from
+all earlier ones, so that the first few differ most; the seven dark ones (relative luminance below
+0.1) come last, because a half-transparent dark fill is hard to see on black.
+``tests/encoding/test_palette.py`` checks the figures.
 """
 
 from __future__ import annotations
@@ -64,14 +64,16 @@ _RANDOM_CHROMA = 120
 
 
 def color_at(number: int) -> RGB:
-    """Colour ``number`` (from 0) of the palette; past its end a generated one, distinct from all
-    before it.
+    """Return colour ``number`` (from 0) of the palette; beyond its end a generated colour, distinct
+    from all earlier ones.
     """
     return PALETTE[number][1] if number < len(PALETTE) else _generated(number)[-1]
 
 
 def name_at(number: int) -> str:
-    """The name of :func:`color_at`; generated colours have that of the nearest in the palette."""
+    """Return the name of :func:`color_at`; a generated colour is named after the nearest palette
+    colour.
+    """
     if number < len(PALETTE):
         return PALETTE[number][0]
     return (
@@ -81,25 +83,21 @@ def name_at(number: int) -> str:
 
 
 def random_color_at(number: int) -> RGB:
-    """Colour ``number`` of a sequence drawn at random by a fixed seed, each distinct from those
-    before it.
+    """Return colour ``number`` of a random sequence with a fixed seed, distinct from all earlier
+    ones.
     """
     return _random_colors(-(-(number + 1) // 64) * 64)[number]
 
 
 def random_name_at(number: int) -> str:
-    """A name for :func:`random_color_at`: the nearest palette colour's, with the number so that
-    names differ.
+    """Return a name for :func:`random_color_at`: that of the nearest palette colour, with the
+    number to make it unique.
     """
     return f"{_nearest_name(random_color_at(number))} {number + 1}"
 
 
 def class_order(classes: Iterable[str] | None, labels: Sequence[str]) -> list[str]:
-    """The order in which labels take colours.
-
-    That of ``classes``, then the labels that are not in ``classes``, sorted; without ``classes``
-    the sorted labels.
-    """
+    """Return the order in which labels get colours: ``classes``, then the other labels, sorted."""
     given = dict.fromkeys(classes or ())
     return [*given, *sorted(set(labels).difference(given))]
 
@@ -110,9 +108,10 @@ def label_colors(
     color: Callable[[int], RGB] = color_at,
     name: Callable[[int], str] = name_at,
 ) -> tuple[dict[str, RGB], str | None]:
-    """Label → colour for ``labels`` in their order, and the legend that names the colours.
+    """Return the colour of each of ``labels``, in their order, and the legend that names the
+    colours.
 
-    The colour of a label in ``classes`` depends on ``classes`` only.
+    The colour of a label in ``classes`` depends only on ``classes``.
     """
     place = {label: number for number, label in enumerate(class_order(classes, labels))}
     colors = {label: color(place[label]) for label in dict.fromkeys(labels)}
@@ -121,12 +120,12 @@ def label_colors(
 
 @lru_cache(maxsize=4096)
 def hex_of(color: RGB) -> str:
-    """``(230, 25, 75)`` → ``"#E6194B"``."""
+    """Format ``(230, 25, 75)`` as ``"#E6194B"``."""
     return "#{:02X}{:02X}{:02X}".format(*color)
 
 
 def legend_of(colors: Mapping[str, RGB], names: Mapping[str, str]) -> str | None:
-    """``Legend: person = red (#FF0000), dog = …``, or None if no colour needs a name."""
+    """Return ``Legend: person = red (#FF0000), dog = …``, or None if no colour needs a name."""
     if not colors:
         return None
     return "Legend: " + ", ".join(
@@ -136,8 +135,8 @@ def legend_of(colors: Mapping[str, RGB], names: Mapping[str, str]) -> str | None
 
 @lru_cache(maxsize=4096)
 def ink_on(color: RGB) -> RGB:
-    """Black or white, whichever has the higher contrast ratio on ``color`` (WCAG 2.1, relative
-    luminance).
+    """Return black or white, whichever has the higher contrast ratio on ``color`` (WCAG 2.1,
+    relative luminance).
     """
     linear = [
         v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4
@@ -149,7 +148,7 @@ def ink_on(color: RGB) -> RGB:
 
 @lru_cache(maxsize=1)
 def _candidates() -> FloatArray:
-    """Saturated colours, (n, 3) float, drawn by a fixed seed."""
+    """Return saturated colours, (n, 3) float, drawn with a fixed seed."""
     drawn = rng_for(0, "palette candidates").integers(0, 256, (_CANDIDATES, 3))
     saturated: FloatArray = drawn[np.ptp(drawn, axis=1) >= _MIN_CHROMA].astype(np.float64)
     return saturated
@@ -162,8 +161,8 @@ def _generated(number: int) -> tuple[RGB, ...]:
 
 @lru_cache(maxsize=8)
 def _farthest(count: int) -> tuple[RGB, ...]:
-    """The palette, then ``count - 32`` candidates, each the farthest in RGB from those before
-    it.
+    """Return the palette, then ``count - 32`` candidates, each the farthest in RGB from all earlier
+    colours.
     """
     chosen = [color for _, color in PALETTE]
     pool = _candidates()
@@ -172,7 +171,7 @@ def _farthest(count: int) -> tuple[RGB, ...]:
         nearest = np.minimum(nearest, np.abs(pool - color).sum(axis=1))
     while len(chosen) < count:
         best = int(nearest.argmax())
-        if nearest[best] == 0:  # thousands of classes: nothing new is left in the pool
+        if nearest[best] == 0:  # thousands of classes exhausted the pool
             return tuple(chosen) + _counted(count - len(chosen), set(chosen))
         red, green, blue = (int(v) for v in pool[best])
         chosen.append((red, green, blue))
@@ -194,8 +193,8 @@ def _counted(count: int, taken: set[RGB]) -> tuple[RGB, ...]:
 
 @lru_cache(maxsize=8)
 def _random_colors(count: int) -> tuple[RGB, ...]:
-    """The first ``count`` random colours; with a minimum distance between them that shrinks when it
-    cannot be kept.
+    """Return the first ``count`` random colours, with a minimum distance that shrinks if it cannot
+    be kept.
     """
     rng = rng_for(0, "random class colours")
     chosen: list[RGB] = []

@@ -14,7 +14,7 @@ class Style(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TextStyle:
-    """A JSON text; ``layout`` names its form."""
+    """JSON text in the form ``layout``."""
 
     layout: Literal[
         "xyxy",
@@ -28,7 +28,7 @@ class TextStyle:
         "coco_list",
     ]
     ids: bool = False
-    """Objects are instances: each has an ``instance_id``, and none is merged with others of its
+    """Objects are instances: each has an ``instance_id`` and is not merged with others of its
     label.
     """
     region: bool = False
@@ -37,7 +37,7 @@ class TextStyle:
 
 @dataclass(frozen=True, slots=True)
 class ComboStyle:
-    """A text and an image of one option: the stems of both."""
+    """The stems of the text and the image that show one option together."""
 
     text: str
     pixel: str

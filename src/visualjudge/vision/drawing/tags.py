@@ -1,7 +1,7 @@
 """Label tags: words in black or white on a filled rectangle of the class's colour, placed where
 there is room.
 
-Letters come from :mod:`~visualjudge.vision.drawing.fonts`.
+Glyphs come from :mod:`~visualjudge.vision.drawing.fonts`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Point = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """What a tag belongs to: its words, colour, and box; ``centered``: in the box's middle, else at
-    its corner.
+    """The object of a tag: its label, colour and box. ``centered`` places the tag in the middle of
+    the box instead of at a corner.
     """
 
     label: str
@@ -40,11 +40,11 @@ class Anchor:
 
 
 def draw_tags(pixels: Pixels, anchors: Sequence[Anchor]) -> None:
-    """Draw one tag for each anchor onto ``pixels``, whole and inside the image; none where not even
-    one fits.
+    """Draw a tag for each anchor onto ``pixels``, entirely inside the image; skip tags for which
+    not even one letter fits.
 
-    Small objects choose first, as they have the least room to spare; where tags must overlap,
-    theirs is on top.
+    Small objects are placed first, because they have the least room; where tags must overlap,
+    theirs are on top.
     """
     size = pixels.shape[0], pixels.shape[1]
     font = _font_size(size, anchors)
@@ -68,20 +68,24 @@ def draw_tags(pixels: Pixels, anchors: Sequence[Anchor]) -> None:
 
 
 def font_size(size: Size) -> int:
-    """Height of the letters in pixels: 2.6 % of the geometric mean of the sides, at least 10."""
+    """Return the height of letters in pixels: 2.6 % of the geometric mean of the sides, at least
+    10.
+    """
     return int(max(10, round(0.026 * float(size[0] * size[1]) ** 0.5)))
 
 
 def words(label: str) -> str:
-    """``label`` as drawn: on one line, with letters that no font has as code points."""
+    """Return ``label`` as drawn: on one line, with code points in place of letters that no font
+    has.
+    """
     return " ".join("".join(run.text for run in runs(label)).split())
 
 
 @lru_cache(maxsize=4096)
 def text_bitmap(text: str, font: int) -> np.ndarray:
-    """Coverage (h×w uint8) of ``text`` on its line: 0 = tag, 255 = ink.
+    """Return the coverage (h×w uint8) of ``text`` on one line: 0 = tag, 255 = ink.
 
-    All words of one size have the same height, unless letters of another font reach beyond it.
+    All texts of one size have the same height, unless glyphs of another font extend beyond it.
     """
     ascent, descent = face(0, font, False).getmetrics()
     pad_x, pad_y = max(2, font // 4), max(1, font // 10)
@@ -102,7 +106,7 @@ def text_bitmap(text: str, font: int) -> np.ndarray:
 
 
 def _font_size(size: Size, anchors: Sequence[Anchor]) -> int:
-    """The image's letter size, smaller if the tags would cover too much of it."""
+    """Return the letter size for the image, reduced if the tags would cover too much of it."""
     font = font_size(size)
     smallest = min(font, max(_SMALLEST, round(0.6 * font)))
     area = sum((len(anchor.label) * 0.6 + 0.5) * 1.3 * font * font for anchor in anchors)
@@ -112,8 +116,8 @@ def _font_size(size: Size, anchors: Sequence[Anchor]) -> int:
 
 @lru_cache(maxsize=4096)
 def _fitting(label: str, font: int, size: Size) -> tuple[str, int] | None:
-    """The label's text and letter size that fit the image: smaller letters, then fewer; None if not
-    even one fits.
+    """Return the text and letter size of a label that fit the image: first smaller letters, then a
+    shorter text; None if not even one letter fits.
     """
     text = words(label)
     for smaller in range(font, _SMALLEST - 1, -1):
@@ -130,7 +134,7 @@ def _fitting(label: str, font: int, size: Size) -> tuple[str, int] | None:
 
 
 def _hidden_by(anchor: Anchor, patch: np.ndarray) -> bool:
-    """Whether a tag of this size could cover half of the object: such a one is kept free of all
+    """Return whether a tag of this size could cover half of the object, which is then kept free of
     tags.
     """
     x1, y1, x2, y2 = anchor.box
@@ -139,7 +143,7 @@ def _hidden_by(anchor: Anchor, patch: np.ndarray) -> bool:
 
 @lru_cache(maxsize=512)
 def _patch(text: str, font: int, color: RGB) -> np.ndarray:
-    """The tag's pixels, h×w×3 uint8: each a mix of its colour with black or white."""
+    """Return the tag's pixels, h×w×3 uint8: mixtures of its colour with black or white."""
     table = np.rint(np.linspace(color, ink_on(color), 256)).astype(np.uint8)
     patch: np.ndarray = table[text_bitmap(text, font)]
     patch.setflags(write=False)
@@ -147,10 +151,9 @@ def _patch(text: str, font: int, color: RGB) -> np.ndarray:
 
 
 def _spots(anchor: Anchor, shape: tuple[int, ...], size: Size, gap: int) -> Iterator[Point]:
-    """Places (x, y) for the corner of a tag of ``shape``, best first, such that it is inside the
-    image.
+    """Return positions (x, y) for the corner of a tag of ``shape`` inside the image, best first.
 
-    For a box: above its corner, below, inside at the corners, beside; for a centred one: the
+    For a box: above its corners, below, inside at the corners, beside; for a centred tag: the
     middle, then around it.
     """
     high, wide = shape[:2]
@@ -187,9 +190,10 @@ def _around_box(box: Box, high: int, wide: int, size: Size, gap: int) -> Iterato
 
 
 class _Taken:
-    """What tags must keep off: other tags, and objects so small that a tag would hide them.
+    """Areas that tags must avoid: other tags, and objects so small that a tag would hide them.
 
-    A coarse map of the image, so that the cost of a look does not grow with the number of tags.
+    They are stored as a coarse map of the image, so that the cost of a lookup does not grow with
+    the number of tags.
     """
 
     def __init__(self, size: Size) -> None:
@@ -200,7 +204,9 @@ class _Taken:
         self._map[self._window(*box)] = True
 
     def best(self, spots: Iterable[Point], shape: tuple[int, ...]) -> Point:
-        """The first of ``spots`` that covers nothing, else the one that covers least."""
+        """Return the first of ``spots`` that covers nothing, otherwise the one that covers
+        least.
+        """
         least, best = -1, (0, 0)
         for x, y in spots:
             covered = int(

@@ -1,4 +1,4 @@
-"""JSON texts, one object per line and without comments, which belong in the prompt."""
+"""JSON texts with one object per line and without comments, which belong in the prompt."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import orjson
 
 
 def array(lines: Iterable[str]) -> str:
-    """A JSON array of objects that are already JSON, one per line."""
+    """Return a JSON array of objects that are already JSON, one per line."""
     body = ",\n".join(lines)
     return f"[\n{body}\n]" if body else "[]"
 
 
 def compact(value: Any) -> str:
-    """A JSON value without spaces."""
+    """Return a value as JSON without spaces."""
     return orjson.dumps(value).decode()

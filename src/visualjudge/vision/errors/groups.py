@@ -1,5 +1,5 @@
-"""Graded predictions: a perturbed truth, scored, with only the severities that the score tells
-apart.
+"""Graded predictions: perturbed and scored ground truth, limited to severities with different
+scores.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from visualjudge.vision.score import score
 
 @dataclass(frozen=True, eq=False)
 class Graded:
-    """One prediction with a known error: its severity in (0, 1] and its score in 0..10; severity 0
-    is no error.
+    """A prediction with a known error, its severity in (0, 1] and its score in 0..10; severity 0
+    means no error.
     """
 
     error_type: str
@@ -39,30 +39,29 @@ def graded(
     pairing: Pairing = "ladder",
     **options: Any,
 ) -> list[Graded]:
-    """A group of predictions of one truth with one type of error, severity rising and score
-    falling.
+    """Return predictions of one truth with one type of error, by increasing severity and decreasing
+    score.
 
-    A severity that does not lower the score is left out: two predictions of equal score cannot be
-    asked about. Of matched predictions the one of the opposite severity is left out with it, so
-    that what is left is symmetric. Empty where the error cannot be made (a swap with one person,
-    say).
+    A severity that does not lower the score is omitted, because two predictions with equal scores
+    have no correct order. For matched predictions the opposite severity is omitted too, so that the
+    group stays symmetric. The group is empty if the error cannot be made, for example a swap with
+    only one person.
 
     Parameters
     ----------
     key
-        Names the truth (image, class of interest): the same key draws the same errors.
+        Identifies the truth (image, class of interest): the same key gives the same errors.
     base
-        What the errors are put into, where that is not the truth itself: the truth without its
-        crowd regions.
+        The prediction to perturb, if not the truth itself: the truth without its crowd regions.
     with_truth
-        Begin the group with the prediction that has no error, at severity 0: "right against
-        slightly wrong".
+        Start the group with the error-free prediction, at severity 0, for comparisons of "right"
+        and "slightly wrong".
     pairing
-        ``ladder``: the error itself grows. ``matched``: all predictions bear errors of the same
-        look, and differ in how far they are from the truth; a type that has no matched form of the
-        error makes a ladder.
+        ``ladder``: the error itself grows. ``matched``: all predictions have errors that look
+        alike, and differ in their distance from the truth; an error type without a matched form
+        gives a ladder.
     options
-        Go to :func:`visualjudge.vision.score.score`.
+        Passed to :func:`visualjudge.vision.score.score`.
     """
     start = truth if base is None else base
     row = error_type_named(task, error_type)
@@ -84,7 +83,7 @@ def graded(
 
 
 def _balanced(group: list[Graded]) -> list[Graded]:
-    """Predictions of as many severities below ½ as above: in pairs, from the outside inwards."""
+    """Keep equally many severities below and above ½, in pairs from the outside inwards."""
     low = [item for item in group if item.severity < 0.5]
     high = [item for item in group if item.severity > 0.5]
     n = min(len(low), len(high))
@@ -93,8 +92,8 @@ def _balanced(group: list[Graded]) -> list[Graded]:
 
 
 def labels_shown(truth: Prediction, group: list[Graded]) -> tuple[str, ...] | None:
-    """The class of interest that shows everything of a group: the labels of the truth and of every
-    prediction in it.
+    """Return the class of interest that shows everything in a group: the labels of the truth and of
+    all predictions.
     """
     labels = {*truth.labels}.union(*(item.prediction.labels for item in group))
     return tuple(sorted(labels)) or None

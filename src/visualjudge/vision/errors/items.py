@@ -1,6 +1,6 @@
-"""Errors of labelled items, boxes or masks alike, by TIDE's names (Bolya et al., ECCV 2020).
+"""Errors of labelled items (boxes or masks), named as in TIDE (Bolya et al., ECCV 2020).
 
-Each is nested, so that a more severe prediction has the errors of the milder one and more.
+Errors are nested: a more severe prediction has all errors of a milder one, and more.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from visualjudge.vision.errors.levels import ErrorScene, counted
 from visualjudge.vision.items import LabelledItems
 
 LOWEST_IOU = 0.45
-"""IoU of an item at severity 1: just under the lowest threshold that counts as found."""
+"""IoU of an item at severity 1, just below the lowest matching threshold."""
 Items = TypeVar("Items", bound=LabelledItems)
 
 
 def classification(
     truth: Items, severity: float, scene: ErrorScene, rng: np.random.Generator
 ) -> Items:
-    """Some objects have another label of the data set."""
+    """Some objects get another label of the data set."""
     order = rng.permutation(len(truth.items))
     wrong = [scene.wrong_label(item.label, rng) for item in truth.items]
     struck = set(order[: counted(severity, len(order))].tolist())
@@ -39,10 +39,10 @@ def missed(truth: Items, severity: float, _scene: ErrorScene, rng: np.random.Gen
 
 
 def something(truth: Any, _scene: ErrorScene) -> bool:
-    """Whether the truth has items."""
+    """Return whether the truth has items."""
     return len(truth.items) > 0
 
 
 def two_labels(truth: Any, scene: ErrorScene) -> bool:
-    """Whether the truth has items, and the data set another label for them."""
+    """Return whether the truth has items and the data set has at least two labels."""
     return len(truth.items) > 0 and len(set(scene.labels)) > 1

@@ -1,12 +1,12 @@
-"""MATCHED ERRORS: predictions that look alike and differ only in how far they are from the truth.
-Those of each type: ``vision/<type>/errors_matched.py``.
+"""MATCHED ERRORS: predictions that look alike and differ only in their distance from the truth. The
+matched errors of each type are in ``vision/<type>/errors_matched.py``.
 
-A ladder of errors can be ordered by the predictions alone: the one with fewer boxes, or with
-smoother outlines, is the better one. Here all predictions of a group bear the same errors of one
-kind (their look), and lie between the truth and a *decoy* that could as well be the truth: the
-truth moved, or with parts exchanged. Where something moves, there is a decoy on either side of the
-truth, and the severities of a group are divided between the sides (:func:`side`) so that a rule
-that does not look, "the one more to the left" say, is right in half of the pairs of every group.
+A ladder can be ordered without the image: the prediction with fewer boxes, or with smoother
+outlines, is the better one. Here all predictions of a group have errors of the same kind, so that
+they look alike. They lie between the truth and a *decoy* that could equally be the truth: the truth
+moved, or with parts exchanged. If something moves, there is a decoy on either side of the truth,
+and the severities of a group are divided between the sides (:func:`side`), so that a rule that
+ignores the image, such as "the one further left", is right in half of the pairs of every group.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ Items = TypeVar("Items", bound=LabelledItems)
 T = TypeVar("T", bound=np.generic)
 Rng = np.random.Generator
 LEAST_IOUS = (0.5, 0.6, 0.7)
-"""Mean IoU of the items with the truth at the far end of a shift: the first for which there is
-room.
-"""
+"""Mean IoU of the items with the truth at the largest shift; the first value that fits is used."""
 APART = 0.3
-"""IoU below which a place counts as another one."""
+"""IoU below which two places count as different."""
 NEAR_BORDER = 0.02
-"""Within this share of the longer side an item counts as touching the border."""
+"""An item closer to the border than this share of the longer side counts as touching it."""
 ANGLES = 16
 MOST_TOLD = 0.6
-"""How far two moves may change together where items lie, over what they change one by one."""
+"""Largest ratio of the combined change in position of two moves to the sum of their separate
+changes.
+"""
 DECOYS_FAR = (1.1, 0.9, 0.7)
-"""How far a decoy is from its item, in widths and heights of it; the first that fits."""
+"""Candidate distances of a decoy from its item, in widths and heights of the item."""
 ASIDE = 0.15
-"""How far the content of a whole image is moved to a side at most, as a share of the width."""
+"""Largest sideways shift of the content of a whole image, as a share of the width."""
 
 
 def middles(levels: int) -> tuple[float, ...]:
-    """``levels`` severities, evenly spaced and symmetric about ½: (k + ½) / levels."""
+    """Return ``levels`` evenly spaced severities, symmetric about ½: (k + ½) / levels."""
     return tuple(round((k + 0.5) / levels, 4) for k in range(levels))
 
 
 def exchanged(severity: float, total: int) -> int:
-    """How many of ``total`` parts are those of the decoy: symmetric, so 1 − severity has all the
-    others.
+    """Return how many of ``total`` parts come from the decoy; the numbers for s and 1 − s (s ≠ ½)
+    add up to ``total``.
     """
     if severity > 0.5:
         return total - exchanged(round(1 - severity, 4), total)
@@ -59,12 +59,12 @@ def exchanged(severity: float, total: int) -> int:
 
 
 def side(severity: float, levels: int, rng: Rng) -> int:
-    """On which side of the truth, 0 or 1, the prediction of a severity lies.
+    """Return the side of the truth, 0 or 1, on which the prediction of a severity lies.
 
-    Of two predictions the milder one is the better one, so that a rule that prefers one side is
-    right by the side of the severer one. Each of ``levels`` severities is the severer one in as
-    many pairs as there are milder ones: from the severest on, each goes to the side that has fewer
-    pairs. ``rng`` exchanges the sides.
+    The milder of two predictions is the better one, so whether a rule that prefers one side is
+    right depends on the side of the more severe one. Each of ``levels`` severities is the more
+    severe one in as many pairs as there are milder severities: starting from the most severe, each
+    goes to the side with fewer pairs. ``rng`` may swap the sides.
     """
     pairs, chosen, first = [0, 0], 0, int(rng.integers(2))
     for milder in range(levels - 1, min(levels - 1, int(severity * levels)) - 1, -1):
@@ -74,8 +74,9 @@ def side(severity: float, levels: int, rng: Rng) -> int:
 
 
 def aside(plane: NDArray[T], severity: float, to: int, nothing: float) -> NDArray[T]:
-    """An H×W map moved to the left (0) or right (1), and ``nothing`` in the margins on both sides,
-    which are equally wide at every severity: what would have to be made up is not shown.
+    """Shift an H×W map to the left (0) or right (1), and fill the margins on both sides with
+    ``nothing``. The margins have the same width at every severity, so that no content has to be
+    invented.
     """
     margin = round(ASIDE * plane.shape[1])
     moved = np.roll(plane, (2 * to - 1) * round(severity * margin), axis=1)
@@ -85,10 +86,10 @@ def aside(plane: NDArray[T], severity: float, to: int, nothing: float) -> NDArra
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """How the items of a type move. ``shifted`` takes (item, x, y).
+    """Functions that move the items of a type.
 
-    ``rough`` takes (item, scene, generator): the item with a small error, so that no option is the
-    truth itself.
+    ``shifted`` takes (item, x, y). ``rough`` takes (item, scene, generator) and returns the item
+    with a small error, so that no option is the truth itself.
     """
 
     box: Callable[[Any], Xyxy]
@@ -98,18 +99,17 @@ class Moves:
 
 @dataclass(frozen=True, slots=True)
 class ItemErrors:
-    """The matched errors of labelled items: each takes (truth, severity in 0..1, scene,
+    """The matched errors of labelled items; each method takes (truth, severity in 0..1, scene,
     generator).
     """
 
     moves: Moves
 
     def localization(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
-        """All items are off by equal errors of their own, and together moved to one side or the
+        """Give each item a small error of its own, and move all items together to one side or the
         other.
 
-        Items that touch the border are left out: they cannot move, and the others would come to
-        overlap them.
+        Items that touch the border are omitted: they cannot move, and others would overlap them.
         """
         boxes = [self.moves.box(item) for item in truth.items]
         free = [k for k, box in enumerate(boxes) if inside(box, scene.size)]
@@ -121,8 +121,8 @@ class ItemErrors:
         return truth.with_items(self.moves.shifted(item, *step) for item in items)
 
     def background(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
-        """The number of items stays the same, one is false, and with severity more of the others
-        are placed where there is no object.
+        """Add one false item to the others, of which more are placed where there is no object as
+        severity increases.
         """
         items, places = self._traded(truth, severity, scene, rng, lambda n: range(n))
         like = truth.items[int(rng.integers(len(truth.items)))]
@@ -131,7 +131,9 @@ class ItemErrors:
         return truth.with_items([*items, extra] if items else truth.items)
 
     def duplicate(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
-        """Half of the items are there twice; more and more of them lie where there is no object."""
+        """Duplicate half of the items, and place more of them where there is no object as severity
+        increases.
+        """
 
         def with_twins(n: int) -> Sequence[int]:
             return [*range(n), *rng.permutation(n)[: math.ceil(n / 2)].tolist()]
@@ -140,7 +142,9 @@ class ItemErrors:
         return truth.with_items(items or truth.items)
 
     def missed(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
-        """As many items are missing; more and more of the others lie where there is no object."""
+        """Remove a quarter of the items, and place more of the others where there is no object as
+        severity increases.
+        """
 
         def without_some(n: int) -> Sequence[int]:
             return sorted(rng.permutation(n)[math.ceil(n / 4) :].tolist())
@@ -149,8 +153,8 @@ class ItemErrors:
         return truth.with_items(items or truth.items)
 
     def classification(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
-        """Items of similar shape exchange their labels; if there is one label only, more items get
-        another one with severity.
+        """Exchange the labels of items of similar shape; if all items have one label, change the
+        label of more items as severity increases.
         """
         items = self._rough(truth.items, scene, rng)
         pairs = like_pairs(
@@ -181,10 +185,10 @@ class ItemErrors:
         rng: Rng,
         shown: Callable[[int], Iterable[int]],
     ) -> tuple[list[Any], list[Xyxy]]:
-        """Of n items that have decoys those that are ``shown``, some of the n at the place of one;
-        and all places of items and decoys.
+        """Return the items to be ``shown`` of the n that have decoys, some of them at their decoys,
+        and the places of all items and decoys.
 
-        An item and its decoy have the same small error.
+        An item has the same small error at either place.
         """
         places = [self.moves.box(item) for item in truth.items]
         chosen = side(severity, scene.levels, rng)
@@ -207,8 +211,8 @@ class ItemErrors:
     def _decoys(
         self, number: int, taken: Sequence[Xyxy], scene: ErrorScene, rng: Rng
     ) -> list[FloatArray] | None:
-        """Two steps (x, y) of item ``number`` of ``taken`` to places on the image where no object
-        lies; None without such room, and where the item itself lies on another.
+        """Return two steps (x, y) that move item ``number`` of ``taken`` to places on the image
+        without an object; None if there is no room or the item overlaps another.
         """
         x1, y1, x2, y2 = taken[number]
         others = [place for k, place in enumerate(taken) if k != number]
@@ -230,8 +234,8 @@ class ItemErrors:
 
 
 def inside(box: Xyxy, size: Size) -> bool:
-    """Whether a box keeps away from the border: a box that touches it cannot move without a visible
-    change.
+    """Return whether a box is clear of the border; a box that touches it cannot move without a
+    visible change.
     """
     x1, y1, x2, y2 = box
     near = NEAR_BORDER * max(size)
@@ -239,8 +243,8 @@ def inside(box: Xyxy, size: Size) -> bool:
 
 
 def common_steps(boxes: Sequence[Xyxy], size: Size, rng: Rng) -> list[FloatArray] | None:
-    """Two steps (x, y) to different sides that bring the mean IoU of boxes with themselves down to
-    ½, or not as far where there is no room for it, and keep all on the image; None without room.
+    """Return two steps (x, y) to different sides that keep all boxes on the image and lower their
+    mean IoU with the original boxes to ½ (0.7 at most, if room is limited); None if there are none.
     """
     if not boxes:
         return None
@@ -272,12 +276,14 @@ def common_steps(boxes: Sequence[Xyxy], size: Size, rng: Rng) -> list[FloatArray
 def two_sides(
     corners: FloatArray, moves: FloatArray, size: Size, around: FloatArray | None = None
 ) -> tuple[int, int] | None:
-    """Places of the two of m moves (m×n×2) of n boxes (n×4) that tell least of where the truth is.
+    """Return the indices of the two of m moves (m×n×2) of n boxes (n×4) that reveal least about the
+    true place.
 
-    One move takes the boxes to the left, say, and the other to the right; one towards the middle of
-    the image and of the box ``around`` other objects, where objects tend to be, and the other away
-    from it. None where two moves together change more than ``MOST_TOLD`` of what they change one by
-    one: of something in the middle every move leads away.
+    If one moves the boxes to the left, the other moves them to the right; if one moves them towards
+    the middle of the image and of the box ``around`` other objects, where objects tend to be, the
+    other moves them away from it. Return None if the combined change of every pair exceeds
+    ``MOST_TOLD`` times the sum of their separate changes: an object in the middle can only move
+    away from it.
     """
     if len(moves) < 2:
         return None
@@ -298,7 +304,7 @@ def two_sides(
 
 
 def _room(corners: FloatArray, way: FloatArray, size: Size) -> float:
-    """How far n boxes (n×4) can go along a unit vector without meeting the border."""
+    """Return how far n boxes (n×4) can move along a unit vector without reaching the border."""
     (height, width), near = size, NEAR_BORDER * max(size)
     limits = [
         (width - near - corners[:, 2].max()) / way[0] if way[0] > 1e-9 else np.inf,
@@ -310,8 +316,8 @@ def _room(corners: FloatArray, way: FloatArray, size: Size) -> float:
 
 
 def like_pairs(labels: Sequence[str], boxes: Sequence[Xyxy]) -> list[tuple[int, int]]:
-    """Indices of items with different labels, in pairs, the most alike in size, form and height on
-    the image first.
+    """Pair the indices of items with different labels, the most similar in size, shape and vertical
+    position first.
     """
     looks = np.array(
         [

@@ -1,5 +1,5 @@
-"""Smooth random fields and paths between shapes: what makes a controlled error look like a
-model's.
+"""Smooth random fields and paths between shapes, which make controlled errors look like those of
+models.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ BISECTIONS = 24
 
 
 def smooth_field(size: Size, rng: np.random.Generator, *, grain: float = 0.15) -> FloatArray:
-    """A smooth random field of (height, width) ``size``: float64, zero median, largest magnitude 1.
+    """Return a smooth random field of (height, width) ``size``: float64, zero median, largest
+    magnitude 1.
 
-    ``grain`` is the scale of its hills as a share of the longer side.
+    ``grain`` is the scale of its variation, as a share of the longer side.
     """
     height, width = size
     cells = max(2, round(1 / grain))
@@ -28,7 +29,9 @@ def smooth_field(size: Size, rng: np.random.Generator, *, grain: float = 0.15) -
 
 
 def lowest_share(inside: BoolArray, order: FloatArray, share: float) -> BoolArray:
-    """The ``share`` (0..1) of the True pixels of ``inside`` with the lowest ``order``. H×W bool."""
+    """Return the ``share`` (0..1) of the True pixels of ``inside`` with the lowest ``order``, H×W
+    bool.
+    """
     values = order[inside]
     count = round(share * values.size)
     chosen = np.zeros(values.size, dtype=np.bool_)
@@ -39,7 +42,7 @@ def lowest_share(inside: BoolArray, order: FloatArray, share: float) -> BoolArra
 
 
 def sweep(size: Size, rng: np.random.Generator) -> FloatArray:
-    """Distance along a random direction with a wavy front. H×W float64; for
+    """Return the distance along a random direction with a wavy front, H×W float64, for
     :func:`lowest_share`.
     """
     height, width = size
@@ -50,8 +53,8 @@ def sweep(size: Size, rng: np.random.Generator) -> FloatArray:
 
 
 def reach(similarity: Callable[[float], float], target: float) -> float:
-    """The t in 0..1 at which ``similarity`` (1 at t = 0, low at t = 1) comes down to ``target``; 1
-    if it never does.
+    """Return the t in 0..1 at which ``similarity`` (1 at t = 0, low at t = 1) falls to ``target``;
+    1 if it never does.
     """
     if similarity(1.0) >= target:
         return 1.0
@@ -63,7 +66,7 @@ def reach(similarity: Callable[[float], float], target: float) -> float:
 
 
 def box_iou(first: Xyxy, second: Xyxy) -> float:
-    """Intersection over union of two boxes; 0 where the union is empty."""
+    """Return the intersection over union of two boxes; 0 if the union is empty."""
     width = min(first[2], second[2]) - max(first[0], second[0])
     height = min(first[3], second[3]) - max(first[1], second[1])
     inter = max(0.0, width) * max(0.0, height)
@@ -72,8 +75,8 @@ def box_iou(first: Xyxy, second: Xyxy) -> float:
 
 
 def elsewhere(box: Xyxy, size: Size, rng: np.random.Generator, taken: list[Xyxy]) -> Xyxy:
-    """A box of about the same size on the image, overlapping ``taken`` as little as 20 tries can
-    find.
+    """Return a box of about the same size on the image, with the least overlap with ``taken`` in 20
+    random tries.
     """
     height, width = size
     tries = []

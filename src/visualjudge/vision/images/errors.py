@@ -11,7 +11,7 @@ from visualjudge.vision.raster.images import through_jpeg, to_uint8
 
 
 def degraded_given(_truth: WholeImage, scene: ErrorScene) -> bool:
-    """Whether there is a degraded input."""
+    """Return whether there is a degraded input."""
     return scene.degraded is not None
 
 

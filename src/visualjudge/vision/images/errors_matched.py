@@ -11,18 +11,18 @@ from visualjudge.vision.images import errors
 from visualjudge.vision.images.record import WholeImage
 
 MILD = 0.3
-"""Severity of the error that all options of a pair have."""
+"""Severity of the error that all options of a pair share."""
 REACH, GRAIN = 0.03, 0.15
-"""Of the displacement at the far end, and of its hills, as shares of the longer side."""
+"""Largest displacement, and the scale of its variation, as shares of the longer side."""
 
 
 def displaced(error: Perturbation, *, first: bool = False) -> Perturbation:
-    """An error of restored images at one severity, and structures drawn further and further from
-    where they are.
+    """Return an error that displaces structures further as severity increases, and also applies
+    ``error`` at a fixed severity.
 
-    All options are equally sharp, noisy and coloured; only the given image shows where its
-    structures belong. The error is made last, so that its grain and blocks are those of every
-    option, or ``first``, where it shows structures.
+    All options are equally sharp, noisy and coloured; only the given image shows where structures
+    belong. ``error`` is applied last, so that its grain and blocks are the same in every option, or
+    ``first`` if it shows structures.
     """
 
     def matched(
@@ -37,7 +37,7 @@ def displaced(error: Perturbation, *, first: bool = False) -> Perturbation:
 
 
 def _bent(found: WholeImage, severity: float, rng: np.random.Generator) -> WholeImage:
-    """Smoothly displaced, not at the border."""
+    """Displace an image smoothly, except at the border."""
     height, width = found.pixels.shape[:2]
     rows, cols = np.mgrid[:height, :width].astype(np.float32)
     quiet = np.sin(np.pi * (rows + 0.5) / height) * np.sin(np.pi * (cols + 0.5) / width)

@@ -1,8 +1,8 @@
 """Features of restored and generated images: noise, blocks, sharpness, colour, and agreement with
-what was given.
+the given images.
 
-What is given is measured once for all options of a question (:class:`Source`). Amounts that have a
-best value, such as sharpness, come as two features: what is missing from it, and what is too much.
+The given images are measured once for all options of a question (:class:`Source`). Quantities with
+an optimum, such as sharpness, give two features: the shortfall and the excess.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from visualjudge.vision.view import (
 
 BLOCK = 8
 FINE = 256
-"""Side of the middle of an image that is measured pixel by pixel."""
+"""Side of the middle of an image, which is measured at full resolution."""
 SMALL = (128, 128)
 SPECK = np.ones((9, 9), np.uint8)
 FOCUS = 0.6
@@ -60,7 +60,7 @@ class Source:
 
     @cached_property
     def edges(self) -> Plane:
-        """Strength of edges at 128×128, its 98th percentile 1."""
+        """Edge strength at 128×128, scaled to a 98th percentile of 1."""
         return _edge_map(self.thumbnail)
 
     @cached_property
@@ -70,7 +70,9 @@ class Source:
 
     @cached_property
     def middle(self) -> Pixels:
-        """The middle, at most ``FINE`` pixels wide and high, cut on the grid of 8-pixel blocks."""
+        """The middle of the image, at most ``FINE`` pixels wide and high, aligned with 8-pixel
+        blocks.
+        """
         top, left = (max(0, (n - FINE) // 2) // BLOCK * BLOCK for n in self.pixels.shape[:2])
         return np.ascontiguousarray(self.pixels[top : top + FINE, left : left + FINE])
 
@@ -81,8 +83,8 @@ class Source:
 
     @cached_property
     def specks(self) -> Plane:
-        """What is brighter than its surroundings and narrower than 9 pixels: rain and snow, and
-        bright detail.
+        """Details brighter than their surroundings and narrower than 9 pixels: rain, snow and
+        bright texture.
         """
         red, green, blue = cv2.split(self.middle)
         dark = cv2.min(cv2.min(red, green), blue)
@@ -105,14 +107,14 @@ class Source:
 
 
 def source_of(given: Given) -> Source:
-    """The source image, as restored and generated images are compared with it."""
+    """Return the source image, with which restored and generated images are compared."""
     if given.image is None:
         raise ValueError("a question without a source image has no view")
     return Source(given.image)
 
 
 def restored_look(found: WholeImage, given: Given) -> Features:
-    """Features of a restored image."""
+    """Return the features of a restored image."""
     return (
         NOTHING
         if given.image is None
@@ -121,8 +123,8 @@ def restored_look(found: WholeImage, given: Given) -> Features:
 
 
 def generated_look(found: WholeImage, given: Given) -> Features:
-    """No features if only a prompt is given: without a language model, an image cannot be compared
-    with a text.
+    """Return the features of a generated image. There are none if only a prompt is given, because
+    comparing an image with a text requires a language model.
     """
     if given.image is None and given.control is None:
         return NOTHING
@@ -138,14 +140,14 @@ def generated_look(found: WholeImage, given: Given) -> Features:
 
 
 def condition_of(given: Given) -> Source:
-    """The control image, likewise."""
+    """Return the control image, with which generated images are compared."""
     if given.control is None:
         raise ValueError("a question without a control image has no condition")
     return Source(given.control)
 
 
 def quality_features(output: Source) -> dict[str, float]:
-    """Features of an image alone."""
+    """Return the features that depend only on the image itself."""
     lab, focus = output.small, output.sharp - output.structure
     return {
         "noise": float(np.log1p(noise_sigma(output.gray))),
@@ -165,13 +167,13 @@ def quality_features(output: Source) -> dict[str, float]:
 
 
 def restored_features(output: Source, given: Source) -> dict[str, float]:
-    """Features of a restored image and its degraded input, of the same or of a smaller size."""
+    """Return the features of a restored image and its degraded input, which may be smaller."""
     return quality_features(output) | agreement(output, given) | _restored(output, given)
 
 
 def agreement(output: Source, given: Source) -> dict[str, float]:
-    """How an output agrees with a given image of the same scene, fine and coarse, in light and in
-    colour.
+    """Measure how an output differs from a given image of the same scene: in detail, coarsely, in
+    colour and in structure.
     """
     apart = output.coarse - given.coarse
     return {
@@ -183,7 +185,9 @@ def agreement(output: Source, given: Source) -> dict[str, float]:
 
 
 def _restored(output: Source, given: Source) -> dict[str, float]:
-    """Gain in sharpness; if sizes agree, specks of the input that remain, and changes elsewhere."""
+    """Measure the gain in sharpness and, if sizes agree, specks left from the input and changes
+    elsewhere.
+    """
     gain = output.sharp - given.sharp
     found = {
         "gain": min(gain, 1.0),
@@ -208,8 +212,8 @@ def _restored(output: Source, given: Source) -> dict[str, float]:
 
 
 def controlled_features(output: Source, control: Source) -> dict[str, float]:
-    """How far an output's edges follow those of the control image (edges, a pose, a depth map or a
-    sketch).
+    """Measure how far an output's edges follow those of the control image (edges, a pose, a depth
+    map or a sketch).
     """
     return {
         "follows": correlation(output.near_edges, control.near_edges),
@@ -220,8 +224,8 @@ def controlled_features(output: Source, control: Source) -> dict[str, float]:
 
 
 def filled_features(output: Source, shown: Source, hole: BoolArray) -> dict[str, float]:
-    """How an inpainted region fits: seam, texture and colour against its surroundings; the rest
-    left as it was.
+    """Measure how an inpainted region fits its surroundings (seam, texture, colour), and how far
+    the rest was changed.
     """
     small = shrunk(output.pixels)
     size = small.shape[1], small.shape[0]
@@ -258,7 +262,9 @@ def _edge_map(pixels: Pixels) -> Plane:
 
 
 def _structure(one: np.ndarray, two: np.ndarray) -> float:
-    """Mean local correlation of lightness, the structure term of SSIM (Wang et al., TIP 2004)."""
+    """Return the mean local correlation of lightness, the structure term of SSIM (Wang et al., TIP
+    2004).
+    """
     size = (9, 9)
     means = cv2.blur(one, size), cv2.blur(two, size)
     covariance = cv2.blur(one * two, size) - means[0] * means[1]
@@ -269,15 +275,17 @@ def _structure(one: np.ndarray, two: np.ndarray) -> float:
 
 
 def _flat_noise(gray: Plane, smooth: Plane) -> float:
-    """Log of the mean difference from the smoothed image, in the flatter half of the image."""
+    """Return the log of the mean difference from the smoothed image, in the flatter half of the
+    image.
+    """
     slope = cv2.magnitude(cv2.Sobel(smooth, cv2.CV_32F, 1, 0), cv2.Sobel(smooth, cv2.CV_32F, 0, 1))
     flat = slope <= np.partition(slope.ravel()[::4], slope.size // 8)[slope.size // 8]
     return float(np.log1p(np.abs(gray - smooth)[flat].mean())) if flat.any() else 0.0
 
 
 def _blockiness(gray: np.ndarray) -> float:
-    """Log ratio of the steps across an 8-pixel grid to the steps elsewhere (after Wang et al., ICIP
-    2000).
+    """Return the log ratio of the steps across an 8-pixel grid to the steps elsewhere (after Wang
+    et al., ICIP 2000).
     """
     ratios = []
     for axis in (0, 1):

@@ -1,4 +1,4 @@
-"""Restored images whose pixels were stored in another form."""
+"""Common mistakes in restored images."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class WholeImage(Prediction):
 
 
 def read(payload: Payload, reading: ReadContext) -> WholeImage:
-    """The record of a payload."""
+    """Return the record of a payload."""
     stored = payload.get("image")
     if stored is None:
         raise DataError("image: the field is missing")
@@ -46,7 +46,9 @@ def read(payload: Payload, reading: ReadContext) -> WholeImage:
 
 
 def check(payload: Payload, reading: ReadContext) -> None:
-    """Whether the payload's image can be read, without decoding it where its file can tell."""
+    """Check that the payload's image can be read, without decoding it if the checksums in its file
+    suffice.
+    """
     with in_field("image"):
         file = None if payload.get("image") is None else fields.path(payload["image"], reading.root)
         if file is not None and checksums_agree(file):
@@ -55,6 +57,6 @@ def check(payload: Payload, reading: ReadContext) -> None:
 
 
 def write(prediction: WholeImage, writing: WriteContext) -> dict[str, Any]:
-    """The payload of a record."""
+    """Return the payload of a record."""
     write_png(writing.root / f"{writing.stem}.png", prediction.pixels)
     return {"image": f"{writing.stem}.png"}

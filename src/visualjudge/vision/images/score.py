@@ -1,4 +1,4 @@
-"""Restoration: SSIM or PSNR to the clean image."""
+"""Metrics of restoration: SSIM and PSNR relative to the clean image."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from visualjudge.core.records import Pixels
 from visualjudge.vision.images.record import WholeImage
 
 PSNR_FLOOR, PSNR_RANGE = 15.0, 25.0
-"""Decibels that count as 0, and from there to 1."""
+"""PSNR in decibels that counts as 0, and the range from there to 1."""
 
 
 def ssim(prediction: WholeImage, truth: WholeImage) -> float:
-    """Structural similarity of a restored image to the clean one, 0..1.
+    """Return the structural similarity of a restored image to the clean one, 0..1.
 
     Gaussian window of σ 1.5, mean over channels, clipped (Wang et al. 2004, as scikit-image
     computes it).
@@ -23,7 +23,7 @@ def ssim(prediction: WholeImage, truth: WholeImage) -> float:
     DataError
         If the images differ in size, or are too small for the window (11 pixels).
     """
-    from skimage.metrics import structural_similarity  # it loads scipy.stats, most of a second
+    from skimage.metrics import structural_similarity  # slow: it loads scipy.stats
 
     found, real = _pair(prediction, truth)
     try:
@@ -45,8 +45,8 @@ def ssim(prediction: WholeImage, truth: WholeImage) -> float:
 
 
 def psnr(prediction: WholeImage, truth: WholeImage) -> float:
-    """Peak signal-to-noise ratio of a restored image to the clean one as (PSNR − 15) / 25, clipped
-    to 0..1.
+    """Return the peak signal-to-noise ratio of a restored image and the clean one as (PSNR − 15) /
+    25, clipped to 0..1.
 
     Identical images give 1.
 

@@ -1,4 +1,4 @@
-"""Whole images: the rows of restored and of generated images."""
+"""The prediction types of restored and generated images."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from visualjudge.vision.view import Features, Given
 
 
 def goal(asset: Any, scene: Any, prompts: Prompts) -> list[str]:
-    """The part named after the task: the given images, and the text prompt or instruction."""
+    """Return the part named after the task, and the parts about the given images and the text
+    prompt or instruction.
+    """
     details = [
         ("masked", scene.masked),
         ("controlled", scene.control and scene.original),
