@@ -115,7 +115,7 @@ def _sample(
         )
     if found.samefile(image):
         raise DataError(
-            f"restored: {found.name} is the degraded image itself, and not the clean image's size, "
+            f"restored: {found.name} is the degraded image and does not match the clean size, "
             f"{asked[0]}×{asked[1]} (height×width); --pred must name the restored images"
         )
     if asked == degraded.shape[:2]:

@@ -179,7 +179,7 @@ def _placed(item: Any, size: Size) -> Xyxy:
     x, y, width, height = (float(v) for v in item.bounding_box)
     if not (x >= -0.05 and y >= -0.05 and x + width <= 1.05 and y + height <= 1.05):
         raise DataError(
-            f"bounding_box: must be shares of the image, 0 to 1, got {list(item.bounding_box)}"
+            f"bounding_box: must be fractions of the image, 0 to 1, got {list(item.bounding_box)}"
         )
     return x * size[1], y * size[0], (x + width) * size[1], (y + height) * size[0]
 

@@ -198,12 +198,12 @@ def _values(path: Path, channel: int | None) -> NDArray[Any]:
     if channel is None or not 0 <= channel < values.shape[2]:
         count = len(np.unique(colours.reshape(-1, colours.shape[2]), axis=0))
         likely = (
-            f"{count} colours, as of a photograph: {PLACES}; --channel says"
+            f"{count} colours, like a photograph: {PLACES}; --channel selects"
             if count > MOST_COLOURS
-            else f"{count} colours: convert them to class numbers, or say with --channel"
+            else f"{count} colours: convert them to class numbers, or use --channel to select"
         )
         raise DataError(
             f"{path.name}: must have one channel of class numbers, got {values.shape[2]} channels "
-            f"and {likely} which channel holds the classes"
+            f"and {likely} the channel with the classes"
         )
     return np.asarray(values[:, :, channel])

@@ -141,8 +141,7 @@ def _check_columns(
     *,
     sourced: bool,
 ) -> None:
-    """Check that some row has each required column. A row without a value becomes a problem later.
-    """
+    """Check that each required column occurs. A row without a value becomes a problem later."""
     known = dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row)
     if not known:
         return

@@ -1,5 +1,4 @@
-"""Samples given as Python objects: dictionaries, data frames, paths, arrays, supervision objects.
-"""
+"""Samples given as Python objects: dictionaries, data frames, paths, arrays and supervision's."""
 
 from __future__ import annotations
 

@@ -127,8 +127,8 @@ def _imagereward(files: Sequence[Path], _root: Path, _scratch: Path | None) -> R
             ranks: Any = row.get("ranking")
             if not _ranked(images, ranks):
                 reason = (
-                    "must hold a rank from 1 (best) for each of 'generations', of which there "
-                    "must be two or more"
+                    "must contain a rank from 1 (best) for each of 'generations', and "
+                    "there must be two or more"
                 )
                 if images is None and ranks is None:
                     reason = "is missing, as is generations; does --layout fit the table?"
@@ -164,7 +164,7 @@ def _editscore(files: Sequence[Path], _root: Path, _scratch: Path | None) -> Row
             if not all(isinstance(one, list) and len(one) == 2 for one in lists) or not row.get(
                 "input_image"
             ):
-                reason = "must be two, beside input_image and two each of 'score' and 'key'"
+                reason = "must be two, with input_image and two each of 'score' and 'key'"
                 yield Problem(file.name, f"line {number}", "output_images", reason)
                 continue
             for output, score, key in zip(*lists, strict=True):

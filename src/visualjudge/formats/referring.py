@@ -193,7 +193,7 @@ def _expressions(gt: Path, instances: Path | None) -> Iterator[Expression]:
         )
         if not all(isinstance(one, list) for one in lists):
             raise DataError(
-                f"{gt}: [{k}]: must be an object, and 'objects' or 'sentences' in it a list"
+                f"{gt}: [{k}]: must be an object in which 'objects' or 'sentences' is a list"
             )
         if "objects" in row:
             yield from _of_objects(row, k, gt)

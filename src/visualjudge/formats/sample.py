@@ -294,7 +294,7 @@ def _lines(path: Path) -> Iterator[str]:
             except UnicodeDecodeError as error:
                 where = f"{error.start} of line {number}"
                 raise DataError(
-                    f"{path}: must be UTF-8, got another byte at {where}; save it as UTF-8"
+                    f"{path}: must be UTF-8, got an invalid byte at {where}; save it as UTF-8"
                 ) from None
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
@@ -324,7 +324,7 @@ def read_text(path: Path) -> str:
         raise DataError(f"{path}: cannot be read: {error}") from None
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{path}: must be UTF-8, got another byte at {error.start}; save it as UTF-8"
+            f"{path}: must be UTF-8, got an invalid byte at {error.start}; save it as UTF-8"
         ) from None
 
 
@@ -345,8 +345,7 @@ def check_names(path: Path) -> None:
 
 
 def names_by_line(path: Path) -> dict[int, str]:
-    """Read a file with one name per line, counted from 0. Empty lines are counted but give no name.
-    """
+    """Read a file with one name per line, counted from 0. Empty lines are counted but skipped."""
     return {k: line.strip() for k, line in enumerate(read_text(path).splitlines()) if line.strip()}
 
 
@@ -386,7 +385,7 @@ def files_by_key(where: str | Path) -> dict[str, Path]:
 
 def unpaired(what: str, key: str, where: str | Path | None) -> str:
     """Return a message about a missing counterpart of an image, with a hint about patterns."""
-    hint = "" if "*" in str(where) else f"; a pattern pairs other names, as '{where}/*_pred.png'"
+    hint = "" if "*" in str(where) else f"; a pattern can pair other names: '{where}/*_pred.png'"
     return f"there is no {what} named {key!r} in {where}{hint}"
 
 

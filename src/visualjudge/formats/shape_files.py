@@ -43,7 +43,7 @@ LARGEST_BITMAP = 1 << 26
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LabelledShape:
-    """A labelled object: either a mask or ``rings`` in pixels, each [x, y, x, y, …]. A box has one
+    """A labelled object: a mask or ``rings`` in pixels, each [x, y, x, y, …]. A box has one
     ring of 4 corners.
     """
 
@@ -113,7 +113,7 @@ def _gathered(
     except DataError as error:
         raise InvalidRecord(Problem.of(error, file, key, "shape")) from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        reason = f"is not as the format has it: {type(error).__name__}: {error}"
+        reason = f"does not follow the format: {type(error).__name__}: {error}"
         raise InvalidRecord(Problem(file, key, "shape", reason)) from None
 
 

@@ -39,7 +39,7 @@ def check_not_exchanged(truths: Rows, results: Rows, gt: Path, pred: Path) -> No
     scored = [bool(rows) and all(raw.get("score") is not None for raw in rows) for rows in sides]
     if scored[0] and sides[1] and not any(raw.get("score") is not None for raw in sides[1]):
         raise DataError(
-            f"{gt}: annotations: all {len(sides[0])} have a score and none of {pred} has one; "
+            f"{gt}: annotations: all {len(sides[0])} have a score, but those of {pred} have none; "
             "--gt and --pred seem to be swapped"
         )
 
@@ -120,17 +120,17 @@ def warn_of_truths(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:
 
 def _doubts(raw: Mapping[str, Any], size: Size | None, seen: set[Any]) -> Iterator[str]:
     if size is None:
-        yield "image_id: is of no image of the file, so the record is left out"
+        yield "image_id: must be an image of the file; the record is left out"
         return
     if raw.get("id") is not None and raw["id"] in seen:
-        yield "id: occurs before, and counts as another object"
+        yield "id: occurs twice; the records count as two objects"
     if (box := _box(raw)) is None or not all(map(math.isfinite, box)):
         return
     x, y, width, height = box
     if not width or not height:
         yield "bbox: has no area"
     elif min(x, y) < -SLACK or x + width > size[1] + SLACK or y + height > size[0] + SLACK:
-        yield "bbox: leaves its image"
+        yield "bbox: extends beyond its image"
 
 
 def warn_of_range(where: str, ratings: Sequence[float], limits: tuple[float, float]) -> None:
