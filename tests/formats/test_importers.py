@@ -444,7 +444,7 @@ class TestDepth:
         assert only(depth_maps("depth_estimation", *files)).truth.values[0, 0] == 3
         np.savez(tmp_path / "a.npz", conf=depth * 0, metres=depth)
         told = problem(depth_maps("depth_estimation", *files))
-        assert "must hold one array, or one called depth, got conf, metres" in told.reason
+        assert "must contain one array, or one called depth, got conf, metres" in told.reason
 
     def test_another_size_is_told(self, tmp_path: Path) -> None:
         photo(tmp_path / "a.png")

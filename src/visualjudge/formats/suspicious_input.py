@@ -17,7 +17,7 @@ Rows = Mapping[Any, Sequence[tuple[str, Any]]]
 """Records of a COCO file by image id, each with its location."""
 
 FEW = 5
-"""With fewer boxes than this, all must suggest another form."""
+"""If there are fewer boxes than this, all of them must suggest another form."""
 LEAVING = 0.3
 """Minimum fraction of boxes that extend beyond the image for another form to be considered."""
 _NUMBERS = frozenset({int, float, bool})

@@ -28,7 +28,7 @@ MOST_BETWEEN = 0.2
 _NUMBERS = frozenset({int, float, np.float64, np.float32, np.int64, np.int32})
 _LONGEST_RUN = 2**40
 _MOST_DIGITS = 7
-"""Maximum digits after the first in a compressed count: 8 digits of 5 bits are far above any run.
+"""Maximum digits after the first in a compressed count; eight 5-bit digits exceed any run.
 """
 EMPTY_CROP = np.zeros((0, 0), dtype=np.bool_)
 
