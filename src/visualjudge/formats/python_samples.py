@@ -1,4 +1,4 @@
-"""Samples given as Python objects: dictionaries, data frames, paths, arrays and supervision's."""
+"""Samples given as Python objects: dictionaries, data frames, paths, arrays, supervision data."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ compared.
 TOGETHER = 1_000_000
 """Maximum pairs in memory at a time."""
 FEW = 300_000
-"""Maximum pairs of a label with similar left edges for which all pairs are compared."""
+"""Maximum number of pairs with similar left edges; above it, pairs are searched by size."""
 _SIZES = 60
 """Bound on the absolute value of log2 of sizes in pixels."""
 
