@@ -255,12 +255,12 @@ def test_doubtful_truth_is_told_by_kind(scene: Path, capsys: pytest.CaptureFixtu
     assert imported(scene, [row(1, 0, 0, 10, 10, score=0.9)], truth=truth) == 0
     told = capsys.readouterr().err
     for where, line in (
-        (1, "id: occurs before, and counts as another object; records like this: 1"),
+        (1, "id: occurs twice; the records count as two objects; records like this: 1"),
         (2, "bbox: has no area; records like this: 1"),
-        (3, "bbox: leaves its image; records like this: 1"),
+        (3, "bbox: extends beyond its image; records like this: 1"),
         (
             4,
-            "image_id: is of no image of the file, so the record is left out; records like this: 1",
+            "image_id: must be an image of the file; the record is left out; records like this: 1",
         ),
     ):
         assert f"gt.json: annotations[{where}]: {line}" in told

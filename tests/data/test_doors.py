@@ -393,7 +393,7 @@ def test_a_box_in_pixels_is_refused_as_one_of_fiftyone(photos: list[str]) -> Non
     sample = OneSample(photos[0], {"ground_truth": Items([Item("cat", [10, 10, 50, 50])])})
     (problem,) = vj.from_fiftyone([sample], None)
     assert str(problem) == (
-        "FiftyOne: street0.png: bounding_box: must be shares of the image, 0 to 1, got [10, 10, "
+        "FiftyOne: street0.png: bounding_box: must be fractions of the image, 0 to 1, got [10, 10, "
         "50, 50]"
     )
 
@@ -495,7 +495,7 @@ def test_ranks_of_imagereward_become_steps(
     assert found["db:7-1:b"] == (10.0, "db", "an ocean")
     assert found["db:7-1:a"][0] == found["db:7-1:c"][0] == 5.0
     assert (
-        "test.json: [1]: ranking: must hold a rank from 1 (best) for each of 'generations'"
+        "test.json: [1]: ranking: must contain a rank from 1 (best) for each of 'generations'"
         in capsys.readouterr().err
     )
 

@@ -234,7 +234,7 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
     "the degraded image as --pred": (
         pairs("low", "high", "low"),
         1,
-        "a.png is the degraded image itself",
+        "a.png is the degraded image and",
     ),
     "the clean image as --images": (
         pairs("made", "low", "high"),

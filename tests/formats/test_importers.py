@@ -348,7 +348,7 @@ class TestLabelMaps:
     def test_a_text_in_another_encoding_is_told(self, tmp_path: Path) -> None:
         (tmp_path / "names.txt").write_text("löwe\n", "latin-1")
         with pytest.raises(
-            DataError, match="must be UTF-8, got another byte at 1; save it as UTF-8"
+            DataError, match="must be UTF-8, got an invalid byte at 1; save it as UTF-8"
         ):
             class_names(tmp_path / "names.txt")
 
@@ -364,7 +364,7 @@ class TestLabelMaps:
     @pytest.mark.parametrize(
         ("channels", "colours", "told"),
         [
-            (3, 256 * 256, "3 channels and .* colours, as of a photograph: --gt and --pred take"),
+            (3, 256 * 256, "3 channels and .* colours, like a photograph: --gt and --pred take"),
             (3, 2, "3 channels and .* colours: convert them to class numbers"),
             (1, 256, "values are not in the class table .* as in a photograph"),
         ],
@@ -444,7 +444,7 @@ class TestDepth:
         assert only(depth_maps("depth_estimation", *files)).truth.values[0, 0] == 3
         np.savez(tmp_path / "a.npz", conf=depth * 0, metres=depth)
         told = problem(depth_maps("depth_estimation", *files))
-        assert "must hold one array, or one called depth, got conf, metres" in told.reason
+        assert "must contain one array, or one called depth, got conf, metres" in told.reason
 
     def test_another_size_is_told(self, tmp_path: Path) -> None:
         photo(tmp_path / "a.png")

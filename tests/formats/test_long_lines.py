@@ -36,7 +36,7 @@ def test_lines_are_read_in_each_encoding(tmp_path: Path, encoding: str, end: str
 def test_a_byte_that_is_not_utf_8_is_named_by_its_line(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(b'{"a": 1}\n{"a": "\xff"}\n')
-    with pytest.raises(DataError, match=r"got another byte at 7 of line 2; save it as UTF-8$"):
+    with pytest.raises(DataError, match=r"got an invalid byte at 7 of line 2; save it as UTF-8$"):
         read_table(path)
 
 

@@ -160,7 +160,7 @@ def test_predictions_have_confidences(tmp_path: Path) -> None:
             labelme("circle", [[1e308, 2], [-1e308, 8]]),
             "circle: must have finite numbers",
         ),
-        ("labelme", "gt/a.json", {"flags": {}}, "is not as the format has it: KeyError: 'shapes'"),
+        ("labelme", "gt/a.json", {"flags": {}}, "does not follow the format: KeyError: 'shapes'"),
         (
             "labelme",
             "gt/a.json",

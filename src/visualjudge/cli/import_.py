@@ -90,7 +90,7 @@ def first(
     gt, images
         Folder, file, or pattern with one *.
     pred
-        Predictions; without any, the ground truth itself is imported.
+        Predictions; if omitted, the ground truth itself is imported.
     source
         Name of the model; repeat with --pred for several.
     out

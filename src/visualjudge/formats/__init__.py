@@ -1,7 +1,7 @@
-"""Importers: one file format each. They read ground truth and a model's output into :class:`Sample`
+"""Importers, one per file format, that read ground truth and model output into :class:`Sample`
 values.
 
-An importer is a generator: a record that cannot be used comes out as a
-:class:`~visualjudge.core.errors.Problem` in its place, and its image is left out, since its score
-could not be known.
+An importer is a generator. For a record that cannot be used, it yields a
+:class:`~visualjudge.core.errors.Problem` instead of a sample and skips the image, because its score
+would be unknown.
 """

@@ -1,4 +1,4 @@
-"""COCO instances, boxes, keypoints and results, and LVIS, whose images are not labelled
+"""COCO instances, boxes, keypoints and results, and LVIS, whose images are not annotated
 exhaustively.
 
 Formats: https://cocodataset.org/#format-data and #format-results; https://www.lvisdataset.org.
@@ -50,8 +50,8 @@ from visualjudge.vision.raster.masks import mask_from_array, mask_from_wire, res
 
 
 def flattened(side: Masks) -> Masks:
-    """Instances as a label map: each pixel has the class of the smallest instance there; crowds
-    count as instances.
+    """Return instances as a label map: each pixel takes the class of the smallest instance that
+    covers it. Crowds count as instances.
     """
     ordered = sorted(side.items, key=lambda item: -item.mask.area)
     labels = sorted({item.label for item in ordered})
@@ -65,7 +65,7 @@ def flattened(side: Masks) -> Masks:
 
 
 def by_class(side: Masks) -> Masks:
-    """One segment per class, in the order of the labels."""
+    """Return one segment per class, sorted by label."""
     joined = sorted(side.union_by_label().items())
     return side.with_items(Instance(label, mask_from_array(dense)) for label, dense in joined)
 
@@ -74,7 +74,7 @@ KEYPOINT_NUMBERS = 51
 LARGEST_FLOAT = sys.float_info.max
 _MOST_KEYS = 5
 _COCO_2014 = re.compile(r"^COCO_(train|val|test)2014_")
-"""How LVIS names images of 2014 that the folders of 2017 hold without the prefix."""
+"""The prefix of 2014 image names in LVIS; the 2017 folders contain the same images without it."""
 FEDERATED = ("neg_category_ids", "not_exhaustive_category_ids")
 
 
@@ -87,14 +87,12 @@ class ImageEntry:
     size: Size
     raw: Mapping[str, Any]
     resize: bool = False
-    """Masks of another size are resized to the image's."""
+    """Whether masks of another size are resized to the image's size."""
 
 
 @dataclass(eq=False)
 class CocoTruth:
-    """A COCO ground truth file, indexed; ``broken`` lists the images with a record that cannot be
-    used.
-    """
+    """An indexed COCO ground truth file; ``problems`` lists the records that cannot be used."""
 
     file: Path
     labels: dict[Any, str]
@@ -113,12 +111,12 @@ def coco(
     pred_pngs: Path | None = None,
     resize_pred: bool = False,
 ) -> Found:
-    """Samples of a COCO instances, keypoints or panoptic file; without ``pred`` the truth is its
-    own prediction.
+    """Yield the samples of a COCO instances, keypoints or panoptic file. Without ``pred``, the
+    ground truth is its own prediction.
 
-    LVIS files are recognised by ``neg_category_ids``: a class whose instances are not all marked on
-    an image cannot be scored there, and predictions of a class that nobody looked for are neither
-    right nor wrong; both are left out.
+    LVIS files are recognised by ``neg_category_ids``. A class whose instances are not all annotated
+    on an image cannot be scored there, and predictions of a class that the annotators did not check
+    are neither right nor wrong. Both are left out.
 
     Parameters
     ----------
@@ -134,9 +132,9 @@ def coco(
     Raises
     ------
     UsageError
-        If the file has no such task, or a panoptic file comes without PNGs.
+        If the importer cannot read the task, or a panoptic file is given without PNGs.
     DataError
-        If a file as a whole cannot be read.
+        If a whole file cannot be read.
     """
     if _is_panoptic(gt):
         if gt_pngs is None or (pred is not None and pred_pngs is None):
@@ -153,7 +151,7 @@ def coco(
     if kind in CHECKS:
         for rows, file in ((truth.annotations, gt), (results or {}, pred or gt)):
             CHECKS[kind](rows, sizes, file)
-    if not truth.problems:  # an image that was left out has been reported
+    if not truth.problems:  # skipped images have been reported
         warn_of_truths(truth.annotations, sizes, gt)
     for number, image in truth.images.items():
         try:
@@ -172,7 +170,7 @@ def coco(
 def lvis(
     task: str, gt: Path, pred: Path | None, images: Path, *, resize_pred: bool = False
 ) -> Found:
-    """Samples of an LVIS file, as :func:`coco` reads them.
+    """Yield the samples of an LVIS file; see :func:`coco`.
 
     Parameters
     ----------
@@ -185,12 +183,12 @@ def lvis(
 
 
 def read_truth(gt: Path, images: Path) -> CocoTruth:
-    """Categories, images and annotations of a COCO file (annotations unchanged).
+    """Read the categories, images and annotations of a COCO file (annotations unchanged).
 
     Raises
     ------
     DataError
-        If the file is no COCO ground truth.
+        If the file is not a COCO ground truth.
     """
     content = read_json(gt)
     if not isinstance(content, Mapping) or not all(
@@ -223,8 +221,8 @@ def read_truth(gt: Path, images: Path) -> CocoTruth:
 
 
 def _by_number(image_id: int | str) -> tuple[bool, int, str]:
-    """Sort numbers first, in rising order, as pycocotools does: the order decides between equal
-    confidences.
+    """Return a sort key that puts numbers first, in ascending order, as pycocotools does. The order
+    breaks ties between equal confidences.
     """
     return (True, 0, image_id) if isinstance(image_id, str) else (False, image_id, "")
 
@@ -272,7 +270,7 @@ def _image(raw: Any, where: str, gt: Path, images: Path) -> ImageEntry:
 
 
 def _results(pred: Path, truth: CocoTruth) -> dict[Any, list[tuple[str, Any]]]:
-    """Results by image; a results file is an array, or an object with ``annotations``."""
+    """Return results by image. A results file is an array, or an object with ``annotations``."""
     content = read_json(pred)
     rows = content.get("annotations") if isinstance(content, Mapping) else content
     if not isinstance(rows, list):
@@ -288,7 +286,7 @@ def _results(pred: Path, truth: CocoTruth) -> dict[Any, list[tuple[str, Any]]]:
 
 
 def _image_id(raw: Any, where: str) -> int | str:
-    """The image of a record; data frames write whole numbers as 99.0."""
+    """Return the image id of a record; data frames write whole numbers as 99.0."""
     found = raw.get("image_id") if isinstance(raw, Mapping) else None
     if isinstance(found, float) and found.is_integer():
         return int(found)
@@ -300,8 +298,8 @@ def _image_id(raw: Any, where: str) -> int | str:
 def _of_unknown_images(
     results: Mapping[Any, Sequence[tuple[str, Any]]], truth: CocoTruth, pred: Path
 ) -> list[Problem]:
-    """Results on images that the ground truth does not have; those on an image that was left out
-    were already reported.
+    """Return a problem for each result on an image that is not in the ground truth. Results on
+    skipped images are not reported again.
     """
     known = set(truth.images) | {
         raw["image_id"] for rows in truth.annotations.values() for _, raw in rows
@@ -447,11 +445,11 @@ _READERS: dict[
 def panoptic(
     task: str, gt: Path, gt_pngs: Path, pred: Path | None, pred_pngs: Path | None, images: Path
 ) -> Found:
-    """Samples of COCO panoptic files: a JSON of segments and a folder of PNGs with id = R + 256 G +
-    65536 B, 0 = void.
+    """Yield the samples of COCO panoptic files: a JSON file of segments and a folder of PNGs with
+    id = R + 256 G + 65536 B and 0 = void.
 
-    Semantic segmentation joins the segments of a class; instance segmentation and detection take
-    those of ``isthing`` categories.
+    Semantic segmentation merges the segments of a class. Instance segmentation and detection use
+    the segments of ``isthing`` categories.
     """
     kind = check_type(task, _FROM_PANOPTIC, "COCO panoptic")
     truth = read_truth(gt, folder_at(images))
@@ -474,7 +472,7 @@ def panoptic(
 
 
 def _is_panoptic(gt: Path) -> bool:
-    """Whether a COCO file is a panoptic one."""
+    """Return whether a COCO file is a panoptic file."""
     content = read_json(gt)
     rows = content.get("annotations") if isinstance(content, Mapping) else None
     return (

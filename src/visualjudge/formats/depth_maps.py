@@ -1,4 +1,4 @@
-"""Depth and disparity maps: npy, npz, 16-bit PNG with a scale, PFM."""
+"""Depth and disparity maps: npy, npz, PFM, and 16-bit PNG with a scale."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from visualjudge.vision.predictions import DepthMap
 from visualjudge.vision.raster.images import image_size, read_depth
 
 AS_THEY_ARE = (".npy", ".png")
-"""Endings that a data folder holds; other maps are written anew as npy."""
+"""Suffixes of maps that are copied to the data folder unchanged; other maps are saved as npy."""
 
 
 FARTHEST_METRES = 255
-"""Depths beyond this in a PNG are taken for numbers of another unit."""
+"""PNG depths beyond this are assumed to be in another unit."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class DepthForm:
 
     @classmethod
     def of(cls, scale: str, inverse: bool, option: str) -> DepthForm:
-        """``scale`` as a user writes it in ``option``, ``0.001`` or ``1/256``."""
+        """Parse ``scale`` as given to ``option``, such as ``0.001`` or ``1/256``."""
         try:
             value = float(Fraction(scale))
         except (ValueError, ZeroDivisionError):
@@ -44,7 +44,7 @@ class DepthForm:
         return cls(value, inverse)
 
     def extra(self) -> dict[str, Any]:
-        """The payload's fields beside the path."""
+        """The payload's fields other than the path."""
         return {
             **({} if self.scale == 1 else {"scale": self.scale}),
             **({"inverse": True} if self.inverse else {}),
@@ -63,8 +63,8 @@ def depth_maps(
     pred_inverse: bool = False,
     resize_pred: bool = False,
 ) -> Found:
-    """Samples of depth maps paired with images by name; without ``pred`` the truth is its own
-    prediction.
+    """Yield samples of depth maps paired with images by name. Without ``pred``, the ground truth is
+    its own prediction.
 
     ``gt``, ``pred`` and ``images`` are arguments of
     :func:`~visualjudge.formats.sample.files_by_key`.
@@ -127,7 +127,7 @@ def depth_maps(
 
 
 def _has_no_unit(path: Path, depth: DepthMap, form: DepthForm) -> bool:
-    """Whether the values of a PNG look like millimetres or 1/256 m that were read as metres."""
+    """Return whether the values of a PNG read as metres look like millimetres or 1/256 m."""
     unscaled = path.suffix.lower() == ".png" and form == DepthForm()
     return unscaled and bool(depth.values.max() > FARTHEST_METRES)
 

@@ -1,9 +1,9 @@
-"""Hugging Face data sets on disk: a folder of ``save_to_disk``, or Parquet files; read with polars
-alone.
+"""Hugging Face data sets on disk: a folder written by ``save_to_disk``, or Parquet files. They are
+read with polars; ``datasets`` is not needed.
 
-An image is a struct of ``bytes`` and ``path``, the names of classes are in the schema's metadata;
-see https://huggingface.co/docs/datasets/about_arrow and /object_detection. Images are unpacked into
-a folder, and the files there are read as those of COCO or as label maps.
+An image is a struct of ``bytes`` and ``path``, and class names are in the schema's metadata; see
+https://huggingface.co/docs/datasets/about_arrow and /object_detection. Images are unpacked into a
+folder, which is then read as COCO or as label maps.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SUFFIXES = {
     b"II*\0": ".tif",
 }
 ROWS = 64
-"""Rows in memory at a time: each may hold a large image."""
+"""Number of rows in memory at a time; each may contain a large image."""
 COLUMNS = {
     name: name for name in ("image", "image_id", "objects", "label", "bbox", "category", "score")
 }
@@ -40,7 +40,7 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of a data set, images as paths below ``scratch``, and the names of the classes of each
+    """The rows of a data set, with images as paths below ``scratch``, and the class names of each
     column.
     """
 
@@ -49,12 +49,14 @@ class Table:
 
 
 def is_hugging_face(path: Path) -> bool:
-    """Whether ``path`` is a data set's folder, one of its files, or a pattern of Parquet files."""
+    """Return whether ``path`` is a data set's folder, one of its files, or a pattern of Parquet
+    files.
+    """
     return path.is_dir() or path.suffix in (".parquet", ".arrow")
 
 
 def read_data_set(path: Path, scratch: Path) -> Table:
-    """The rows of a data set on disk; each image is written below ``scratch`` when its row is read.
+    """Read a data set on disk. Each image is written below ``scratch`` when its row is read.
 
     Raises
     ------
@@ -84,16 +86,17 @@ def hugging_face(
     box_format: str = "xywh",
     column: Mapping[str, str] | None = None,
 ) -> Found:
-    """Samples of a data set on disk; without ``pred`` the truth is its own prediction.
+    """Yield the samples of a data set on disk. Without ``pred``, the ground truth is its own
+    prediction.
 
     Parameters
     ----------
     gt
-        Folder of save_to_disk or of Parquet files; a file; or a pattern.
+        Folder written by save_to_disk or with Parquet files; a file; or a pattern.
 
-        ``pred`` is the same. Rows of both belong together by the name of their image.
+        ``pred`` takes the same forms. Rows of both are matched by image name.
     scratch
-        Folder for the unpacked files; must stay until the samples are written.
+        Folder for the unpacked files; must be kept until the samples are written.
     classes
         Label maps: class table, if the features contain no names.
     box_format
@@ -101,14 +104,13 @@ def hugging_face(
     column
         OURS=THEIRS maps a column with another name, such as prompt=text; may be repeated.
 
-        Ours are ``image``, ``image_id``, ``objects`` with
-        ``bbox``, ``category`` and ``score``, ``label`` (the image of a label map).
+        OURS is ``image``, ``image_id``, ``objects`` with ``bbox``, ``category`` and ``score``, or
+        ``label`` (the label-map image).
 
     Raises
     ------
     UsageError
-        If the task is neither object_detection nor semantic_segmentation, or an option does not
-        fit.
+        If the task is neither object_detection nor semantic_segmentation, or an option is invalid.
     """
     kind = check_type(task, _READERS, "Hugging Face")
     if box_format not in ("xywh", "xyxy"):
@@ -124,7 +126,7 @@ def hugging_face(
 
 @dataclass
 class _Side:
-    """Truth or predictions, and the folder they are unpacked into."""
+    """Ground truth or predictions, and the folder they are unpacked into."""
 
     path: Path
     folder: Path
@@ -133,7 +135,9 @@ class _Side:
     names: tuple[str, ...] = ()
 
     def rows(self, column: str) -> Iterator[tuple[str, Path, Any]]:
-        """(image's name, its file, what ``column`` holds) of each row; others become problems."""
+        """Yield (image name, image file, value of ``column``) for each row; rows without them
+        become problems.
+        """
         table = read_data_set(self.path, self.folder)
         self.names = table.names.get(self.columns[column], ())
         for number, row in enumerate(table.rows):
@@ -189,7 +193,7 @@ def _detections(task: str, sides: Sequence[_Side], _classes: Path | None, corner
 def _objects(
     side: _Side, corners: bool
 ) -> tuple[dict[str, Path], list[dict[str, Any]], list[dict[str, Any]]]:
-    """Images by name, categories, and annotations in COCO's form."""
+    """Return images by name, categories, and annotations in COCO format."""
     images: dict[str, Path] = {}
     numbers: dict[str, int] = {}
     made: list[dict[str, Any]] = []
@@ -218,7 +222,7 @@ def _objects(
 
 
 def _items(objects: Any, path: Path) -> list[Mapping[str, Any]]:
-    """A list of objects, or an object of lists, as a list of objects."""
+    """Convert a list of objects, or an object of lists, to a list of objects."""
     try:
         if isinstance(objects, Mapping):
             return [
@@ -297,7 +301,7 @@ def _rows(files: Sequence[Path], scratch: Path) -> Iterator[dict[str, Any]]:
 
 
 def _unpacked(row: dict[str, Any], number: int, file: Path, scratch: Path) -> dict[str, Any]:
-    """The row with a path for each image in it, also in lists of images."""
+    """Return the row with each image, including images in lists, replaced by its path."""
     made: dict[str, Any] = {}
     for column, value in row.items():
         several = isinstance(value, list) and value and all(_is_image(one) for one in value)
@@ -320,7 +324,9 @@ def _is_image(value: Any) -> bool:
 
 
 def _image(cell: Mapping[str, Any], number: str, file: Path, folder: Path) -> Path | None:
-    """Write an image into ``folder``, named as in the data set, or else by its number."""
+    """Write an image into ``folder`` under its name in the data set, or under its number if it has
+    none.
+    """
     stated, content = cell["path"], cell["bytes"]
     if content is None:
         return None if stated is None else _beside(file, stated, folder.name)
@@ -350,9 +356,7 @@ def _features(file: Path) -> dict[str, Any]:
 
 
 def _class_names(node: Any) -> list[str]:
-    """Names of the first ``ClassLabel`` in a feature, or of a feature that lists ``names`` for a
-    label map.
-    """
+    """Return the names of the first ``ClassLabel`` in a feature, which may be nested."""
     if isinstance(node, list):
         return next((names for one in node if (names := _class_names(one))), [])
     if not isinstance(node, dict):

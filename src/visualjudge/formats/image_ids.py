@@ -1,4 +1,4 @@
-"""How images are named: by file name, by folder and file name, with or without a prefix."""
+"""Image ids: from the file name or folder and file name, with or without a prefix."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ KINDS = ("name", "folder")
 
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """``image_id`` is ``prefix`` and the image's file name without its suffix; with ``folder`` its
-    folder's name and ``_`` come before that. An id from the input itself (a column of a table) only
-    gets the prefix.
+    """Rules for naming images. ``image_id`` is ``prefix`` and the image's file name without its
+    suffix; if ``source`` is "folder", the folder's name and ``_`` come between them. An id from the
+    input itself (a table column) only gets the prefix.
     """
 
     prefix: str = ""
@@ -26,7 +26,7 @@ class Ids:
             raise UsageError(f"--id-from must be one of {', '.join(KINDS)}, got {self.source!r}")
 
     def of(self, sample: Sample) -> str:
-        """The ``image_id`` of a sample."""
+        """Return the ``image_id`` of a sample."""
         name = sample.image_id
         if self.source == "folder" and sample.image is not None and not sample.named:
             name = f"{sample.image.resolve().parent.name}_{sample.image.stem}"
@@ -34,6 +34,6 @@ class Ids:
 
 
 def renamed(found: Found, ids: Ids) -> Iterator[Sample | Problem]:
-    """The samples under the names that ``ids`` gives them."""
+    """Yield the samples with the image ids given by ``ids``."""
     for item in found:
         yield replace(item, image_id=ids.of(item)) if isinstance(item, Sample) else item

@@ -1,4 +1,4 @@
-"""Restored images, with the degraded and, if there is one, the clean image."""
+"""Restored images with the degraded image and, if available, the clean image."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def image_pairs(
     *,
     resize_pred: bool = False,
 ) -> Found:
-    """Samples of images paired by name; scored against ``gt``, or by a table of ``key`` and
+    """Yield samples of images paired by name, scored against ``gt`` or by a table of ``key`` and
     ``score``.
 
-    Without ``pred`` the clean image is its own prediction. Paths are arguments of
+    Without ``pred``, the clean image is its own prediction. Paths are arguments of
     :func:`~visualjudge.formats.sample.files_by_key`.
 
     Parameters
     ----------
     images
-        Degraded inputs. Folder, file, or pattern with one * (what it stands for pairs the files).
+        Degraded images: folder, file, or pattern with one * (its match pairs the files).
     pred
-        Restored. Folder, file, or pattern with one * (what it stands for pairs the files).
+        Restored images: folder, file, or pattern with one * (its match pairs the files).
     gt
-        Clean. Folder, file, or pattern with one * (what it stands for pairs the files).
+        Clean images: folder, file, or pattern with one * (its match pairs the files).
     scores
         Instead of --gt: a table of key and score.
     score_range
@@ -72,7 +72,7 @@ def image_pairs(
 
 
 def _by_key(rows: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], list[str]]:
-    """The rows of a table by their key, and the keys that occur more than once."""
+    """Return the rows of a table by key, and the keys that occur more than once."""
     found: dict[str, Any] = {}
     repeated: dict[str, None] = {}
     for row in rows:
@@ -115,7 +115,7 @@ def _sample(
         )
     if found.samefile(image):
         raise DataError(
-            f"restored: {found.name} is the degraded image itself, and not the clean image's size, "
+            f"restored: {found.name} is the degraded image and does not match the clean size, "
             f"{asked[0]}×{asked[1]} (height×width); --pred must name the restored images"
         )
     if asked == degraded.shape[:2]:

@@ -1,7 +1,8 @@
-"""The importers: each row becomes a command of ``visualjudge import``, and plug-ins add rows.
+"""The registry of importers. Each row becomes a command of ``visualjudge import``, and plug-ins can
+add rows.
 
-The options of a command are the parameters of its reader; their help is in the reader's docstring
-(:mod:`visualjudge.cli.import_`).
+The options of a command are the parameters of its reader. Their help comes from the reader's
+docstring (:mod:`visualjudge.cli.import_`).
 """
 
 from __future__ import annotations
@@ -19,31 +20,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """One file format.
+    """Importer of one file format.
 
     Attributes
     ----------
     name
         Name of the command, such as "flow".
     read
-        (task, gt, pred, images, *, ...) → an iterator of
-        :class:`~visualjudge.formats.sample.Sample` and
-        :class:`~visualjudge.core.errors.Problem`, or where that function is, "module:function".
-        ``gt`` and ``images`` are the text that the user gave, or a path where they are annotated
-        so; ``pred`` is None where the truth is its own prediction.
+        Function (task, gt, pred, images, *, ...) → an iterator of
+        :class:`~visualjudge.formats.sample.Sample` and :class:`~visualjudge.core.errors.Problem`,
+        or its location as "module:function". ``gt`` and ``images`` are the text that the user gave,
+        or a path if annotated as one. ``pred`` is None if the ground truth is its own prediction.
 
-        Further parameters become options of the command: each needs a type, and is required
-        unless it has a default. A ``Sequence`` may be given several times, a ``Mapping[str, str]``
-        is ``OURS=THEIRS``. The first paragraph of a parameter's entry in the docstring is its help.
-        ``resize_pred`` is the option of all formats with that name; ``scratch`` is a folder that is
-        removed after the import; ``source`` is the name that the user gave, or None.
+        Further parameters become options of the command: each needs a type, and is required unless
+        it has a default. A ``Sequence`` may be given several times, and a ``Mapping[str, str]`` is
+        written ``OURS=THEIRS``. The first paragraph of a parameter's docstring entry is its help.
+        ``resize_pred`` is the shared option of that name; ``scratch`` is a folder that is removed
+        after the import; ``source`` is the name that the user gave, or None.
     types
-        Names of the prediction types that it reads.
+        Names of the prediction types that the importer reads.
     help, example
         Shown by ``--help``.
     each
-        Parameters that the user gives once for each source; the first is what the predictions are
-        read from.
+        Parameters that the user gives once per source; predictions are read from the first.
     """
 
     name: str
@@ -55,7 +54,7 @@ class Importer:
 
     @property
     def reader(self) -> Callable[..., Found]:
-        """The function ``read``, imported if need be."""
+        """The function ``read``, imported on first use."""
         if not isinstance(self.read, str):
             return self.read
         module, _, name = self.read.partition(":")
@@ -169,7 +168,7 @@ IMPORTERS: Registry[str, Importer] = Registry("importer", {row.name: row for row
 
 
 def tasks_of(importer: Importer) -> list[str]:
-    """The tasks that an importer can read."""
+    """Return the tasks that an importer can read."""
     from visualjudge.vision.tasks import TASKS
 
     return [task.name for task in TASKS.values() if task.type in importer.types]

@@ -1,5 +1,4 @@
-"""Predictions that Python libraries hold in memory: supervision's ``Detections`` and FiftyOne
-samples.
+"""In-memory predictions of Python libraries: supervision's ``Detections`` and FiftyOne samples.
 
 Neither library is imported: any object with the same attributes works. Formats:
 https://supervision.roboflow.com/latest/detection/core and
@@ -28,21 +27,22 @@ def from_supervision(
     *,
     task: str = "object_detection",
 ) -> Detections | Masks:
-    """The prediction in supervision's ``Detections``: boxes, or masks for instance segmentation.
+    """Convert supervision's ``Detections`` to a prediction: boxes, or masks for instance
+    segmentation.
 
     Parameters
     ----------
     detections
         ``xyxy`` of shape (n, 4) in pixels; ``mask`` of shape (n, H, W), bool; ``confidence`` and
-        ``class_id`` of shape (n,); ``data["class_name"]`` holds the labels where the model gave
+        ``class_id`` of shape (n,); ``data["class_name"]`` contains the labels if the model returned
         any.
     classes
-        Labels by ``class_id``, where ``data`` has none.
+        Labels by ``class_id``, used if ``data`` contains none.
 
     Raises
     ------
     DataError
-        If a label is not known, or the task needs masks and there are none.
+        If a label is unknown, or the task needs masks and there are none.
     UsageError
         If the task's predictions are neither boxes nor instances.
 
@@ -97,17 +97,17 @@ def from_fiftyone(
     *,
     task: str = "object_detection",
 ) -> Found:
-    """Samples of a FiftyOne dataset or view, for :func:`visualjudge.import_samples`.
+    """Yield the samples of a FiftyOne dataset or view, for :func:`visualjudge.import_samples`.
 
     Parameters
     ----------
     samples
-        Each with ``filepath`` and, under the names of the two fields, ``Detections``: a label,
-        ``bounding_box`` ``[x, y, width, height]`` as shares of the image, and where there are such
+        Samples with ``filepath`` and two fields of ``Detections``. A detection has a label, a
+        ``bounding_box`` ``[x, y, width, height]`` as fractions of the image, and optionally
         ``confidence`` and ``mask`` (bool, over the box).
     pred, truth
-        Fields of the predictions and of the ground truth; without ``pred`` the truth is its own
-        prediction.
+        Names of the fields with the predictions and the ground truth. Without ``pred``, the ground
+        truth is its own prediction.
 
     Raises
     ------
@@ -173,11 +173,13 @@ def _items(sample: Any, field: str) -> Iterator[Any]:
 
 
 def _placed(item: Any, size: Size) -> Xyxy:
-    """Corners in pixels of a box that is given in shares of the image ``size`` (height, width)."""
+    """Return the corners in pixels of a box given as fractions of the image ``size`` (height,
+    width).
+    """
     x, y, width, height = (float(v) for v in item.bounding_box)
     if not (x >= -0.05 and y >= -0.05 and x + width <= 1.05 and y + height <= 1.05):
         raise DataError(
-            f"bounding_box: must be shares of the image, 0 to 1, got {list(item.bounding_box)}"
+            f"bounding_box: must be fractions of the image, 0 to 1, got {list(item.bounding_box)}"
         )
     return x * size[1], y * size[0], (x + width) * size[1], (y + height) * size[0]
 

@@ -1,6 +1,4 @@
-"""Label-map images with a class table: ADE20K, Cityscapes, CamVid, Pascal context, and any
-other.
-"""
+"""Label-map images with a class table: ADE20K, Cityscapes, CamVid, Pascal Context and others."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ from visualjudge.vision.raster.masks import mask_from_array
 NUMBER_COLUMNS = ("id", "idx", "index", "value", "label", "class_id", "number", "trainid")
 NAME_COLUMNS = ("name", "class", "label_name", "class_name")
 FEW_UNKNOWN, MOST_COLOURS = 10, 256
-"""Values without a class, and colours, beyond which a file is taken for a photograph."""
+"""A file with more values without a class, or more colours, is assumed to be a photograph."""
 PLACES = "--gt and --pred take label maps, --images photographs"
 UNNAMED = (0, 255)
 """Values that mean "no label" unless the class table names them."""
@@ -49,14 +47,15 @@ def label_maps(
     channel: int | None = None,
     resize_pred: bool = False,
 ) -> Found:
-    """Samples of label maps paired by name; without ``pred`` the truth is its own prediction.
+    """Yield samples of label maps paired by name. Without ``pred``, the ground truth is its own
+    prediction.
 
     Parameters
     ----------
     gt, images
         Folder, file, or pattern with one *.
 
-        As :func:`~visualjudge.formats.sample.files_by_key` takes them; ``pred`` is the same.
+        See :func:`~visualjudge.formats.sample.files_by_key`; ``pred`` takes the same forms.
     classes
         Class table: csv, tsv, json, or a text file with one name per line.
 
@@ -64,11 +63,11 @@ def label_maps(
     unlabelled
         Value of unlabelled pixels, in addition to 0 and 255.
 
-        These two count only where the table does not name them.
+        0 and 255 mean unlabelled only if the table does not name them.
     channel
         Channel of the label map, counted from 0, if it has several.
     resize_pred
-        Resize a predicted map of another size than its image, to the nearest pixel.
+        Resize predicted maps to the size of their image (nearest neighbour).
     """
     check_type(task, ("semantic",), "label-map")
     table = class_table(classes)
@@ -96,12 +95,14 @@ def label_maps(
 
 
 def class_table(path: Path) -> dict[int, str]:
-    """Names by value: a CSV or TSV with a column of numbers (id, idx, index, value, …) and one of
+    """Read class names by value.
+
+    The table is a CSV or TSV file with a column of numbers (id, idx, index, value, …) and one of
     names (name, class); JSON, ``{"1": "road"}`` or an array of such rows; or a text file with one
     name per line, counted from 0.
 
-    Of a name such as ADE20K's ``person;individual;someone`` the part before the first ``;`` is the
-    name, unless another class begins with it too.
+    A name such as ADE20K's ``person;individual;someone`` is shortened to the part before the first
+    ``;``, unless another class begins with the same part.
     """
     check_names(path)
     suffix = path.suffix.lower()
@@ -197,12 +198,12 @@ def _values(path: Path, channel: int | None) -> NDArray[Any]:
     if channel is None or not 0 <= channel < values.shape[2]:
         count = len(np.unique(colours.reshape(-1, colours.shape[2]), axis=0))
         likely = (
-            f"{count} colours, as of a photograph: {PLACES}; --channel says"
+            f"{count} colours, like a photograph: {PLACES}; --channel selects"
             if count > MOST_COLOURS
-            else f"{count} colours: convert them to class numbers, or say with --channel"
+            else f"{count} colours: convert them to class numbers, or use --channel to select"
         )
         raise DataError(
             f"{path.name}: must have one channel of class numbers, got {values.shape[2]} channels "
-            f"and {likely} which channel holds the classes"
+            f"and {likely} the channel with the classes"
         )
     return np.asarray(values[:, :, channel])

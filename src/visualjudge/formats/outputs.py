@@ -1,4 +1,4 @@
-"""Generated (or restored) images whose scores are given, by people or by a metric, in a table."""
+"""Generated or restored images, with a table of scores given by people or by a metric."""
 
 from __future__ import annotations
 
@@ -36,21 +36,22 @@ def outputs(
     column: Mapping[str, str] | None = None,
     scratch: Path | None = None,
 ) -> Found:
-    """Samples of a table with one row per output and rating.
+    """Yield the samples of a table with one row per output and rating.
 
     Parameters
     ----------
     table
         Table with output, score and optional columns: csv, tsv, jsonl, json, parquet.
 
-        Its columns are ``output`` (path or image) and a score, and where there are such: ``image``
-        (source image), ``image_id``, ``prompt``, ``source``, ``mask``, ``control``. Outputs of one
-        image and prompt are compared with each other: without ``image_id`` it is the image's name,
-        else one made of the prompt. A pattern with one ``*`` names several files.
+        The columns are ``output`` (path or image), a score, and optionally ``image`` (source
+        image), ``image_id``, ``prompt``, ``source``, ``mask`` and ``control``. Outputs for the same
+        image and prompt are compared with each other. Without ``image_id``, the id is the image's
+        name or, if there is no image, derived from the prompt. A pattern with one ``*`` selects
+        several files.
     source
         Name of the model, if the table has no column 'source'; repeat with --table for several.
 
-        Without one, rows that do not name theirs are refused.
+        Without it, rows that do not name their source are rejected.
     root
         Folder that paths in the table are relative to.
     layout
@@ -60,14 +61,15 @@ def outputs(
     prompts
         JSON of prompts by image_id, if the table has none.
     score_range
-        Range of the scores [default: that of the layout; rows: 0 10].
+        Range of the scores [default: the layout's; rows: 0 10].
 
-        They become 0 and 10.
+        It is rescaled to 0–10.
     score_column
         Column of the score [score]; repeat for several raters.
 
-        A cell may be a list. Rows of the same output, several columns and lists are ratings of one
-        output: the sample has their mean, and ``metadata.raters`` their number.
+        A cell may be a list. Lists, several columns and several rows for the same output are all
+        ratings of that output: the sample has their mean as its score and their number in
+        ``metadata.raters``.
     mask_white
         Whether white in a mask is the area to fill or to keep.
     resize_mask
@@ -75,18 +77,18 @@ def outputs(
     column
         OURS=THEIRS maps a column with another name, such as prompt=text; may be repeated.
     scratch
-        Folder for images that a data set embeds; must stay until the samples are written.
+        Folder for images embedded in a data set; must be kept until the samples are written.
 
     Raises
     ------
     UsageError
-        If the task's predictions are not images, or a column is missing: of outputs, of scores, or
-        of source images where the task edits them.
+        If the task's predictions are not images, or the column of outputs, scores or, for editing
+        tasks, source images is missing.
 
     Warns
     -----
     UserWarning
-        If all scores are whole or half numbers from 1 to 5, and no range was stated.
+        If no range was given and all scores are whole or half numbers from 1 to 5.
     """
     if mask_white not in ("fill", "keep"):
         raise UsageError(f"--mask-white must be fill or keep, got {mask_white!r}")
@@ -139,7 +141,7 @@ def _check_columns(
     *,
     sourced: bool,
 ) -> None:
-    """Columns that no row has; some rows without a value are problems of those rows."""
+    """Check that each required column occurs. A row without a value becomes a problem later."""
     known = dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row)
     if not known:
         return
@@ -161,7 +163,9 @@ def _renamed(row: dict[str, Any] | Problem, columns: Mapping[str, str]) -> dict[
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One row, with its paths resolved and its scores as given and as ``final_score``."""
+    """A row with its paths resolved. ``given`` contains its scores as given, ``scores`` as
+    ``final_score``.
+    """
 
     output: Path
     image_id: str
@@ -176,8 +180,8 @@ class _Row:
 def _samples(
     task: str, table: str, rated: Sequence[Sequence[_Row]], masks: Mapping[str, Any]
 ) -> Found:
-    """One sample per output, with the mean of its ratings; outputs with the same file name are
-    numbered.
+    """Yield one sample per output with the mean of its ratings; number outputs with the same file
+    name.
     """
     seen: Counter[tuple[str, str, str | None]] = Counter()
     for ratings in rated:
@@ -211,12 +215,13 @@ def _samples(
 
 
 def given_score(value: Any, limits: tuple[float, float]) -> float:
-    """A table's score as ``final_score``: ``limits`` become 0 and 10; 4 decimals.
+    """Convert a table's score to ``final_score``: ``limits`` become 0 and 10, rounded to 4
+    decimals.
 
     Raises
     ------
     DataError
-        If it is not a number, or outside the limits.
+        If the score is not a number, or is outside the limits.
     """
     try:
         number = float(value)

@@ -1,6 +1,4 @@
-"""Samples as Python users have them: dictionaries, data frames, paths, arrays, objects of
-supervision.
-"""
+"""Samples given as Python objects: dictionaries, data frames, paths, arrays, supervision data."""
 
 from __future__ import annotations
 
@@ -22,22 +20,22 @@ _FIELDS = frozenset(item.name for item in fields(Sample))
 
 
 def samples_of(task: str, given: Iterable[Any]) -> Found:
-    """Each of ``given`` as a :class:`~visualjudge.formats.sample.Sample`; one that cannot be read
-    as a problem.
+    """Convert each item of ``given`` to a :class:`~visualjudge.formats.sample.Sample`, or to a
+    problem if it cannot be read.
 
     Parameters
     ----------
     given
         Samples; mappings with the fields of a sample (``score`` is short for ``final_score``;
-        without ``image_id`` it is the image's file name without suffix); or a data frame of pandas
-        or Polars with such columns. A prediction and a truth may be a record, a payload as in a
-        data folder, an object of supervision, or, where the task's prediction is a file, its path
-        or an array. Without ``labels``, they are those of the truth.
+        ``image_id`` defaults to the image's file name without suffix); or a pandas or Polars data
+        frame with such columns. A prediction or ground truth may be a record, a payload as in a
+        data folder, a supervision object or, if the task's prediction is a file, its path or an
+        array. ``labels`` defaults to those of the ground truth.
 
     Raises
     ------
     UsageError
-        If ``given`` holds something else, or a mapping has a field that no sample has.
+        If ``given`` contains something else, or a mapping has a field that samples do not have.
     """
     rows = given.to_dicts() if hasattr(given, "to_dicts") else given
     if hasattr(rows, "to_dict") and hasattr(rows, "columns"):
@@ -78,12 +76,12 @@ def _sample(row: Any, number: int) -> Sample:
 
 
 def _missing(value: Any) -> bool:
-    """Whether a value is None, or the NaN that pandas uses for it."""
+    """Return whether a value is missing: None, or NaN as in pandas."""
     return value is None or (isinstance(value, float) and np.isnan(value))
 
 
 def _typed(task: str, sample: Sample) -> Sample:
-    """The sample with paths and records in place of their shorthand forms."""
+    """Return the sample with shorthand forms replaced by paths and records."""
     image, file, mask, control = (
         _path(name, getattr(sample, name)) for name in ("image", "file", "mask", "control")
     )

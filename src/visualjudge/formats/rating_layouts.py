@@ -1,8 +1,8 @@
-"""Ratings of generated images in the layouts that their authors publish, as rows of ours.
+"""Published layouts of ratings of generated images, converted to rows of visualjudge's layout.
 
 TIFA (https://github.com/Yushi-Hu/tifa, human_annotations), ImageReward
 (https://github.com/THUDM/ImageReward, data/test.json), EditScore
-(https://github.com/VectorSpaceLab/EditScore, what evaluation.py writes) and ImagenHub
+(https://github.com/VectorSpaceLab/EditScore, output of evaluation.py) and ImagenHub
 (https://github.com/TIGER-AI-Lab/ImagenHub, eval/human_ratings).
 """
 
@@ -22,19 +22,19 @@ from visualjudge.formats.sample import read_json, read_table
 Rows = Iterator[dict[str, Any] | Problem]
 PROMPT_FIELDS = ("prompt", "instruction", "text", "caption")
 FOLDERS = {"input": "image", "control": "control", "mask": "mask"}
-"""Folders beside those of ImagenHub's models, and the columns that their files become."""
+"""ImagenHub's folders other than those of models, and the columns for their files."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """One layout: (files, root, scratch) → rows, and the range of its scores."""
+    """A layout: a function (files, root, scratch) → rows, and the range of its scores."""
 
     rows: Callable[[Sequence[Path], Path, Path | None], Rows]
     limits: tuple[float, float]
 
 
 def files_of(table: str | Path) -> list[Path]:
-    """The files of a table: one, or those that a pattern with one ``*`` in its name matches.
+    """Return the files of a table: one, or all that match a pattern with one ``*`` in its name.
 
     Raises
     ------
@@ -53,9 +53,10 @@ def files_of(table: str | Path) -> list[Path]:
 
 
 def with_prompts(rows: Rows, file: Path | None) -> Rows:
-    """The rows with prompts by ``image_id``, output file name or ``key`` from a JSON object.
+    """Yield the rows with prompts from a JSON object, by ``image_id``, output file name or ``key``.
 
-    Its values are texts, or objects with ``prompt``, ``instruction``, ``text`` or ``caption``.
+    The values of the JSON object are strings, or objects with ``prompt``, ``instruction``, ``text``
+    or ``caption``.
     """
     if file is None:
         yield from rows
@@ -114,9 +115,10 @@ def _tifa(files: Sequence[Path], _root: Path, _scratch: Path | None) -> Rows:
 
 
 def _imagereward(files: Sequence[Path], _root: Path, _scratch: Path | None) -> Rows:
-    """A rank r of n images becomes (n − r) / (n − 1): only the order is known.
+    """Convert a rank r of n images to the score (n − r) / (n − 1), of which only the order is
+    meaningful.
 
-    Where a rank is larger than n, ranks were left out (a tenth of the test split); r is then one
+    If a rank is larger than n, ranks were left out (as in a tenth of the test split); r is then one
     more than the number of better images.
     """
     for file in files:
@@ -125,8 +127,8 @@ def _imagereward(files: Sequence[Path], _root: Path, _scratch: Path | None) -> R
             ranks: Any = row.get("ranking")
             if not _ranked(images, ranks):
                 reason = (
-                    "must hold a rank from 1 (best) for each of 'generations', of which there "
-                    "must be two or more"
+                    "must contain a rank from 1 (best) for each of 'generations', and "
+                    "there must be two or more"
                 )
                 if images is None and ranks is None:
                     reason = "is missing, as is generations; does --layout fit the table?"
@@ -155,14 +157,14 @@ def _ranked(images: Any, ranks: Any) -> bool:
 
 
 def _editscore(files: Sequence[Path], _root: Path, _scratch: Path | None) -> Rows:
-    """One pair per line; its paths end in ``images/NAME``, in the folder of results."""
+    """Read one pair per line. Paths end in ``images/NAME``, relative to the results folder."""
     for file in files:
         for number, row in enumerate(read_table(file), 1):
             lists: list[Any] = [row.get(name) for name in ("output_images", "score", "key")]
             if not all(isinstance(one, list) and len(one) == 2 for one in lists) or not row.get(
                 "input_image"
             ):
-                reason = "must be two, beside input_image and two each of 'score' and 'key'"
+                reason = "must be two, with input_image and two each of 'score' and 'key'"
                 yield Problem(file.name, f"line {number}", "output_images", reason)
                 continue
             for output, score, key in zip(*lists, strict=True):
@@ -175,8 +177,8 @@ def _last_two(path: Any) -> str:
 
 
 def _imagenhub(files: Sequence[Path], root: Path, _scratch: Path | None) -> Rows:
-    """One file per rater, one row per input, one column per model; a cell is ``[SC, PQ]``, and the
-    score √(SC · PQ).
+    """Read one file per rater, with a row per input and a column per model. A cell is ``[SC, PQ]``,
+    and the score is √(SC · PQ).
     """
     for file in files:
         for row in read_table(file):

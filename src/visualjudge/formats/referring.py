@@ -1,5 +1,5 @@
-"""Referring expressions: RefCOCO's refs as JSON with COCO instances, ReferIt-like JSON, or plain
-rows.
+"""Referring expressions: RefCOCO refs as JSON or pickle with COCO instances, ReferIt-like JSON, or
+plain rows.
 
 Format of refs: Kazemzadeh et al. 2014, Yu et al. 2016 (https://github.com/lichengunc/refer).
 """
@@ -40,7 +40,7 @@ from visualjudge.vision.raster.masks import (
 
 @dataclass(frozen=True)
 class Expression:
-    """One expression for one region: ``key`` names it in predictions."""
+    """One expression for one region; ``key`` identifies it in predictions."""
 
     where: str
     key: str
@@ -48,7 +48,7 @@ class Expression:
     text: str
     region: Any
     bbox: Any = None
-    """[x1, y1, x2, y2], where there is no mask."""
+    """[x1, y1, x2, y2], used if there is no mask."""
 
 
 def referring(
@@ -61,7 +61,8 @@ def referring(
     boxes: bool = False,
     resize_pred: bool = False,
 ) -> Found:
-    """Samples of a referring-expression file; without ``pred`` the truth is its own prediction.
+    """Yield the samples of a referring-expression file. Without ``pred``, the ground truth is its
+    own prediction.
 
     Parameters
     ----------
@@ -71,18 +72,18 @@ def referring(
         RefCOCO refs (``ann_id``, ``sentences``; with ``instances``; JSON or pickle), ``{"image",
         "objects": [{"expressions"}]}``, or rows of ``image``, ``expression``, ``segmentation``.
     pred
-        Predictions; without any, the ground truth itself is imported.
+        Predictions; if omitted, the ground truth itself is imported.
 
-        Rows of ``key`` (sent_id; or object_id or ref_id, for all expressions of a region) and
-        ``segmentation``, or a folder of mask PNGs of those names.
+        Rows with ``key`` and ``segmentation``, or a folder of mask PNGs named by key. The key is a
+        sent_id, or an object_id or ref_id for all expressions of a region.
     images
         Folder of the images.
     instances
-        COCO instances that the refs' ann_id point to.
+        COCO instances file for ann_id in the refs.
     boxes
         Use a box as the region if there is no mask.
     resize_pred
-        Resize a predicted mask of another size than its image, to the nearest pixel.
+        Resize predicted masks to the size of their image (nearest neighbour).
     """
     check_type(task, ("referring",), "referring-expression")
     folder_at(images)
@@ -192,7 +193,7 @@ def _expressions(gt: Path, instances: Path | None) -> Iterator[Expression]:
         )
         if not all(isinstance(one, list) for one in lists):
             raise DataError(
-                f"{gt}: [{k}]: must be an object, and 'objects' or 'sentences' in it a list"
+                f"{gt}: [{k}]: must be an object in which 'objects' or 'sentences' is a list"
             )
         if "objects" in row:
             yield from _of_objects(row, k, gt)

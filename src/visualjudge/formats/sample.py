@@ -1,4 +1,6 @@
-"""What every importer yields, and what all of them need: files by name, and tables."""
+"""The samples that importers yield, and helpers that all importers share: files by name, and
+tables.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,12 @@ from visualjudge.vision.tasks import TASKS, task_named
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One image with a source's prediction and its truth, not scored yet.
+    """An image with a source's prediction and the ground truth, not yet scored.
 
-    ``file`` is the prediction's own file where it has one (depth map, image): it is copied as it
-    is, and ``extra`` (scale, inverse) goes into the payload with it. ``final_score`` (0..10) is set
-    where the score is given, and then there may be no ``truth``. ``key`` tells apart several
-    predictions of one source on one image.
+    ``file`` is the prediction's own file, if any (depth map, image). It is copied unchanged, and
+    ``extra`` (scale, inverse) is added to its payload. ``final_score`` (0..10) is set if the score
+    is given; ``truth`` may then be None. ``key`` distinguishes several predictions of one source on
+    one image.
     """
 
     image_id: str
@@ -41,8 +43,8 @@ class Sample:
     prediction: Prediction
     truth: Prediction | None = None
     labels: tuple[str, ...] | None = None
-    """Classes that can be scored on this image, for tasks with a class of interest; by default
-    those of the truth, without its crowd regions.
+    """Classes that can be scored on this image, for tasks with a class of interest. The default is
+    the classes of the ground truth without its crowd regions.
     """
     key: str = ""
     prompt: str | None = None
@@ -54,13 +56,13 @@ class Sample:
     control: Path | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     named: bool = False
-    """The input itself names the image; else ``image_id`` is the image's file name without its
-    suffix.
+    """Whether the input itself names the image. Otherwise ``image_id`` is the image's file name
+    without its suffix.
     """
     mask_white: Literal["fill", "keep"] = "fill"
-    """Whether the white of ``mask`` is the region to fill or what is kept."""
+    """Whether white in ``mask`` is the region to fill or the region to keep."""
     resize_mask: bool = False
-    """A mask of another size than the image is resized to it."""
+    """Whether a mask of another size than the image is resized to it."""
 
 
 LARGEST_PICKLE = 1 << 30
@@ -68,13 +70,13 @@ Found = Iterator[Sample | Problem]
 
 
 def check_type(task: str, types: Collection[str], reader: str) -> str:
-    """The prediction type of ``task``, which must be one of those that the importer called
-    ``reader`` reads.
+    """Return the prediction type of ``task``, which must be in ``types``; ``reader`` names the
+    importer in the error.
 
     Raises
     ------
     UsageError
-        If there is no such task, or it has another type; the message lists the tasks that can be
+        If the task does not exist or has another type; the message lists the tasks that can be
         read.
     """
     found = task_named(task).type
@@ -85,12 +87,12 @@ def check_type(task: str, types: Collection[str], reader: str) -> str:
 
 
 def folder_at(path: Path) -> Path:
-    """``path``, which must be a folder.
+    """Check that ``path`` is a folder and return it.
 
     Raises
     ------
     UsageError
-        If there is no such folder: one message, however many files were looked up in it.
+        If there is no such folder, so that one message replaces an error for each file in it.
     """
     if "*" in str(path):
         raise UsageError(f"{path}: must be a folder, got a pattern")
@@ -106,13 +108,13 @@ def invalid(file: Path, record: str, field: str, reason: str) -> InvalidRecord:
 
 
 def stated_file(root: Path, name: object, field: str) -> Path:
-    """The file below ``root`` that an annotation file states in ``field``; it may not lead out of
-    that folder.
+    """Return the file below ``root`` named by the annotation field ``field``; it must not be
+    outside that folder.
 
     Raises
     ------
     DataError
-        If there is no such file, or the path is absolute or leads out of ``root`` (also through a
+        If there is no such file, or the path is absolute or leads outside ``root`` (also through a
         link).
     """
     with in_field(field):
@@ -132,8 +134,8 @@ def other_size(what: str, found: Size, size: Size, image: Path, *, remedy: str =
 
 
 def exif_hint(found: Size, size: Size, image: Path) -> str:
-    """What to try where an image of (height, width) ``size`` was turned by its EXIF orientation;
-    else empty.
+    """Return a hint if EXIF orientation rotated an image of (height, width) ``size``, otherwise an
+    empty string.
     """
     if found != size[::-1] or orientation(image) not in (5, 6, 7, 8):
         return ""
@@ -146,13 +148,13 @@ def exif_hint(found: Size, size: Size, image: Path) -> str:
 def fitted(
     values: NDArray[Any], size: Size, file: Path, image: Path, *, resize: bool
 ) -> NDArray[Any]:
-    """An H×W map at the (height, width) of its image: resized to the nearest pixel where ``resize``
-    allows it.
+    """Return an H×W map that has its image's (height, width). With ``resize``, other sizes are
+    resized by nearest neighbour.
 
     Raises
     ------
     DataError
-        If it has another size and must not be resized.
+        If the map has another size and ``resize`` is False.
     """
     if values.shape == size:
         return values
@@ -168,7 +170,7 @@ IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 
 
 def read_json(path: Path) -> Any:
-    """The JSON value in a file.
+    """Read a JSON file.
 
     Raises
     ------
@@ -195,35 +197,33 @@ def read_json(path: Path) -> Any:
     except (
         ValueError,
         RecursionError,
-    ) as error:  # integers of thousands of digits, thousands of levels
+    ) as error:  # numbers of thousands of digits, or thousands of levels
         raise DataError(f"{path}: cannot be read as JSON: {error}") from None
 
 
 def _shallow(value: Any) -> Any:
-    """``value``, whose depth is within the bound of JSON: messages can show it."""
+    """Return ``value`` after checking its nesting depth, so that messages can show it."""
     if is_deep(value):
         raise ValueError(f"must be nested at most {DEEPEST_JSON} levels deep")
     return value
 
 
 class _DataOnly(pickle.Unpickler):
-    """Reads a pickle of plain data; a name to be imported, the way by which pickles run code, is
-    refused.
-    """
+    """Unpickler of plain data. It rejects imported names, through which pickles could run code."""
 
     def find_class(self, module: str, name: str) -> Any:
         raise pickle.UnpicklingError(f"it names {module}.{name}, which is not plain data")
 
 
 def read_pickle(path: Path) -> Any:
-    """The value of a pickle of plain data (lists, dicts, strings, numbers); nothing in it is
-    executed.
+    """Read a pickle of plain data (lists, dicts, strings, numbers) without executing anything in
+    it.
 
     Raises
     ------
     DataError
-        If there is no such file, it is larger than 1 GiB, is no pickle, or holds more than plain
-        data.
+        If there is no such file, or it is larger than 1 GiB, is not a pickle, or contains more than
+        plain data.
     """
     try:
         if path.stat().st_size > LARGEST_PICKLE:
@@ -251,8 +251,8 @@ def read_pickle(path: Path) -> Any:
 
 
 def read_table(path: Path) -> list[dict[str, Any]]:
-    """Rows of a table with named columns: ``.csv``, ``.tsv``, ``.jsonl``, or ``.json`` (an array of
-    objects).
+    """Read the rows of a table with named columns: ``.csv``, ``.tsv``, ``.jsonl``, or ``.json`` (an
+    array of objects).
 
     Raises
     ------
@@ -274,8 +274,8 @@ def read_table(path: Path) -> list[dict[str, Any]]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """The lines of a file that :func:`read_text` could read; UTF-8 files are never read into memory
-    as a whole.
+    """Yield the lines of a file in an encoding that :func:`read_text` accepts. UTF-8 files are
+    streamed.
     """
     try:
         with path.open("rb") as file:
@@ -294,7 +294,7 @@ def _lines(path: Path) -> Iterator[str]:
             except UnicodeDecodeError as error:
                 where = f"{error.start} of line {number}"
                 raise DataError(
-                    f"{path}: must be UTF-8, got another byte at {where}; save it as UTF-8"
+                    f"{path}: must be UTF-8, got an invalid byte at {where}; save it as UTF-8"
                 ) from None
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
@@ -303,13 +303,13 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, or of one in UTF-16 that begins with its byte order mark, as
-    Windows writes them.
+    """Read a UTF-8 file, or a UTF-16 file that begins with a byte order mark, as Windows writes
+    them.
 
     Raises
     ------
     DataError
-        If there is no such file, or it is in neither.
+        If there is no such file, or it has another encoding.
     """
     try:
         content = path.read_bytes()
@@ -324,17 +324,17 @@ def read_text(path: Path) -> str:
         raise DataError(f"{path}: cannot be read: {error}") from None
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{path}: must be UTF-8, got another byte at {error.start}; save it as UTF-8"
+            f"{path}: must be UTF-8, got an invalid byte at {error.start}; save it as UTF-8"
         ) from None
 
 
 def check_names(path: Path) -> None:
-    """Refuse a folder or an image in the place of class names.
+    """Check that ``path`` could be a file of class names.
 
     Raises
     ------
     UsageError
-        If it is one.
+        If it is a folder or an image.
     """
     image = path.suffix.lower() in IMAGE_SUFFIXES
     if path.is_dir() or image:
@@ -345,27 +345,26 @@ def check_names(path: Path) -> None:
 
 
 def names_by_line(path: Path) -> dict[int, str]:
-    """The names in a text with one name per line, counted from 0; empty lines count, but name
-    nothing.
-    """
+    """Read a file with one name per line, counted from 0. Empty lines are counted but skipped."""
     return {k: line.strip() for k, line in enumerate(read_text(path).splitlines()) if line.strip()}
 
 
 def files_by_key(where: str | Path) -> dict[str, Path]:
-    """Files by the part of their name that an image, its truth and its prediction share.
+    """Return files by key: the part of the name that an image, its ground truth and its prediction
+    share.
 
     Parameters
     ----------
     where
-        A folder (key: file name without ending), a pattern with one ``*`` (key: what the star
-        stands for; it may span folders), or one file (key: its name without ending).
+        A folder (key: file name without suffix), a pattern with one ``*`` (key: the part that ``*``
+        matches, which may span folders), or one file (key: its name without suffix).
 
     Raises
     ------
     UsageError
         If there is no such file or folder, or the pattern has several stars.
     DataError
-        If two files have one key.
+        If two files have the same key.
     """
     text = str(where)
     if text.count("*") > 1:
@@ -385,18 +384,18 @@ def files_by_key(where: str | Path) -> dict[str, Path]:
 
 
 def unpaired(what: str, key: str, where: str | Path | None) -> str:
-    """What is missing beside an image, and how to pair other names."""
-    hint = "" if "*" in str(where) else f"; a pattern pairs other names, as '{where}/*_pred.png'"
+    """Return a message about a missing counterpart of an image, with a hint about patterns."""
+    hint = "" if "*" in str(where) else f"; a pattern can pair other names: '{where}/*_pred.png'"
     return f"there is no {what} named {key!r} in {where}{hint}"
 
 
 def aligned(
     images: str | Path, *others: str | Path | None
 ) -> Iterator[tuple[str, Path, list[Path | None]]]:
-    """Each image's key and path, then the path of the same key in each of ``others`` (None where it
-    has none).
+    """Yield each image's key and path, and the paths with the same key in ``others`` (None if there
+    is none).
 
-    A single file in every place is one record, whatever the names.
+    If all arguments are single files, they form one record even if their names differ.
     """
     shown = files_by_key(images)
     sides = [{} if where is None else files_by_key(where) for where in others]
@@ -454,12 +453,12 @@ def _separated(path: Path, delimiter: str) -> list[dict[str, Any]]:
 
 
 def check_separated(path: Path, header: Sequence[str]) -> None:
-    """Refuse the header of a table whose cells another character separates.
+    """Check that the header of a table was split by the right separator.
 
     Raises
     ------
     DataError
-        If it is one column whose name holds semicolons, tabs or commas.
+        If it is one column whose name contains semicolons, tabs or commas.
     """
     for name, character in (("semicolons", ";"), ("tabs", "\t"), ("commas", ",")):
         if len(header) == 1 and character in header[0]:

@@ -1,5 +1,5 @@
-"""Boxes and polygons as labelling tools write them: labelme, Cartucho's text files, Supervisely,
-Label Studio, CVAT.
+"""Boxes and polygons from labelling tools: labelme, Cartucho's text files, Supervisely, Label
+Studio, CVAT.
 
 Formats: https://github.com/wkentaro/labelme · https://github.com/Cartucho/mAP ·
 https://docs.supervisely.com · https://labelstud.io/guide/export (JSON) · CVAT's export "Datumaro
@@ -36,14 +36,14 @@ from visualjudge.vision.raster.images import image_size, opened
 from visualjudge.vision.raster.masks import mask_from_array, mask_from_polygons, mask_from_rle
 
 CIRCLE = 64
-"""Corners of the polygon that stands in for a circle."""
+"""Number of corners of the polygon that approximates a circle."""
 LARGEST_BITMAP = 1 << 26
-"""Bytes that a packed bitmap may unpack to."""
+"""Maximum number of bytes of an unpacked bitmap."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LabelledShape:
-    """One labelled object: ``rings`` in pixels ([x, y, x, y, …] each), or a mask; a box has one
+    """A labelled object: a mask or ``rings`` in pixels, each [x, y, x, y, …]. A box has one
     ring of 4 corners.
     """
 
@@ -54,18 +54,19 @@ class LabelledShape:
 
 
 Read = Callable[[Any, Size, bool], Iterator[LabelledShape]]
-"""(record of one image, (height, width) of the image, whether it is a prediction) → its shapes."""
+"""(record of an image, (height, width) of the image, whether it is a prediction) → its shapes."""
 
 
 def shapes(task: str, gt: Path, pred: Path | None, images: Path, format: str) -> Found:
-    """Samples of a labelling tool's files; without ``pred`` the truth is its own prediction.
+    """Yield the samples of a labelling tool's files. Without ``pred``, the ground truth is its own
+    prediction.
 
     Parameters
     ----------
     gt
         A folder; for label-studio and cvat, a file.
 
-        ``pred`` is the same.
+        ``pred`` takes the same form.
     images
         Folder of the images.
     format
@@ -112,7 +113,7 @@ def _gathered(
     except DataError as error:
         raise InvalidRecord(Problem.of(error, file, key, "shape")) from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        reason = f"is not as the format has it: {type(error).__name__}: {error}"
+        reason = f"does not follow the format: {type(error).__name__}: {error}"
         raise InvalidRecord(Problem(file, key, "shape", reason)) from None
 
 
@@ -268,7 +269,7 @@ def _cvat(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
 
 
 def _json_files(folder: Path) -> Iterator[tuple[str, Any]]:
-    """One JSON file per image: ``a.jpg.json`` or ``a.json`` for ``a.jpg``."""
+    """Read one JSON file per image: ``a.jpg.json`` or ``a.json`` for ``a.jpg``."""
     for path in sorted(folder_at(folder).glob("*.json")):
         inner = PurePosixPath(path.stem)
         record = read_json(path)
@@ -282,8 +283,8 @@ def _text_files(folder: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _tasks(path: Path) -> Iterator[tuple[str, Any]]:
-    """Label Studio's tasks by image: the upload's own prefix (8 characters and a dash) is not part
-    of the name.
+    """Yield Label Studio's tasks by image name, without the prefix that uploads add (8 characters
+    and a hyphen).
     """
     content = read_json(path)
     for k, record in enumerate(content if isinstance(content, list) else [None]):
@@ -322,7 +323,8 @@ FORMS: dict[str, tuple[Callable[[Path], Iterator[tuple[str, Any]]], Read]] = {
     "label-studio": (_tasks, _label_studio),
     "cvat": (_items, _cvat),
 }
-"""Of each format: where the records of the images are, and how one is read."""
+"""For each format, a function that yields the images' records and a function that reads one record.
+"""
 
 
 def _box(label: str, corners: Sequence[float], score: float | None) -> LabelledShape:

@@ -1,4 +1,4 @@
-"""Find input that can be read but probably means something else, from its numbers."""
+"""Detect input that can be read but whose numbers suggest another meaning."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.records import FloatArray, Size
 
 Rows = Mapping[Any, Sequence[tuple[str, Any]]]
-"""Records of a COCO file by image id, each with its place."""
+"""Records of a COCO file by image id, each with its location."""
 
 FEW = 5
-"""Fewer boxes than this must all speak for another form."""
+"""If there are fewer boxes than this, all of them must suggest another form."""
 LEAVING = 0.3
-"""Share of boxes that leave the image, from which on another form is looked for."""
+"""Minimum fraction of boxes that extend beyond the image for another form to be considered."""
 _NUMBERS = frozenset({int, float, bool})
 SHARES = 1.5
-"""Greatest number of coordinates that look like shares of the image's size."""
+"""Largest coordinate that may be a fraction of the image size."""
 SLACK = 2.0
-"""Pixels by which a box may leave its image."""
+"""Number of pixels by which a box may extend beyond its image."""
 
 
 def check_not_exchanged(truths: Rows, results: Rows, gt: Path, pred: Path) -> None:
-    """Refuse a ground truth that has confidences beside predictions that have none.
+    """Reject a ground truth that has confidences if the predictions have none.
 
     Raises
     ------
@@ -39,18 +39,18 @@ def check_not_exchanged(truths: Rows, results: Rows, gt: Path, pred: Path) -> No
     scored = [bool(rows) and all(raw.get("score") is not None for raw in rows) for rows in sides]
     if scored[0] and sides[1] and not any(raw.get("score") is not None for raw in sides[1]):
         raise DataError(
-            f"{gt}: annotations: all {len(sides[0])} have a score and none of {pred} has one; "
+            f"{gt}: annotations: all {len(sides[0])} have a score, but those of {pred} have none; "
             "--gt and --pred seem to be swapped"
         )
 
 
 def check_boxes(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:
-    """Refuse boxes that are normalised, or are corners instead of ``[x, y, width, height]``.
+    """Reject boxes that are normalised, or are corners instead of ``[x, y, width, height]``.
 
     Raises
     ------
     DataError
-        If almost no box would match; the message says what the numbers look like.
+        If the boxes look like another form; the message says which.
     """
     boxes, frames = _boxes(rows, sizes)
     count = len(boxes)
@@ -75,12 +75,12 @@ def check_boxes(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:
 
 
 def check_keypoints(rows: Rows, _sizes: Mapping[Any, Size], file: Path) -> None:
-    """Refuse keypoints that are shares of the image's width and height.
+    """Reject keypoints given as fractions of the image's width and height.
 
     Raises
     ------
     DataError
-        If no coordinate is beyond 1.5, and not all are whole.
+        If no coordinate exceeds 1.5 and not all are whole numbers.
     """
     lists = [raw.get("keypoints") for side in rows.values() for _, raw in side]
     numbers = [
@@ -98,12 +98,12 @@ def check_keypoints(rows: Rows, _sizes: Mapping[Any, Size], file: Path) -> None:
 
 
 CHECKS = {"detection": check_boxes, "keypoint": check_keypoints}
-"""What refuses records of a prediction type that look like another form."""
+"""Checks, by prediction type, that reject records that look like another form."""
 
 
 def warn_of_truths(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:
-    """Warn about ground truth that can be read but is probably wrong: one line per kind, with the
-    first record.
+    """Warn about ground truth that can be read but is probably wrong: one warning per kind, naming
+    the first record.
     """
     found: dict[str, list[str]] = {}
     seen = set[Any]()
@@ -120,23 +120,21 @@ def warn_of_truths(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:
 
 def _doubts(raw: Mapping[str, Any], size: Size | None, seen: set[Any]) -> Iterator[str]:
     if size is None:
-        yield "image_id: is of no image of the file, so the record is left out"
+        yield "image_id: must be an image of the file; the record is left out"
         return
     if raw.get("id") is not None and raw["id"] in seen:
-        yield "id: occurs before, and counts as another object"
+        yield "id: occurs twice; the records count as two objects"
     if (box := _box(raw)) is None or not all(map(math.isfinite, box)):
         return
     x, y, width, height = box
     if not width or not height:
         yield "bbox: has no area"
     elif min(x, y) < -SLACK or x + width > size[1] + SLACK or y + height > size[0] + SLACK:
-        yield "bbox: leaves its image"
+        yield "bbox: extends beyond its image"
 
 
 def warn_of_range(where: str, ratings: Sequence[float], limits: tuple[float, float]) -> None:
-    """Warn of ratings that look like those of a scale to 1 or to 5 where another range is
-    assumed.
-    """
+    """Warn about ratings that look like a scale up to 1 or 5 if another range is assumed."""
     low, high = limits
     if len(ratings) < 2 or high <= 1:
         return
@@ -155,7 +153,7 @@ def warn_of_range(where: str, ratings: Sequence[float], limits: tuple[float, flo
 
 
 def _boxes(rows: Rows, sizes: Mapping[Any, Size]) -> tuple[FloatArray, FloatArray]:
-    """Readable boxes, (n, 4), and the (width, height) of their images, (n, 2)."""
+    """Return the readable boxes, (n, 4), and the (width, height) of their images, (n, 2)."""
     boxes, frames = [], []
     for number, records in rows.items():
         for _, raw in records if number in sizes else ():
@@ -168,7 +166,7 @@ def _boxes(rows: Rows, sizes: Mapping[Any, Size]) -> tuple[FloatArray, FloatArra
 
 
 def _box(raw: Mapping[str, Any]) -> list[float] | None:
-    """The box of a record, if it is four numbers."""
+    """Return the box of a record if it consists of four numbers."""
     box = raw.get("bbox")
     readable = isinstance(box, list) and len(box) == 4 and _NUMBERS.issuperset(map(type, box))
     return box if readable else None

@@ -1,9 +1,8 @@
-"""PASCAL VOC: a folder of XML files; predictions as XML or as VOC's results, one text file per
-class.
+"""PASCAL VOC: a folder of XML files; predictions as XML or as VOC results, one text file per class.
 
-Format: the VOC2012 development kit. Pixels count from 1 and ``xmax``, ``ymax`` are inside, so that
-x1 = xmin − 1 and x2 = xmax here. ``difficult`` objects neither have to be found nor make a
-prediction wrong, as VOC evaluates.
+Format: the VOC2012 development kit. VOC counts pixels from 1 and includes ``xmax`` and ``ymax``, so
+x1 = xmin − 1 and x2 = xmax here. As in VOC's evaluation, ``difficult`` objects need not be found,
+and predictions that match them are not errors.
 """
 
 from __future__ import annotations
@@ -23,12 +22,13 @@ from visualjudge.vision.raster.images import image_size
 
 COLUMNS = 6
 LARGEST_XML = 16 * 2**20
-"""Bytes of the annotation of one image."""
+"""Maximum size of an image's annotation file in bytes."""
 IMAGES = (".jpg", ".jpeg", ".png")
 
 
 def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
-    """Samples of a VOC data set; without ``pred`` the truth is its own prediction.
+    """Yield the samples of a VOC data set. Without ``pred``, the ground truth is its own
+    prediction.
 
     Parameters
     ----------
@@ -105,8 +105,8 @@ def _objects(path: Path, size: Size | None) -> Detections:
 
 
 def _results(pred: Path) -> Mapping[str, Detections | Path]:
-    """Predictions by image: XML files, or lines ``image confidence xmin ymin xmax ymax`` of
-    ``*_CLASS.txt`` files.
+    """Read predictions by image from XML files, or from lines ``image confidence xmin ymin xmax
+    ymax`` of ``*_CLASS.txt`` files.
     """
     if any(folder_at(pred).glob("*.xml")):
         return dict(_xml_files(pred))
@@ -150,7 +150,7 @@ def _root(path: Path) -> ElementTree.Element:
         if path.stat().st_size > LARGEST_XML:
             raise invalid(path, "annotation", "xml", f"must be at most {LARGEST_XML >> 20} MiB")
         text = path.read_bytes()
-        if b"<!ENTITY" in text.replace(b"\0", b""):  # as it stands in UTF-16 too
+        if b"<!ENTITY" in text.replace(b"\0", b""):  # also found in UTF-16
             raise invalid(path, "annotation", "xml", "must not declare entities")
         return ElementTree.fromstring(text)
     except (ElementTree.ParseError, LookupError, ValueError) as error:

@@ -1,8 +1,8 @@
-"""YOLO text files: one file per image, one line per object, coordinates as shares of the image's
+"""YOLO text files: one file per image, one line per object, coordinates as fractions of the image's
 width and height.
 
 Format: https://docs.ultralytics.com/datasets/detect and /segment. ``class cx cy w h [confidence]``
-is a box, ``class x y x y x y … [confidence]`` a polygon. No file means no object, as there.
+is a box, ``class x y x y x y … [confidence]`` a polygon. An image without a file has no objects.
 """
 
 from __future__ import annotations
@@ -37,16 +37,19 @@ from visualjudge.vision.raster.masks import mask_from_polygons
 
 BOX = 4
 LOOKED_AT = 200
-"""Files of predictions in which the place of the confidence is looked at."""
+"""Number of prediction files in which the position of the confidence is checked."""
 Wrong = Callable[[str, str], InvalidRecord]
 Item = Callable[..., Any]
 Gather = Callable[[Size, tuple[Any, ...]], Prediction]
 OUTSIDE = 0.05
-"""How far a coordinate may lie outside 0 to 1: predicted boxes reach a little beyond the image."""
+"""Tolerance beyond 0 and 1 for coordinates, because predicted boxes may extend slightly beyond the
+image.
+"""
 
 
 def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) -> Found:
-    """Samples of YOLO label files; without ``pred`` the truth is its own prediction.
+    """Yield the samples of YOLO label files. Without ``pred``, the ground truth is its own
+    prediction.
 
     Parameters
     ----------
@@ -95,7 +98,7 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
 
 
 def _check_labelled(gt: Path, keys: Collection[str], images: Path) -> None:
-    """Check that the ground truth has labels, and warn about images without labels, which count as
+    """Check that the ground truth has labels. Warn about images without labels, which count as
     images without objects.
 
     Raises
@@ -119,13 +122,13 @@ def _check_labelled(gt: Path, keys: Collection[str], images: Path) -> None:
 
 
 def _check_confidence_last(pred: Path) -> None:
-    """Refuse boxes that leave their image as they stand, and fit it if the second number of a line,
-    not the last, is the confidence.
+    """Reject boxes that extend beyond their image but fit if the second number of a line, not the
+    last, is the confidence.
 
     Raises
     ------
     DataError
-        If the files look like that.
+        If the boxes suggest that order.
     """
     rows, first = [], ""
     for path in sorted(pred.glob("*.txt"))[:LOOKED_AT]:
@@ -133,7 +136,7 @@ def _check_confidence_last(pred: Path) -> None:
             cells = line.split()
             if len(cells) != BOX + 2:
                 continue
-            with suppress(ValueError):  # what is no number is told of its record
+            with suppress(ValueError):  # later reported as an invalid record
                 rows.append([float(cell) for cell in cells[1:]])
                 first = first or f"{path}: line {number}"
     numbers = np.array(rows).reshape(-1, BOX + 1)
@@ -149,15 +152,15 @@ def _check_confidence_last(pred: Path) -> None:
 
 
 def _fits(boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which of the boxes, (n, 4) of cx, cy, w, h as shares, lie in their image."""
+    """Return which of the boxes, (n, 4) of cx, cy, w, h as fractions, lie within their image."""
     centres, halves = boxes[:, :2], boxes[:, 2:] / 2
     inside = (centres - halves >= -OUTSIDE) & (centres + halves <= 1 + OUTSIDE) & (halves >= 0)
     return np.asarray(inside.all(axis=1))
 
 
 def class_names(path: Path) -> dict[int, str]:
-    """Names by number: ``names`` of a data.yaml (list or mapping), or a text file with one name per
-    line.
+    """Read class names by number: ``names`` in data.yaml (list or mapping), or a text file with one
+    name per line.
     """
     check_names(path)
     if path.suffix.lower() not in (".yaml", ".yml"):
@@ -183,8 +186,8 @@ def _read(path: Path, names: dict[int, str], size: Size, item: Item, gather: Gat
 def _numbers(
     cells: list[str], names: dict[int, str], size: Size, file: str, line: int
 ) -> tuple[str, NDArray[np.float64], float | None, Size, Wrong]:
-    """Label, coordinates in pixels (x, y, x, y, …), confidence; the image's size, and a function
-    that makes errors.
+    """Return the label, coordinates in pixels (x, y, x, y, …), confidence, image size, and a
+    function that creates errors.
     """
 
     def wrong(field: str, reason: str) -> InvalidRecord:

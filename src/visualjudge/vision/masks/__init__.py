@@ -1,1 +1,1 @@
-"""Masks: instances, label maps, the region of a referring expression."""
+"""Masks: instances, label maps, and regions of referring expressions."""

@@ -1,6 +1,4 @@
-"""Masks as an image: instances with their boxes and tags, one fill per class, or one referred
-region.
-"""
+"""Draw masks: instances with boxes and tags, filled classes, or one referred region."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ _COARSE = 96
 
 @dataclass(frozen=True, slots=True)
 class MaskStyle:
-    """Filled masks with tags and dashed boxes."""
+    """Style of filled masks, with tags and dashed boxes."""
 
     opacity: float = 0.5
     canvas: Literal["overlay", "black"] = "overlay"
@@ -48,7 +46,7 @@ class MaskStyle:
 
 @dataclass(frozen=True, slots=True)
 class RegionStyle:
-    """One region: filled, outlined, or both."""
+    """Style of one region: filled, outlined, or both."""
 
     fill: bool = True
     contour: bool = False
@@ -57,11 +55,10 @@ class RegionStyle:
 
 
 def draw_instances(scene: Scene, style: MaskStyle) -> Encoded:
-    """Masks, largest first; then the dashed boxes, then the tags, so that neither is hidden by a
-    fill.
+    """Draw masks, largest first, then dashed boxes and tags, so that no fill covers them.
 
-    Coloured by instance, colours only tell neighbours apart: there is no legend, and instance k has
-    palette colour k.
+    If coloured by instance, colours only distinguish neighbours: there is no legend, and instance k
+    has palette colour k.
     """
     items = scene.masks.items
     labels = [item.label for item in items]
@@ -85,9 +82,7 @@ def draw_instances(scene: Scene, style: MaskStyle) -> Encoded:
 
 
 def draw_segments(scene: Scene, style: MaskStyle) -> Encoded:
-    """Classes filled, largest first, by the palette or by colours drawn at random with a fixed
-    seed.
-    """
+    """Fill classes, largest first, with palette colours or random colours from a fixed seed."""
     merged = scene.once(merged_by_label)
     labels, layers = list(merged), scene.once(_class_layers)
     drawn = (random_color_at, random_name_at) if style.colors == "random" else ()
@@ -118,9 +113,11 @@ def _inner_squares(scene: Scene) -> dict[int, Box]:
 
 
 def inner_square(mask: Mask) -> Box:
-    """Roughly the largest square that fits into the mask, where a tag certainly lies on its class.
+    """Return approximately the largest square inside the mask, where a tag is certain to lie on its
+    class.
 
-    Found by the distance transform of the mask at a resolution of at most 96 pixels a side.
+    It is computed from the distance transform of the mask at a maximum resolution of 96 pixels per
+    side.
     """
     height, width = mask.crop.shape
     step = max(1, -(-max(height, width) // _COARSE))
@@ -135,15 +132,15 @@ def inner_square(mask: Mask) -> Box:
 
 
 def _framed(inside: BoolArray) -> NDArray[np.uint8]:
-    """The same with a frame of one pixel of zeros; np.pad takes ten times as long."""
+    """Add a one-pixel frame of zeros; np.pad is ten times slower."""
     framed = np.zeros((inside.shape[0] + 2, inside.shape[1] + 2), dtype=np.uint8)
     framed[1:-1, 1:-1] = inside
     return framed
 
 
 def draw_region(scene: Scene, style: RegionStyle) -> Encoded:
-    """The region in the palette's first colour; its contour lies inside the mask, along holes and
-    image edges too.
+    """Draw the region in the palette's first colour. Its contour lies inside the mask, also along
+    holes and image edges.
     """
     colors, legend = label_colors(None, [item.label for item in scene.masks.items])
     base = scene.canvas("black") if style.canvas == "black" else scene.image

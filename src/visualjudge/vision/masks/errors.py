@@ -1,5 +1,5 @@
-"""Errors of instance segmentation (TIDE's names, and ``boundary``), semantic and referring
-segmentation.
+"""Errors of instance segmentation (TIDE's names, and ``boundary``), semantic segmentation and
+referring segmentation.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.raster.masks import mask_from_array
 
 MOST_EATEN = 0.75
-"""Share of a region that ``missed`` takes at severity 1, so that something is left to look at."""
+"""Fraction of a region that ``missed`` removes at severity 1; some of it remains visible."""
 
 
 # ---------------------------------------------------------------- instances
@@ -71,14 +71,14 @@ def boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.G
 
 
 def semantic_clean(truth: Masks) -> Masks:
-    """The truth with its segments in the order of the predictions with errors: by label."""
+    """Return the ground truth with its segments sorted by label, like predictions with errors."""
     return merged(truth, list(truth.items))
 
 
 def semantic_classification(
     truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator
 ) -> Masks:
-    """A growing part of every segment has another label of the data set."""
+    """A growing part of every segment gets another label of the data set."""
     out = list(truth.items)
     for k, item in enumerate(truth.items):
         wrong = scene.wrong_label(item.label, rng)
@@ -91,9 +91,7 @@ def semantic_classification(
 def semantic_boundary(
     truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator
 ) -> Masks:
-    """All boundaries are bent together by a smooth displacement of up to 12 % of the longer
-    side.
-    """
+    """All boundaries are bent by one smooth displacement of up to 12 % of the longer side."""
     height, width = truth.size
     reach_px = np.float32(0.12 * max(truth.size) * severity)
     rows, cols = np.mgrid[:height, :width].astype(np.float32)
@@ -110,7 +108,7 @@ def semantic_boundary(
 def semantic_missed(
     truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator
 ) -> Masks:
-    """A growing part of every segment has no label."""
+    """A growing part of every segment loses its label."""
     out = []
     for item in truth.items:
         part = lowest_share(item.mask.dense(), sweep(truth.size, rng), MOST_EATEN * severity)
@@ -121,9 +119,7 @@ def semantic_missed(
 def semantic_background(
     truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator
 ) -> Masks:
-    """A region of a class that is not in the image grows over the others, up to half of the
-    image.
-    """
+    """A region of a class that is not in the image grows to cover up to half of the image."""
     present = {item.label for item in truth.items}
     absent = sorted(set(scene.labels) - present) or sorted(present)
     label = absent[int(rng.integers(len(absent)))]
@@ -142,8 +138,8 @@ def semantic_background(
 def wrong_instance(
     truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator
 ) -> Masks:
-    """The region moves to another object of the image: parts of both, and only the other one at
-    severity 1.
+    """The region moves to another object of the image: it covers parts of both, and only the other
+    object at severity 1.
     """
     (item,) = truth.items
     others = [
@@ -176,7 +172,7 @@ def _iou(first: BoolArray, second: BoolArray) -> float:
 
 
 def _bisected(mask: Mask, severity: float, changed: Callable[[float], BoolArray]) -> Mask:
-    """``changed(t)`` at the t that brings the IoU with ``mask`` down to 1 − 0.55 × severity."""
+    """Return ``changed(t)`` at the t that lowers the IoU with ``mask`` to 1 − 0.55 × severity."""
     dense = mask.dense()
     share = reach(lambda t: _iou(dense, changed(t)), 1 - (1 - LOWEST_IOU) * severity)
     return mask_from_array(changed(share))
@@ -186,7 +182,7 @@ def _displaced(mask: Mask, severity: float, rng: np.random.Generator) -> Mask:
     dense = mask.dense()
     height, width = mask.crop.shape
     angle = rng.uniform(0, 2 * np.pi)
-    # towards the farther edge, so that a mask at the border does not slide off the image
+    # Towards the farther edge, so that a mask at the border does not leave the image.
     centre = np.array([mask.left + width / 2, mask.top + height / 2])
     room = np.array([mask.size[1], mask.size[0]]) / 2 - centre
     step = np.array([np.cos(angle), np.sin(angle)])
@@ -238,7 +234,7 @@ def numbered(truth: Masks) -> np.ndarray[tuple[int, int], np.dtype[np.uint16]]:
 
 
 def merged(truth: Masks, items: list[Instance]) -> Masks:
-    """One segment a label, empty ones left out, the labels sorted."""
+    """Return one segment per label, sorted by label, without empty segments."""
     classes = sorted(truth.with_items(items).union_by_label().items())
     return truth.with_items(
         Instance(label, mask_from_array(dense)) for label, dense in classes if dense.any()
@@ -246,6 +242,6 @@ def merged(truth: Masks, items: list[Instance]) -> Masks:
 
 
 def another_object(truth: Masks, scene: ErrorScene) -> bool:
-    """Whether there is an object apart from the referred one."""
+    """Return whether there is an object besides the referred one."""
     region = truth.items[0].mask.dense()
     return any(mask.area and not (mask.dense() & region).any() for mask in scene.others)

@@ -23,11 +23,11 @@ from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.raster.masks import mask_from_array
 
 ROUGH, UNEVEN, EATEN, MILD = 0.25, 0.6, 0.35, 0.35
-"""Severities of the errors that all options of a pair have."""
+"""Severities of the errors that all options of a pair share."""
 SHOWN = 0.9
-"""Area of a region of two parts, over that of the smallest object it may be of."""
+"""Area of a two-part region as a fraction of the area of the smallest object involved."""
 LIKE_AREA = 2.5
-"""How many times larger or smaller another object may be to be mistaken for the right one."""
+"""Maximum ratio between the areas of two objects that can be mistaken for each other."""
 Rng = np.random.Generator
 
 
@@ -54,7 +54,7 @@ _UNEVEN = ItemErrors(Moves(_box, _shifted, _uneven))
 
 
 def boundary(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
-    """All outlines are equally and clearly rough, and together off in one direction."""
+    """Make all outlines equally and clearly rough, and shift all masks in one direction."""
     return _UNEVEN.localization(truth, severity, scene, rng)
 
 
@@ -64,8 +64,8 @@ Error = Callable[[Masks, float, ErrorScene, Rng], Masks]
 
 
 def misplaced(error: Error, severity_of_error: float) -> Error:
-    """A label map moved further and further to a side, without its margins; and an error at one
-    severity.
+    """Return an error that shifts a label map sideways with increasing severity, without its
+    margins, and applies ``error`` at a fixed severity.
     """
 
     def matched(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
@@ -86,8 +86,8 @@ semantic_background = misplaced(errors.semantic_background, MILD)
 
 
 def semantic_classification(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
-    """Segments of similar size and height exchange their labels; all outlines are equally rough. If
-    there is one segment only, an increasing part of it has another label.
+    """Exchange the labels of segments of similar size and height, with equally rough outlines. If
+    there is only one segment, an increasing part of it gets another label.
     """
     pairs = like_pairs(
         [item.label for item in truth.items], [item.mask.box for item in truth.items]
@@ -111,17 +111,17 @@ def semantic_classification(truth: Masks, severity: float, scene: ErrorScene, rn
 
 
 def eaten(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
-    """A constant part of the region is missing, and the rest is moved further with severity."""
+    """Remove a constant part of the region and move the rest further with severity."""
     left = errors.eaten(truth, EATEN, scene, rng)
     return MATCHED.localization(left, severity, scene, rng)
 
 
 def wrong_instance(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
-    """Parts of the right region and of another object of like size, more and more of the other one
-    and equally much in all.
+    """Combine parts of the right region and of another object of similar size. The other object's
+    part increases with severity; the total area is constant.
 
-    Where there are a larger and a smaller other object, both are used: the right one is often the
-    largest of its kind.
+    If there are both a larger and a smaller object, both are used, because the right object is
+    often the largest of its kind.
     """
     (item,) = truth.items
     area = item.mask.area

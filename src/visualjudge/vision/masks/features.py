@@ -1,5 +1,5 @@
-"""Features of masks, for the local judge: as of boxes (:mod:`visualjudge.vision.boxes.features`),
-along their outlines.
+"""Features of masks for the local judge, computed along their outlines. They resemble those of
+boxes (:mod:`visualjudge.vision.boxes.features`).
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from visualjudge.vision.view_items import (
 )
 
 BAND = 3
-"""Pixels of the view on either side of a boundary that are compared."""
+"""Number of view pixels on either side of a boundary that are compared."""
 FEWEST_PIXELS = 4
 
 
 def mask_features(found: Masks, given: Given) -> Features:
-    """Features of the masks of one image."""
+    """Return the features of the masks of one image."""
     view, items = given.view, found.items
     masks = [mask_on_view(view, item.mask) for item in items]
     labels, rows_looks = [item.label for item in items], [_mask(view, mask) for mask in masks]
@@ -51,7 +51,9 @@ def mask_features(found: Masks, given: Given) -> Features:
 
 
 def mask_on_view(view: View, mask: Mask) -> BoolArray:
-    """The mask at the pixels of the view, h×w bool; empty if it is too thin to contain any."""
+    """Return the mask at the resolution of the view, h×w bool; empty if it is too thin to contain
+    any pixel.
+    """
     found = np.zeros(view.edges.shape, dtype=np.bool_)
     if not mask.crop.size:
         return found
@@ -63,8 +65,8 @@ def mask_on_view(view: View, mask: Mask) -> BoolArray:
 
 
 def _met(n: int, full: int, start: int, length: int) -> tuple[slice, np.ndarray]:
-    """Which of n places along a side of ``full`` pixels lie in the crop from ``start``, and the
-    crop's pixels there.
+    """Return which of n positions along a side of ``full`` pixels lie in the crop from ``start``,
+    and the crop's pixels at those positions.
     """
     middles = ((np.arange(n) + 0.5) * full / n).astype(int)
     first, last = np.searchsorted(middles, [start, start + length])
@@ -72,7 +74,7 @@ def _met(n: int, full: int, start: int, length: int) -> tuple[slice, np.ndarray]
 
 
 def _mask(view: View, mask: BoolArray) -> tuple[Features, FloatArray]:
-    """The features of a mask, and its mean colour."""
+    """Return the features of a mask and its mean colour."""
     rows, columns = _window(mask)
     near = mask[rows, columns].view(np.uint8)
     area = int(cv2.countNonZero(near)) if near.size else 0
@@ -114,7 +116,7 @@ _MASK = ("edge", "step", "contrast", "apart", "salient", "rough", "parts", "log_
 
 
 def _window(mask: BoolArray) -> tuple[slice, slice]:
-    """Rows and columns of the neighbourhood of a mask."""
+    """Return the rows and columns of a mask's neighbourhood."""
     x, y, width, height = cv2.boundingRect(mask.view(np.uint8))
     margin = BAND + 2
     return slice(max(0, y - margin), y + height + margin), slice(
@@ -123,7 +125,7 @@ def _window(mask: BoolArray) -> tuple[slice, slice]:
 
 
 def _at(plane: Plane, where: np.ndarray) -> tuple[float, ...]:
-    """Mean of each channel of a plane over the pixels where a uint8 array is not 0; 0 where it is 0
-    everywhere.
+    """Return the mean of each channel of a plane over the nonzero pixels of a uint8 array; 0 if
+    there are none.
     """
     return tuple(cv2.mean(plane, mask=where))

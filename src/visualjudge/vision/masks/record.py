@@ -1,4 +1,4 @@
-"""Masks with labels: the instances, the segments or the one referred region of an image.
+"""Masks with labels: the instances, the segments or the referred region of an image.
 
 instance ``{"instances": [{"label", "segmentation"}]}`` · semantic ``{"segments": [{"label",
 "segmentation"}]}`` or ``{"label_map": "x.png", "classes": {"1": "road"}}`` · referring
@@ -29,12 +29,12 @@ from visualjudge.vision.raster.masks import (
 )
 
 UNLABELLED = (0, 255)
-"""Values of a label map that stand for no class."""
+"""Label-map values that mean no class."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Instance:
-    """One object's mask (a segment's or region's, for the other segmentations)."""
+    """The mask of an object or, in other segmentations, of a segment or region."""
 
     label: str
     mask: Mask
@@ -57,8 +57,8 @@ class Masks(LabelledItems):
         return tuple(item.mask for item in self.items)
 
     def union_by_label(self) -> dict[str, BoolArray]:
-        """Which pixels the masks of each label cover, H×W bool, in the order in which labels first
-        occur.
+        """Return the pixels covered by the masks of each label, H×W bool, in order of first
+        occurrence.
         """
         found: dict[str, BoolArray] = {}
         for item in self.items:
@@ -89,8 +89,7 @@ class Masks(LabelledItems):
 def masks_from_label_map(
     values: Any, classes: Mapping[int, str], *, unlabelled: Sequence[int]
 ) -> Masks:
-    """One segment for each class that occurs in an H×W array of class numbers, in the order of the
-    numbers.
+    """Return one segment per class in an H×W array of class numbers, sorted by number.
 
     Raises
     ------
@@ -111,12 +110,12 @@ def masks_from_label_map(
 
 
 def read_instances(payload: Payload, reading: ReadContext) -> Masks:
-    """The record of an instance payload."""
+    """Read an instance payload."""
     return _read_items(fields.objects(payload, "instances"), "instances", reading)
 
 
 def read_segments(payload: Payload, reading: ReadContext) -> Masks:
-    """The record of a semantic payload."""
+    """Read a semantic payload."""
     if "label_map" in payload:
         values = _label_map(payload["label_map"], reading.root)
         return masks_from_label_map(values, _classes(payload.get("classes")), unlabelled=UNLABELLED)
@@ -124,7 +123,7 @@ def read_segments(payload: Payload, reading: ReadContext) -> Masks:
 
 
 def read_region(payload: Payload, reading: ReadContext) -> Masks:
-    """The record of a referring payload."""
+    """Read a referring payload."""
     if "segmentation" not in payload:
         raise DataError("segmentation: the field is missing")
     region = {"label": reading.expression or "region", "segmentation": payload["segmentation"]}
@@ -172,7 +171,7 @@ def _classes(classes: Any) -> dict[int, str]:
 
 
 def write_items(name: str, prediction: Masks, _writing: WriteContext) -> dict[str, Any]:
-    """The payload of a record: its items in the field ``name``."""
+    """Return the payload of a record, with its items in the field ``name``."""
     return {name: [_item(item) for item in prediction.items]}
 
 
@@ -182,13 +181,13 @@ def _item(item: Instance) -> dict[str, Any]:
 
 
 def write_region(prediction: Masks, _writing: WriteContext) -> dict[str, Any]:
-    """The payload of the one region."""
+    """Return the payload of a referred region."""
     (region,) = prediction.items
     return {"segmentation": rle_of(region.mask)}
 
 
 def item_files(name: str, payload: Payload) -> Iterator[tuple[str, str]]:
-    """(field, path) of each PNG among the items."""
+    """Yield (field, path) of each PNG among the items."""
     items = payload.get(name)
     for k, item in enumerate(items if isinstance(items, list) else []):
         if isinstance(item, Mapping) and isinstance(item.get("segmentation"), str):
@@ -196,13 +195,13 @@ def item_files(name: str, payload: Payload) -> Iterator[tuple[str, str]]:
 
 
 def segment_files(payload: Payload) -> Iterator[tuple[str, str]]:
-    """(field, path) of the label map or of each PNG among the segments."""
+    """Yield (field, path) of the label map or of each PNG among the segments."""
     yield from fields.named_file("label_map")(payload)
     yield from item_files("segments", payload)
 
 
 def told_size(name: str, payload: Payload) -> Size | None:
-    """The size of the first RLE, array or PNG among the items; polygons do not state it."""
+    """Return the size of the first RLE, array or PNG among the items; polygons do not state it."""
     items = payload.get(name) if name else [payload]
     for item in items if isinstance(items, list | tuple) else []:
         form = item.get("segmentation") if isinstance(item, Mapping) else None
@@ -212,5 +211,5 @@ def told_size(name: str, payload: Payload) -> Size | None:
 
 
 def corners(found: Masks) -> FloatArray:
-    """n×4 corners of the masks' bounding boxes."""
+    """Return the corners of the masks' bounding boxes, n×4."""
     return np.array([item.mask.xyxy for item in found.items], dtype=np.float64).reshape(-1, 4)

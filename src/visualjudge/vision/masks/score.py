@@ -1,4 +1,4 @@
-"""Segmentation: instances by mask F1, semantic by mean IoU, a referred region by IoU."""
+"""Segmentation scores: mask F1 for instances, mean IoU for semantic, IoU for a referred region."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from visualjudge.vision.scoring.matching import (
 def mask_f1(
     prediction: Masks, truth: Masks, *, class_of_interest: Collection[str] | None = None
 ) -> float:
-    """Mean over t = .50, .55, … .95 of F1(t) after one-to-one matching by falling mask IoU within a
-    label.
+    """Return the mean of F1(t) over t = .50, .55, … .95 after one-to-one matching by decreasing
+    mask IoU within a label.
 
-    As :func:`visualjudge.vision.boxes.score.box_f1`, with masks. 0..1; 1 where both are empty.
+    This is :func:`visualjudge.vision.boxes.score.box_f1` for masks. 0..1; 1 if both are empty.
     """
     _same_size(prediction, truth)
     return labelled_f1(prediction, truth, _alike, _crowd_shares, class_of_interest)
 
 
 def mask_f1_by_class(prediction: Masks, truth: Masks, labels: Sequence[str]) -> list[float]:
-    """:func:`mask_f1` with each of ``labels`` as the class of interest."""
+    """Return :func:`mask_f1` with each of ``labels`` as the class of interest."""
     _same_size(prediction, truth)
     return labelled_f1_by_class(prediction, truth, _alike, _crowd_shares, labels)
 
@@ -58,11 +58,10 @@ def _crowd_shares(found: list[Instance], crowds: list[Instance], counted: Pairs)
 
 
 def mean_iou(prediction: Masks, truth: Masks) -> float:
-    """Mean IoU over the labels that are in truth or prediction; pixels unlabelled in the truth are
-    left out.
+    """Return the mean IoU over the labels in the ground truth or prediction. Pixels without a label
+    in the ground truth are ignored.
 
-    A label predicted on unlabelled pixels alone is not counted. 0..1; 1 if neither side has a
-    label.
+    A label predicted only on unlabelled pixels is not counted. 0..1; 1 if neither side has a label.
     """
     _same_size(prediction, truth)
     if not any(item.mask.area for item in truth.items):
@@ -80,7 +79,7 @@ def mean_iou(prediction: Masks, truth: Masks) -> float:
 
 
 def region_iou(prediction: Masks, truth: Masks) -> float:
-    """IoU of the one region, 0..1; 1 where both are empty."""
+    """Return the IoU of a referred region, 0..1; 1 if both are empty."""
     _same_size(prediction, truth)
     (found,), (real,) = prediction.items, truth.items
     inter = _intersection(found.mask, real.mask)
@@ -91,11 +90,10 @@ def region_iou(prediction: Masks, truth: Masks) -> float:
 def mask_ious(
     first: Sequence[Instance], second: Sequence[Instance], *, crowd: bool = False
 ) -> FloatArray:
-    """Mask IoU, shape (len(first), len(second)); with ``crowd``, intersection over the first mask's
-    own area.
+    """Return mask IoU, shape (len(first), len(second)), or, with ``crowd``, the intersection
+    divided by the area of the first mask.
 
-    The results equal pycocotools' ``iou``, but are computed on the overlap of the bounding boxes
-    only.
+    The results equal pycocotools' ``iou``, but only the overlap of the bounding boxes is computed.
     """
     areas_first = np.array([item.mask.area for item in first], dtype=np.float64)
     areas_second = np.array([item.mask.area for item in second], dtype=np.float64)
@@ -106,7 +104,7 @@ def mask_ious(
 
 
 def _touching(first: Sequence[Instance], second: Sequence[Instance]) -> BoolArray:
-    """Whether the boxes of masks have pixels in common, shape (len(first), len(second))."""
+    """Return whether the bounding boxes of masks share pixels, shape (len(first), len(second))."""
     one, other = (
         np.array([item.mask.xyxy for item in side]).reshape(-1, 4) for side in (first, second)
     )
@@ -137,5 +135,5 @@ def _same_size(prediction: Masks, truth: Masks) -> None:
 
 
 def mask_similarity(found: list[Instance], real: list[Instance]) -> FloatArray:
-    """IoU as COCOeval has it."""
+    """Return IoU as defined by COCOeval."""
     return by_crowd(mask_ious, found, real)

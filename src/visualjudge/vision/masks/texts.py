@@ -1,4 +1,4 @@
-"""Masks as JSON texts: polygons, run lengths, the sub-sampled grid."""
+"""Masks as JSON text: polygons, run lengths, or the subsampled grid."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from visualjudge.vision.raster.masks import rle_of
 Polygon = list[list[int]]
 LEAST_IOU = 0.95
 _STEPS = (0.14, 0.1, 0.07, 0.05, 0.035, 0.025, 0.017, 0.012, 0.008, 0.005)
-"""Tolerances of Douglas and Peucker's simplification, as shares of the square root of a part's
-area, coarse first.
+"""Tolerances for Douglas–Peucker simplification, as fractions of the square root of a part's area,
+coarsest first.
 """
 _FINEST = 0.3
 _SMALL = 256
 
 
 def polygons_of(mask: Mask) -> list[Polygon]:
-    """One polygon ``[[x, y], …]`` for each 8-connected part of ``mask``, with holes filled, at the
-    largest sufficient tolerance.
+    """Return one polygon ``[[x, y], …]`` for each 8-connected part of ``mask``, with holes filled,
+    simplified with the largest sufficient tolerance.
 
-    Vertices are pixel centres: ``cv2.fillPoly`` gives the part back with IoU ≥ 0.95; parts of less
-    than 256 pixels keep all their corners. Contours by Suzuki & Abe 1985 (``cv2.findContours``),
-    simplified by Douglas & Peucker 1973.
+    Vertices are pixel centres. Filling a polygon with ``cv2.fillPoly`` restores the part with IoU ≥
+    0.95; parts of less than 256 pixels keep all their corners. Contours follow Suzuki & Abe 1985
+    (``cv2.findContours``), and their simplification follows Douglas & Peucker 1973.
     """
     if mask.crop.size == 0:
         return []
@@ -42,14 +42,16 @@ def polygons_of(mask: Mask) -> list[Polygon]:
 
 
 def _at_least_three(polygon: Polygon) -> Polygon:
-    """A part of one pixel or one line has one or two corners: the last is repeated, which fills
-    back to the same.
+    """Repeat the last corner of a polygon with fewer than three (one pixel or one line); the filled
+    area stays the same.
     """
     return polygon + [polygon[-1]] * max(0, 3 - len(polygon))
 
 
 def _simplified(contour: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The fewest vertices, (n, 2) int, of any step whose fill has IoU ≥ 0.95 with the contour's."""
+    """Return the fewest vertices, (n, 2) int, at any tolerance with IoU ≥ 0.95 between the filled
+    contours.
+    """
     left, top, width, height = cv2.boundingRect(contour)
     part, scratch = np.zeros((2, height, width), dtype=np.uint8)
     corner = -left, -top
@@ -58,7 +60,7 @@ def _simplified(contour: NDArray[np.int32]) -> NDArray[np.int32]:
     exact: NDArray[np.int32] = cv2.approxPolyDP(contour, _FINEST, True)
     if area < _SMALL:
         return exact.reshape(-1, 2)
-    # the first step that serves, by halving: IoU falls with the tolerance, nearly always
+    # Bisect for the first sufficient step: IoU nearly always falls with the tolerance.
     low, high, best, side = 0, len(_STEPS), exact, area**0.5
     while low < high:
         middle = (low + high) // 2
@@ -66,7 +68,7 @@ def _simplified(contour: NDArray[np.int32]) -> NDArray[np.int32]:
         scratch.fill(0)
         cv2.fillPoly(scratch, [tried], (1,), offset=corner)
         filled = cv2.countNonZero(scratch)
-        apart = cv2.norm(scratch, part, cv2.NORM_HAMMING)  # of bytes 0 and 1
+        apart = cv2.norm(scratch, part, cv2.NORM_HAMMING)  # number of differing pixels
         if filled + area - apart >= LEAST_IOU * (filled + area + apart):
             best, high = tried, middle
         else:
@@ -79,7 +81,7 @@ BACKGROUND, OTHER = ".", "#"
 
 
 def polygons_text(scene: Scene, style: TextStyle) -> Encoded:
-    """One object per part of a mask; an empty mask has one with an empty polygon."""
+    """Write one object per part of a mask; an empty mask has one object with an empty polygon."""
     if style.ids:
         heads = [
             ({"instance_id": k, "label": item.label}, item.mask)
@@ -96,7 +98,7 @@ def polygons_text(scene: Scene, style: TextStyle) -> Encoded:
 
 
 def rle_text(scene: Scene, _style: TextStyle) -> Encoded:
-    """``{"instance_id", "label", "rle"}`` per instance, with COCO's compressed run lengths."""
+    """Write ``{"instance_id", "label", "rle"}`` per instance, with COCO's compressed RLE."""
     return Encoded(
         text=array(
             compact({"instance_id": k, "label": item.label, "rle": rle_of(item.mask, closed=True)})
@@ -106,7 +108,7 @@ def rle_text(scene: Scene, _style: TextStyle) -> Encoded:
 
 
 def grid_text(scene: Scene, style: TextStyle) -> Encoded:
-    """The sub-sampled grid as integers or symbols, one row of cells per line."""
+    """Write the subsampled grid as integers or symbols, one row of cells per line."""
     grid = scene.once(grid_of, merged=not style.ids, region=style.region)
     return Encoded(text=_symbols(grid) if style.layout == "subsample" else _matrix(grid))
 
@@ -117,8 +119,8 @@ def _matrix(grid: Grid) -> str:
 
 
 def _symbols(grid: Grid) -> str:
-    """One symbol per number. Numbers beyond the last symbol are moved down, so that no class is
-    lost while symbols are left.
+    """Write one symbol per number. If numbers exceed the last symbol, they are renumbered, so that
+    no class is lost while symbols remain.
     """
     numbers = list(grid.labels)
     if numbers and numbers[-1] > len(SYMBOLS):

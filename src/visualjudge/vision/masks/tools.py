@@ -1,4 +1,4 @@
-"""Tools for masks: what lies at a pixel, areas, distances and overlap."""
+"""Tools for masks: masks at a pixel, areas, distances and overlap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Masks: the rows of instances, label maps and referring expressions."""
+"""Prediction types of instances, label maps and referring expressions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType,
 
 
 def expression(asset: Any, _scene: Any, prompts: Prompts) -> list[str]:
-    """The referring expression, unless each option has its own."""
+    """Return the referring expression, unless each option has its own."""
     return [
         asset.part("referring_mixed")
         if mixed(prompts)

@@ -1,4 +1,4 @@
-"""Human poses as an image, points and limbs of the 17 COCO keypoints, and as a text."""
+"""Human poses as an image (points and limbs of the 17 COCO keypoints) or as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES, LIMBS
 
 @dataclass(frozen=True, slots=True)
 class PoseStyle:
-    """Keypoints, with or without limbs."""
+    """Style of keypoints, with or without limbs."""
 
     limbs: bool = True
     colors: Literal["single", "person", "part"] = "person"
@@ -32,19 +32,19 @@ _FAR = 8.0
 
 
 def point_radius(size: Size, *, alone: bool) -> int:
-    """Radius of a keypoint's disc: 0.8 % of the longer side, 1 % if there are no limbs; at least 2
-    (1 below 64).
+    """Return the radius of a keypoint's disc: 0.8 % of the longer side, or 1 % if there are no
+    limbs; at least 2 (1 for images below 64 pixels).
     """
     return 1 if max(size) < 64 else max(2, round((0.01 if alone else 0.008) * max(size)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Figure:
-    """A person as it is drawn; ``number`` counts from 0 in the order of the prediction.
+    """A person to draw; ``number`` counts from 0 in the order of the prediction.
 
-    ``places`` are the (x, y) of the keypoints, None where one is absent; ``limbs`` the parts at
-    both ends of a limb and those ends in whole pixels; ``extent`` is (across, down), that of the
-    keypoints' own box in pixels: 0 for a single keypoint.
+    ``places`` are the (x, y) of the keypoints, None for absent ones. ``limbs`` contains the
+    keypoint numbers at both ends of each limb and the ends in whole pixels. ``extent`` is the
+    (width, height) in pixels of the box around the keypoints: 0 for a single keypoint.
     """
 
     number: int
@@ -54,7 +54,7 @@ class _Figure:
 
 
 def _figures(scene: Scene) -> list[_Figure]:
-    """The persons that have a keypoint, the largest first."""
+    """Return the persons with at least one keypoint, largest first."""
     people: tuple[Person, ...] = scene.prediction.items
     found = [_figure(number, person, scene.size) for number, person in enumerate(people)]
     return sorted(
@@ -78,24 +78,20 @@ def _figure(number: int, person: Person, size: Size) -> _Figure:
 
 
 def _person_radius(size: Size, figure: _Figure, *, alone: bool) -> int:
-    """:func:`point_radius`, smaller for a person for whom that is more than 3 % of the extent; at
-    least 1.
-    """
+    """Return :func:`point_radius`, limited to 3 % of the person's extent; at least 1."""
     extent, radius = max(figure.extent), point_radius(size, alone=alone)
     return min(radius, max(1, round(0.03 * extent))) if extent else radius
 
 
 def _limb_width(size: Size, figure: _Figure) -> int:
-    """The width of outlines, smaller for a person for whom that is more than 1.5 % of the extent;
-    at least 1.
-    """
+    """Return the width of outlines, limited to 1.5 % of the person's extent; at least 1."""
     return min(line_width(size), max(1, round(0.015 * max(figure.extent))))
 
 
 def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
-    """All limbs, then all points, so that no limb hides a keypoint; the largest person first.
+    """Draw all limbs, then all points, so that no limb hides a keypoint; the largest person first.
 
-    A limb between parts has the colour of the part farther from the trunk.
+    A limb has the colour of the keypoint farther from the trunk.
     """
     figures = scene.once(_figures)
     pixels = scene.canvas(style.canvas)
@@ -129,11 +125,11 @@ def _points(pixels: Pixels, figure: _Figure, colors: list[RGB], radius: int) -> 
 def _near_image(
     a: tuple[float, float], b: tuple[float, float], limit: float
 ) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """Both ends as whole pixels; of a limb that reaches very far out, the part within ``limit`` of
-    the corner.
+    """Return both ends as whole pixels, with a limb that extends very far clipped to ``limit`` from
+    the origin.
 
-    OpenCV counts in 32 bits, and a detector's keypoint can lie anywhere. Clipped by Liang & Barsky
-    1984.
+    OpenCV uses 32-bit coordinates, and a detector's keypoint can lie anywhere. Clipping follows
+    Liang & Barsky 1984.
     """
     if max(map(abs, (*a, *b))) > limit:
         first, last = 0.0, 1.0
@@ -157,7 +153,7 @@ def _between(a: tuple[float, float], b: tuple[float, float], share: float) -> tu
 
 
 def people_text(scene: Scene, style: TextStyle) -> Encoded:
-    """17 keypoints per person, with one decimal; an absent one is 0.0, 0.0."""
+    """Write 17 keypoints per person with one decimal; absent keypoints are 0.0, 0.0."""
     people: tuple[Person, ...] = scene.prediction.items
     form = {"flat_list": _flat_list, "part_keyed": _part_keyed, "coco_list": _coco_list}[
         style.layout
@@ -188,7 +184,9 @@ def _coco_list(_number: int, person: Person) -> list[float]:
 
 
 def _places(person: Person) -> list[tuple[float, float]]:
-    """(x, y) to one decimal, (0.0, 0.0) where absent; + 0.0 turns a rounded −0.0 into 0.0."""
+    """Return (x, y) rounded to one decimal, (0.0, 0.0) if absent; + 0.0 turns a rounded −0.0 into
+    0.0.
+    """
     xy = person.keypoints[:, :2].tolist()
     return [
         (round(x, 1) + 0.0, round(y, 1) + 0.0) if there else (0.0, 0.0)

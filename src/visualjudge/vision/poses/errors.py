@@ -1,4 +1,4 @@
-"""Errors of pose estimation, by the names of Ronchi and Perona (ICCV 2017)."""
+"""Errors of pose estimation, named as in Ronchi and Perona (ICCV 2017)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ LOWEST_OKS = 0.4
 
 
 def jitter(truth: People, severity: float, scene: ErrorScene, rng: np.random.Generator) -> People:
-    """Every keypoint is displaced, each in its own direction, until its similarity is 1 − 0.6 ×
-    severity.
-    """
+    """Each keypoint is moved in a random direction until its similarity is 1 − 0.6 × severity."""
     target = 1 - (1 - LOWEST_OKS) * severity
     people = []
     for person in truth.items:
@@ -36,7 +34,7 @@ def jitter(truth: People, severity: float, scene: ErrorScene, rng: np.random.Gen
 def inversion(
     truth: People, severity: float, _scene: ErrorScene, rng: np.random.Generator
 ) -> People:
-    """Left and right are exchanged in some of the pairs of which both keypoints are present."""
+    """Left and right are exchanged in some of the pairs with both keypoints present."""
     pairs = [
         (k, a, b)
         for k, p in enumerate(truth.items)
@@ -52,9 +50,9 @@ def inversion(
 
 
 def swap(truth: People, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> People:
-    """Some keypoints are exchanged with the keypoints of the same name of the nearest person.
+    """Some keypoints are exchanged with those of the same name of the nearest person.
 
-    Half of them at severity 1: exchanging all keypoints would only change the order of the two
+    At severity 1, half of them are exchanged: exchanging all would only change the order of the two
     people.
     """
     pairs = [
@@ -113,12 +111,12 @@ def _people(truth: People, points: list[FloatArray]) -> People:
 
 
 def a_mirrored_pair(truth: People, _scene: ErrorScene) -> bool:
-    """Whether a person has both keypoints of a left–right pair."""
+    """Return whether a person has both keypoints of a left–right pair."""
     return any(
         person.present[a] and person.present[b] for person in truth.items for a, b in MIRRORED
     )
 
 
 def two_people(truth: People, _scene: ErrorScene) -> bool:
-    """Whether two people have keypoints."""
+    """Return whether at least two people have keypoints."""
     return sum(bool(person.present.any()) for person in truth.items) > 1

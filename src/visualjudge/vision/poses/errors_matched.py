@@ -14,13 +14,13 @@ from visualjudge.vision.poses.record import People, Person, corners
 from visualjudge.vision.poses.score import oks, person_area
 
 MILD = 0.25
-"""Severity of the error that all options of a pair have."""
+"""Severity of the error that all options of a pair share."""
 LEAST_OKS = 0.35
 
 
 def displaced(error: Perturbation) -> Perturbation:
-    """An error of poses at one severity, and all people moved further and further off, to one side
-    or the other.
+    """Return an error that applies ``error`` at a fixed severity and moves all people to one side,
+    further with severity.
     """
 
     def matched(
@@ -44,8 +44,8 @@ jitter, inversion, swap, missed = (
 
 
 def _steps(truth: People, scene: ErrorScene, rng: np.random.Generator) -> list[np.ndarray] | None:
-    """Two times an (x, y) a person, to different sides, that bring the OKS with the truth down to
-    0.35; None without room for all.
+    """Return two arrays of steps (x, y) per person, in different directions, that lower the OKS
+    with the ground truth to 0.35; None if there is not enough room.
     """
     seen = [bool(person.present.any()) for person in truth.items]
     angles = rng.uniform(0, 2 * np.pi) + np.arange(ANGLES) * 2 * np.pi / ANGLES
@@ -76,6 +76,6 @@ def _moved(person: Person, step: np.ndarray) -> Person:
 
 
 def _fits(person: Person, step: np.ndarray, scene: ErrorScene) -> bool:
-    """Whether all keypoints that were on the image stay on it."""
+    """Return whether all keypoints that were on the image stay on it."""
     points = person.keypoints[person.present, :2]
     return bool(((points + step > 0) & (points + step < scene.size[::-1])).all())

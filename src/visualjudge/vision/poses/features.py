@@ -1,5 +1,5 @@
-"""Features of poses: are the limbs as long as people's, the two sides alike, and left and right
-where they belong?
+"""Features of poses: the lengths of limbs, the symmetry of the body, and the positions of left and
+right.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ LENGTHS = {
     (3, 5): 0.42,
     (4, 6): 0.42,
 }
-"""Length of limbs over that of the trunk, seen from the front; after Drillis and Contini's body
+"""Typical limb lengths relative to the trunk in front view, based on Drillis and Contini's body
 proportions (1966).
 """
 SIDES = ((5, 6), (11, 12), (13, 14), (15, 16), (7, 8), (9, 10), (1, 2), (3, 4))
 BODY = tuple(limb for limb in LIMBS if min(limb) >= 5)
 """Limbs below the head."""
 ALONG = 8
-"""Points along each limb that are looked at."""
+"""Number of points sampled along each limb."""
 THICK, ASIDE = 0.13, 0.4
-"""Half the width of a limb, and where the background begins, over the length of the trunk."""
+"""Half the width of a limb, and the distance at which the background begins, relative to the trunk.
+"""
 _PERSON = (
     *("too_long", "longest", "flat", "uneven", "crossed", "mirrored", "twins_apart"),
     *view_places.NOWHERE,
@@ -49,7 +50,7 @@ _PERSON = (
 
 
 def pose_features(poses: People, given: Given) -> Features:
-    """Features of the people of one image: how many there are, and means over them."""
+    """Return the features of the people in one image: their number, and means over them."""
     rows = [_person(given.view, person) for person in poses.items]
     found = {"people": float(len(rows)), "present": float(sum(row["present"] for row in rows))}
     for name in _PERSON:
@@ -81,7 +82,7 @@ def _person(view: View, person: Person) -> dict[str, float]:
 
 
 def _places(view: View, points: np.ndarray, present: np.ndarray, unit: float) -> dict[str, float]:
-    """Measurements along and beside the limbs, at their place and at others."""
+    """Return measurements along and beside the limbs, at their position and at others."""
     limbs = np.array([limb for limb in BODY if present[list(limb)].all()], dtype=int)
     if not len(limbs):
         return dict(view_places.NOWHERE)
@@ -102,8 +103,8 @@ def _places(view: View, points: np.ndarray, present: np.ndarray, unit: float) ->
 
 
 def _mirrored(points: np.ndarray, present: np.ndarray) -> float:
-    """Share of the pairs with the left one on the left of the image, where the face is seen: nose
-    and both eyes.
+    """Return the fraction of pairs whose left keypoint is on the left of the image, if the nose and
+    both eyes are visible; otherwise 0.
     """
     if not present[:3].all():
         return 0.0
@@ -112,7 +113,9 @@ def _mirrored(points: np.ndarray, present: np.ndarray) -> float:
 
 
 def _twins_apart(view: View, points: np.ndarray, present: np.ndarray) -> float:
-    """Distance of the colours of left joints from those of right ones, in units of 20."""
+    """Return the mean colour distance between left joints and their right counterparts, in units of
+    20.
+    """
     twins = np.array([(a, b) for a, b in MIRRORED if present[a] and present[b]], dtype=int)
     if not len(twins):
         return 0.0
@@ -121,7 +124,7 @@ def _twins_apart(view: View, points: np.ndarray, present: np.ndarray) -> float:
 
 
 def _colours_at(view: View, points: np.ndarray) -> np.ndarray:
-    """Colours of the view at …×2 points of the full image, the nearest pixel of each."""
+    """Return the view's colours at …×2 points of the full image, each from the nearest pixel."""
     height, width = view.edges.shape
     x, y = (
         np.clip(points[..., k] * view.scale[k], 0, n - 1).astype(int)
@@ -135,7 +138,7 @@ def _sorted(limb: tuple[int, int]) -> tuple[int, int]:
 
 
 def _trunk(points: np.ndarray, present: np.ndarray) -> float:
-    """Length of the trunk in pixels: the median of the estimates from all visible limbs."""
+    """Return the length of the trunk in pixels: the median estimate from all visible limbs."""
     said = [
         np.linalg.norm(points[a] - points[b]) / LENGTHS[_sorted((a, b))]
         for a, b in LIMBS
@@ -145,7 +148,7 @@ def _trunk(points: np.ndarray, present: np.ndarray) -> float:
 
 
 def _asymmetry(ratios: dict[tuple[int, int], float]) -> float:
-    """Mean |log ratio| of a left limb to its right twin."""
+    """Return the mean |log ratio| of left limbs to their right counterparts."""
     by_pair = {_sorted(limb): value for limb, value in ratios.items()}
     twins = [
         ((5, 7), (6, 8)),
@@ -164,6 +167,8 @@ def _asymmetry(ratios: dict[tuple[int, int], float]) -> float:
 
 
 def _crossed(points: np.ndarray, present: np.ndarray) -> float:
-    """Disagreement of the pairs on which side of the body is left: 0 all agree, 1 half do."""
+    """Return the disagreement between pairs about which side of the body is left: 0 if all agree, 1
+    if half do.
+    """
     signs = [np.sign(points[a, 0] - points[b, 0]) for a, b in SIDES if present[a] and present[b]]
     return 1 - abs(float(np.mean(signs))) if signs else 0.0

@@ -1,4 +1,4 @@
-"""Poses whose coordinates or keypoints are in a different order than COCO's."""
+"""Misread poses: coordinates or keypoints in another order than COCO's."""
 
 from __future__ import annotations
 

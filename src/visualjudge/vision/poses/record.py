@@ -1,4 +1,4 @@
-"""Poses: ``{"persons": [{"keypoints": [51 numbers]}]}``, x, y, v of the 17 COCO keypoints."""
+"""Poses: ``{"persons": [{"keypoints": [51 numbers]}]}``, with x, y, v of the 17 COCO keypoints."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from visualjudge.vision.raster.limits import LARGEST_COORDINATE
 
 KEYPOINT_NUMBERS = 51
 NEAR = 6.0
-"""Pixels around a keypoint that count as on it."""
+"""Distance in pixels within which a point counts as on a keypoint."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Person:
-    """17 COCO keypoints as a (17, 3) float array of x, y, v."""
+    """A person with 17 COCO keypoints as a (17, 3) float array of x, y, v."""
 
     keypoints: FloatArray
     bbox: Xyxy | None = None
@@ -32,7 +32,7 @@ class Person:
 
     @property
     def present(self) -> BoolArray:
-        """Which keypoints are present: v ≠ 0, and not x = y = 0. Shape (17,)."""
+        """Whether each keypoint is present: v ≠ 0, and not x = y = 0. Shape (17,)."""
         x, y, v = self.keypoints.T
         return np.asarray((v != 0) & ~((x == 0) & (y == 0)))
 
@@ -72,7 +72,7 @@ class People(Prediction):
 
 
 def read(payload: Payload, _reading: ReadContext) -> People:
-    """The record of a payload."""
+    """Read a keypoint payload."""
     people = []
     for k, item in enumerate(fields.objects(payload, "persons")):
         points = _keypoints(item.get("keypoints"), f"persons[{k}].keypoints")
@@ -106,7 +106,7 @@ def _keypoints(numbers: Any, field: str) -> FloatArray:
 
 
 def write(prediction: People, writing: WriteContext) -> dict[str, Any]:
-    """The payload of a record."""
+    """Return the payload of a record."""
     return {"persons": [_item(item, writing.digits) for item in prediction.items]}
 
 
@@ -119,7 +119,7 @@ def _item(item: Person, digits: int | None) -> dict[str, Any]:
 
 
 def corners(found: People) -> FloatArray:
-    """n×4 corners of the keypoints that are present, one row per person with any."""
+    """Return the corners of the boxes around each person's present keypoints, n×4."""
     points = [
         person.keypoints[person.present, :2] for person in found.items if person.present.any()
     ]

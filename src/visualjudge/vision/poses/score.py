@@ -14,16 +14,17 @@ from visualjudge.vision.scoring.close_boxes import check_pairs
 from visualjudge.vision.scoring.matching import matched, mean_f1
 
 BOX_TO_AREA = 0.53
-"""Area of a person as a share of the box, where no segmentation is known (as MMPose and others take
-it).
+"""Area of a person as a fraction of the box, used if there is no segmentation (as in MMPose and
+others).
 """
 
 
 def keypoint_f1(prediction: People, truth: People) -> float:
-    """Mean over t = .50, .55, … .95 of F1(t) after one-to-one matching by falling OKS.
+    """Return the mean of F1(t) over t = .50, .55, … .95 after one-to-one matching by decreasing
+    OKS.
 
-    A truth without a labelled keypoint, or a crowd, is not to be found, and a prediction is not
-    wrong that lies in a crowd's box. 0..1; 1 where both are empty.
+    Crowds and people without a labelled keypoint need not be found, and predictions inside a
+    crowd's box are not wrong. 0..1; 1 if both are empty.
     """
     real = [person for person in truth.items if not person.iscrowd and person.present.any()]
     crowds = [person for person in truth.items if person.iscrowd]
@@ -40,24 +41,26 @@ def keypoint_f1(prediction: People, truth: People) -> float:
 
 
 def keypoints_of(people: Sequence[Person]) -> FloatArray:
-    """Places of the keypoints, shape (n, 17, 2): x, y."""
+    """Return the positions of the keypoints, shape (n, 17, 2): x, y."""
     return np.array([person.keypoints[:, :2] for person in people], dtype=np.float64).reshape(
         -1, 17, 2
     )
 
 
 def oks(prediction: Person, truth: Person) -> float:
-    """Object keypoint similarity: mean over the truth's labelled keypoints of exp(−d² /
-    (2·area·(2σ)²)), 0..1.
+    """Return object keypoint similarity: the mean over the ground truth's labelled keypoints of
+    exp(−d² / (2·area·(2σ)²)), 0..1.
 
-    A predicted keypoint that is absent counts as infinitely far. Source: COCO keypoint evaluation;
-    σ as in pycocotools.
+    An absent predicted keypoint counts as infinitely far. Source: COCO keypoint evaluation; σ as in
+    pycocotools.
     """
     return float(_oks(keypoints_of([prediction]), prediction.present[None], truth)[0])
 
 
 def _oks(points: FloatArray, present: BoolArray, truth: Person) -> FloatArray:
-    """:func:`oks` of n predictions, (n, 17, 2) and (n, 17), with one truth; shape (n,)."""
+    """Return :func:`oks` between n predictions, (n, 17, 2) and (n, 17), and one ground truth; shape
+    (n,).
+    """
     labelled = truth.present
     area = person_area(truth)
     if not labelled.any():
@@ -74,8 +77,8 @@ def _oks(points: FloatArray, present: BoolArray, truth: Person) -> FloatArray:
 
 
 def person_area(person: Person) -> float:
-    """Area in pixels²: the segmentation's where known and above 0, else 0.53 × the box (or the
-    keypoints' own box).
+    """Return the area in pixels²: the segmentation's if known and above 0, otherwise 0.53 × the
+    area of the box (or of the box around the keypoints).
 
     0 if there is neither.
     """
@@ -92,7 +95,7 @@ def person_area(person: Person) -> float:
 
 
 def _share_in(person: Person, crowds: list[Person]) -> float:
-    """The largest share of a person's keypoints that lies in one crowd's box."""
+    """Return the largest fraction of a person's keypoints that lies in one crowd's box."""
     points = person.keypoints[person.present, :2]
     if not len(points):
         return 0.0
@@ -102,13 +105,15 @@ def _share_in(person: Person, crowds: list[Person]) -> float:
 
 
 def pose_similarity(found: list[Person], real: list[Person]) -> FloatArray:
-    """OKS as in COCOeval.computeOks: truths without keypoints match in their doubled box."""
+    """Return OKS as in COCOeval.computeOks: a person without labelled keypoints is matched by its
+    doubled box.
+    """
     points = keypoints_of(found)
     return np.array([_pose(points, person) for person in real]).reshape(len(real), len(found)).T
 
 
 def _pose(points: FloatArray, real: Person) -> FloatArray:
-    """OKS of n people, (n, 17, 2), with one truth; shape (n,)."""
+    """Return the OKS of n people, (n, 17, 2), with one ground truth; shape (n,)."""
     variances = (2 * np.array(OKS_SIGMAS)) ** 2
     labelled = real.keypoints[:, 2] > 0
     if labelled.any():
@@ -127,5 +132,5 @@ def _pose(points: FloatArray, real: Person) -> FloatArray:
 
 
 def crowd_or_unlabelled(person: Person) -> bool:
-    """Whether a person of the truth need not be found."""
+    """Return whether a person of the ground truth need not be found."""
     return person.iscrowd or not person.present.any()

@@ -1,4 +1,4 @@
-"""Tools for poses: the keypoints near a pixel, positions and distances."""
+"""Tools for poses: keypoints near a pixel, positions and distances."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from visualjudge.vision.tools.base import Seen, Shown, has_data, tool
 from visualjudge.vision.tools.items import listed, numbered
 
 NEAREST = 3
-"""Keypoints that are named for a pixel."""
+"""Number of nearest keypoints listed for a pixel."""
 _KEYPOINT = {"enum": list(KEYPOINT_NAMES)}
 
 

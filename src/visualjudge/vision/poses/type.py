@@ -1,4 +1,4 @@
-"""Poses: the row of the type."""
+"""Prediction type of poses."""
 
 from __future__ import annotations
 

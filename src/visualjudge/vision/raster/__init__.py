@@ -1,1 +1,1 @@
-"""RASTER: image files and masks as arrays, and back."""
+"""Raster data: conversion between arrays and files of images and masks."""

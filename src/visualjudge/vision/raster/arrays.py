@@ -1,9 +1,9 @@
-"""Arrays in files: ``.npy``, ``.npz`` and ``.pfm``, whose headers are checked before any data is
+"""Arrays in ``.npy``, ``.npz`` and ``.pfm`` files, whose headers are checked before any data is
 read.
 
-NumPy's own reader allocates what a header claims, reads every member of an archive, and unpickles
-where it is allowed to. Here a header must claim a map of numbers of bounded size, and exactly its
-bytes are read.
+NumPy's own reader allocates as much memory as a header claims, reads every member of an archive,
+and unpickles if allowed to. Here the header must describe a numeric array of bounded size, and
+exactly its bytes are read.
 """
 
 from __future__ import annotations
@@ -31,33 +31,35 @@ warnings.filterwarnings(
 
 
 def read_npy(path: Path) -> NDArray[Any]:
-    """The array of a ``.npy`` file, of up to four axes.
+    """Read the array of a ``.npy`` file, with up to four axes.
 
     Raises
     ------
     DataError, OSError, ValueError
-        If it is cut short, too large, or holds no plain numbers.
+        If the file is truncated or too large, or does not contain plain numbers.
     """
     with path.open("rb") as file:
         return _array(file)
 
 
 def read_npz(path: Path) -> NDArray[Any]:
-    """The only array of a ``.npz`` archive, or the one called ``depth``.
+    """Read the only array of a ``.npz`` archive, or the one called ``depth``.
 
     Raises
     ------
     DataError, OSError, ValueError
-        As :func:`read_npy`; also if there is no array in it, or several.
+        As for :func:`read_npy`; also if the archive contains no array, or several.
     """
     try:
         with zipfile.ZipFile(path) as archive:
             names = [name for name in archive.namelist() if name.endswith(".npy")]
             if not names:
-                raise DataError("the archive must hold an array, it holds none")
+                raise DataError("the archive must contain an array, got none")
             if len(names) > 1 and "depth.npy" not in names:
                 held = ", ".join(name.removesuffix(".npy") for name in names)
-                raise DataError(f"the archive must hold one array, or one called depth, got {held}")
+                raise DataError(
+                    f"the archive must contain one array, or one called depth, got {held}"
+                )
             with archive.open("depth.npy" if len(names) > 1 else names[0]) as member:
                 return _array(member)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
@@ -65,22 +67,22 @@ def read_npz(path: Path) -> NDArray[Any]:
 
 
 def read_pfm(path: Path) -> NDArray[Any]:
-    """A portable float map (Debevec's PFM): one channel, rows stored bottom to top, sign of scale =
-    byte order.
+    """Read a single-channel portable float map (Debevec's PFM): rows are stored bottom to top, and
+    the sign of the scale is the byte order.
 
     Raises
     ------
     DataError, OSError, ValueError
-        As :func:`read_npy`.
+        As for :func:`read_npy`.
     """
     with path.open("rb") as file:
         if file.readline(16).strip() != b"Pf":
             raise DataError("must be a single-channel PFM that begins with 'Pf'")
         width, height = (int(number) for number in file.readline(64).split())
         order = "<f4" if float(file.readline(64)) < 0 else ">f4"
-        check_pixels("a PFM", (height, width), 8)  # four in the file, eight as they are given
+        check_pixels("a PFM", (height, width), 8)  # four in the file, eight as float64
         values = np.frombuffer(_exactly(file, width * height * 4), dtype=order)
-    with np.errstate(invalid="ignore"):  # a signalling NaN
+    with np.errstate(invalid="ignore"):  # signalling NaN
         return np.asarray(values.reshape(height, width)[::-1], dtype=np.float64)
 
 
@@ -90,7 +92,7 @@ def _array(file: IO[bytes]) -> NDArray[Any]:
         raise DataError(f"npy format {version} is not supported; save the array as 1.0 or 2.0")
     shape, by_column, dtype = _HEADERS[version](file, max_header_size=_LONGEST_HEADER)
     if dtype.kind not in _NUMBERS or dtype.hasobject:
-        raise DataError(f"must hold real numbers, got dtype {str(dtype)[:60]}")
+        raise DataError(f"must contain real numbers, got dtype {str(dtype)[:60]}")
     if len(shape) > MOST_AXES:
         raise DataError(f"must have at most {MOST_AXES} axes, got {len(shape)}")
     check_pixels("an array", shape, dtype.itemsize)

@@ -1,4 +1,4 @@
-"""Images and depth maps: reading as a viewer shows them, and fast PNG writing."""
+"""Images and depth maps: read as viewers show them, and written quickly as PNG."""
 
 from __future__ import annotations
 
@@ -35,43 +35,43 @@ from visualjudge.vision.raster.limits import (
 
 try:
     import fpng
-except ImportError:  # no wheel for this platform: OpenCV writes PNG too, some ten times slower
+except ImportError:  # no wheel for this platform: OpenCV also writes PNG, about ten times slower
     fpng = None
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "PPM", "JPEG2000", "ICO")
-"""Formats that are read. Others of Pillow's run programs (PostScript) or are no images of a data
-set.
+"""Supported formats. Pillow's other formats run programs (PostScript) or do not occur as images of
+data sets.
 """
 _ORIENTED: ContextVar[bool] = ContextVar("oriented", default=True)
-# check_pixels decides about sizes, and what Pillow notices in damaged metadata helps nobody who has
-# a thousand files.
+# check_pixels limits sizes, and Pillow's warnings about damaged metadata are not useful with
+# thousands of files.
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
 _MAY_TELL_ORIENTATION = {b"eXIf", b"iTXt", b"tEXt", b"zTXt"}
 _LARGEST_CHUNK = 64 << 20
-"""Bytes of a PNG's chunk that is held to look at its checksum, at most."""
+"""Maximum size in bytes of a PNG chunk whose checksum is verified."""
 _BAND_PIXELS = 2**20
 _DEPTH_BYTES = np.dtype(np.float64).itemsize
 _SCAN = b"\xff\xda"
-"""The marker of a scan: in the data of one a byte 255 is followed by 0 or a restart."""
+"""The marker of a scan; within scan data, a byte 255 is followed by 0 or a restart."""
 _SIXTEEN_BIT_MODES = ("I;16", "I;16B", "I;16L", "I;16N", "I")
 
 
 def read_rgb(path: str | Place) -> Pixels:
-    """An image as H×W×3 uint8 RGB: EXIF orientation applied, alpha laid over white, 16 bits scaled
-    to 8.
+    """Read an image as H×W×3 uint8 RGB, with EXIF orientation applied, alpha blended over white and
+    16 bits scaled to 8.
 
     Raises
     ------
     DataError
-        If the file is missing, is no image, or is cut short.
+        If the file is missing, not an image, or truncated.
     """
     with opened(path) as image:
         return rgb_of(image)
 
 
 def rgb_of(image: Image.Image) -> Pixels:
-    """A PIL image as H×W×3 uint8 RGB, by the same rules as :func:`read_rgb`."""
+    """Convert a PIL image to H×W×3 uint8 RGB by the rules of :func:`read_rgb`."""
     check_pixels("an image", image.size[::-1])
     if image.mode == "F":
         raise DataError(
@@ -82,7 +82,7 @@ def rgb_of(image: Image.Image) -> Pixels:
         deep = np.clip(np.asarray(upright), 0, 65535).astype(np.uint32)
         gray = ((deep + 128) // 257).astype(
             np.uint8
-        )  # rounds to nearest: 257 is odd, so there are no ties
+        )  # rounded to nearest: 257 is odd, so there are no ties
         return np.repeat(gray[:, :, None], 3, axis=2)
     if upright.mode in ("RGBA", "LA", "PA") or "transparency" in upright.info:
         return _over_white(upright)
@@ -90,8 +90,8 @@ def rgb_of(image: Image.Image) -> Pixels:
 
 
 def _over_white(image: Image.Image) -> Pixels:
-    """Transparency laid over white; in bands of rows, since each step would need the whole image
-    once more.
+    """Blend transparency over white, in bands of rows, because each step would need memory for the
+    whole image.
     """
     width, height = image.size
     out = np.empty((height, width, 3), dtype=np.uint8)
@@ -104,15 +104,15 @@ def _over_white(image: Image.Image) -> Pixels:
 
 
 def _upright(image: Image.Image) -> Image.Image:
-    """The image rotated by its EXIF orientation; the same object if it is upright (Pillow would
-    copy it).
+    """Return the image rotated by its EXIF orientation, or the same object if it is upright (Pillow
+    would copy it).
     """
-    image.load()  # some formats tell their orientation behind the pixels
+    image.load()  # some formats store their orientation after the pixels
     return image if image.getexif().get(0x0112, 1) == 1 else ImageOps.exif_transpose(image)
 
 
 def rgb_of_array(array: NDArray[Any]) -> Pixels:
-    """An H×W, H×W×3 or H×W×4 array of uint8, uint16 or float (0..1) as H×W×3 uint8 RGB."""
+    """Convert an H×W, H×W×3 or H×W×4 array of uint8, uint16 or float (0..1) to H×W×3 uint8 RGB."""
     if array.dtype == np.uint8 and array.ndim == 3 and array.shape[2] == 3:
         return array
     if array.dtype == np.uint16:
@@ -130,21 +130,22 @@ def rgb_of_array(array: NDArray[Any]) -> Pixels:
 
 
 def read_gray(path: str | Path) -> NDArray[Any]:
-    """A single-channel file as it is stored, H×W of uint8, uint16 or int32 (palette indices, not
+    """Read a single-channel file as stored, H×W of uint8, uint16 or int32 (palette indices, not
     colours).
 
-    An image of several channels gives its largest channel, so that a mask saved as RGB can be read.
+    For an image with several channels, return the largest of them, so that a mask saved as RGB can
+    be read.
     """
     return largest_channel(read_samples(path)[0])
 
 
 def read_samples(path: str | Path, size: Size | None = None) -> tuple[NDArray[Any], str]:
-    """The samples of a file as they are stored, H×W or H×W×C, and Pillow's name of their mode.
+    """Read the samples of a file as stored, H×W or H×W×C, and the name of their mode in Pillow.
 
     Raises
     ------
     DataError
-        As :func:`opened`; also if the file's header states another (height, width) than ``size``.
+        As for :func:`opened`; also if the (height, width) in the header differs from ``size``.
     """
     with opened(path) as image:
         width, height = image.size
@@ -157,18 +158,20 @@ def read_samples(path: str | Path, size: Size | None = None) -> tuple[NDArray[An
 
 
 def largest_channel(values: NDArray[Any]) -> NDArray[Any]:
-    """H×W: the largest of the first three channels of H×W×C, the first of two, H×W as it is."""
+    """Return the largest of the first three channels of H×W×C, the first channel if there are two,
+    or an H×W array unchanged.
+    """
     if values.ndim == 3:
         channels = [values[:, :, k] for k in range(3 if values.shape[2] >= 3 else 1)]
         return np.asarray(
             reduce(np.maximum, channels)
-        )  # several times as fast as along the last axis
+        )  # several times faster than along the last axis
     return values
 
 
 def image_size(path: str | Place | BinaryIO, name: str | None = None) -> Size:
-    """(height, width) as shown, EXIF orientation applied; reads the header only. Errors name
-    ``name`` or the path.
+    """Return (height, width) as shown, with EXIF orientation applied, from the header only. Errors
+    name ``name`` or the path.
     """
     with opened(path, name) as image:
         width, height = image.size
@@ -177,7 +180,7 @@ def image_size(path: str | Place | BinaryIO, name: str | None = None) -> Size:
 
 
 def orientation(path: str | Path) -> int:
-    """The EXIF orientation in a file, 1 to 8; 1 if it has none."""
+    """Return the EXIF orientation of a file, 1 to 8; 1 if it has none."""
     with opened(path) as image:
         return _stated_orientation(image)
 
@@ -188,8 +191,8 @@ def _stated_orientation(image: Image.Image) -> int:
 
 
 def _plain_png(image: Image.Image) -> bool:
-    """Whether a PNG has no metadata that may state an orientation; to find out, Pillow would decode
-    it.
+    """Return whether a PNG has no metadata that could contain an orientation; Pillow would decode
+    the image to find out.
     """
     return (
         image.format == "PNG"
@@ -199,7 +202,7 @@ def _plain_png(image: Image.Image) -> bool:
 
 @contextmanager
 def stored_frames() -> Iterator[None]:
-    """Within the block images are read as stored: their EXIF orientation is ignored."""
+    """Ignore EXIF orientations within the block, so that images are read as stored."""
     token = _ORIENTED.set(False)
     try:
         yield
@@ -208,17 +211,17 @@ def stored_frames() -> Iterator[None]:
 
 
 def oriented() -> bool:
-    """Whether EXIF orientations are applied."""
+    """Return whether EXIF orientations are applied."""
     return _ORIENTED.get()
 
 
 def check_image(path: str | Path) -> None:
-    """Decode the whole file once, at the lowest resolution that its format offers.
+    """Decode the whole file once, at the lowest resolution that its format supports.
 
     Raises
     ------
     DataError
-        If it is not an image, is cut short or is damaged, or its pixels cannot be shown as RGB.
+        If the file is not an image, is truncated or damaged, or cannot be converted to RGB.
     """
     with opened(path) as image:
         image.draft("L", (1, 1))
@@ -227,17 +230,17 @@ def check_image(path: str | Path) -> None:
 
 
 def check_whole(path: str | Path) -> tuple[Size, int]:
-    """(height, width) as stored and the EXIF orientation of an image file whose end is there;
-    decodes what must be.
+    """Check that an image file is complete and return its (height, width) as stored and its EXIF
+    orientation.
 
-    A JPEG that ends in its end marker and a PNG whose chunks end in ``IEND`` are not cut short, and
-    are not decoded: whoever needs the pixels finds out whether they are damaged. All other files
-    are decoded as by :func:`check_image`.
+    A JPEG with an end marker and a PNG with an ``IEND`` chunk are complete and are not decoded;
+    damage to their pixels is found when they are read. All other files are decoded as by
+    :func:`check_image`.
 
     Raises
     ------
     DataError
-        As :func:`check_image`.
+        As for :func:`check_image`.
     """
     with opened(path) as image:
         width, height = image.size
@@ -249,14 +252,14 @@ def check_whole(path: str | Path) -> tuple[Size, int]:
 
 
 def checksums_agree(path: str | Path) -> bool:
-    """Whether a file is a PNG up to its end, with the checksums that its writer left in it.
+    """Return whether a file is a complete PNG whose checksums are correct.
 
-    False tells nothing: other formats have no checksums.
+    False means nothing for other formats, which have no checksums.
 
     Raises
     ------
     DataError
-        As :func:`opened`.
+        As for :func:`opened`.
     """
     with opened(path) as image:
         file = getattr(image, "fp", None)
@@ -276,7 +279,7 @@ def checksums_agree(path: str | Path) -> bool:
 
 
 def _ends(image: Image.Image) -> bool:
-    """Whether the file of an image that was not decoded is known to have its end."""
+    """Return whether the file of an undecoded image is known to be complete."""
     file = getattr(image, "fp", None)
     if file is None or image.format not in ("JPEG", "PNG"):
         return False
@@ -287,7 +290,7 @@ def _ends(image: Image.Image) -> bool:
 
 
 def read_depth(path: str | Path) -> FloatArray:
-    """A depth or disparity map as stored, H×W float64: ``.npy``, ``.npz``, ``.pfm``, or a
+    """Read a depth or disparity map as stored, H×W float64, from ``.npy``, ``.npz``, ``.pfm`` or a
     single-channel image.
     """
     file = Path(path)
@@ -304,11 +307,11 @@ def read_depth(path: str | Path) -> FloatArray:
 
 
 def _one_channel(file: Path) -> NDArray[Any]:
-    """The values of an image whose channels agree: a colour map cannot be turned back into
-    depth.
+    """Return the values of an image whose channels are equal; a colour map cannot be converted back
+    to depth.
     """
     with opened(file) as image:
-        check_pixels("a depth map", image.size[::-1], _DEPTH_BYTES)  # before it is decoded
+        check_pixels("a depth map", image.size[::-1], _DEPTH_BYTES)  # before decoding
         values = np.asarray(image.convert("RGB") if image.mode in ("P", "PA") else image)
     if values.ndim == 2 or values.shape[2] < 3:
         return largest_channel(values)
@@ -333,15 +336,13 @@ _ARRAYS: dict[str, Callable[[Path], NDArray[Any]]] = {
 def _map_of(file: Path, read: Callable[[Path], NDArray[Any]]) -> NDArray[Any]:
     try:
         return read(file)
-    except (
-        Exception
-    ) as error:  # a header of foreign bytes goes through NumPy's and Python's own parsers
+    except Exception as error:  # NumPy and Python parse the untrusted header
         raise DataError(f"{file}: depth map cannot be read: {_said(error)}") from None
 
 
 def png_bytes(pixels: Pixels) -> bytes:
-    """An H×W×3 uint8 RGB array as PNG, lossless; by fpng if it is installed, else by OpenCV at
-    level 1.
+    """Encode an H×W×3 uint8 RGB array as lossless PNG, with fpng if installed, otherwise with
+    OpenCV at level 1.
     """
     array = np.ascontiguousarray(pixels)
     if fpng is not None:
@@ -353,21 +354,21 @@ def png_bytes(pixels: Pixels) -> bytes:
 
 
 def through_jpeg(pixels: Pixels, quality: int) -> Pixels:
-    """An H×W×3 uint8 RGB array after JPEG compression with ``quality``, 0..100."""
+    """Return an H×W×3 uint8 RGB array after JPEG compression with ``quality``, 0..100."""
     _, stored = cv2.imencode(".jpg", pixels[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
     decoded = np.asarray(cv2.imdecode(stored, cv2.IMREAD_COLOR), dtype=np.uint8)
     return np.ascontiguousarray(decoded[:, :, ::-1])
 
 
 def to_uint8(values: FloatArray) -> Pixels:
-    """Values of 0..255 rounded, those outside clipped."""
+    """Round values to uint8 and clip them to 0..255."""
     clipped: Pixels = np.rint(np.clip(values, 0, 255)).astype(np.uint8)
     return clipped
 
 
 def fitted_size(size: Size, max_side: int | None) -> Size:
-    """(height, width) with a longer side of at most ``max_side``, with the same proportions;
-    ``size`` if it fits.
+    """Return (height, width) scaled so that the longer side is at most ``max_side``; ``size`` if it
+    fits.
     """
     longest = max(size)
     if max_side is None or longest <= max_side:
@@ -376,8 +377,8 @@ def fitted_size(size: Size, max_side: int | None) -> Size:
 
 
 def resized_rgb(pixels: Pixels, size: Size) -> Pixels:
-    """H×W×3 uint8 at another (height, width), by area averaging; the same array if it has that
-    size.
+    """Resize H×W×3 uint8 to another (height, width) by area averaging. If the size is the same, the
+    array is returned unchanged.
     """
     if pixels.shape[:2] == size:
         return pixels
@@ -390,7 +391,7 @@ def write_png(path: str | Path, pixels: Pixels) -> None:
 
 
 def _png_chunks(file: IO[bytes] | None) -> set[bytes]:
-    """Types of a PNG's chunks, found by seeking: Pillow decodes the whole image to see those behind
+    """Return the chunk types of a PNG by seeking. Pillow would decode the image to find those after
     the pixels.
     """
     found: set[bytes] = set()
@@ -408,16 +409,15 @@ def _png_chunks(file: IO[bytes] | None) -> set[bytes]:
 
 @contextmanager
 def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Image.Image]:
-    """An image file whose header was read and whose size is within bounds; pixels are decoded on
-    demand.
+    """Open an image file after checking its header and size; pixels are decoded on demand.
 
-    The seam to image decoders: whatever they raise, in here or in the block, is a DataError that
-    names the file, or ``name`` where that is given.
+    All image decoding goes through this function. Any exception that a decoder raises, here or in
+    the block, becomes a DataError that names the file, or ``name`` if given.
 
     Raises
     ------
     DataError
-        If it is missing, of a format that is not read, too large, cut short or damaged.
+        If the file is missing, too large, truncated or damaged, or its format is not supported.
     """
     name = name or (str(path) if isinstance(path, str | Path | Part | RemotePath) else "the bytes")
     try:
@@ -445,7 +445,7 @@ def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Im
 
 
 def _check_netpbm(path: str | Path | BinaryIO) -> None:
-    """Refuse a PPM with very long comments, which Pillow reads a byte at a time."""
+    """Reject a PPM with very long comments, which Pillow reads one byte at a time."""
     with Path(path).open("rb") if isinstance(path, str | Path) else nullcontext(path) as file:
         place, head = file.tell(), file.read(2)
         if head[:1] == b"P" and head != b"PK":
@@ -459,13 +459,15 @@ def _check_netpbm(path: str | Path | BinaryIO) -> None:
 
 
 def _slower(image: Image.Image) -> int:
-    """By which factor a format decodes more slowly than others."""
+    """Return the factor by which a format decodes more slowly than others."""
     in_python = any(tile[0] in Image.DECODERS for tile in getattr(image, "tile", ()))
     return SLOWEST if in_python else SLOWER.get(image.format or "", 1)
 
 
 def _bytes_per_pixel(image: Image.Image) -> int:
-    """Of the samples as stored: a decoder may make 8 bits of 16, but reads them all."""
+    """Return the bytes per pixel of the samples as stored. A decoder may convert 16 bits to 8, but
+    reads all of them.
+    """
     if image.mode in ("I", "F"):
         return 4
     deep = image.mode.startswith("I;16") or any(
@@ -475,13 +477,13 @@ def _bytes_per_pixel(image: Image.Image) -> int:
 
 
 def _check_scans(image: Image.Image) -> None:
-    """Refuse a JPEG of very many scans; one with a single scan, as most have, is recognised by its
+    """Reject a JPEG with too many scans. A single-scan JPEG, the usual case, is recognised by its
     header.
     """
     file = getattr(image, "fp", None)
     if file is None:
         return
-    place, bands = file.tell(), len(image.getbands())  # behind the head of the first scan
+    place, bands = file.tell(), len(image.getbands())  # after the header of the first scan
     head = _SCAN + (6 + 2 * bands).to_bytes(2, "big") + bytes([bands])
     file.seek(max(0, place - 8 - 2 * bands))
     if file.read(len(head)) != head or image.info.get("progressive"):

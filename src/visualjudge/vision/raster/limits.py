@@ -1,5 +1,5 @@
-"""Bounds on foreign images, masks and arrays, checked before anything is decoded. docs/security.md
-lists them.
+"""Limits on untrusted images, masks and arrays, checked before decoding. They are listed in
+docs/security.md.
 """
 
 from __future__ import annotations
@@ -11,41 +11,46 @@ from visualjudge.core.errors import DataError, UsageError
 
 PIXELS_VARIABLE = "VISUALJUDGE_MAX_PIXELS"
 MOST_PIXELS = 120_000_000
-"""Pixels of an image, mask or map, unless ``VISUALJUDGE_MAX_PIXELS`` says otherwise."""
+"""Maximum pixels of an image, mask or map, unless ``VISUALJUDGE_MAX_PIXELS`` is set."""
 BYTES_PER_PIXEL = 3
-"""Bytes of decoded samples, for each pixel of the bound: 8-bit RGB reaches both bounds at once,
-16-bit RGBA sooner.
+"""Maximum bytes of decoded samples per pixel of the limit: 8-bit RGB reaches both limits at once,
+16-bit RGBA the byte limit first.
 """
 SLOWER = {"WEBP": 4, "JPEG2000": 24}
-"""Formats of which fewer pixels are read, by this factor: the slowest image of each takes about as
-long to decode.
+"""Factors that reduce the pixel limit of slow formats, so that the slowest image of each takes
+about equally long to decode.
 """
 SLOWEST = 120
-"""The factor of what Pillow decodes in Python: text PPM, PPM of an odd depth, and run-length
-BMP.
+"""The factor for images that Pillow decodes in Python: text PPM, PPM of unusual depth, and
+run-length BMP.
 """
 MOST_SCANS = 100
-"""Scans of a JPEG; encoders write about ten. Each is a pass over all pixels, and may be a few bytes
-of the file.
+"""Maximum scans of a JPEG; encoders write about ten. Each scan is a pass over all pixels, but may
+take only a few bytes of the file.
 """
 MOST_POINTS = 100_000
-"""Points of the polygons of one mask."""
+"""Maximum points in the polygons of a mask."""
 LONGEST_OUTLINE = 4_000_000
-"""Pixels along the polygons of one mask: the native rasteriser needs memory for each."""
+"""Maximum outline length in pixels of a mask's polygons; the native rasteriser needs memory for
+each.
+"""
 MOST_ITEMS = 100_000
-"""Boxes, masks or people of one prediction."""
+"""Maximum boxes, masks or people in a prediction."""
 LARGEST_COORDINATE = 1e15
-"""Pixels from the origin, of boxes and keypoints: products of four stay finite."""
+"""Maximum distance in pixels of boxes and keypoints from the origin: products of four remain
+finite.
+"""
 LARGEST_VERTEX = 1e7
-"""Pixels from the origin, of polygons: the native rasteriser crashes above 1e9."""
+"""Maximum distance in pixels of polygons from the origin: the native rasteriser crashes above 1e9.
+"""
 LONGEST_NETPBM_HEADER = 10_000
-"""Bytes of the header of a PPM, PGM or PBM file, comments included."""
+"""Maximum bytes of the header of a PPM, PGM or PBM file, including comments."""
 MOST_CHUNKS = 1_000
-"""Chunks of a PNG that are looked at for an orientation."""
+"""Maximum number of PNG chunks that are searched for an orientation."""
 
 
 def most_pixels() -> int:
-    """The bound in force.
+    """Return the current pixel limit.
 
     Raises
     ------
@@ -63,15 +68,16 @@ def most_pixels() -> int:
 
 
 def check_pixels(what: str, shape: Sequence[int], item_bytes: int = 1, slower: int = 1) -> None:
-    """Refuse an array of ``shape`` (height, width, and further axes) before it is made.
+    """Check the size of an array of ``shape`` (height, width, and further axes) before it is
+    created.
 
-    ``item_bytes`` are the bytes of all samples of a pixel, or of one where ``shape`` has an axis of
-    channels. ``slower`` divides the bound.
+    ``item_bytes`` is the number of bytes of all samples of a pixel, or of one sample if ``shape``
+    has a channel axis. ``slower`` divides the limit.
 
     Raises
     ------
     DataError
-        If an axis is negative, or the pixels or their bytes are above the bound.
+        If an axis is negative, or the number of pixels or bytes exceeds the limit.
     """
     if len(shape) < 2 or any(side < 0 for side in shape):
         raise DataError(f"{what} must be H×W, got shape {tuple(shape)}"[:200])
@@ -93,7 +99,7 @@ def check_pixels(what: str, shape: Sequence[int], item_bytes: int = 1, slower: i
 
 
 def check_items(field: str, count: int) -> None:
-    """Refuse a prediction of too many items.
+    """Check the number of items in a prediction.
 
     Raises
     ------

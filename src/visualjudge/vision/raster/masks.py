@@ -1,4 +1,4 @@
-"""Masks in every form found in files: COCO RLE, COCO polygons, PNG paths, arrays."""
+"""Masks in all forms found in files: COCO RLE, COCO polygons, PNG paths, arrays."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ from visualjudge.vision.raster.limits import (
 
 Runs = NDArray[np.int64]
 MOST_BETWEEN = 0.2
-"""Share of the pixels of a mask file that may be neither black nor white."""
+"""Maximum fraction of pixels in a mask file that are neither black nor white."""
 _NUMBERS = frozenset({int, float, np.float64, np.float32, np.int64, np.int32})
 _LONGEST_RUN = 2**40
 _MOST_DIGITS = 7
-"""Digits of a number in compressed counts beyond its first: 8 of 5 bits are far above any run."""
+"""Maximum digits after the first in a compressed count; eight 5-bit digits exceed any run.
+"""
 EMPTY_CROP = np.zeros((0, 0), dtype=np.bool_)
 
 
 def mask_from_array(dense: NDArray[Any]) -> Mask:
-    """The mask of an H×W array: a pixel is in it where the value is > 0."""
+    """Return the mask of an H×W array: the pixels whose value is > 0."""
     if dense.ndim != 2:
         raise DataError(f"a mask must be H×W, got shape {dense.shape}")
     inside = np.ascontiguousarray(dense, dtype=np.bool_) if dense.dtype == np.bool_ else dense > 0
@@ -45,24 +46,25 @@ def mask_from_array(dense: NDArray[Any]) -> Mask:
 
 
 def empty_mask(size: Size) -> Mask:
-    """A mask of (height, width) ``size`` with no pixel in it."""
+    """Return a mask of (height, width) ``size`` without pixels."""
     return Mask(size, 0, 0, EMPTY_CROP)
 
 
 def mask_from_rle(rle: Mapping[str, Any]) -> Mask:
-    """The mask of a COCO RLE, compressed (``counts`` text or bytes) or not (``counts`` a list).
+    """Return the mask of a COCO RLE, compressed (``counts`` is text or bytes) or not (``counts`` is
+    a list).
 
     Raises
     ------
     DataError
-        If ``size`` or ``counts`` is missing or malformed, or the counts do not fill the size.
+        If ``size`` or ``counts`` is missing or malformed, or the counts do not match the size.
     """
     size = _rle_size(rle)
     check_pixels("a mask", size)
     runs = _runs(rle.get("counts"))
     if len(runs) and runs.max() > size[0] * size[1]:
         raise DataError(
-            f"RLE counts hold a run of {int(runs.max())}, longer than {size[0]}×{size[1]}"
+            f"RLE counts contain a run of {int(runs.max())}, longer than {size[0]}×{size[1]}"
         )
     if int(runs.sum()) != size[0] * size[1]:
         raise DataError(
@@ -73,7 +75,7 @@ def mask_from_rle(rle: Mapping[str, Any]) -> Mask:
 
 
 def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
-    """The union of COCO polygons (``[x, y, x, y, …]`` each), rasterised as pycocotools does."""
+    """Return the union of COCO polygons (``[x, y, x, y, …]`` each), rasterised like pycocotools."""
     check_pixels("a mask", size)
     if sum(map(len, polygons)) > 2 * MOST_POINTS:
         raise DataError(f"the polygons of a mask must have at most {MOST_POINTS} points")
@@ -88,7 +90,7 @@ def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
 
 
 def _ring(ring: Sequence[float]) -> NDArray[np.float64]:
-    """A polygon that native code can take, as x, y, x, y, …"""
+    """Check a polygon and return it as x, y, x, y, … for native code."""
     if len(ring) < 6 or len(ring) % 2:
         raise DataError("a polygon must be a flat list of at least 3 points: x, y, x, y, x, y")
     if not set(map(type, ring)) <= _NUMBERS:
@@ -103,18 +105,18 @@ def _ring(ring: Sequence[float]) -> NDArray[np.float64]:
 
 
 def _outline(ring: NDArray[np.float64]) -> int:
-    """Pixels along a polygon, at least one for each point."""
+    """Return the number of pixels along a polygon, at least one per point."""
     points = ring.reshape(-1, 2)
     steps = np.abs(np.roll(points, -1, axis=0) - points).max(axis=1)
     return int(steps.sum()) + len(points)
 
 
 def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
-    """The mask of an image file, of (height, width) ``size`` where that is known.
+    """Read a mask from an image file, which must have (height, width) ``size`` if given.
 
-    Of a two-valued file the higher value is the mask. Any other (a JPEG, an anti-aliased edge) is
-    cut at half of the range of its type, if it is nearly two-valued: at most a fifth of its pixels
-    lies between 10 % and 90 %.
+    In a file with two values, the mask has the higher value. Other files (a JPEG, an antialiased
+    edge) are thresholded at half the range of their type, provided that at most a fifth of the
+    pixels lie between 10 % and 90 % of it.
 
     Raises
     ------
@@ -147,28 +149,29 @@ def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
 
 
 def distinct_values(values: NDArray[Any]) -> list[int]:
-    """The values that occur, rising. Counting beats sorting twenty times over on bytes."""
+    """Return the distinct values in ascending order. For bytes, counting is twenty times faster
+    than sorting.
+    """
     if values.dtype == np.uint8:
         return list(np.flatnonzero(np.bincount(values.ravel(), minlength=256)).tolist())
     return list(np.unique(values).tolist())
 
 
 def _check_not_in_alpha(path: str | Path, values: NDArray[Any]) -> None:
-    """A mask drawn in the alpha channel only has no white, so its meaning is unknown."""
+    """Reject a mask drawn only in the alpha channel: it has no white, so its meaning is unknown."""
     colours, alpha = values[:, :, :-1], values[:, :, -1]
     if alpha.min() < alpha.max() and (colours == colours[:1, :1]).all():
-        raise DataError(f"{path}: must be black and white, got a mask in the alpha channel alone")
+        raise DataError(f"{path}: must be black and white, got a mask only in the alpha channel")
 
 
 def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | None = None) -> Mask:
-    """A mask in any form: RLE dict, polygon list, image path (relative to ``root``), H×W array, or
-    a Mask.
+    """Return the mask of any supported form: RLE dict, polygon list, image path (relative to
+    ``root``), H×W array, or Mask.
 
     Raises
     ------
     DataError
-        If the form is not one of these, is malformed, or is a polygon list and no ``size`` is
-        known.
+        If the form is unsupported or malformed, or is a polygon list and ``size`` is unknown.
     """
     match segmentation:
         case Mask():
@@ -181,16 +184,16 @@ def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | Non
             return mask_from_png(_file(segmentation, root), size)
         case list() | tuple():
             if size is None:
-                raise DataError(
-                    "polygons alone do not tell the image size: give size=(height, width)"
-                )
+                raise DataError("polygons do not contain the image size: give size=(height, width)")
             return mask_from_polygons(_rings(segmentation), size)
         case _:
             raise DataError("a segmentation must be a COCO RLE, a COCO polygon list or a PNG path")
 
 
 def resized_mask(mask: Mask, size: Size) -> Mask:
-    """The mask at another (height, width), by nearest neighbour; unchanged if it has that size."""
+    """Return the mask resized to (height, width) by nearest neighbour; unchanged if the size is
+    equal.
+    """
     if mask.size == size:
         return mask
     return mask_from_array(
@@ -205,17 +208,17 @@ def _file(stated: str | Path, root: Path | None) -> Path:
 
 
 def rle_of(mask: Mask, *, closed: bool = False) -> dict[str, Any]:
-    """Compressed COCO RLE, ``{"size": [height, width], "counts": str}``; ``closed`` as for
-    :func:`packed_rle`.
+    """Return the compressed COCO RLE, ``{"size": [height, width], "counts": str}``; ``closed`` as
+    for :func:`packed_rle`.
     """
     packed = packed_rle(mask, closed=closed)
     return {"size": packed["size"], "counts": packed["counts"].decode("ascii")}
 
 
 def packed_rle(mask: Mask, *, closed: bool = False) -> dict[str, Any]:
-    """Compressed COCO RLE as pycocotools takes it (``counts`` bytes).
+    """Return the compressed COCO RLE in pycocotools' form (``counts`` is bytes).
 
-    Behind a mask that holds the image's last pixel there is a background run of no pixels only if
+    If the mask contains the image's last pixel, an empty background run is appended only if
     ``closed``.
     """
     height, width = mask.size
@@ -227,7 +230,7 @@ def packed_rle(mask: Mask, *, closed: bool = False) -> dict[str, Any]:
 
 
 def _counts(mask: Mask) -> Runs:
-    """Run lengths in column-major order, background first; from the crop alone."""
+    """Return run lengths in column-major order, background first, computed only from the crop."""
     height, width = mask.size
     if mask.crop.size == 0:
         return np.array([height * width])
@@ -235,10 +238,10 @@ def _counts(mask: Mask) -> Runs:
     columns = np.zeros((cols, rows + 2), dtype=np.uint8)
     columns[:, 1:-1] = _turned(mask.crop)
     flat = columns.ravel()
-    # starts and ends in turn: each column is framed by zeros
+    # alternating starts and ends: each column is framed by zeros
     col, row = np.divmod(np.flatnonzero(flat[1:] != flat[:-1]), rows + 2)
     edges = (mask.left + col) * height + mask.top + row
-    if rows == height:  # a run that goes on at the top of the next column is one run
+    if rows == height:  # a run that continues at the top of the next column is one run
         joined = np.flatnonzero(edges[1:-1:2] == edges[2::2])
         edges = np.delete(edges, np.concatenate([2 * joined + 1, 2 * joined + 2]))
     return np.diff(edges, prepend=0, append=height * width)
@@ -250,8 +253,8 @@ def _mask_from_coco(rle: Mapping[str, Any]) -> Mask:
 
 
 def _mask_from_runs(runs: Runs, size: Size) -> Mask:
-    """The mask of alternating run lengths of 0 and 1, column by column; only the columns it touches
-    are filled in.
+    """Return the mask of alternating run lengths of 0 and 1 in column-major order, filling only the
+    columns that it covers.
     """
     height = size[0]
     ends = np.cumsum(runs)
@@ -269,7 +272,7 @@ def _mask_from_runs(runs: Runs, size: Size) -> Mask:
 
 
 def _turned(inside: BoolArray) -> BoolArray:
-    """Rows as columns; OpenCV does it in a tenth of NumPy's time."""
+    """Transpose the array; OpenCV is ten times faster than NumPy."""
     return np.asarray(cv2.transpose(inside.view(np.uint8))).view(np.bool_)
 
 
@@ -286,24 +289,24 @@ def _runs(counts: Any) -> Runs:
 
 
 def _compressed_runs(counts: bytes) -> Runs:
-    """Run lengths of compressed counts: COCO's LEB128-like code, differences to the run before last
-    from the third on.
+    """Decode the run lengths of compressed counts: COCO's LEB128-like code, in which values from
+    the third on are differences from the run before last.
 
-    Of our own, because pycocotools reads past its buffer on a malformed string, and decodes the
+    pycocotools is not used because it reads past its buffer on malformed strings, and decodes the
     whole frame.
     """
     codes = np.frombuffer(counts, dtype=np.uint8).astype(np.int64) - 48
     if len(codes) == 0:
         return codes
     if codes.min() < 0 or codes.max() > 63:
-        raise DataError("RLE counts hold a character outside COCO's code")
+        raise DataError("RLE counts contain a character outside COCO's code")
     closing = (codes & 0x20) == 0
     if not closing[-1]:
         raise DataError("RLE counts are cut short")
     ends = np.flatnonzero(closing)
     starts = np.concatenate([[0], ends[:-1] + 1])
     if (ends - starts).max() > _MOST_DIGITS:
-        raise DataError("RLE counts hold a number that is too long")
+        raise DataError("RLE counts contain a number that is too long")
     shifts = 5 * (np.arange(len(codes)) - np.repeat(starts, ends - starts + 1))
     values = np.add.reduceat((codes & 0x1F) << shifts, starts)
     values -= np.where(codes[ends] & 0x10, np.int64(1) << (shifts[ends] + 5), 0)
@@ -311,7 +314,7 @@ def _compressed_runs(counts: bytes) -> Runs:
     runs[1::2] = np.cumsum(values[1::2])
     runs[2::2] = np.cumsum(values[2::2])
     if runs.min() < 0:
-        raise DataError("RLE counts hold a negative run")
+        raise DataError("RLE counts contain a negative run")
     return runs
 
 

@@ -1,1 +1,1 @@
-"""Matching and average precision, for all types that consist of items."""
+"""Matching and average precision for all types that consist of items."""

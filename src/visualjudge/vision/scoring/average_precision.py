@@ -1,4 +1,4 @@
-"""Average precision in COCO's definition, over the images of a data set."""
+"""Average precision as defined by COCO, over the images of a data set."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from visualjudge.vision.tasks import TASKS
 
 RECALLS = np.linspace(0, 1, 101)
 COCO_THRESHOLDS = tuple(np.linspace(0.5, 0.95, 10).tolist())
-"""As ``COCOeval`` computes them: the last bits decide ties."""
+"""Computed exactly as in ``COCOeval``, because the last bits decide ties."""
 Items = dict[str, list[Any]]
 """Items by label."""
 Labelled = list[tuple[str, Any]]
-"""Items, each with its label."""
+"""Items with their labels."""
 
 
 @dataclass
 class MatchedClass:
-    """Predictions of one class: confidences, and one bit per threshold for whether one was right or
-    is left out.
+    """Predictions of one class: their confidences and, as one bit per threshold, whether each is
+    right or ignored.
     """
 
     scores: list[float] = field(default_factory=list)
@@ -40,8 +40,8 @@ class MatchedClass:
 
 @dataclass(frozen=True)
 class Matches:
-    """All images of a data set, matched at every threshold: what AP and the threshold of best F1
-    are computed from.
+    """All images of a data set, matched at every threshold. AP and the threshold of best F1 are
+    computed from them.
     """
 
     thresholds: tuple[float, ...]
@@ -49,8 +49,8 @@ class Matches:
     images: int
 
     def average_precision(self, count: int | None = None) -> float | None:
-        """AP over the first ``count`` thresholds, default all; None where no truth is there to be
-        found.
+        """Return AP over the first ``count`` thresholds (default all), or None if no ground truth
+        must be found.
         """
         some = range(len(self.thresholds) if count is None else count)
         known = [
@@ -66,26 +66,26 @@ def average_precision(
     *,
     thresholds: Sequence[float] = COCO_THRESHOLDS,
 ) -> float | None:
-    """COCO's AP: precision interpolated at 101 recalls, mean over classes and IoU (OKS) thresholds.
-    0..1.
+    """Return COCO's AP, 0..1: precision interpolated at 101 recalls, averaged over classes and IoU
+    (OKS) thresholds.
 
     Parameters
     ----------
     task
-        One whose type has a row :class:`~visualjudge.vision.rows.Ranked`: boxes, instances or
-        poses, say.
+        A task whose type has a :class:`~visualjudge.vision.rows.Ranked`, such as boxes, instances
+        or poses.
     pairs
-        (prediction, truth) of each image, typed; every predicted item bears a confidence ``score``.
+        (prediction, truth) of each image, typed; every predicted item has a confidence ``score``.
     thresholds
         .50, .55, … .95 for AP; (0.5,) for AP50.
 
     Returns
     -------
     float or None
-        As pycocotools' ``COCOeval`` gives for area "all" and its largest number of detections (100
-        an image and class, 20 people), ties of IoU and threshold included; give ``pairs`` in the
-        order of the image ids, which decides between equal confidences. None where no truth is
-        there to be found.
+        The value of pycocotools' ``COCOeval`` for area "all" and its largest number of detections
+        (100 per image and class, 20 people), including ties of IoU and threshold. ``pairs`` must be
+        in the order of the image ids, which breaks ties between equal confidences. None if no
+        ground truth must be found.
 
     Raises
     ------
@@ -102,8 +102,8 @@ def match_images(
     pairs: Iterable[tuple[Prediction, Prediction]],
     thresholds: Sequence[float] = COCO_THRESHOLDS,
 ) -> Matches:
-    """Predictions of each class over all images, matched as ``COCOeval.evaluateImg`` does;
-    parameters as above.
+    """Match the predictions of each class over all images as ``COCOeval.evaluateImg`` does. See
+    :func:`average_precision` for the parameters.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def match_images(
     kind = type_of(task).ranked
     if kind is None:
         known = ", ".join(name for name in TASKS if type_of(name).ranked is not None)
-        raise UsageError(f"{task} has no AP; tasks that have: {known}")
+        raise UsageError(f"{task} has no AP; tasks with AP: {known}")
     images = list(pairs)
     done = Matches(tuple(sorted(thresholds)), defaultdict(MatchedClass), len(images))
     reached = np.minimum(done.thresholds, 1 - 1e-10)
@@ -130,18 +130,18 @@ def match_images(
 
 
 def _ranked(kind: Ranked, items: list[Any]) -> list[Any]:
-    """The items that count, by falling confidence."""
+    """Return the items that count, by decreasing confidence."""
     for item in items:
         if item.score is None:
             raise DataError(
-                "score: AP needs the confidence of every predicted item, and one has none"
+                "score: AP needs the confidence of every predicted item, got one without"
             )
     return sorted(items, key=lambda item: -item.score)[: kind.most]
 
 
 def _blocks(found: Items, real: Items) -> Iterator[tuple[Items, Items]]:
-    """Predictions and truths that are compared in one array: all labels of an image, or one at a
-    time if there are many.
+    """Yield predictions and ground truths to compare in one array: all labels of an image, or one
+    label at a time if there are many items.
     """
     if sum(map(len, found.values())) * sum(map(len, real.values())) <= COMPARED_TOGETHER:
         yield found, real
@@ -153,11 +153,11 @@ def _blocks(found: Items, real: Items) -> Iterator[tuple[Items, Items]]:
 def _match(
     kind: Ranked, found: Items, real: Items, classes: dict[str, MatchedClass], reached: FloatArray
 ) -> None:
-    """Match the items of one image at every threshold: a bit of an int each, the lowest threshold's
-    the first.
+    """Match the items of one image at every threshold. Results are integers with one bit per
+    threshold, the lowest threshold first.
 
-    A prediction takes the free truth of highest similarity, of equal ones the last, and one that
-    counts before one that need not be found; a crowd region is never used up.
+    A prediction takes the unmatched ground truth of highest similarity, the last of equal ones, and
+    prefers one that counts to one that need not be found. A crowd region can be matched repeatedly.
     """
     ours = [(label, item) for label, items in found.items() for item in items]
     theirs = [(label, item) for label, items in real.items() for item in items]
@@ -180,8 +180,8 @@ def _match(
 def _near(
     kind: Ranked, ours: Labelled, theirs: Labelled, ignore: list[bool], reached: FloatArray
 ) -> Iterator[tuple[int, int, int]]:
-    """Pairs of one label that reach a threshold, in the order they are taken in, and how many
-    thresholds they reach.
+    """Yield the pairs of equal label that reach a threshold, in matching order, with the number of
+    thresholds that they reach.
     """
     if not ours or not theirs:
         return iter(())
@@ -194,8 +194,8 @@ def _near(
 
 
 def _precisions(one: MatchedClass, thresholds: range) -> FloatArray:
-    """Precision of one class by (threshold, recall): COCOeval.accumulate for one area and number of
-    detections.
+    """Return the precision of one class by (threshold, recall), as COCOeval.accumulate does for one
+    area and number of detections.
     """
     if not one.scores:
         return np.zeros((len(thresholds), len(RECALLS)))

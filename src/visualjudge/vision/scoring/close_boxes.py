@@ -1,4 +1,4 @@
-"""Boxes that overlap by at least a given IoU, found among many without comparing each with each."""
+"""Search for pairs of boxes with a minimum IoU without comparing all pairs."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ from visualjudge.core.records import BoolArray, FloatArray
 
 IntArray = NDArray[np.intp]
 MOST_PAIRS = 5_000_000
-"""Pairs of a prediction and a truth of one image and a label in common that are near; of people,
-all pairs.
+"""Maximum pairs of a nearby prediction and ground truth with the same label in an image; for
+people, maximum of all pairs.
 """
 MOST_COMPARED = 100_000_000
-"""Pairs of masks, or of a prediction and a crowd region, of one image, whose boxes are compared."""
+"""Maximum pairs of masks, or of a prediction and a crowd region, in an image whose boxes are
+compared.
+"""
 TOGETHER = 1_000_000
-"""Pairs that are in memory at once."""
+"""Maximum pairs in memory at a time."""
 FEW = 300_000
-"""Pairs of a label whose left edges are near each other, that are all looked at."""
+"""Maximum number of pairs with similar left edges; above it, pairs are searched by size."""
 _SIZES = 60
-"""Sizes further apart than 2 to this power, from 1 pixel, count as one."""
+"""Bound on the absolute value of log2 of sizes in pixels."""
 
 
 @dataclass
 class Pairs:
-    """How many pairs of one image were compared, over all its labels."""
+    """Number of pairs compared so far in an image, over all its labels."""
 
     near: int = 0
     compared: int = 0
@@ -39,7 +41,7 @@ class Pairs:
         Raises
         ------
         DataError
-            If there are now more than :data:`MOST_PAIRS` or :data:`MOST_COMPARED`.
+            If the total exceeds :data:`MOST_PAIRS` or :data:`MOST_COMPARED`.
         """
         self.near, self.compared = self.near + near, self.compared + compared
         check_pairs(self.near)
@@ -47,7 +49,7 @@ class Pairs:
 
 
 def check_pairs(count: int, most: int = MOST_PAIRS) -> None:
-    """Refuse to compare more than ``most`` pairs of one image.
+    """Check that at most ``most`` pairs of an image are compared.
 
     Raises
     ------
@@ -65,21 +67,21 @@ def check_pairs(count: int, most: int = MOST_PAIRS) -> None:
 def close_pairs(
     first: FloatArray, second: FloatArray, least: float, counted: Pairs
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Places in ``first`` and ``second`` of all pairs that may have an IoU of ``least`` or more,
-    each pair once.
+    """Yield the indices in ``first`` and ``second`` of all pairs that may have an IoU of at least
+    ``least``, each pair once.
 
-    Such boxes have widths (heights) w ≥ w' with w' ≥ least·w, and no edge of one is further from
-    that of the other than (1 − least)·w. So boxes are sorted into classes of size, and the
-    neighbours of a class are searched by edges.
+    Such boxes have widths (heights) w ≥ w' with w' ≥ least·w, and their edges differ by at most (1
+    − least)·w. Boxes are therefore grouped by size, and neighbouring groups are searched by edge
+    positions.
 
     Parameters
     ----------
     first, second
         Boxes of shape (n, 4) and (m, 4), xyxy.
     least
-        Above 0, below 1.
+        Minimum IoU, above 0 and below 1.
     counted
-        The pairs of the image up to now.
+        The number of pairs compared in the image so far.
 
     Raises
     ------
@@ -99,8 +101,8 @@ def close_pairs(
 
 
 def _swept(first: FloatArray, second: FloatArray, least: float) -> tuple[IntArray, IntArray] | None:
-    """The pairs of :func:`close_pairs`, each box compared with those whose left edge is near; None
-    if these are more than :data:`FEW`.
+    """Return the pairs of :func:`close_pairs`, comparing each box with those whose left edges are
+    near; None if these are more than :data:`FEW`.
     """
     order = np.argsort(second[:, 0], kind="stable")
     edges = second[order, 0]
@@ -119,8 +121,8 @@ def _swept(first: FloatArray, second: FloatArray, least: float) -> tuple[IntArra
 
 
 def _close(ours: FloatArray, others: FloatArray, least: float) -> BoolArray:
-    """Whether no edges of two boxes are further apart than ``least`` allows, for the boxes at the
-    same place of (n, 4) and (n, 4).
+    """Return whether the edges of corresponding boxes in two arrays, (n, 4) each, differ by no more
+    than ``least`` allows.
     """
     longer = np.maximum(ours[..., 2:] - ours[..., :2], others[..., 2:] - others[..., :2])
     reach = (1 - least) * (1 + 1e-6) * longer + _rounding(ours, others)
@@ -134,14 +136,12 @@ def _rounding(first: FloatArray, second: FloatArray) -> float:
 
 
 def _by_size(boxes: FloatArray, least: float) -> dict[tuple[int, int], IntArray]:
-    """Places of the boxes that have an area, by class of width and height; IoU of ``least`` is met
-    by neighbours.
+    """Return the indices of boxes with an area by class of width and height. Boxes with an IoU of
+    ``least`` are in neighbouring classes.
     """
     sides = boxes[:, 2:] - boxes[:, :2]
     places = np.flatnonzero((sides > 0).all(axis=1) & np.isfinite(sides).all(axis=1))
-    step = (
-        -np.log2(least) * 1.01
-    )  # so that rounding cannot put two boxes of that IoU two classes apart
+    step = -np.log2(least) * 1.01  # rounding must not put two boxes of that IoU two classes apart
     classes = np.floor(np.clip(np.log2(sides[places]), -_SIZES, _SIZES) / step).astype(int)
     order = np.lexsort(classes.T)
     places, classes = places[order], classes[order]
@@ -153,7 +153,7 @@ def _by_size(boxes: FloatArray, least: float) -> dict[tuple[int, int], IntArray]
 def _near(
     first: FloatArray, mine: IntArray, second: FloatArray, others: IntArray, least: float
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    from scipy.spatial import cKDTree  # half of a small command's start-up, and few images need it
+    from scipy.spatial import cKDTree  # slow to import, and few images need it
 
     boxes, truths = first[mine], second[others]
     sides = np.concatenate([side[:, 2:] - side[:, :2] for side in (boxes, truths)])
@@ -163,7 +163,7 @@ def _near(
     tree, order = (
         cKDTree(truths),
         cKDTree(boxes).indices,
-    )  # neighbours in space stand together in a tree's order
+    )  # a tree's order keeps neighbours in space together
     rows = max(1, TOGETHER // len(truths))
     for some in np.split(order, range(rows, len(order), rows)):
         found = cKDTree(boxes[some]).sparse_distance_matrix(

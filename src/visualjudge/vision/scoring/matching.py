@@ -1,4 +1,4 @@
-"""One-to-one matching of predictions and truths, and F1 over COCO's thresholds."""
+"""One-to-one matching of predictions and ground truths, and F1 over COCO's thresholds."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ THRESHOLDS = tuple(round(0.5 + 0.05 * k, 2) for k in range(10))
 """0.50, 0.55, … 0.95, as in COCO's AP."""
 
 _SLACK = 1e-9
-"""A similarity that is a threshold to within rounding counts as having reached it."""
+"""Tolerance for rounding, within which a similarity reaches a threshold."""
 
 LEAST = THRESHOLDS[0] - 2 * _SLACK
-"""A similarity that reaches the lowest threshold is at least this."""
+"""Minimum similarity that can reach the lowest threshold."""
 COMPARED_TOGETHER = 500
-"""Pairs of an image over all its labels: up to so many, one comparison is faster than one a
+"""Maximum pairs of an image, over all labels, for which one comparison is faster than one per
 label.
 """
 _REACHED = np.array(THRESHOLDS) - _SLACK
 _LEVELS = len(THRESHOLDS) + 1
-"""How many thresholds a similarity may reach, none included."""
+"""Number of possible counts of reached thresholds, including zero."""
 _AT_ONCE = 1 << 16
 Alike = Callable[[list[Any], list[Any], Pairs], tuple[IntArray, IntArray, FloatArray]]
 Shares = Callable[[list[Any], list[Any], Pairs], FloatArray]
@@ -34,11 +34,11 @@ Shares = Callable[[list[Any], list[Any], Pairs], FloatArray]
 def matched(
     first: IntArray, second: IntArray, similarity: FloatArray
 ) -> list[tuple[float, int, int]]:
-    """Pairs (similarity, prediction, truth), one-to-one, taken by falling similarity.
+    """Return one-to-one pairs (similarity, prediction, truth), matched by decreasing similarity.
 
-    ``first`` and ``second`` are places of predictions and truths, ``similarity``, of the same
-    length, that of each such pair. Pairs of a similarity above 0 are taken; of equal ones the
-    earlier, so they come by prediction, then truth.
+    ``first`` and ``second`` are the indices of predictions and ground truths, and ``similarity``
+    contains the similarity of each such pair. Only pairs with a similarity above 0 are matched.
+    Ties go to the earlier pair, so pairs must be sorted by prediction, then ground truth.
     """
     order = np.argsort(-similarity, kind="stable")
     order = order[similarity[order] > 0]
@@ -55,12 +55,12 @@ def matched(
 
 
 def mean_f1(pairs: Sequence[tuple[float, int, int]], crowd_share: FloatArray, truths: int) -> float:
-    """Mean over the ten thresholds t of F1(t) = 2·TP / (predictions + truths); 1 where both are
-    empty.
+    """Return the mean over the ten thresholds t of F1(t) = 2·TP / (predictions + truths); 1 if both
+    are empty.
 
-    ``crowd_share``, of shape (predictions,), is the largest share of a prediction's area that lies
-    in a crowd region of its label: an unmatched prediction with a share of at least t is not
-    counted.
+    ``crowd_share``, of shape (predictions,), is the largest fraction of a prediction's area that
+    lies in a crowd region of its label. An unmatched prediction with a fraction of at least t is
+    not counted.
     """
     reached = np.zeros(crowd_share.shape[0])
     for value, i, _ in pairs:
@@ -72,10 +72,12 @@ def mean_f1(pairs: Sequence[tuple[float, int, int]], crowd_share: FloatArray, tr
 def _totals(
     labels: IntArray, reached: FloatArray, share: FloatArray, truths: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """TP, and predictions + truths, by label and threshold, both (labels, thresholds).
+    """Return TP and predictions + truths by label and threshold, both of shape (labels,
+    thresholds).
 
-    ``labels``, ``reached`` (similarity to the truth that it is matched with) and ``share`` (of its
-    area in a crowd region) are of the predictions; ``truths`` is how many each label has.
+    ``labels``, ``reached`` (similarity to the matched ground truth) and ``share`` (fraction of the
+    area in a crowd region) describe the predictions. ``truths`` is the number of ground truths per
+    label.
     """
     found, inside = (np.searchsorted(_REACHED, values, side="right") for values in (reached, share))
 
@@ -92,8 +94,8 @@ def _totals(
 
 
 def _mean_f1(hits: IntArray, total: IntArray) -> FloatArray:
-    """Mean over the thresholds, the last axis, of 2·TP divided by the items of both sides; 1
-    without items.
+    """Return the mean over the thresholds, the last axis, of 2·TP divided by the number of items on
+    both sides; 1 without items.
     """
     shares: FloatArray = np.divide(2 * hits, total, out=np.ones(hits.shape), where=total > 0)
     return np.asarray(shares.mean(axis=-1))
@@ -106,19 +108,19 @@ def labelled_f1(
     shares: Shares,
     class_of_interest: Collection[str] | None,
 ) -> float:
-    """:func:`mean_f1` of boxes or masks matched within a label.
+    """Return :func:`mean_f1` of boxes or masks matched within a label.
 
     Parameters
     ----------
     alike
-        (predictions, truths, pairs up to now) → places of both in the pairs of IoU :data:`LEAST` or
-        more, and their IoU. Pairs of less reach no threshold, and are taken after all others. Those
-        of two labels are passed over.
+        (predictions, truths, pairs so far) → indices of both in the pairs with an IoU of at least
+        :data:`LEAST`, and their IoU. Other pairs reach no threshold and would be matched last.
+        Pairs with different labels are ignored.
     shares
-        (predictions, crowd regions, pairs up to now) → the largest share of each prediction's own
-        area that lies in one of them.
+        (predictions, crowd regions, pairs so far) → the largest fraction of each prediction's own
+        area that lies in one of the regions.
     class_of_interest
-        Labels that count; None = all.
+        Labels that count; None means all.
     """
     labels = (
         {*prediction.labels, *truth.labels} if class_of_interest is None else {*class_of_interest}
@@ -134,7 +136,7 @@ def labelled_f1_by_class(
     shares: Shares,
     labels: Sequence[str],
 ) -> list[float]:
-    """:func:`labelled_f1` of each of ``labels`` by itself; every pair of items is compared once."""
+    """Return :func:`labelled_f1` for each of ``labels``; every pair of items is compared once."""
     known = list(dict.fromkeys(labels))
     values = _mean_f1(*_matched_by_label(prediction, truth, alike, shares, known))
     each = dict(zip(known, values.tolist(), strict=True))
@@ -148,7 +150,7 @@ def _matched_by_label(
     shares: Shares,
     labels: Sequence[str],
 ) -> tuple[IntArray, IntArray]:
-    """:func:`_totals` of the items of ``labels``."""
+    """Return :func:`_totals` for the items of ``labels``."""
     codes = {label: k for k, label in enumerate(labels)}
     found = [item for item in prediction.items if item.label in codes]
     truths = [item for item in truth.items if item.label in codes]
@@ -174,8 +176,8 @@ def _matched_by_label(
 
 
 def _blocks(ours: IntArray, theirs: IntArray, labels: int) -> Iterator[tuple[IntArray, IntArray]]:
-    """Indices of predictions and truths that are compared at once: all, or those of one label if
-    there are many.
+    """Yield the indices of predictions and ground truths to compare at once: all, or those of one
+    label if there are many.
     """
     if len(ours) * len(theirs) <= COMPARED_TOGETHER:
         blocks = [(np.arange(len(ours)), np.arange(len(theirs)))]
@@ -185,18 +187,18 @@ def _blocks(ours: IntArray, theirs: IntArray, labels: int) -> Iterator[tuple[Int
 
 
 def _places(codes: IntArray, count: int) -> list[IntArray]:
-    """Indices of each of ``count`` codes, in increasing order."""
+    """Return the indices of each of ``count`` codes, in increasing order."""
     ends = np.cumsum(np.bincount(codes, minlength=count))
     return np.split(np.argsort(codes, kind="stable"), ends[:-1])
 
 
 def rows_at_once(first: int, second: int, counted: Pairs) -> Iterator[slice]:
-    """Slices of ``first`` items that have few pairs with ``second`` others each.
+    """Yield slices of ``first`` items, each with a limited number of pairs with ``second`` others.
 
     Raises
     ------
     DataError
-        If there are too many pairs of the image.
+        If the image has too many pairs.
     """
     counted.add(compared=first * second)
     rows = max(1, TOGETHER // max(1, second))
@@ -206,7 +208,7 @@ def rows_at_once(first: int, second: int, counted: Pairs) -> Iterator[slice]:
 def by_crowd(
     similarity: Callable[..., FloatArray], found: list[Any], real: list[Any]
 ) -> FloatArray:
-    """Similarities, those with a crowd region as ``similarity(…, crowd=True)`` gives them."""
+    """Return similarities, using ``similarity(…, crowd=True)`` for those with a crowd region."""
     crowd = np.array([item.iscrowd for item in real], dtype=bool)
     plain = similarity(found, real)
     return np.where(crowd, similarity(found, real, crowd=True), plain) if crowd.any() else plain

@@ -1,4 +1,4 @@
-"""Which predictions of a detector count: all of its output is for AP, what a user sees lies above a
+"""Operating points of detectors. AP uses all predictions, but users see only those above a
 threshold.
 """
 
@@ -20,8 +20,8 @@ SIMILARITY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """The lowest confidence that counts, and F1 of the remaining items at IoU (OKS) 0.5, over all
-    classes.
+    """The lowest confidence that counts, and the F1 of the remaining items at IoU (OKS) 0.5 over
+    all classes.
     """
 
     min_score: float
@@ -29,21 +29,21 @@ class OperatingPoint:
 
 
 def best_f1(task: str, pairs: Sequence[tuple[Prediction, Prediction]]) -> OperatingPoint | None:
-    """The confidence at which F1 = 2·TP / (predictions + truths) is largest; of equal ones the
-    highest.
+    """Return the confidence with the largest F1 = 2·TP / (predictions + truths); the highest if
+    several are equal.
 
     Parameters
     ----------
     task
         object_detection, instance_segmentation or keypoint.
     pairs
-        (prediction, truth) of each image; every predicted item bears a confidence ``score``.
-        Matched as ``COCOeval`` does at IoU (OKS) 0.5; predictions in crowd regions do not count.
+        (prediction, truth) of each image; every predicted item has a confidence ``score``. They are
+        matched as in ``COCOeval`` at IoU (OKS) 0.5; predictions in crowd regions do not count.
 
     Returns
     -------
     OperatingPoint or None
-        None where there is no truth or no prediction.
+        None if there is no ground truth or no prediction.
 
     Raises
     ------
@@ -54,9 +54,7 @@ def best_f1(task: str, pairs: Sequence[tuple[Prediction, Prediction]]) -> Operat
 
 
 def best_f1_of(matches: Matches) -> OperatingPoint | None:
-    """:func:`best_f1` of images that are matched already; the lowest of their thresholds must be
-    0.5.
-    """
+    """Return :func:`best_f1` of matched images; the lowest of their thresholds must be 0.5."""
     classes = list(matches.classes.values())
     truths = sum(one.truths for one in classes)
     scores = np.array([score for one in classes for score in one.scores])
@@ -73,8 +71,8 @@ def best_f1_of(matches: Matches) -> OperatingPoint | None:
 
 
 def shown_at(prediction: Prediction, min_score: float | None, top_k: int | None) -> Prediction:
-    """The prediction with only its items of confidence ``min_score`` and above, and of those the
-    ``top_k`` highest.
+    """Return the prediction with only the items of confidence ``min_score`` and above, and at most
+    the ``top_k`` highest.
 
     Raises
     ------
@@ -91,7 +89,7 @@ def shown_at(prediction: Prediction, min_score: float | None, top_k: int | None)
 
 
 def confident(sides: Iterable[Prediction]) -> bool:
-    """Whether every item of every prediction has a confidence, and there is one."""
+    """Return whether there are items and all of them have a confidence."""
     items = [item for side in sides for item in getattr(side, "items", ())]
     return bool(items) and all(getattr(item, "score", None) is not None for item in items)
 

@@ -1,1 +1,1 @@
-"""What a judge may call before it answers: tools that look at images and predictions."""
+"""Tools that a judge may call before it answers, to inspect images and predictions."""

@@ -1,4 +1,4 @@
-"""A tool, its input and its result."""
+"""Tools with their input and results."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from visualjudge.core.records import Pixels
 from visualjudge.vision.base import Prediction
 
 LONGEST = 768
-"""Longer side of a returned image, at most, in pixels: most providers do not reduce it."""
+"""Maximum longer side of a returned image in pixels; most providers do not reduce this size."""
 MEASURED_SIDE = 640
-"""Longer side of a region that is measured, at most, in pixels: larger ones take too long."""
+"""Maximum longer side of a measured region in pixels; larger ones take too long."""
 LARGEST_FACTOR = 8
-"""How far a region is enlarged, at most."""
+"""Maximum factor by which a region is enlarged."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 Box = tuple[int, int, int, int]
 """x0, y0, x1, y1 in whole pixels; x1 and y1 are one past the last."""
@@ -36,14 +36,14 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "x1": {"description": "Right side in pixels."},
     "y1": {"description": "Bottom side in pixels."},
 }
-"""What arguments of these names mean in every tool, beside their type."""
+"""Descriptions of arguments with these names in every tool, in addition to their types."""
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What the judge may see of one question: never a truth, a score or a source.
+    """The data of a question that a judge may see: never a ground truth, a score or a source.
 
-    Images and predictions are read when a tool asks for them.
+    Images and predictions are read when a tool requests them.
 
     Attributes
     ----------
@@ -67,16 +67,16 @@ class Seen:
     encoding: str = ""
 
     def image(self, name: str) -> Pixels:
-        """One image of the question. Raises DataError if there is none of this name."""
+        """Return one image of the question. Raises DataError if none has this name."""
         found: Pixels = _named(self.images, "image", name)
         return found
 
     def prediction(self, option: str) -> Any:
-        """One option as data. Raises DataError if there is none of this letter."""
+        """Return one option as data. Raises DataError if none has this letter."""
         return _named(self.predictions, "option", option)
 
     def layer(self, option: str, *, photograph: bool) -> Pixels:
-        """One option drawn over the original, or on black. Raises DataError if there is none."""
+        """Return one option drawn over the original or on black. Raises DataError if absent."""
         found: Pixels = _named(self.over if photograph else self.alone, "option", option)
         return found
 
@@ -88,46 +88,46 @@ def _named(known: Mapping[str, Callable[[], Any]], field_name: str, name: str) -
         )
     try:
         return known[name]()
-    except VisualJudgeError:  # it names files and annotations, which a judge must not see
+    except VisualJudgeError:  # names files and annotations, which judges must not see
         raise DataError(f"{field_name} {name} cannot be read") from None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Shown:
-    """What a tool returns: a text, and images (H×W×3 uint8 RGB)."""
+    """The result of a tool: a text, and images (H×W×3 uint8 RGB)."""
 
     text: str
     images: tuple[Pixels, ...] = ()
 
 
 def always(_seen: Seen) -> bool:
-    """Applies to every question."""
+    """Return True: the tool applies to every question."""
     return True
 
 
 def has_data(seen: Seen) -> bool:
-    """Applies to questions whose options are known as data."""
+    """Return whether the options of a question are available as data."""
     return bool(seen.predictions)
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool.
+    """A tool that a judge can call.
 
     Attributes
     ----------
     name
-        What the judge calls it by: letters, digits, ``_`` and ``-``.
+        Name by which the judge calls the tool: letters, digits, ``_`` and ``-``.
     about
-        What it does, for the judge: sent with every request.
+        Description of the tool for the judge, sent with every request.
     schema
         JSON schema of the arguments, an object. Properties named ``option``, ``other_option`` and
         ``image`` get the letters and names of the question as their enumeration.
     run
-        (what the judge may see, **arguments) → :class:`Shown`. Raises DataError if an argument
-        cannot be used; the judge is told the message.
+        (data that the judge may see, **arguments) → :class:`Shown`. Raises DataError if an argument
+        is invalid; the judge receives the message.
     applies
-        Whether the tool makes sense for a question.
+        Whether the tool is useful for a question.
     """
 
     name: str
@@ -137,7 +137,7 @@ class Tool:
     applies: Callable[[Seen], bool] = always
 
     def __post_init__(self) -> None:
-        """Check what servers check.
+        """Check the requirements of servers.
 
         Raises
         ------
@@ -157,18 +157,18 @@ class Tool:
 def tool(
     *, applies: Callable[[Seen], bool] = always, **rules: Mapping[str, Any]
 ) -> Callable[[Callable[..., Shown]], Tool]:
-    """Make a tool of a function, as a decorator.
+    """Return a decorator that turns a function into a tool.
 
-    The tool has the function's name. The first paragraph of its docstring tells the judge what the
-    tool does; its parameters after the first are the arguments: ``str``, ``int``, ``float`` or
-    ``bool``, optional where they have a default.
+    The tool has the function's name. The first paragraph of its docstring describes the tool to the
+    judge. The function's parameters after the first are the arguments: ``str``, ``int``, ``float``
+    or ``bool``, optional if they have a default.
 
     Parameters
     ----------
     applies
-        Whether the tool makes sense for a question.
+        Whether the tool is useful for a question.
     rules
-        JSON schema of an argument beside its type, such as ``n={"minimum": 2}``.
+        JSON schema of an argument in addition to its type, such as ``n={"minimum": 2}``.
 
     Raises
     ------
@@ -209,7 +209,7 @@ def tool(
 
 
 def _typed(tool_name: str, argument: inspect.Parameter) -> dict[str, str]:
-    """The JSON type of an argument, whose annotation may be a string."""
+    """Return the JSON type of an argument, whose annotation may be a string."""
     hint = argument.annotation
     hint = (hint if isinstance(hint, str) else getattr(hint, "__name__", str(hint))).split(" | ")[0]
     if hint not in _JSON_TYPES:
@@ -221,7 +221,7 @@ def _typed(tool_name: str, argument: inspect.Parameter) -> dict[str, str]:
 
 
 def region(image: Pixels, x0: float, y0: float, x1: float, y1: float) -> Box:
-    """The pixels of an H×W×3 image that a box touches.
+    """Return the pixels of an H×W×3 image that a box touches.
 
     Raises
     ------
@@ -240,12 +240,12 @@ def region(image: Pixels, x0: float, y0: float, x1: float, y1: float) -> Box:
 
 
 def pixel(image: Pixels, x: float, y: float) -> tuple[int, int]:
-    """The column and row of the pixel that (x, y) lies in.
+    """Return the column and row of the pixel at (x, y).
 
     Raises
     ------
     DataError
-        If it lies outside of the image.
+        If it lies outside the image.
     """
     height, width = image.shape[:2]
     if not (0 <= x < width and 0 <= y < height):
@@ -256,13 +256,13 @@ def pixel(image: Pixels, x: float, y: float) -> tuple[int, int]:
 
 
 def cut(image: Pixels, box: Box) -> Pixels:
-    """The pixels of a box, a view."""
+    """Return the pixels of a box as a view."""
     left, top, right, bottom = box
     return image[top:bottom, left:right]
 
 
 def measured(image: Pixels, x0: float, y0: float, x1: float, y1: float) -> tuple[Pixels, Box]:
-    """The pixels of a box that are few enough to be measured one by one, C-contiguous, and the box.
+    """Return the pixels of a box small enough to be measured, C-contiguous, and the box.
 
     Raises
     ------
@@ -280,10 +280,10 @@ def measured(image: Pixels, x0: float, y0: float, x1: float, y1: float) -> tuple
 
 
 def halved(pixels: Pixels, longer: int, longest: int = LONGEST) -> Pixels:
-    """An image, or a part of one ``longer`` pixels long, halved while that is over twice
+    """Halve an image, or part of an image of length ``longer``, while that is more than twice
     ``longest``.
 
-    Area averaging of two by two pixels, which OpenCV does ten times as fast as by any other factor.
+    Areas of two by two pixels are averaged, which OpenCV does ten times faster than other factors.
     """
     while longer > 2 * longest:
         size = max(1, pixels.shape[1] // 2), max(1, pixels.shape[0] // 2)
@@ -295,11 +295,11 @@ def halved(pixels: Pixels, longer: int, longest: int = LONGEST) -> Pixels:
 def fitted(
     pixels: Pixels, longest: int = LONGEST, *, of: int | None = None
 ) -> tuple[Pixels, float]:
-    """An image at most ``longest`` pixels long, and the factor by which it was enlarged.
+    """Return an image at most ``longest`` pixels long, and the factor by which it was enlarged.
 
-    Small images are enlarged by a whole factor (cubic interpolation), large ones reduced (area
-    averaging). ``of``: the longer side of the image that the factor is of, where ``pixels`` were
-    halved already.
+    Small images are enlarged by a whole factor (cubic interpolation), and large ones are reduced
+    (area averaging). ``of`` is the longer side of the image to which the factor refers, if
+    ``pixels`` were already halved.
     """
     longer = max(pixels.shape[:2])
     whole = of or longer
@@ -317,12 +317,12 @@ def fitted(
 
 
 def told_box(box: Box) -> str:
-    """A box in words."""
+    """Describe a box in words."""
     return f"x {box[0]} to {box[2]}, y {box[1]} to {box[3]}"
 
 
 def told_factor(factor: float) -> str:
-    """How much an image was enlarged or reduced, in words."""
+    """Describe in words how much an image was enlarged or reduced."""
     if factor == 1:
         return "at its own size"
     return f"enlarged {factor:g}×" if factor > 1 else f"reduced to {factor:.0%}"

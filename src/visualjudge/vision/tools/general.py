@@ -1,4 +1,4 @@
-"""Tools of all types: regions, options beside each other, differences of two options, counts."""
+"""Tools for all types: regions, options side by side, differences between two options, counts."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from visualjudge.vision.tools.base import (
 )
 
 GAP = 8
-"""White pixels between two options that are shown beside each other."""
+"""White pixels between two options shown side by side."""
 BAND = 256
-"""Rows that are compared at once; a multiple of what images are halved by."""
+"""Number of rows compared at a time; a multiple of the factors by which images are halved."""
 MOST_LINES = 10
 LEAST_DIFFERENCE = 2
-"""A pixel differs if a channel differs by at least this many of 255 levels."""
+"""Minimum difference of a channel, of 255 levels, for a pixel to count as different."""
 
 
 def _two(seen: Seen) -> bool:
@@ -126,10 +126,10 @@ def difference(seen: Seen, option: str = "A", other_option: str = "B") -> Shown:
 
 
 def _differences(one: Pixels, other: Pixels) -> tuple[Pixels, float, Box, int] | None:
-    """The absolute difference, halved as :func:`halved` does, with the share of pixels that differ,
-    where, and by how much.
+    """Return the absolute difference, reduced by :func:`halved`, the fraction of pixels that
+    differ, their box, and the largest difference.
 
-    Bands of rows stay in the processor's cache: three times as fast as whole images of 12
+    Bands of rows stay in the processor's cache, which is three times faster for images of 12
     megapixels.
     """
     bands, boxes, count, peak = [], [], 0, 0

@@ -1,4 +1,4 @@
-"""What tools of types with numbered items share."""
+"""Functions shared by tools of types with numbered items."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from visualjudge.vision.tools.base import Shown
 
 Item = TypeVar("Item")
 MOST_LISTED = 60
-"""Items that are listed; the others are counted."""
+"""Maximum number of items listed; the others are only counted."""
 
 
 def numbered(items: Sequence[Item], number: int, field: str = "item") -> Item:
-    """The item of a number, from 1.
+    """Return the item with a number, counted from 1.
 
     Raises
     ------
@@ -31,7 +31,7 @@ def numbered(items: Sequence[Item], number: int, field: str = "item") -> Item:
 
 
 def listed(option: str, lines: Sequence[str]) -> str:
-    """All items of an option, a line each."""
+    """List all items of an option, one per line."""
     shown = [f"{k}: {line}" for k, line in enumerate(lines[:MOST_LISTED], 1)]
     more = [f"and {len(lines) - MOST_LISTED} more"] if len(lines) > MOST_LISTED else []
     return "\n".join([f"{option}: {len(lines)} items", *shown, *more])
@@ -44,12 +44,12 @@ def measured_items(
     size: Callable[[Item], str],
     apart: Callable[[Item, Item], str],
 ) -> Shown:
-    """All items of an option; the one of the first number; or how far two are apart.
+    """Show all items of an option, the item of the first number, or the distance between two items.
 
     Raises
     ------
     DataError
-        If there is no item of a number.
+        If a number has no item.
     """
     item, other_item = numbers
     if item is None:

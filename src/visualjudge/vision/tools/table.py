@@ -1,4 +1,4 @@
-"""The tools by type and name; the type ``""`` means all types."""
+"""Registry of tools by type and name; the type ``""`` means all types."""
 
 from __future__ import annotations
 
@@ -19,18 +19,20 @@ TOOLS: Registry[tuple[str, str], Tool] = Registry(
 
 
 def tools_of(kind: str) -> dict[str, Tool]:
-    """The tools for predictions of a type, by name; a type's own replaces one of all types."""
+    """Return the tools for predictions of a type, by name. A type's own tool overrides one for all
+    types.
+    """
     own = {name: row for (of, name), row in TOOLS.items() if of == kind}
     return {name: row for (of, name), row in TOOLS.items() if of == EVERY_TYPE} | own
 
 
 def check_names(names: Sequence[str]) -> tuple[str, ...]:
-    """The names of tools, each once; ``all`` means every tool.
+    """Return the names of tools without duplicates; ``all`` means every tool.
 
     Raises
     ------
     UsageError
-        If there is no tool of a name; the message lists the known ones.
+        If a tool does not exist; the message lists the known ones.
     """
     known = list(dict.fromkeys(name for _, name in TOOLS))
     if "all" in names:
