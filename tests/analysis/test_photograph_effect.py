@@ -158,6 +158,25 @@ def test_metrics_and_the_report_say_that_a_judge_does_not_need_the_photograph() 
     assert card_json(card)["judges"][0]["photograph"] == row
 
 
+@pytest.mark.parametrize("judges", [1, 8])
+def test_judges_with_one_answer_are_told_together(judges: int) -> None:
+    """More than six judges share lines, in the plural, whether or not each needs more images."""
+    from page_text import page
+
+    questions = [question(k, *version) for k in range(60) for version in VERSIONS]
+    for wrong in ("1", "13579"):  # 90 % right, and 50 %
+        verdicts = [
+            Verdict(q.id, "AB", "B" if q.probe and q.probe.group[-1] in wrong else "A", "ok", "")
+            for q in questions
+        ]
+        told = page(
+            analyse_study(study_of(questions, {f"judge{k}": verdicts for k in range(judges)}))
+        )
+        assert ("they do not need the photograph" in told) == (judges > 1)
+        assert ("it does not need the photograph" in told) == (judges == 1)
+        assert ": ;" not in told and ";  ;" not in told
+
+
 @pytest.mark.parametrize(
     ("state", "said"),
     [

@@ -388,7 +388,8 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
     if len(judges) > 2:
         alike = sum(_agreed(_rows(judge, group)) for judge in judges)
         told = f"{alike} of {len(judges)} judges agree with the truth on the best source"
-    finding = f"{told}, in {group_name(group)}"
+    said = told if len(judges) == 2 else told[:1].upper() + told[1:]  # two begin with a name
+    finding = f"{said}, in {group_name(group)}"
     name = "sources" if group == groups[0] else f"sources-{groups.index(group) + 1}"
     return Figure(name, finding, caption, columns, tuple(data), lambda width: slopes(charts, width))
 

@@ -116,14 +116,31 @@ def _lines(judges: Sequence[JudgeResult], found: Sequence[JudgeCard]) -> list[Li
     groups: dict[tuple[str, str, str, tuple[Reason, ...]], list[str]] = {}
     for judge, answer in zip(judges, found, strict=True):
         name, more = judge.name, (*_reasons(answer, briefly=True), *_unseen(answer))
-        if answer.needs_images:
-            name, more = f"{name} ({words.about_images(answer.needs_images)})", _unseen(answer)
+        if answer.needs_images:  # by name, since the numbers differ
+            name, more = f"{name} ({words.about_images(answer.needs_images)})", _unseen(answer)[1:]
         groups.setdefault((*_told(answer), more), []).append(name)
     simulated = all(judge.simulated for judge in judges)
+    best = sorted(groups.items(), key=lambda group: BEST_FIRST.index(group[0][0]))
     return [
-        Line(words.listed(names, MOST_NAMES), None, simulated, *said)
-        for said, names in sorted(groups.items(), key=lambda group: BEST_FIRST.index(group[0][0]))
+        Line(
+            words.listed(names, MOST_NAMES),
+            None,
+            simulated,
+            state,
+            icon,
+            word,
+            _for_all(more, names),
+        )
+        for (state, icon, word, more), names in best
     ]
+
+
+def _for_all(more: Sequence[Reason], names: Sequence[str]) -> tuple[Reason, ...]:
+    """Return the reasons, in the plural for several judges."""
+    if len(names) == 1:
+        return tuple(more)
+    plural = {"it fails ": "they fail ", NOT_NEEDED: NOT_NEEDED.replace("it does", "they do")}
+    return tuple((plural.get(said, said), anchor) for said, anchor in more)
 
 
 def _told(found: Answer) -> tuple[str, str, str]:
