@@ -464,20 +464,28 @@ def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
 
 def _all_smallest(charts: Sequence[Curve]) -> str:
     """Summarise the smallest differences of many judges."""
-    known = [
-        f"{chart.title} {number(chart.row.jnd.value)}" for chart in charts if chart.row.jnd.value
-    ]
-    open_ = [chart.title for chart in charts if not chart.row.jnd.value]
-    said = [f"The difference seen in 3 of 4 pairs: {', '.join(known)}"] if known else []
-    if not known:
+    known = [f"{c.title} {number(c.row.jnd.value)}" for c in charts if c.row.jnd.value]
+    others = [chart for chart in charts if not chart.row.jnd.value]
+    above = [chart.title for chart in others if _least(chart) >= AT_POINT]
+    below = [chart.title for chart in others if _least(chart) < AT_POINT]
+    said = [f"the difference seen in 3 of 4 pairs: {', '.join(known)}"] if known else []
+    if above:
+        said.append(f"right in 75 % or more at every difference asked: {listed(above)}")
+    if not said:
         return "It is undecided how small a difference these judges see"
-    return "; ".join([*said, *([f"undecided for {listed(open_)}"] if open_ else [])])
+    told = "; ".join([*said, *([f"undecided for {listed(below)}"] if below else [])])
+    return told[:1].upper() + told[1:]
+
+
+def _least(chart: Curve) -> float:
+    """Return the lowest accuracy of the curve's points."""
+    return min(point.share for point in chart.row.points)
 
 
 def _smallest(chart: Curve) -> str:
     jnd = chart.row.jnd
     if jnd.value is None:
-        least = min(point.share for point in chart.row.points)
+        least = _least(chart)
         if least < AT_POINT:
             return f"undecided, {chart.row.reason}"
         smallest = number(min(point.x for point in chart.row.points), 1)
