@@ -26,6 +26,7 @@ from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.image_storage import Place
 from visualjudge.core.records import LETTERS, Question
 from visualjudge.studio import question_views as views
+from visualjudge.studio.copied_requests import as_curl, as_python
 from visualjudge.studio.facets import named_pairs, shown_facet
 from visualjudge.studio.guard import LOOPBACK, Guard
 from visualjudge.studio.places import DatasetPlace, RunPlace
@@ -317,7 +318,7 @@ class Pages(SetPages):
         ):
             raise missing("image in the dataset")
         run = self.site.run(params.get("run", ""))
-        write = views.as_python if params.get("as") == "python" else views.as_curl
+        write = as_python if params.get("as") == "python" else as_curl
         return PlainTextResponse(write(place.root, parts, run.info() if run else {}))
 
     def labels(self, request: Request) -> Response:
