@@ -8,14 +8,16 @@ import html
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from fastapi.testclient import TestClient
 
 from judged_records import pair, said, scoring, write_dataset, write_run
-from visualjudge.core.records import Probe, Question
+from visualjudge.core.records import Probe, ProbeDesign, Question
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
+from visualjudge.studio.probed import EXPECTED
 from visualjudge.studio.site import Site
 
 PROMPT = "<image>\n\nOptions:\n\nA. <image>\n\nB. <image>\n\nWhich is better?"
@@ -104,6 +106,18 @@ def test_the_changed_question_has_the_unchanged_one_beside_it(probed: TestClient
     assert "q3" not in page.split("Probe recoloured")[1].split("</section>")[0]
     unchanged = html.unescape(probed.get(f"/d/{slug}/q/q0").text)
     assert "unchanged" not in re.search(r'data-layers="(\[.*?\])"', unchanged)[1]  # type: ignore[index]
+
+
+def test_each_question_says_what_its_probe_expects(probed: TestClient) -> None:
+    assert get_args(ProbeDesign) == tuple(EXPECTED)
+    slug = _slug(probed)
+    for name, design in {"q0": "control", "q2": "change", "q3": "same", "s4": "staircase"}.items():
+        assert EXPECTED[design] in html.unescape(probed.get(f"/d/{slug}/q/{name}").text)
+
+
+def test_a_run_without_failing_probes_has_no_line_of_them(probed: TestClient) -> None:
+    address = probed.get("/").text.split('data-probes="')[1].split('"')[0]
+    assert probed.get(address).json()["failing"] == []
 
 
 def test_the_counts_of_a_run_are_those_of_its_share(probed: TestClient) -> None:

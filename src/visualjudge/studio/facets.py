@@ -214,9 +214,6 @@ def run_facets(slug: str, name: str, run: RunIndex) -> list[Facet]:
     bins = np.digitize(summary.wrong_difference[wrong], MARGINS).astype(np.int32)
     return [
         Facet(f"outcome.{slug}", "Outcome", OUTCOMES, summary.outcome, group=name),
-        ManyValues(
-            f"status.{slug}", "Status", STATUSES, codes, rows, summary.outcome.size, group=name
-        ),
         Facet(f"order.{slug}", "Both orders", CONSISTENCY, summary.consistency, group=name),
         ManyValues(
             f"wrong_difference.{slug}",
@@ -226,6 +223,9 @@ def run_facets(slug: str, name: str, run: RunIndex) -> list[Facet]:
             wrong,
             summary.outcome.size,
             group=name,
+        ),
+        ManyValues(
+            f"status.{slug}", "Status", STATUSES, codes, rows, summary.outcome.size, group=name
         ),
     ]
 
