@@ -343,7 +343,7 @@ def test_the_filters_used_most_are_on_the_first_screen(
     links = browser.js(
         "return [...document.querySelectorAll('.slice-link')].map((link) => {"
         "const box = link.getBoundingClientRect();"
-        "return !link.checkVisibility() || link.contains(document.elementFromPoint(box.x + 2, box.y + 4)) ||"
-        "box.bottom > innerHeight})"
+        "return !link.checkVisibility() || box.bottom > innerHeight ||"
+        "link.contains(document.elementFromPoint(box.x + 2, box.y + 4))})"
     )
     assert all(links)

@@ -83,7 +83,7 @@ def test_a_question_without_a_right_answer_is_never_right_or_wrong(probed: TestC
     for name in ("q3", "s4"):
         page = probed.get(f"/d/{slug}/q/{name}").text
         assert "no right answer" in page
-        assert "none is right" in page
+        assert "no answer is right" in page
         assert "Best score" not in page
         assert not re.search(r'class="(right|wrong)"><i class="mark', page)
 
@@ -103,7 +103,7 @@ def test_the_changed_question_has_the_unchanged_one_beside_it(probed: TestClient
         "Option A, unchanged",
         "Option B, unchanged",
     ]
-    assert "q3" not in page.split("Probe recoloured")[1].split("</section>")[0]
+    assert "q3" not in page.split("Probe: recoloured")[1].split("</section>")[0]
     unchanged = html.unescape(probed.get(f"/d/{slug}/q/q0").text)
     assert "unchanged" not in re.search(r'data-layers="(\[.*?\])"', unchanged)[1]  # type: ignore[index]
 
@@ -133,7 +133,7 @@ def test_the_counts_of_a_run_are_those_of_its_share(probed: TestClient) -> None:
     assert found == {
         "pairs": [2, 0, 0, 0, 0, 0],
         "probe: recoloured": [0, 0, 1, 0, 0, 0],
-        "probe: same_option": [0, 0, 0, 0, 0, 1],
+        "probe: same option": [0, 0, 0, 0, 0, 1],
         "probe: severity": [0, 0, 0, 0, 0, 2],
     }
     for title, cells in rows:

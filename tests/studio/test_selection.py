@@ -53,6 +53,8 @@ def test_outcome_and_order_of_a_run(client: TestClient, slug: str, site: Site) -
     reply = client.get(f"/d/{slug}/facets").json()
     assert _facet(reply, f"outcome.{two}") == {"not asked": 50, "mixed": 20}
     assert _facet(reply, f"order.{two}")["flipped by order"] == 20
+    cards = client.get(f"/d/{slug}/cards?outcome.{two}=mixed").json()["cards"]
+    assert {card["verdicts"][-1]["said"] for card in cards} == {"mixed"}  # no letter as a verdict
     assert client.get(f"/d/{slug}/facets?order.{two}=flipped+by+order").json()["total"] == 20
 
 

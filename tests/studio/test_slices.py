@@ -134,7 +134,7 @@ def test_what_a_probe_shows_is_the_reports_state(judged: Site) -> None:
     assert 'class="wrong"><b>✕ fails' in page
     probe = next(one for one in shelf.facets() if one.name == "probe")
     rows = {row.label: row for row in slices(shelf, probe, "pairwise", []).rows}
-    assert rows["same_option"].cells[0].share is None  # no answer is right
+    assert rows["same option"].cells[0].share is None  # no answer is right
     assert client.get(f"/d/{slug}/slices?by=nonsense&type=nonsense").status_code == 200
 
 
@@ -202,7 +202,7 @@ def test_the_home_page_asks_which_probes_a_run_fails(judged: Site) -> None:
     for address in addresses:
         told = client.get(address).json()
         assert told["failing"] == ["same option"]
-        assert "What the probes show of" in client.get(told["address"]).text
+        assert "An example" in client.get(told["address"]).text
 
 
 def test_rows_are_sorted_by_the_share_of_a_judge(judged: Site) -> None:

@@ -62,9 +62,9 @@ MARKS = {
     "no right answer": "–",
 }
 SHARE_TITLES = {
-    "pairwise": "replies on pairs right",
-    "ranking": "rankings right throughout",
-    "scoring": "scores at most 1 off",
+    "pairwise": "right answers to pairs",
+    "ranking": "rankings fully right",
+    "scoring": "scores within 1 point",
 }
 _STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
@@ -569,11 +569,11 @@ def _line(site: Site, slug: str, shares: Mapping[str, float]) -> str:
     place = site.dataset(slug)
     name = slug if place is None else place.name
     if "" in shares:
-        return f"{name}: reading the questions, {shares['']:.0%}. The grid opens when they are read"
+        return f"{name}: reading the questions, {shares['']:.0%}. The grid opens when this is done"
     told = ", ".join(f"{judge} {share:.0%}" for judge, share in shares.items())
     return (
-        f"{name}: indexing replies ({told}). Search, and filters by what a judge said, know those "
-        "indexed so far"
+        f"{name}: indexing replies ({told}). Until then, search and the filters of judges cover "
+        "only those indexed so far"
     )
 
 

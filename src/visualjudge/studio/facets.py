@@ -235,6 +235,7 @@ _LABELS: dict[str, Callable[[str], str]] = {
     "task": task_label,
     "form": form_label,
     "status": lambda value: value.replace("_", " "),
+    "probe": lambda value: value.replace("_", " "),
 }
 
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 STATES = {"fail": "fails", "not_shown": "undecided", "pass": "passes"}
 """A state in words; failed ones come first."""
 UNITS: Mapping[str, str] = {
-    "cue": "more often the option with it (−0.5 to 0.5)",
-    "change": "accuracy with it minus that without it (−1 to 1)",
-    "same": "more often the first place (−0.5 to 0.5)",
-    "withheld": "more often right though nothing tells (−0.5 to 0.5)",
-    "staircase": "steps scored in the wrong order less those in the right one (−1 to 1)",
+    "cue": "preference for the option with it (−0.5 to 0.5)",
+    "change": "accuracy after the change minus accuracy before it (−1 to 1)",
+    "same": "preference for the first place (−0.5 to 0.5)",
+    "withheld": "right answers beyond chance (−0.5 to 0.5)",
+    "staircase": "steps scored in the wrong order minus those in the right order (−1 to 1)",
 }
 """The meaning of an effect, by design; see :mod:`visualjudge.analysis.probes`."""
 EXPECTED: Mapping[str, str] = {

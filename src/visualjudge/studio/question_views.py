@@ -174,11 +174,14 @@ def _verdict(place: RunPlace, run: RunIndex, row: int) -> CardVerdict:
         VALUES[code].replace("_", " ") if code >= 0 else "" if np.isnan(number) else f"{number:g}"
     )
     flipped = CONSISTENCY[summary.consistency[row]] == "flipped by order"
+    outcome_name = OUTCOMES[summary.outcome[row]]
+    if outcome_name == "mixed":  # one of its answers would look like its verdict
+        value = "mixed"
     wrong = float(summary.wrong_difference[row])
     return CardVerdict(
         place.slug,
         place.name,
-        OUTCOMES[summary.outcome[row]],
+        outcome_name,
         value,
         flipped,
         None if np.isnan(wrong) else round(wrong, 2),
@@ -462,7 +465,7 @@ def facts(question: Question) -> list[tuple[str, str]]:
         ("Task", task_label(question.task)),
         ("Encoding", _encoding(question)),
         ("Type", question.question_type),
-        ("Answer", said(question.answer) if has_answer(question) else "none is right"),
+        ("Answer", said(question.answer) if has_answer(question) else "no answer is right"),
         ("Margin", _margin(scores)),
         ("Image", str(question.image_id)),
         ("Class", ", ".join(question.class_of_interest or ())),
