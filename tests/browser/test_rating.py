@@ -423,7 +423,7 @@ def test_an_image_that_was_not_served_is_asked_for_again(browser: Any, rating: S
     browser.driver.execute_cdp_cmd("Network.enable", {})
     browser.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/people-image/*"]})
     browser.open(rating.links["anna"])
-    browser.until("return document.querySelector('.toast').textContent.includes('asked for again')")
+    browser.until("return document.querySelector('.toast').textContent.includes('keeps trying')")
     assert browser.js(SLOT) is None
     browser.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
     browser.until(SLOT)

@@ -166,6 +166,9 @@ class Shelf:
         generation = self.generation
         known = self._facets
         if known[0] != generation or not known[1]:
+            with self._lock:  # what was remembered holds no longer
+                for kept in (self._kept, self._words, self._keys):
+                    kept.clear()
             added = [
                 facet
                 for place, run in self.runs

@@ -57,7 +57,7 @@ class Rater extends HTMLElement {
     }
     const unseen = this.unseen;
     if (unseen.length) {
-      const ways = [["image", "Swipe or use the arrow keys for the next image; Fit (0) shows all of it."], ["text", "Scroll to the text."]];
+      const ways = [["image", "Swipe or use the arrow keys for the next image; Fit (0) shows all of it."], ["text", "Scroll down to the text."]];
       this.say(`Please look at everything first. Not seen yet: ${unseen.map((one) => one.name).join(", ")}. ${ways.filter(([kind]) => unseen.some((one) => one.kind === kind)).map(([, way]) => way).join(" ")}`);
       return;
     }
