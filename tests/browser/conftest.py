@@ -67,7 +67,7 @@ def _data_folder(root: Path, image: Path) -> None:
     notes = [
         {
             "annotation_id": name,
-            "image_id": "i",
+            "image_id": "image0",
             "task": "object_detection",
             "prediction": {"detections": [{"label": "cat", "bbox": box}]},
             "final_score": 5.0,
@@ -76,7 +76,9 @@ def _data_folder(root: Path, image: Path) -> None:
         for name, box in boxes.items()
     ]
     (root / "annotations/object_detection_annotations.json").write_text(json.dumps(notes))
-    (root / "images/object_detection.json").write_text(json.dumps({"i": {"file": "images/i.png"}}))
+    (root / "images/object_detection.json").write_text(
+        json.dumps({"image0": {"file": "images/i.png"}})
+    )
 
 
 @pytest.fixture(scope="session")

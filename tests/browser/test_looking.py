@@ -324,3 +324,26 @@ def test_what_is_wrong_with_a_large_margin_is_three_clicks_from_home(
             "return document.querySelector('.chips').textContent.includes(arguments[0])", value
         )
     browser.until(CARDS)
+
+
+def test_the_filters_used_most_are_on_the_first_screen(
+    browser: Any, studio: Any, slug: str
+) -> None:
+    browser.open(f"{studio.address}/d/{slug}")
+    browser.until("return document.querySelector('vj-facets input')")
+    shown = browser.js(
+        "return [...document.querySelectorAll('vj-facets details')].filter((d) => "
+        "d.getBoundingClientRect().bottom <= innerHeight).map((d) => "
+        "d.querySelector('summary span').textContent)"
+    )
+    assert shown[: shown.index("Margin") + 1] == [
+        *("Outcome", "Both orders", "Largest wrong difference"),
+        *("Outcome", "Margin"),  # asked in one order, and never wrong
+    ]
+    links = browser.js(
+        "return [...document.querySelectorAll('.slice-link')].map((link) => {"
+        "const box = link.getBoundingClientRect();"
+        "return !link.checkVisibility() || box.bottom > innerHeight ||"
+        "link.contains(document.elementFromPoint(box.x + 2, box.y + 4))})"
+    )
+    assert all(links)

@@ -24,6 +24,12 @@ PRESS = (
     "new KeyboardEvent('keydown', {key: 'a', repeat, bubbles: true}));"
 )
 UNSEEN = "return document.querySelector('vj-stage')?.unseen.length"
+COVERED = """const box = document.querySelector('.toast').getBoundingClientRect();
+return [...document.querySelectorAll('button')].filter((b) => b.checkVisibility()).filter((b) => {
+  const { left, right, top, bottom } = b.getBoundingClientRect();
+  return left < box.right && right > box.left && top < box.bottom && bottom > box.top;
+}).map((b) => b.textContent)"""
+"""The buttons that a message covers."""
 KIND = (
     "const q = document.querySelector('vj-rater').question; return [q.type, q.options.map((o) => "
     "o.letter).join('')]"
@@ -259,8 +265,10 @@ def _on_a_phone(browser: Any, rating: Studio) -> None:
             assert browser.js(UNSEEN) == 2
             browser.keys("a")
             browser.until(
-                "return document.querySelector('.toast').textContent.startsWith('Look at all')"
+                "return document.querySelector('.toast').textContent.includes("
+                "'Not seen yet: image A, image B. ')"
             )
+            assert browser.js(COVERED) == []
             before = (
                 len(_lines(rating))
                 if (Path(rating.arguments[2]) / "verdicts.jsonl").exists()
@@ -332,8 +340,7 @@ def test_no_pinch_or_swipe_moves_an_image_out_of_the_stage(phone: Any, rating: S
     phone.until("return document.querySelector('vj-stage').dataset.shown === 'B'")
     phone.keys("a")
     phone.until(
-        "return document.querySelector('.toast').textContent.startsWith('Look at all of it first: "
-        "B.')"
+        "return document.querySelector('.toast').textContent.includes('Not seen yet: image B. ')"
     )
     fit = "document.querySelector('.zooms button[aria-keyshortcuts=\"0\"]')"
     assert phone.js(f"return {fit}.getBoundingClientRect().width") > 0
@@ -416,7 +423,7 @@ def test_an_image_that_was_not_served_is_asked_for_again(browser: Any, rating: S
     browser.driver.execute_cdp_cmd("Network.enable", {})
     browser.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/people-image/*"]})
     browser.open(rating.links["anna"])
-    browser.until("return document.querySelector('.toast').textContent.includes('asked for again')")
+    browser.until("return document.querySelector('.toast').textContent.includes('keeps trying')")
     assert browser.js(SLOT) is None
     browser.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
     browser.until(SLOT)

@@ -21,8 +21,9 @@ from PIL import Image
 from judged_records import pair, ranking, said, scoring, write_dataset, write_run
 from visualjudge.core.errors import DataError
 from visualjudge.studio.app import create_app
+from visualjudge.studio.copied_requests import as_curl, as_python
 from visualjudge.studio.places import find_places
-from visualjudge.studio.question_views import as_curl, as_python, layers, outcome, prompts, reading
+from visualjudge.studio.question_views import layers, outcome, prompts, reading
 from visualjudge.studio.site import Site
 
 HOSTILE = 'say "$(touch pwned)" `touch pwned` \\ $HOME\nJSON\ntouch pwned\n@@image1@@ \' </pre>'

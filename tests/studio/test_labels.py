@@ -33,10 +33,12 @@ def _studio(
     stem: str,
     predictions: list[Any],
     metadata: tuple[Any, ...] = ({}, {}),
+    image: str = "i",
 ) -> tuple[TestClient, str]:
     names = ("media/o.png", "media/a.png", "media/b.png")
     root = write_dataset(
-        tmp_path / "ds", [pair(0, (1.0, 2.0), task=task, encoding=stem, images=names)]
+        tmp_path / "ds",
+        [pair(0, (1.0, 2.0), task=task, encoding=stem, images=names, image_id=image)],
     )
     (root / "media").mkdir()
     for name in names:
@@ -124,4 +126,38 @@ def test_the_ground_truth_is_drawn_as_the_options_are(tmp_path: Path, stem: str)
 def test_without_a_prediction_free_of_errors_there_is_no_ground_truth(tmp_path: Path) -> None:
     client, address = _studio(tmp_path, "object_detection", "pixel_s0_m0", [_boxes(1), _boxes(2)])
     assert client.get(f"{address}/truth").status_code == 404
-    assert client.get(f"{address}/labels").json()["truth"] is None
+    told = client.get(f"{address}/labels").json()
+    assert "truth" not in told
+    assert f"{tmp_path}/data holds this question’s predictions" in told["why"]
+    assert "--with-truth" in told["why"]
+
+
+def test_a_data_folder_with_the_same_ids_of_other_images_gives_neither_labels_nor_truth(
+    tmp_path: Path,
+) -> None:
+    metadata = ({"severity": 0.3}, {"severity": 0.6}, {"severity": 0.0})
+    client, address = _studio(
+        tmp_path, "object_detection", "pixel_s0_m0", [BOXES, BOXES, BOXES], metadata, image="j"
+    )
+    assert client.get(f"{address}/truth").status_code == 404
+    told = client.get(f"{address}/labels").json()
+    assert told["marks"] == {"A": [], "B": []}
+    assert f"{tmp_path}/data does not hold prediction a0 of image j: open" in told["why"]
+
+
+def test_where_no_data_folder_is_open_the_page_names_the_one_beside_or_what_it_holds(
+    tmp_path: Path,
+) -> None:
+    root = write_dataset(tmp_path / "ds", [pair(0, (1.0, 2.0))])
+
+    def page() -> str:
+        site = Site(find_places([root]), tmp_path / "cache")
+        client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
+        return client.get(f"/d/{site.places.datasets[0].slug}/q/q0").text
+
+    assert f"visualjudge studio {root} DATA" in page()
+    assert "it holds prediction a0 of image image0" in page()
+    for name in ("annotations", "images"):
+        (tmp_path / "mine" / name).mkdir(parents=True)
+    assert f"visualjudge studio {root} {tmp_path}/mine</code>" in page()
+    assert "it holds prediction" not in page()

@@ -188,7 +188,7 @@ def test_a_judge_without_an_answer_has_no_share(tmp_path: Path) -> None:
 
 def test_the_home_page_pools_no_question_types(client: TestClient) -> None:
     page = client.get("/").text
-    for words in ("pairs right", "rankings right throughout", "scores at most 1 off"):
+    for words in ("answers to pairs", "rankings fully right", "scores within 1 point"):
         assert words in page
     assert "<dt>right</dt>" not in page
 

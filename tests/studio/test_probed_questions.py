@@ -8,14 +8,16 @@ import html
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from fastapi.testclient import TestClient
 
 from judged_records import pair, said, scoring, write_dataset, write_run
-from visualjudge.core.records import Probe, Question
+from visualjudge.core.records import Probe, ProbeDesign, Question
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
+from visualjudge.studio.probed import EXPECTED
 from visualjudge.studio.site import Site
 
 PROMPT = "<image>\n\nOptions:\n\nA. <image>\n\nB. <image>\n\nWhich is better?"
@@ -81,7 +83,7 @@ def test_a_question_without_a_right_answer_is_never_right_or_wrong(probed: TestC
     for name in ("q3", "s4"):
         page = probed.get(f"/d/{slug}/q/{name}").text
         assert "no right answer" in page
-        assert "none is right" in page
+        assert "no answer is right" in page
         assert "Best score" not in page
         assert not re.search(r'class="(right|wrong)"><i class="mark', page)
 
@@ -101,9 +103,21 @@ def test_the_changed_question_has_the_unchanged_one_beside_it(probed: TestClient
         "Option A, unchanged",
         "Option B, unchanged",
     ]
-    assert "q3" not in page.split("Probe recoloured")[1].split("</section>")[0]
+    assert "q3" not in page.split("Probe: recoloured")[1].split("</section>")[0]
     unchanged = html.unescape(probed.get(f"/d/{slug}/q/q0").text)
     assert "unchanged" not in re.search(r'data-layers="(\[.*?\])"', unchanged)[1]  # type: ignore[index]
+
+
+def test_each_question_says_what_its_probe_expects(probed: TestClient) -> None:
+    assert get_args(ProbeDesign) == tuple(EXPECTED)
+    slug = _slug(probed)
+    for name, design in {"q0": "control", "q2": "change", "q3": "same", "s4": "staircase"}.items():
+        assert EXPECTED[design] in html.unescape(probed.get(f"/d/{slug}/q/{name}").text)
+
+
+def test_a_run_without_failing_probes_has_no_line_of_them(probed: TestClient) -> None:
+    address = probed.get("/").text.split('data-probes="')[1].split('"')[0]
+    assert probed.get(address).json()["failing"] == []
 
 
 def test_the_counts_of_a_run_are_those_of_its_share(probed: TestClient) -> None:
@@ -119,7 +133,7 @@ def test_the_counts_of_a_run_are_those_of_its_share(probed: TestClient) -> None:
     assert found == {
         "pairs": [2, 0, 0, 0, 0, 0],
         "probe: recoloured": [0, 0, 1, 0, 0, 0],
-        "probe: same_option": [0, 0, 0, 0, 0, 1],
+        "probe: same option": [0, 0, 0, 0, 0, 1],
         "probe: severity": [0, 0, 0, 0, 0, 2],
     }
     for title, cells in rows:

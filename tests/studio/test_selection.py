@@ -14,7 +14,7 @@ import pytest
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from judged_records import pair, said, scoring, write_dataset, write_run
+from judged_records import pair, ranking, said, scoring, write_dataset, write_run
 from visualjudge.core.engines import open_engine
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.dataset.folder import open_questions
@@ -53,6 +53,8 @@ def test_outcome_and_order_of_a_run(client: TestClient, slug: str, site: Site) -
     reply = client.get(f"/d/{slug}/facets").json()
     assert _facet(reply, f"outcome.{two}") == {"not asked": 50, "mixed": 20}
     assert _facet(reply, f"order.{two}")["flipped by order"] == 20
+    cards = client.get(f"/d/{slug}/cards?outcome.{two}=mixed").json()["cards"]
+    assert {card["verdicts"][-1]["said"] for card in cards} == {"mixed"}  # no letter as a verdict
     assert client.get(f"/d/{slug}/facets?order.{two}=flipped+by+order").json()["total"] == 20
 
 
@@ -343,3 +345,54 @@ def test_encodings_of_a_task_are_one_value_by_how_they_are_shown(tmp_path: Path)
     ]
     chosen = shelf.select(State.from_query([("form", "object_detection/text")]))
     assert chosen.rows.tolist() == [2]
+
+
+def test_a_wrong_ranking_counts_by_the_options_that_it_confuses(tmp_path: Path) -> None:
+    questions = [
+        ranking(0, (10.0, 0.0, 9.0, 4.0)),
+        ranking(1, (10.0, 0.0, 9.0, 4.0)),
+        ranking(2, (9.0, 2.0, 7.5)),
+        pair(3, (8.0, 2.0)),
+        pair(4, (3.0, 9.5), ties=("tie",)),
+        scoring(5, 9.0),
+        pair(6, (1.0, 9.0)),
+    ]
+    root = write_dataset(tmp_path / "ds", questions)
+    one = ["CADB", "DBCA", "ACB", "B", "tie", 1.0, "A"]
+    verdicts = [said(q, value) for q, value in zip(questions, one, strict=True)]
+    verdicts.append(said(questions[6], "B", "BA"))
+    write_run(tmp_path / "runs/one", root, verdicts)
+    write_run(tmp_path / "runs/two", root, [said(q, q.answer) for q in questions])
+    site = Site(find_places([tmp_path]), tmp_path / "cache")
+    client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
+    slug, run = site.places.datasets[0].slug, site.places.runs[0].slug
+    cards = client.get(f"/d/{slug}/cards?sort=-wrong_difference").json()["cards"]
+    found = [(card["id"], card["verdicts"][0]["wrong_difference"]) for card in cards]
+    assert found == [
+        ("r1", 10.0),  # D and B before A: 10 of them
+        ("q6", 8.0),
+        ("q4", 6.5),
+        ("q3", 6.0),
+        ("r0", 1.0),  # only C and A are swapped, of a margin of 10
+        ("r2", None),
+        ("s5", None),
+    ]
+    facets = client.get(f"/d/{slug}/facets").json()
+    assert _facet(facets, f"wrong_difference.{run}") == {"1 to 2": 1, "4 and more": 4}
+    query = f"margin=4+and+more&wrong_difference.{run}=4+and+more"
+    chosen = client.get(f"/d/{slug}/cards?{query}").json()["cards"]
+    assert {card["id"] for card in chosen} == {"r1", "q3", "q4", "q6"}
+
+
+def test_the_largest_wrong_difference_is_that_of_the_run_in_the_filters(tmp_path: Path) -> None:
+    questions = [pair(i, (9.0 - i, 1.0)) for i in range(2)]
+    root = write_dataset(tmp_path / "ds", questions)
+    write_run(tmp_path / "runs/one", root, [said(questions[0], "B"), said(questions[1], "A")])
+    write_run(tmp_path / "runs/two", root, [said(questions[0], "A"), said(questions[1], "B")])
+    site = Site(find_places([tmp_path]), tmp_path / "cache")
+    shelf = site.shelf(site.places.datasets[0].slug)
+    one, two = site.places.runs
+    for run, first in ((one, 0), (two, 1)):
+        query = [(f"outcome.{run.slug}", name) for name in ("right", "wrong")]
+        state = State.from_query([*query, ("sort", "-wrong_difference")])
+        assert shelf.select(state).rows.tolist()[0] == first

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,8 @@ def test_what_a_probe_shows_is_the_reports_state(judged: Site) -> None:
     slug = judged.places.datasets[0].slug
     client = TestClient(create_app(judged), base_url="http://127.0.0.1:1")
     shelf = judged.shelf(slug)
-    assert [(one.judge.name, one.probes[0].result.state) for one in judge_probes(shelf)] == [
+    found = [judge_probes(shelf, place) for place, _ in shelf.runs]
+    assert [(one.judge.name, one.probes[0].result.state) for one in found] == [
         ("good", "fail"),
         ("poor", "fail"),
     ]
@@ -132,7 +134,7 @@ def test_what_a_probe_shows_is_the_reports_state(judged: Site) -> None:
     assert 'class="wrong"><b>✕ fails' in page
     probe = next(one for one in shelf.facets() if one.name == "probe")
     rows = {row.label: row for row in slices(shelf, probe, "pairwise", []).rows}
-    assert rows["same_option"].cells[0].share is None  # no answer is right
+    assert rows["same option"].cells[0].share is None  # no answer is right
     assert client.get(f"/d/{slug}/slices?by=nonsense&type=nonsense").status_code == 200
 
 
@@ -154,16 +156,53 @@ def test_what_is_undecided_says_how_many_questions_are_missing() -> None:
     assert more_needed(probe(0.5, (0.4, 0.5), state="fail"), 100) is None
 
 
-def test_probes_that_fail_come_first_with_a_question_that_failed(judged: Site) -> None:
+def test_probes_that_fail_come_first_with_an_example(judged: Site) -> None:
     shelf = judged.shelf(judged.places.datasets[0].slug)
-    for one in judge_probes(shelf):
-        shown = one.probes[0]
+    for place, _ in shelf.runs:
+        shown = judge_probes(shelf, place).probes[0]
         assert shown.result.state == "fail"
         row = shelf.index.row_of(str(shown.example))
         assert row is not None
         question = shelf.index.question(row)
         assert question.probe is not None
         assert question.probe.name == shown.result.name
+    client = TestClient(create_app(judged), base_url="http://127.0.0.1:1")
+    address = f"/d/{judged.places.datasets[0].slug}"
+    page = client.get(f"{address}/slices?by=probe").text
+    assert "An example" in page
+    assert "failed</th>" not in page
+    assert "chose the place that it prefers" in page
+    assert "choose the first place as often" in client.get(f"{address}/q/{shown.example}").text
+
+
+def test_a_probe_that_passes_has_no_example(judged: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    from visualjudge.analysis import probes
+
+    shelf = judged.shelf(judged.places.datasets[0].slug)
+    place = shelf.runs[0][0]
+    measured = probes.probe_results
+    passed = [replace(one, state="pass") for one in measured(_answered(judged))]
+    monkeypatch.setattr(probes, "probe_results", lambda answered: passed)
+    assert [one.example for one in judge_probes(shelf, place).probes] == [None]
+    page = TestClient(create_app(judged), base_url="http://127.0.0.1:1").get(
+        f"/d/{judged.places.datasets[0].slug}/slices?by=probe"
+    )
+    assert "chose the place" not in page.text
+
+
+def _answered(site: Site) -> Any:
+    return load_study([site.places.runs[0].root]).answered[0]
+
+
+def test_the_home_page_asks_which_probes_a_run_fails(judged: Site) -> None:
+    client = TestClient(create_app(judged), base_url="http://127.0.0.1:1")
+    home = client.get("/").text
+    addresses = re.findall(r'data-probes="([^"]*)"', home)
+    assert len(addresses) == 2
+    for address in addresses:
+        told = client.get(address).json()
+        assert told["failing"] == ["same option"]
+        assert "An example" in client.get(told["address"]).text
 
 
 def test_rows_are_sorted_by_the_share_of_a_judge(judged: Site) -> None:

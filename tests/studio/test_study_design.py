@@ -426,7 +426,7 @@ def test_the_monitor_measures_pace_and_agreement(dataset: Path) -> None:
     assert told.ask_again
     assert not progress(anna, 0, (), study.pages._question).ask_again
     page = study.client.get(study.pages.link(ADMIN)).text
-    assert "not begun" in page
+    assert "not started" in page
     assert f"{found.alpha:.3f}" in page
     assert study.pages.tokens.code("anna") in page
     assert study.next("anna")["code"] == study.pages.tokens.code("anna")

@@ -85,9 +85,33 @@ class Annotations:
         self._lock = threading.Lock()
 
     def options(self, question: Question) -> list[Place | None]:
-        """Return the annotation of each option, or None if no data folder has it."""
+        """Return the annotation of each option, or None if no data folder has it.
+
+        Ids are often the same in many data folders (``object_detection-00001``), so the image must
+        be the question's, too.
+        """
         known = self._of_task(question.task)
-        return [known.by_id.get(name) for name in question.annotation_ids]
+        found = [known.by_id.get(name) for name in question.annotation_ids]
+        image = str(question.image_id)
+        return [
+            place if place and str(place.entry.annotation.image_id) == image else None
+            for place in found
+        ]
+
+    def without_truth(self, question: Question) -> str:
+        """Say why no open data folder has the ground truth of a question, and which one would."""
+        held = next((place.root for place in self.options(question) if place is not None), None)
+        if held is not None:
+            return (
+                f"{held} holds this question’s predictions, but no ground truth: it is there if "
+                "`visualjudge perturb --with-truth` wrote the folder."
+            )
+        folders = ", ".join(map(str, self._folders))
+        wanted = f"prediction {question.annotation_ids[0]} of image {question.image_id}"
+        return (
+            f"{folders} does not hold {wanted}: open the data folder from which this dataset was "
+            "built."
+        )
 
     def peers(self, question: Question) -> list[Place]:
         """Return all annotations with the question's image, class of interest and expression."""

@@ -26,10 +26,11 @@ from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.image_storage import Place
 from visualjudge.core.records import LETTERS, Question
 from visualjudge.studio import question_views as views
+from visualjudge.studio.copied_requests import as_curl, as_python
 from visualjudge.studio.facets import named_pairs, shown_facet
 from visualjudge.studio.guard import LOOPBACK, Guard
 from visualjudge.studio.places import DatasetPlace, RunPlace
-from visualjudge.studio.probed import STATES, UNITS, judge_probes
+from visualjudge.studio.probed import COUNTED, EXPECTED, STATES, UNITS, JudgeProbes, judge_probes
 from visualjudge.studio.question_views import card, option_images, original_images
 from visualjudge.studio.selection import SORTS, Shelf, State, matrices
 from visualjudge.studio.set_pages import SetPages, json_response, missing
@@ -44,6 +45,10 @@ from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
 
 MOST_CARDS = 120
 MOST_WATCHED = 30
+MOST_PROBED = 50_000
+"""Number of verdicts up to which the home page names the probes that a judge fails: it takes
+seconds.
+"""
 LONGEST_SHOWN = 2000
 """Number of characters of a reply on a run's page."""
 LIVE_EVERY_S = 1.0
@@ -57,9 +62,9 @@ MARKS = {
     "no right answer": "–",
 }
 SHARE_TITLES = {
-    "pairwise": "replies on pairs right",
-    "ranking": "rankings right throughout",
-    "scoring": "scores at most 1 off",
+    "pairwise": "right answers to pairs",
+    "ranking": "rankings fully right",
+    "scoring": "scores within 1 point",
 }
 _STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
@@ -139,6 +144,7 @@ class Pages(SetPages):
     def __init__(self, site: Site, page: Callable[..., Response]) -> None:
         super().__init__(site)
         self._page = page
+        self._probes: dict[str, tuple[int, JudgeProbes]] = {}
 
     def routes(self) -> dict[str, Callable[[Request], Any]]:
         """Return the handler of each address."""
@@ -156,6 +162,7 @@ class Pages(SetPages):
             "/d/{slug}/slices": self.slices,
             "/r/{slug}": self.run,
             "/r/{slug}/live": self.watch,
+            "/r/{slug}/probes": self.probes,
             "/d/{slug}/q/{identity}": self.question,
             "/d/{slug}/q/{identity}/request": self.request,
             "/d/{slug}/q/{identity}/labels": self.labels,
@@ -250,13 +257,14 @@ class Pages(SetPages):
         }
         values = {
             "table": slices(shelf, facet, kind, pairs, params.get("order_by", "")),
-            "probed": judge_probes(shelf) if probed else [],
+            "probed": [self._probed(shelf, run) for run, _ in shelf.runs] if probed else [],
             "filters": named_pairs(shelf.facets(), pairs),
             "pairs": pairs,
             "back": back,
             "kinds": kinds,
             "not_right": not_right,
             "states": STATES,
+            "counted": COUNTED,
             "units": UNITS,
         }
         return self._page(
@@ -273,6 +281,25 @@ class Pages(SetPages):
         place = self._run(request)
         values = {"marks": MARKS, "outcomes": OUTCOMES[1:], "state": self.site.state(place)}
         return self._page("run.html.j2", run=place, info=place.info(), **values)
+
+    def probes(self, request: Request) -> Response:
+        """Return the names of the probes that a run fails, and the page that shows them."""
+        place = self._run(request)
+        index = self.site.run_index(place)
+        failing: list[str] = []
+        if place.dataset and index and index.total <= MOST_PROBED:
+            shelf = self.site.shelf(place.dataset, refresh=False)
+            if shelf.index.columns.changed.any():
+                failing = self._probed(shelf, place).failing
+        return json_response({"failing": failing, "address": f"/d/{place.dataset}/slices?by=probe"})
+
+    def _probed(self, shelf: Shelf, place: RunPlace) -> JudgeProbes:
+        """Return the probe results of a judge, computed again once there are new verdicts."""
+        run = next(run for one, run in shelf.runs if one.slug == place.slug)
+        known = self._probes.get(place.slug)
+        if known is None or known[0] != run.generation:
+            known = self._probes[place.slug] = (run.generation, judge_probes(shelf, place))
+        return known[1]
 
     def question(self, request: Request) -> Response:
         """Show one question with its images, prompt and replies."""
@@ -301,6 +328,7 @@ class Pages(SetPages):
             runs=[run for run, _ in shelf.runs],
             facts=views.facts(question),
             family=family,
+            expected=EXPECTED[question.probe.design] if question.probe else "",
             mark=shelf.working.marks().get(question.id, UNMARKED),
             marks=MARKS,
             labelled=bool(self.site.places.data_folders),
@@ -317,12 +345,12 @@ class Pages(SetPages):
         ):
             raise missing("image in the dataset")
         run = self.site.run(params.get("run", ""))
-        write = views.as_python if params.get("as") == "python" else views.as_curl
+        write = as_python if params.get("as") == "python" else as_curl
         return PlainTextResponse(write(place.root, parts, run.info() if run else {}))
 
     def labels(self, request: Request) -> Response:
         """Return the labelled regions of each option's image, by letter, and the address of its
-        ground truth, if known.
+        ground truth, or why there is none.
 
         The page requests it once shown, since reading a task's annotations may take seconds.
         """
@@ -331,17 +359,16 @@ class Pages(SetPages):
         place, _, _, question = self._question(request)
         shown = [image for image in option_images(question) if image]
         path = confined(place.root, shown[0]) if shown else None
-        size = None if path is None else image_size(path)
+        size, annotations = None if path is None else image_size(path), self.site.annotations
         known = [
             None if size is None or option is None else option.load(size)
-            for option in self.site.annotations.options(question)
+            for option in annotations.options(question)
         ]
         marks = [[asdict(mark) for mark in marks_of(prediction)] for prediction in known]
-        truth = any(place.is_truth for place in self.site.annotations.peers(question))
+        truth = any(place.is_truth for place in annotations.peers(question))
         address = f"/d/{place.slug}/q/{quote(question.id, safe='')}/truth"
-        return json_response(
-            {"marks": dict(zip(LETTERS, marks, strict=False)), "truth": address if truth else None}
-        )
+        told = {"truth": address} if truth else {"why": annotations.without_truth(question)}
+        return json_response({"marks": dict(zip(LETTERS, marks, strict=False)), **told})
 
     def truth(self, request: Request) -> Response:
         """Return the ground truth as an image in the options' encoding; 404 if no data folder has
@@ -542,11 +569,11 @@ def _line(site: Site, slug: str, shares: Mapping[str, float]) -> str:
     place = site.dataset(slug)
     name = slug if place is None else place.name
     if "" in shares:
-        return f"{name}: reading the questions, {shares['']:.0%}. The grid opens when they are read"
+        return f"{name}: reading the questions, {shares['']:.0%}. The grid opens when this is done"
     told = ", ".join(f"{judge} {share:.0%}" for judge, share in shares.items())
     return (
-        f"{name}: indexing replies ({told}). Search, and filters by what a judge said, know those "
-        "indexed so far"
+        f"{name}: indexing replies ({told}). Until then, search and the filters of judges cover "
+        "only those indexed so far"
     )
 
 

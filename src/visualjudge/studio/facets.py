@@ -39,6 +39,7 @@ TITLES = {
     "answer": "Answer",
 }
 MARGINS = (0.5, 1.0, 2.0, 4.0)
+WRONG_DIFFERENCE = "Largest wrong difference"
 MARGIN_NAMES = ("below 0.5", "0.5 to 1", "1 to 2", "2 to 4", "4 and more", "one option")
 MOST_VALUES = 12
 UNTAGGED = "(no tag)"
@@ -209,12 +210,23 @@ def run_facets(slug: str, name: str, run: RunIndex) -> list[Facet]:
     """Return the facets of one run."""
     summary = run.summary()
     rows, codes = summary.statuses
+    wrong = np.flatnonzero(np.isfinite(summary.wrong_difference)).astype(np.int32)
+    bins = np.digitize(summary.wrong_difference[wrong], MARGINS).astype(np.int32)
     return [
         Facet(f"outcome.{slug}", "Outcome", OUTCOMES, summary.outcome, group=name),
+        Facet(f"order.{slug}", "Both orders", CONSISTENCY, summary.consistency, group=name),
+        ManyValues(
+            f"wrong_difference.{slug}",
+            WRONG_DIFFERENCE,
+            MARGIN_NAMES[:-1],
+            bins,
+            wrong,
+            summary.outcome.size,
+            group=name,
+        ),
         ManyValues(
             f"status.{slug}", "Status", STATUSES, codes, rows, summary.outcome.size, group=name
         ),
-        Facet(f"order.{slug}", "Both orders", CONSISTENCY, summary.consistency, group=name),
     ]
 
 
@@ -223,6 +235,7 @@ _LABELS: dict[str, Callable[[str], str]] = {
     "task": task_label,
     "form": form_label,
     "status": lambda value: value.replace("_", " "),
+    "probe": lambda value: value.replace("_", " "),
 }
 
 

@@ -48,7 +48,7 @@ a first index is built while pages are served.
 _MOST_PROCESSES = 4
 # Number of questions in a part that is not a range of bytes.
 _QUESTIONS = 4000
-FORMAT = "8"
+FORMAT = "9"
 # Older versions of SQLite allow 999 parameters.
 _IDS_A_STATEMENT = 900
 _SCHEMA = """
@@ -123,7 +123,7 @@ class Part:
         }
     )
     real: dict[str, array[float]] = field(
-        default_factory=lambda: {name: array("f") for name in ("margin", "truth")}
+        default_factory=lambda: {name: array("f") for name in ("margin", "truth", "scores")}
     )
     multiple: dict[str, tuple[array[int], array[int]]] = field(
         default_factory=lambda: {name: (array("i"), array("i")) for name in MULTIPLE}
@@ -189,6 +189,7 @@ def part_of(located: Iterable[Located]) -> Part:
             codes.extend(map(part.codes[name].__getitem__, distinct))
         scores = question.final_scores
         part.real["margin"].append(max(scores) - min(scores) if len(scores) > 1 else float("nan"))
+        part.real["scores"].extend(scores)
         part.real["truth"].append(
             float("nan") if isinstance(question.answer, str) else float(question.answer)
         )
@@ -243,6 +244,8 @@ class Columns:
         Difference between the highest and the lowest score; NaN for a question with one option.
     truth
         The answer if it is a number, else NaN.
+    scores
+        The scores of all options, question after question.
     length
         Length of the prompt in characters.
     changed
@@ -259,6 +262,7 @@ class Columns:
     vocabulary: Mapping[str, tuple[str, ...]]
     margin: NDArray[np.float32]
     truth: NDArray[np.float32]
+    scores: NDArray[np.float32]
     options: NDArray[np.int32]
     length: NDArray[np.int32]
     changed: NDArray[np.int32]
@@ -530,6 +534,7 @@ def _load(connection: sqlite3.Connection) -> Columns:
         vocabulary={name: tuple(values) for name, values in words.items()},
         margin=column("margin"),
         truth=column("truth"),
+        scores=column("scores"),
         options=column("options"),
         length=column("length"),
         changed=column("changed"),

@@ -20,13 +20,37 @@ if TYPE_CHECKING:
 STATES = {"fail": "fails", "not_shown": "undecided", "pass": "passes"}
 """A state in words; failed ones come first."""
 UNITS: Mapping[str, str] = {
-    "cue": "more often the option with it (−0.5 to 0.5)",
-    "change": "accuracy with it minus that without it (−1 to 1)",
-    "same": "more often the first place (−0.5 to 0.5)",
-    "withheld": "more often right though nothing tells (−0.5 to 0.5)",
-    "staircase": "steps scored in the wrong order less those in the right one (−1 to 1)",
+    "cue": "preference for the option with it (−0.5 to 0.5)",
+    "change": "accuracy after the change minus accuracy before it (−1 to 1)",
+    "same": "preference for the first place (−0.5 to 0.5)",
+    "withheld": "right answers beyond chance (−0.5 to 0.5)",
+    "staircase": "steps scored in the wrong order minus those in the right order (−1 to 1)",
 }
 """The meaning of an effect, by design; see :mod:`visualjudge.analysis.probes`."""
+EXPECTED: Mapping[str, str] = {
+    "control": "The question as it is; probes change copies of it.",
+    "cue": "Something was added at one option, and in a second question of the group at the other. "
+    "The judge should choose the same option in both.",
+    "change": "The change affects both options alike. The judge should answer as it does to the "
+    "unchanged question.",
+    "same": "Both options are the same, so no answer is right. Over many such questions, the judge "
+    "should choose the first place as often as the second.",
+    "withheld": "What the answer depends on is not shown, so no answer is right. Over many such "
+    "questions, the judge should choose the better option no more often than the other.",
+    "staircase": "Each step is worse than the one before, and its score should be lower. No single "
+    "score is right or wrong.",
+    "photograph": "Something else takes the place of the photograph. A judge that needs the "
+    "photograph is right less often than on the unchanged question.",
+}
+"""What a probe expects of a judge, by design."""
+COUNTED: Mapping[str, str] = {
+    "cue": "chose the option with it, which is the worse one",
+    "change": "right before the change, wrong after it",
+    "same": "chose the place that it prefers",
+    "withheld": "chose the better option without a way to know",
+    "staircase": "scored higher than a better step",
+}
+"""What the judge did in an example, by design."""
 INNER = 1.645 / 1.960
 """Ratio of the half-widths of the 95 % interval and of the 90 % interval, which decides on a pass.
 """
@@ -41,7 +65,7 @@ class ShownProbe:
     Attributes
     ----------
     example
-        Id of a question on which the judge failed, or None.
+        Id of a question that counts against the judge; None for a probe that it passes.
     unchanged
         Id of the original of the changed question, if it was asked.
     """
@@ -62,24 +86,27 @@ class JudgeProbes:
     probes: tuple[ShownProbe, ...]
     why: str = ""
 
+    @property
+    def failing(self) -> list[str]:
+        """Return the names of the probes that it fails."""
+        failed = [one.result.name for one in self.probes if one.result.state == "fail"]
+        return [name.replace("_", " ") for name in failed]
 
-def judge_probes(shelf: Shelf) -> list[JudgeProbes]:
-    """Return the report's state of every probe for each judge, failed ones first."""
+
+def judge_probes(shelf: Shelf, place: RunPlace) -> JudgeProbes:
+    """Return the report's state of every probe for a judge, failed ones first."""
     from visualjudge.analysis.load import load_study
     from visualjudge.analysis.probes import probe_results
 
-    found = []
-    for place, _ in shelf.runs:
-        try:
-            answered = load_study([place.root], dataset=shelf.index.root).answered[0]
-            shown = sorted(
-                _shown(answered, probe_results(answered)),
-                key=lambda one: list(STATES).index(one.result.state),
-            )
-            found.append(JudgeProbes(place, tuple(shown)))
-        except VisualJudgeError as error:
-            found.append(JudgeProbes(place, (), str(error)))
-    return found
+    try:
+        answered = load_study([place.root], dataset=shelf.index.root).answered[0]
+        shown = sorted(
+            _shown(answered, probe_results(answered)),
+            key=lambda one: list(STATES).index(one.result.state),
+        )
+        return JudgeProbes(place, tuple(shown))
+    except VisualJudgeError as error:
+        return JudgeProbes(place, (), str(error))
 
 
 def _shown(answered: pl.DataFrame, results: Sequence[ProbeResult]) -> Iterator[ShownProbe]:
@@ -94,7 +121,8 @@ def _shown(answered: pl.DataFrame, results: Sequence[ProbeResult]) -> Iterator[S
         table = answered.filter(pl.col("probe_name") == result.name)
         questions = table["id"].n_unique()
         failed = failing(table, control, result)
-        example = failed.row(0, named=True) if failed.height else None
+        shows = result.state != "pass" and failed.height
+        example = failed.row(0, named=True) if shows else None
         yield ShownProbe(
             result,
             about.get(result.name, ""),

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from visualjudge.core.engines import Engine
 from visualjudge.studio.facets import (
     TITLES,
+    WRONG_DIFFERENCE,
     Facet,
     Mask,
     Pair,
@@ -42,10 +43,13 @@ KEPT_ORDERS = 3
 """Number of cached orders: 1.6 MB each."""
 # SQLite searches without holding the GIL.
 _SEARCHING = ThreadPoolExecutor(4, "studio-search")
+OF_RUNS = ("outcome", "status", "order", "wrong_difference")
+"""Facets of a run; its slug follows a dot."""
 SORTS = {
     "file": "Order of the file",
     "margin": "Smallest margin",
     "-margin": "Largest margin",
+    "-wrong_difference": WRONG_DIFFERENCE,
     "-disagreement": "Judges disagree most",
     "probability": "Least sure",
     "-probability": "Most sure",
@@ -74,11 +78,7 @@ class State:
         for name, value in pairs:
             if name in single:
                 single[name] = value
-            elif name.split(".")[0] in TITLES or name.split(".")[0] in (
-                "outcome",
-                "status",
-                "order",
-            ):
+            elif name.split(".")[0] in (*TITLES, *OF_RUNS):
                 chosen.setdefault(name, []).append(value)
         sort = single["sort"] if single["sort"] in SORTS else "file"
         return cls(
@@ -128,7 +128,9 @@ class Shelf:
         self._static = dataset_facets(index)
         self._kept: OrderedDict[tuple[State, tuple[int, ...]], Selection] = OrderedDict()
         self._words: OrderedDict[tuple[str, tuple[int, ...]], Mask] = OrderedDict()
-        self._keys: OrderedDict[tuple[str, tuple[int, ...]], NDArray[np.float64]] = OrderedDict()
+        self._keys: OrderedDict[
+            tuple[str, tuple[str, ...], tuple[int, ...]], NDArray[np.float64]
+        ] = OrderedDict()
         self._lock = threading.Lock()
         self._facets: tuple[tuple[int, ...], list[Facet]] = ((), [])
 
@@ -164,6 +166,9 @@ class Shelf:
         generation = self.generation
         known = self._facets
         if known[0] != generation or not known[1]:
+            with self._lock:  # what was remembered holds no longer
+                for kept in (self._kept, self._words, self._keys):
+                    kept.clear()
             added = [
                 facet
                 for place, run in self.runs
@@ -208,7 +213,7 @@ class Shelf:
         matching = misses == 0
         but = {name: matching | ((misses == 1) & ~mask) for name, mask in masks.items()}
         rows = np.flatnonzero(matching).astype(np.int32)
-        return Selection(self._sorted(rows, state.sort), matching, but)
+        return Selection(self._sorted(rows, state), matching, but)
 
     def _masks(self, state: State) -> dict[str, Mask]:
         facets = {facet.name: facet for facet in self.facets()}
@@ -228,22 +233,32 @@ class Shelf:
         masks = list(_SEARCHING.map(lambda search: search(words), searches))
         return np.asarray(np.logical_or.reduce(masks))
 
-    def _sorted(self, rows: NDArray[np.int32], sort: str) -> NDArray[np.int32]:
+    def _sorted(self, rows: NDArray[np.int32], state: State) -> NDArray[np.int32]:
+        sort = state.sort
         if sort == "file" or not rows.size:
             return rows
-        name = sort.lstrip("-")
+        name, runs = sort.lstrip("-"), self._runs_in(state) if "wrong" in sort else ()
         key = self._remembered(
-            self._keys, KEPT_ORDERS, (name, self.generation), lambda: self._key(name)
+            self._keys, KEPT_ORDERS, (name, runs, self.generation), lambda: self._key(name, runs)
         )[rows]
         key = -key if sort.startswith("-") else key
         return rows[np.argsort(np.where(np.isnan(key), np.inf, key), kind="stable")]
 
-    def _key(self, name: str) -> NDArray[np.float64]:
-        """Return the sort key, one number for each question; NaN is last in both directions."""
-        columns, summaries = self.index.columns, [run.summary() for _, run in self.runs]
+    def _runs_in(self, state: State) -> tuple[str, ...]:
+        """Return the slugs of the runs that the filters name."""
+        named = {facet.partition(".")[2] for facet, _ in state.chosen}
+        return tuple(place.slug for place, _ in self.runs if place.slug in named)
+
+    def _key(self, name: str, runs: tuple[str, ...]) -> NDArray[np.float64]:
+        """Return the sort key over all runs or those given, one number for each question; NaN is
+        last in both directions.
+        """
+        columns = self.index.columns
+        summaries = [run.summary() for place, run in self.runs if not runs or place.slug in runs]
         keys: dict[str, Callable[[], NDArray[np.float64]]] = {
             "margin": lambda: columns.margin.astype(np.float64),
             "length": lambda: columns.length.astype(np.float64),
+            "wrong_difference": lambda: _largest(summaries, columns.count),
             "disagreement": lambda: _spread([s.share_right for s in summaries], columns.count),
             "probability": lambda: _mean(summaries, "confidence", columns.count),
             "latency": lambda: _mean(summaries, "latency", columns.count),
@@ -263,6 +278,11 @@ def _spread(arrays: Sequence[NDArray[np.float32]], count: int) -> NDArray[np.flo
     high = np.where(np.isfinite(table), table, -np.inf).max(0)
     low = np.where(np.isfinite(table), table, np.inf).min(0)
     return np.where(known > 1, high - low, np.nan)
+
+
+def _largest(summaries: Sequence[Summary], count: int) -> NDArray[np.float64]:
+    found = _stacked([summary.wrong_difference for summary in summaries], count)
+    return np.asarray(np.fmax.reduce(found, axis=0))
 
 
 def _mean(summaries: Sequence[Summary], field: str, count: int) -> NDArray[np.float64]:

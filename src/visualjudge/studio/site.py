@@ -368,7 +368,8 @@ def outcome_rows(summary: Summary, columns: Columns) -> Iterator[OutcomeRow]:
             )
     for code in np.unique(probe[changed]):
         rows = changed & (probe == code)
-        yield _outcome_row(f"probe: {names[code]}", [("probe", names[code])], summary.outcome[rows])
+        title = f"probe: {names[code].replace('_', ' ')}"
+        yield _outcome_row(title, [("probe", names[code])], summary.outcome[rows])
 
 
 def _outcome_row(title: str, pairs: list[Pair], outcomes: NDArray[np.int32]) -> OutcomeRow:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.core.records import QuestionType
+from visualjudge.core.records import LETTERS, QuestionType
 from visualjudge.studio.index import DatasetIndex
 from visualjudge.studio.verdict_reading import STATUSES, VALUE_CODE, VALUES, Rows
 
@@ -21,6 +21,13 @@ CONSISTENCY = (
     "same answer",
     "flipped by order",
     "not answered in both orders",
+)
+_PLACES = np.array(
+    [
+        [LETTERS.index(c) for c in v] + [-1] * (len(LETTERS) - len(v)) if v.isupper() else [-1] * 5
+        for v in VALUES
+    ],
+    np.int32,
 )
 CLOSE = 1.0
 """A score is right if it differs by at most this much."""
@@ -76,6 +83,9 @@ class Summary:
         Code into VALUES of the first usable verdict, -1 if not found.
     number
         The first usable verdict if it is a score, else NaN.
+    wrong_difference
+        Largest difference of the scores of two options that a verdict puts in the wrong order; NaN
+        where none does, and for scores.
     shares
         By question type, without questions changed by a probe and verdicts that only check a rater.
     """
@@ -92,6 +102,7 @@ class Summary:
     chars: NDArray[np.int32]
     value: NDArray[np.int32]
     number: NDArray[np.float32]
+    wrong_difference: NDArray[np.float32]
     verdicts: int
     shares: tuple[Share, ...]
     failed: int
@@ -126,6 +137,26 @@ def _right(rows: Rows, dataset: DatasetIndex, good: NDArray[np.bool_]) -> NDArra
     return np.asarray(
         good & np.where(np.isnan(columns.truth[q]), exact, close) & (columns.open_ended[q] == 0)
     )
+
+
+def _wrong_difference(wrong: Rows, dataset: DatasetIndex) -> NDArray[np.float32]:
+    """Return the largest difference in the wrong order of each question, among wrong verdicts.
+
+    A margin says nothing of that in a ranking: a swap of two neighbours is wrong by theirs alone.
+    """
+    columns = dataset.columns
+    found = np.full(columns.count, -np.inf, np.float32)
+    wrong = wrong[columns.options[wrong["q"]] > 1]
+    ranked = _SIZE[wrong["value"]] > 1
+    q = wrong["q"][~ranked]
+    np.maximum.at(found, q, columns.margin[q])
+    q, places = wrong["q"][ranked], _PLACES[wrong["value"][ranked]]
+    first = np.cumsum(columns.options) - columns.options
+    scores = np.where(places < 0, np.nan, columns.scores[first[q][:, None] + places.clip(0)])
+    rise = scores - np.fmin.accumulate(scores, axis=1)
+    np.maximum.at(found, q, np.fmax.reduce(rise, axis=1).astype(np.float32))
+    found[found < 0] = np.nan
+    return found
 
 
 def _shares(
@@ -196,6 +227,7 @@ def summary_of(rows: Rows, dataset: DatasetIndex) -> Summary:
         chars=chars,
         value=value,
         number=number,
+        wrong_difference=_wrong_difference(rows[good & ~right & counted], dataset),
         verdicts=verdicts,
         shares=_shares(rows, dataset, good, right),
         failed=int((~good & ~unsure).sum()),

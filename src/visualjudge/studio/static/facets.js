@@ -30,10 +30,9 @@ class Facets extends HTMLElement {
     // Keep values once shown, so that the others do not move.
     for (const facet of facets) if (facet.values.length > 1 || facet.chosen.length) this.useful.add(facet.name);
     const useful = facets.filter((facet) => this.useful.has(facet.name) && facet.values.length);
-    const groups = Map.groupBy ? Map.groupBy(useful, (f) => f.group) : group(useful);
     this.replaceChildren(
       h("div", { class: "facets-head" }, h("h2", {}, "Filters"), h("button", { type: "button", class: "close", onclick: () => document.body.classList.remove("drawer") }, "Done")),
-      ...[...groups].map(([name, list]) =>
+      ...sections(useful).map(([name, list]) =>
         h("section", {}, name ? h("h3", { class: "judge" }, name) : null, name in behind ? h("p", { class: "soft" }, `${Math.floor(100 * behind[name])} % of its replies are indexed`) : null, list.map((facet) => this.facet(facet)))),
     );
     this.scrollTop = top;
@@ -48,7 +47,7 @@ class Facets extends HTMLElement {
       h("summary", {}, h("span", {}, facet.title), facet.chosen.length ? h("span", { class: "badge" }, String(facet.chosen.length)) : null),
       list,
       facet.more ? this.more(facet, list) : null,
-      h("p", { class: "slice-link" }, h("a", { href: this.slices(facet) }, "Share right by this")));
+      h("p", { class: "slice-link" }, h("a", { href: this.slices(facet), "aria-label": `Slices by ${facet.title}`, title: "The share of right answers by this filter" }, "Slices")));
     return details;
   }
 
@@ -83,10 +82,15 @@ class Facets extends HTMLElement {
 
 const OPEN = new Set(["task", "form", "margin", "type", "outcome", "order"]);
 
-function group(facets) {
-  const groups = new Map();
-  for (const facet of facets) groups.set(facet.group, [...(groups.get(facet.group) ?? []), facet]);
-  return groups;
+const FIRST = new Set(["task", "margin", "probe"]);
+const JUDGES_FIRST = 2;
+
+/** Names and filters, those used most first: what the first judges said, task, probe and margin; all of it fits a screen. */
+function sections(facets) {
+  const judges = [...new Set(facets.map((facet) => facet.group).filter(Boolean))].map((name) => [name, facets.filter((facet) => facet.group === name)]);
+  const own = facets.filter((facet) => !facet.group);
+  const [first, rest] = [true, false].map((wanted) => ["", own.filter((facet) => FIRST.has(facet.name) === wanted)]);
+  return [...judges.slice(0, JUDGES_FIRST), first, rest, ...judges.slice(JUDGES_FIRST)].filter(([, list]) => list.length);
 }
 
 customElements.define("vj-facets", Facets);

@@ -1,10 +1,23 @@
 // <vj-live>: updates the runs on the page by server-sent events.
-import { count, h } from "./dom.js";
+import { count, getJSON, h } from "./dom.js";
+
+const MOST_NAMED = 3;
 
 class Live extends HTMLElement {
   connectedCallback() {
     this.source = new EventSource("/live");
     this.source.addEventListener("run", (event) => this.show(JSON.parse(event.data)));
+    for (const line of this.querySelectorAll("[data-probes]")) this.probes(line);
+  }
+
+  /** Name the probes that a judge fails, once they are computed. */
+  async probes(line) {
+    const { failing, address } = await getJSON(line.dataset.probes);
+    if (!failing.length) return;
+    const more = failing.length - MOST_NAMED;
+    const named = failing.slice(0, MOST_NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
+    line.replaceChildren(h("a", { href: address }, `✕ Fails ${failing.length === 1 ? "a probe" : `${failing.length} probes`}: ${named}`));
+    line.hidden = false;
   }
 
   disconnectedCallback() {

@@ -52,12 +52,13 @@ class Rater extends HTMLElement {
   async send(extra) {
     if (this.sending || this.held || !this.question) return;
     if (!this.ready) {
-      this.say("Look at the question first: an answer is taken a little after its images have loaded.");
+      this.say("Look at the question first: answers are accepted shortly after its images have loaded.");
       return;
     }
     const unseen = this.unseen;
     if (unseen.length) {
-      this.say(`Look at all of it first: ${[...new Set(unseen)].join(", ")}. ${this.querySelector("vj-stage") ? "Swipe, press an arrow key, or Fit (0), and scroll to the legends." : "Scroll."}`);
+      const ways = [["image", "Swipe or use the arrow keys for the next image; Fit (0) shows all of it."], ["text", "Scroll down to the text."]];
+      this.say(`Please look at everything first. Not seen yet: ${unseen.map((one) => one.name).join(", ")}. ${ways.filter(([kind]) => unseen.some((one) => one.kind === kind)).map(([, way]) => way).join(" ")}`);
       return;
     }
     this.sending = true;
@@ -76,7 +77,7 @@ class Rater extends HTMLElement {
         this.steps = 0;
         await this.load("next");
         this.say(error.message);
-      } else this.say(error.status ? error.message : "The answer was not taken: the server cannot be reached. Try again.");
+      } else this.say(error.status ? error.message : "The answer was not saved: the server cannot be reached. Try again.");
     }
     this.toggleAttribute("aria-busy", false);
   }
@@ -126,7 +127,7 @@ class Rater extends HTMLElement {
         this.instructions ? h("button", { type: "button", class: "undo", onclick: () => this.instruct() }, "Instructions") : null,
         given ? h("button", { type: "button", class: "keep", "aria-keyshortcuts": "K", onclick: () => this.keep() }, "Keep it") : null, this.undoButton(past <= this.steps)), bar,
       question.before ? h("div", { class: "brief", tabindex: 0, role: "group", "aria-label": "What is asked" }, question.before) : null,
-      h("div", { class: "decide" }, h("h2", {}, question.after || "Your answer"),
+      h("div", { class: "decide" }, this.status(), h("h2", {}, question.after || "Your answer"),
         this.choices,
         h("button", { type: "button", class: "cannot", "aria-keyshortcuts": question.type === "pairwise" ? "C" : "X", onclick: () => this.send({ cannot_tell: true }) },
           given?.cannot_tell ? "Cannot tell (your answer)" : "Cannot tell")),
@@ -135,7 +136,7 @@ class Rater extends HTMLElement {
     const stage = layers.length ? h("vj-stage", { class: "stage", "data-layers": JSON.stringify(layers), "data-all": "1", "data-digits": "off", "data-patient": "" }) : null;
     this.replaceChildren(h("div", { class: "rate" }, h("div", { class: "rate-main" }, stage,
       texts.length ? h("section", { class: "texts", "aria-label": "Options as text" }, texts.map((o) =>
-        h("div", { class: "text-option" }, h("h3", {}, question.type === "scoring" ? "Prediction" : o.letter), h("pre", { tabindex: 0 }, o.text)))) : null), aside), this.status());
+        h("div", { class: "text-option" }, h("h3", {}, question.type === "scoring" ? "Prediction" : o.letter), h("pre", { tabindex: 0 }, o.text)))) : null), aside));
     this.draw();
     this.wait(stage);
   }
@@ -145,7 +146,10 @@ class Rater extends HTMLElement {
     this.look();
     const texts = [...this.querySelectorAll(".text-option")].filter((option) => this.read.get(option).size <= PARTS / 2);
     const images = this.querySelector("vj-stage")?.unseen ?? [];
-    return [...images.map((layer) => layer.title), ...texts.map((option) => option.firstElementChild.textContent)];
+    const of = (name) => (name.length === 1 ? ` of ${name}` : "");
+    const named = (title) => (title.length === 1 ? `image ${title}` : title.toLowerCase());
+    return [...images.map((layer) => ({ kind: "image", name: named(layer.title) })),
+      ...texts.map((option) => ({ kind: "text", name: `text${of(option.firstElementChild.textContent)}` }))];
   }
 
   look() {
@@ -162,7 +166,7 @@ class Rater extends HTMLElement {
     this.read = new Map();
     this.removeAttribute("data-ready");
     this.clock(true);
-    stage?.addEventListener("vj-missing", () => this.say("An image could not be loaded. It is asked for again until it comes."));
+    stage?.addEventListener("vj-missing", () => this.say("An image could not be loaded. The page keeps trying."));
     await stage?.loaded;
     if (this.instructions?.open) await new Promise((resolve) => this.instructions.addEventListener("close", resolve, { once: true }));
     if (this.question === question) this.clock(true);

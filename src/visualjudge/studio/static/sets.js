@@ -104,7 +104,7 @@ class Mark extends HTMLElement {
 class Sets extends HTMLElement {
   connectedCallback() {
     this.said = h("p", { class: "soft small", role: "status" });
-    this.tag = h("input", { type: "text", maxlength: 40, placeholder: "Tag", "aria-label": "Tag for all that fit" });
+    this.tag = h("input", { type: "text", maxlength: 40, placeholder: "Tag", "aria-label": "Tag for all selected questions" });
     this.name = h("input", { type: "text", maxlength: 80, placeholder: "Name of this view", "aria-label": "Name of this view" });
     this.list = h("ul", { class: "views" });
     this.links = ["csv", "txt"].map((kind) => h("a", { class: "button", download: true }, kind === "csv" ? "CSV" : "Ids (questions.txt)"));
@@ -114,7 +114,7 @@ class Sets extends HTMLElement {
       this.tag, button("Tag all", null, "submit"), button("Untag all", () => this.marked({ remove: this.tag.value.trim() })));
     const viewForm = h("form", { onsubmit: (event) => { event.preventDefault(); this.save(this.name.value.trim(), filters().toString()); } },
       this.name, button("Save view", null, "submit"));
-    this.all = h("h3", {}, "All questions that fit");
+    this.all = h("h3", {}, "All selected questions");
     this.back = button("Undo", () => this.undo());
     this.panel = h("details", { class: "sets", ontoggle: () => this.panel.open && this.refresh() }, h("summary", { class: "button" }, "Selection"),
       h("div", { class: "panel" },
@@ -148,7 +148,7 @@ class Sets extends HTMLElement {
     this.links.forEach((link, i) => { link.href = `${root(this)}/selection.${["csv", "txt"][i]}?${filters()}`; });
     const [views, commands] = await Promise.all(["views", "commands"].map(async (name) => (await fetch(`${root(this)}/${name}`)).json()));
     this.show(views);
-    this.all.textContent = `All ${document.querySelector("vj-bar .total")?.textContent ?? "questions"} that fit`;
+    this.all.textContent = `Selected: ${document.querySelector("vj-bar .total")?.textContent ?? "questions"}`;
     this.commands.replaceChildren(h("p", { class: "soft small" }, "Save the ids as questions.txt, then:"), ...Object.values(commands).map((text) => h("pre", { tabindex: 0 }, text)));
   }
 
@@ -162,7 +162,7 @@ class Sets extends HTMLElement {
   undoes(said) {
     this.back.disabled = !said;
     this.back.textContent = said ? `Undo: ${said}` : "Undo";
-    this.back.title = said ? "" : "Nothing was changed since the studio was started";
+    this.back.title = said ? "" : "Nothing has been changed since the studio was started";
   }
 
   /** Run the action and report the result. */

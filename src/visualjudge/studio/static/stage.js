@@ -42,9 +42,9 @@ class Stage extends HTMLElement {
 
   /** Load the data folder's labels after the images, since the first read takes a while. */
   async know() {
-    const { marks, truth } = await (await fetch(this.dataset.labels)).json();
+    const { marks, truth, why } = await (await fetch(this.dataset.labels)).json();
     this.labels = marks;
-    for (const hint of document.querySelectorAll("[data-without=truth]")) hint.hidden = Boolean(truth);
+    for (const hint of document.querySelectorAll("[data-without=truth]")) Object.assign(hint, { hidden: Boolean(truth), textContent: why });
     if (!truth) return;
     this.truth = { key: "truth", title: "Ground truth", src: truth };
     this.truthButton.hidden = false;
