@@ -258,6 +258,7 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     The exit status is 1 if there are problems, unless they are skipped.
     """
     from visualjudge.core.confined_paths import importing
+    from visualjudge.data.equal_sources import equal_sources_of
     from visualjudge.data.importing import Intake, import_samples
     from visualjudge.data.writer import FolderWriter
     from visualjudge.formats.image_ids import Ids
@@ -306,6 +307,8 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
             left_out += len(done.problems)
             written += done.annotations
     if written:
+        equal = equal_sources_of(writer.committed, writer.root, writer.task)
+        say(*(f"warning: {told}" for told in equal))
         following("describe", values["out"])
     if left_out and not values["skip_invalid"]:
         say(f"invalid records left out: {left_out}")
