@@ -264,3 +264,50 @@ def test_doubtful_truth_is_told_by_kind(scene: Path, capsys: pytest.CaptureFixtu
         ),
     ):
         assert f"gt.json: annotations[{where}]: {line}" in told
+
+
+@pytest.mark.parametrize(
+    ("repeats", "line"),
+    [
+        ([0, 1], "warning: all 2 predictions are listed twice; remove the repeats"),
+        ([0], "warning: predictions identical to another of their image: 1 of 3; remove them"),
+        ([0, 0], "warning: predictions identical to another of their image: 2 of 4; remove them"),
+        ([], ""),
+    ],
+)
+def test_predictions_that_are_listed_twice_are_counted(
+    scene: Path, repeats: list[int], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pred = [row(1, 0, 0, 10, 10, score=0.9), row(2, 10, 0, 8, 8, score=0.8)]
+    assert imported(scene, [*pred, *(pred[k] for k in repeats)]) == 0
+    out = capsys.readouterr().out
+    assert line in out if line else "twice" not in out and "identical" not in out
+    other = [*pred, row(1, 0, 0, 10, 10, score=0.7), row(1, 0, 0, 10, 9, score=0.9)]
+    assert imported(scene, other, "--replace") == 0
+    assert "identical" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("truth", [[], [row(1, 0, 0, 10, 10, iscrowd=1)]])
+@pytest.mark.parametrize("options", [(), ("--class-of-interest", "all")])
+def test_an_import_without_any_ground_truth_fails(
+    scene: Path, truth: list[dict], options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert imported(scene, [row(1, 0, 0, 10, 10, score=0.9)], *options, truth=truth) == 1
+    err = capsys.readouterr().err
+    assert f"{scene}/gt.json: must contain ground truth for at least one image, got none" in err
+    assert not (scene / "data").exists()
+
+
+def test_an_image_without_ground_truth_beside_others_is_imported(scene: Path) -> None:
+    Image.new("RGB", (20, 10), "white").save(scene / "images" / "b.png")
+    gt = json.loads((scene / "gt.json").read_text())
+    gt["images"].append({"id": 8, "file_name": "b.png", "width": 20, "height": 10})
+    (scene / "gt.json").write_text(json.dumps(gt))
+    assert imported(scene, [row(1, 0, 0, 10, 10, score=0.9)]) == 0
+
+
+def test_an_import_of_no_image_fails(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gt = json.loads((scene / "gt.json").read_text())
+    (scene / "gt.json").write_text(json.dumps({**gt, "images": [], "annotations": []}))
+    assert imported(scene, []) == 1
+    assert f"{scene}/gt.json: nothing was imported" in capsys.readouterr().err

@@ -20,7 +20,7 @@ import typer
 
 from visualjudge.cli.lazy import LazyCommands
 from visualjudge.cli.output import following, say, stages, tell, warnings_told
-from visualjudge.core.errors import UsageError
+from visualjudge.core.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from visualjudge.data.importing import Imported
@@ -302,7 +302,8 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
                     intake=intake,
                     **scored,
                 )
-                done = _written(writer, states, source or file, preds[number] if preds else None)
+                pred = preds[number] if preds else None
+                done = _written(writer, states, source or file, pred, str(named))
             _tell(done, values["task"], source, values["out"], predicted=bool(preds))
             left_out += len(done.problems)
             written += done.annotations
@@ -310,6 +311,8 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
         equal = equal_sources_of(writer.committed, writer.root, writer.task)
         say(*(f"warning: {told}" for told in equal))
         following("describe", values["out"])
+    elif not left_out:
+        raise DataError(f"{named}: nothing was imported, since there is no image to score")
     if left_out and not values["skip_invalid"]:
         say(f"invalid records left out: {left_out}")
         raise typer.Exit(1)
@@ -342,9 +345,9 @@ def _sources(stated: list[str] | None, preds: Sequence[str], option: str) -> Seq
 
 
 def _written(
-    writer: FolderWriter, states: Iterator[Imported], source: str, pred: str | None
+    writer: FolderWriter, states: Iterator[Imported], source: str, pred: str | None, gt: str
 ) -> Imported:
-    from visualjudge.data.importing import Imported, check_predicted
+    from visualjudge.data.importing import Imported, check_predicted, check_truths
 
     done = Imported()
     with stages() as progress:
@@ -352,6 +355,7 @@ def _written(
             done = state
             progress(f"importing {source}", number, number + 1)
     tell(done.problems)
+    check_truths(done, gt)
     if pred is not None:
         check_predicted(done, pred)
     if len(writer):
