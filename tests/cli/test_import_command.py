@@ -264,3 +264,134 @@ def test_doubtful_truth_is_told_by_kind(scene: Path, capsys: pytest.CaptureFixtu
         ),
     ):
         assert f"gt.json: annotations[{where}]: {line}" in told
+
+
+@pytest.mark.parametrize(
+    ("repeats", "line"),
+    [
+        ([0, 1], "warning: all 2 predictions are listed twice; remove the repeats"),
+        ([0], "warning: predictions identical to another of their image: 1 of 3; remove them"),
+        ([0, 0], "warning: predictions identical to another of their image: 2 of 4; remove them"),
+        ([], ""),
+    ],
+)
+def test_predictions_that_are_listed_twice_are_counted(
+    scene: Path, repeats: list[int], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pred = [row(1, 0, 0, 10, 10, score=0.9), row(2, 10, 0, 8, 8, score=0.8)]
+    assert imported(scene, [*pred, *(pred[k] for k in repeats)]) == 0
+    out = capsys.readouterr().out
+    assert line in out if line else "twice" not in out and "identical" not in out
+    other = [*pred, row(1, 0, 0, 10, 10, score=0.7), row(1, 0, 0, 10, 9, score=0.9)]
+    assert imported(scene, other, "--replace") == 0
+    assert "identical" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("truth", [[], [row(1, 0, 0, 10, 10, iscrowd=1)]])
+@pytest.mark.parametrize("options", [(), ("--class-of-interest", "all")])
+def test_an_import_without_any_ground_truth_fails(
+    scene: Path, truth: list[dict], options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert imported(scene, [row(1, 0, 0, 10, 10, score=0.9)], *options, truth=truth) == 1
+    err = capsys.readouterr().err
+    assert f"{scene}/gt.json: must contain ground truth for at least one image, got none" in err
+    assert not (scene / "data").exists()
+
+
+def test_an_image_without_ground_truth_beside_others_is_imported(scene: Path) -> None:
+    Image.new("RGB", (20, 10), "white").save(scene / "images" / "b.png")
+    gt = json.loads((scene / "gt.json").read_text())
+    gt["images"].append({"id": 8, "file_name": "b.png", "width": 20, "height": 10})
+    (scene / "gt.json").write_text(json.dumps(gt))
+    assert imported(scene, [row(1, 0, 0, 10, 10, score=0.9)]) == 0
+
+
+def test_an_import_of_no_image_fails(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gt = json.loads((scene / "gt.json").read_text())
+    (scene / "gt.json").write_text(json.dumps({**gt, "images": [], "annotations": []}))
+    assert imported(scene, []) == 1
+    assert f"{scene}/gt.json: nothing was imported" in capsys.readouterr().err
+
+
+YOLO, VOC = "1 0.25 0.5 0.5 1.0 0.9\n", "<annotation><filename>a.png</filename></annotation>"
+LABELME = '{"shapes": [], "imagePath": "a.png"}'
+
+
+@pytest.mark.parametrize(
+    ("importer", "name", "text", "right"),
+    [
+        ("coco", "a.txt", YOLO, "yolo --task object_detection --gt GT --pred {} --images {}"),
+        ("coco", "a.xml", VOC, "voc --task object_detection --gt GT --pred {}"),
+        ("coco", "a.json", LABELME, "shapes --task object_detection --gt GT --pred {}"),
+        ("lvis", "a.txt", YOLO, "yolo --task object_detection --gt GT --pred {}"),
+        ("coco", "a.txt", "000027 0.9 48 240 195 371\n", None),
+        ("coco", "a.png", "", None),
+    ],
+)
+def test_a_folder_of_another_format_names_its_importer(
+    scene: Path,
+    importer: str,
+    name: str,
+    text: str,
+    right: str | None,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = scene / "labels"
+    folder.mkdir()
+    (folder / name).write_text(text)
+    words = ["--task", "object_detection", "--gt", f"{scene}/gt.json", "--pred", str(folder)]
+    words += ["--images", f"{scene}/images", "--source", "m", "--out", f"{scene}/data"]
+    sys.argv = ["visualjudge", "import", importer, *words]
+    with pytest.raises(SystemExit) as ended:
+        run()
+    err = capsys.readouterr().err
+    assert ended.value.code == 1
+    assert err.startswith(f"visualjudge: {folder}: must be a file, got a folder")
+    if right is None:
+        assert "import" not in err
+    else:
+        told = right.replace("{}", str(folder), 1).replace("{}", f"{scene}/images")
+        assert f"; {folder} looks like input of `visualjudge import {told}" in err
+        assert ("--classes CLASSES" in err) == ("import yolo" in err)
+
+
+@pytest.mark.parametrize("importer", ["yolo", "voc"])
+def test_a_file_given_as_a_folder_of_labels_is_for_coco(
+    scene: Path, importer: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (scene / "classes.txt").write_text("cat\ndog\n")
+    words = ["--task", "object_detection", "--gt", f"{scene}/gt.json"]
+    words += ["--classes", f"{scene}/classes.txt"] if importer == "yolo" else []
+    words += ["--images", f"{scene}/images", "--source", "m", "--out", f"{scene}/data"]
+    sys.argv = ["visualjudge", "import", importer, *words]
+    with pytest.raises(SystemExit):
+        run()
+    right = f"`visualjudge import coco --task object_detection --gt {scene}/gt.json --pred PRED"
+    assert right in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("image_id", "7", "such as 7, got '7'; it is text: write a number, without quotes"),
+        ("category_id", "2", "such as 1 (cat), got '2'; it is text: write a number, without"),
+        ("image_id", "a.png", "such as 7, got 'a.png'\n"),
+        ("image_id", 8, "such as 7, got 8\n"),
+    ],
+)
+def test_an_id_of_the_other_type_is_named(
+    scene: Path, field: str, value: object, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert imported(scene, [{**row(1, 0, 0, 10, 10, score=0.9), field: value}]) == 1
+    assert told in capsys.readouterr().err
+
+
+def test_an_id_that_is_a_number_where_ids_are_text_is_named(
+    scene: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gt = json.loads((scene / "gt.json").read_text())
+    gt["images"][0]["id"] = "7"
+    truth = [{**row(1, 0, 0, 10, 10), "image_id": "7"}]
+    (scene / "gt.json").write_text(json.dumps({**gt, "annotations": truth}))
+    assert imported(scene, [row(1, 0, 0, 10, 10, score=0.9)]) == 1
+    assert "such as '7', got 7; it is a number: write text, in quotes" in capsys.readouterr().err

@@ -29,6 +29,7 @@ from visualjudge.clients.reply_fields import LOGPROBS_UNUSABLE
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import ApiError, TransportError, UnknownName, UsageError
+from visualjudge.judges.registry import check_backend
 from visualjudge.runs.budget import token_counts
 
 KEY = "a-secret-of-some-length"
@@ -546,3 +547,35 @@ def test_short_placeholders_are_not_masked() -> None:
 
 def test_a_public_url_has_no_password_and_no_query() -> None:
     assert public_url("https://me:word@host:8/v1/?key=1#x") == "https://host:8/v1"
+
+
+API = "api for OpenAI, and with --base-url for servers with its protocol"
+
+
+@pytest.mark.parametrize(
+    ("name", "right"),
+    [
+        ("openai", API),
+        ("Azure-OpenAI", API),
+        ("ollama", API),
+        ("LM Studio", API),
+        ("gemini", "google for Gemini"),
+        ("claude", "anthropic for Claude"),
+        ("hugging_face", "transformers for local weights"),
+        ("vlm", "vllm"),
+        ("antropic", "anthropic"),
+    ],
+)
+def test_another_name_of_a_backend_names_the_right_one(name: str, right: str) -> None:
+    known = "known: api, google, vllm, anthropic, transformers"
+    with pytest.raises(UnknownName) as raised:
+        open_client({"backend": name, "model_name": "m"})
+    assert f"unknown backend {name!r}; use {right}; {known}" in str(raised.value)
+    with pytest.raises(UnknownName) as raised:
+        check_backend(name)
+    assert f"unknown backend {name!r}; use {right}; {known}, baseline" in str(raised.value)
+
+
+def test_a_name_like_no_backend_lists_them_only() -> None:
+    with pytest.raises(UnknownName, match=r"^unknown backend 'nope'; known: api, google, vllm"):
+        check_backend("nope")

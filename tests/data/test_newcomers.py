@@ -374,3 +374,37 @@ def test_one_source_is_nothing_to_compare(
     told(tmp_path, capsys, *(word if word != "m" else "other" for word in DETECTION))
     _, output = told(tmp_path, capsys, "build", "{}/data", "--out", "{}/second")
     assert "nothing is compared" not in output
+
+
+@pytest.mark.parametrize("make", [coco_with(lambda *_: None), depths(lambda metres: metres * 1.1)])
+def test_one_file_given_as_two_sources_is_named(
+    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", sys.argv)
+    words = make(tmp_path)
+    assert "same predictions" not in told(tmp_path, capsys, *words)[1]
+    status, output = told(tmp_path, capsys, *(word if word != "m" else "twin" for word in words))
+    images = "all 2 images" if "depth" in words else "all 1 image"
+    equal = f"sources 'm' and 'twin' have the same predictions on {images}; import one"
+    assert status == 0 and f"warning: {equal}" in output
+    for command, said in (
+        (("describe", "{}/data"), "no two predictions can be compared: "),
+        (("plan", "{}/data"), "no two predictions can be compared: "),
+        (("build", "{}/data", "--out", "{}/dataset"), "nothing is compared: "),
+        (("build", "{}/data", "--out", "{}/d", "--subset", "encoding_analysis"), "can be asked: "),
+    ):
+        assert f"{said}{equal}" in told(tmp_path, capsys, *command)[1]
+
+
+def test_a_third_source_does_not_hide_two_equal_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", sys.argv)
+    words = coco_with(lambda *_: None)(tmp_path)
+    for name in ("m", "twin"):
+        told(tmp_path, capsys, *(word if word != "m" else name for word in words))
+    shutil.copy(tmp_path / "gt.json", tmp_path / "pred.json")
+    told(tmp_path, capsys, *(word if word != "m" else "other" for word in words))
+    _, output = told(tmp_path, capsys, "describe", "{}/data")
+    assert "warning: sources 'm' and 'twin' have the same predictions" in output
+    assert "next: visualjudge plan" in output

@@ -135,10 +135,11 @@ def build(
     for line in _left_out(built):
         print(line)
     if not built.compared:
-        print(
-            "nothing is compared: no image has annotations of two sources or of two scores; "
-            "import another source for pairs and rankings"
+        why = "; ".join(built.equal) or (
+            "no image has annotations of two sources or of two scores; import another source for "
+            "pairs and rankings"
         )
+        print(f"nothing is compared: {why}")
     target = located(out)
     print(
         f"{pluralize(built.questions, 'question')} and {pluralize(built.images, 'image')} in "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.options import JsonFile
-from visualjudge.cli.output import following
+from visualjudge.cli.output import following, say
 from visualjudge.core.atomic import atomic_path, write_json
 from visualjudge.core.errors import UsageError, must_end_in
 from visualjudge.core.text_tables import Table
@@ -39,6 +39,7 @@ def describe(
 
     Reads only the records; visualjudge build also checks the prediction files.
     """
+    from visualjudge.data.equal_sources import equal_sources
     from visualjudge.data.folder import DataFolder
     from visualjudge.dataset.describe import describe as describe_task, plot
 
@@ -53,6 +54,7 @@ def describe(
             describe_task(name, [entry.annotation for entry in folder.entries(name)])
             for name in tasks
         ]
+        equal = [told for name in tasks for told in equal_sources(folder, name)]
         problems = list(folder.problems)
     if out and found:
         with atomic_path(out) as scratch:
@@ -66,12 +68,14 @@ def describe(
         print(" ".join(str(problem).split()), file=sys.stderr)
     compared = [one.task for one in found if one.whole.row()["pairs"]]
     if found and not compared:
-        print(
-            "no two predictions can be compared: import a second --source into this folder, or "
-            "make controlled errors with `visualjudge perturb`; single scores can be asked"
+        why = "; ".join(equal) or (
+            "import a second --source into this folder, or make controlled errors with "
+            "`visualjudge perturb`"
         )
+        print(f"no two predictions can be compared: {why}; single scores can be asked")
         following("build", data, "--out", "DATASET")
     else:
+        say(*(f"warning: {told}" for told in equal))
         named = ("--task", compared[0]) if len(compared) > 1 else ()
         following("plan", data, *named, "--goal", "right", "--json", "plan.json")
     if problems:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,9 @@ from visualjudge.clients.image_resize import Shrinking
 from visualjudge.clients.masked_secrets import check_url
 from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.clients.retry import Retrying, RetryPolicy
-from visualjudge.core.errors import UsageError
+from visualjudge.core.errors import UnknownName, UsageError
 from visualjudge.core.pydantic_messages import first_problem
-from visualjudge.core.registry import Registry
+from visualjudge.core.registry import Registry, lacking
 
 CLIENT_REGISTRY: Registry[str, Any] = Registry(
     "backend",
@@ -33,6 +33,25 @@ CLIENT_REGISTRY: Registry[str, Any] = Registry(
     },
 )
 
+_OTHER_NAMES = {
+    "api for OpenAI, and with --base-url for servers with its protocol": (
+        "openai",
+        "openrouter",
+        "together",
+        "groq",
+        "deepseek",
+        "mistral",
+        "ollama",
+        "lmstudio",
+        "llamacpp",
+        "sglang",
+        "litellm",
+    ),
+    "google for Gemini": ("gemini", "vertex"),
+    "anthropic for Claude": ("claude",),
+    "transformers for local weights": ("huggingface", "hf", "torch"),
+}
+"""What people call a provider or server → the backend to use."""
 _JUDGE_KEYS = frozenset({"retries", "prompt_info", "structured_output", "top_logprobs"})
 _WRAPPER_KEYS = frozenset({"cache_dir", "concurrency", "max_image_side", "attempts"})
 _SHARED_KEYS = frozenset({"ip_address", "port", "base_url", "api_key", "timeout"})
@@ -63,9 +82,20 @@ class ClientConfig(BaseModel):
     follow_redirects: bool | None = None
 
 
+def unknown_backend(name: object, known: Collection[str], lacking: str = "") -> UnknownName:
+    """Return the error for a backend that is not ``known``, with the one that is probably meant."""
+    plain = "".join(filter(str.isalnum, str(name).lower()))
+    close = get_close_matches(plain, known, 1, 0.7)
+    meant = [use for use, others in _OTHER_NAMES.items() if any(one in plain for one in others)]
+    advice = "".join(f"; use {use}" for use in (meant or close)[:1])
+    return UnknownName(f"unknown backend {name!r}{lacking}{advice}; known: {', '.join(known)}")
+
+
 def _checked(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the configuration with types converted and None values removed."""
-    CLIENT_REGISTRY.find(config.get("backend", "api"))
+    backend = config.get("backend", "api")
+    if backend not in CLIENT_REGISTRY:
+        raise unknown_backend(backend, list(CLIENT_REGISTRY), lacking("backend", backend))
     try:
         checked = ClientConfig.model_validate(dict(config))
     except ValidationError as error:

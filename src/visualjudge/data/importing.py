@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from visualjudge.core.errors import DataError, Problem, UsageError, in_field
+from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import check_labels
 from visualjudge.data.import_mistakes import Tried, likely_mistake
@@ -85,6 +87,10 @@ class Imported:
     """
     unscored: int = 0
     """Number of predictions without a confidence, in a task where predictions have one."""
+    repeated: int = 0
+    """Number of predictions that are identical to an earlier one of their image."""
+    single: int = 0
+    """Number of predictions without an identical one in their image."""
     exact: int = 0
     """Number of annotations that score 10."""
     total: float = 0.0
@@ -227,6 +233,21 @@ def check_predicted(done: Imported, pred: str) -> None:
         )
 
 
+def check_truths(done: Imported, file: str) -> None:
+    """Check that at least one image has ground truth; otherwise all predictions would be wrong.
+
+    Raises
+    ------
+    DataError
+        If none has.
+    """
+    if done.pairs and not any(truth.without_crowds().count for _, truth in done.pairs):
+        raise DataError(
+            f"{file}: must contain ground truth for at least one image, got none for "
+            f"{pluralize(len(done.pairs), 'image')}"
+        )
+
+
 def _matches(task: str, samples: Sequence[Sample | Problem], how: Intake) -> Matches | None:
     """Match all images if the threshold of best F1 is requested, or is the default because all have
     confidences.
@@ -261,12 +282,25 @@ def _thresholded(sample: Sample, threshold: float | None, how: Intake, done: Imp
 def _note(sample: Sample, done: Imported) -> None:
     """Record what AP and the final checks need from the unmodified sample."""
     done.predictions += _size(sample.prediction)
-    done.unscored += sum(getattr(item, "score", None) is None for item in _items(sample.prediction))
+    items = _items(sample.prediction)
+    done.unscored += sum(getattr(item, "score", None) is None for item in items)
+    times = Counter(map(_content, items))
+    done.repeated += len(items) - len(times)
+    done.single += sum(count == 1 for count in times.values())
     if sample.truth is not None:
         if sample.prediction.count is not None:
             done.pairs.append((sample.prediction, sample.truth))
         done.labels.update(sample.truth.labels)
     done.labels.update(sample.prediction.labels)
+
+
+def _content(value: Any) -> Hashable:
+    """Return an item as a value that equals that of an identical item."""
+    if isinstance(value, np.ndarray):
+        return value.shape, value.tobytes()
+    if is_dataclass(value):
+        return tuple(_content(getattr(value, one.name)) for one in fields(value))
+    return value if isinstance(value, Hashable) else id(value)
 
 
 def _check_classes(task: str, classes: tuple[str, ...], done: Imported) -> None:
@@ -410,6 +444,15 @@ def notices(task: str, done: Imported) -> Iterator[str]:
             f"warning: the mean score is {mean:.1f} of 10, and no common mistake explains it; "
             "compare the classes, the coordinates and the pairing of --pred and --gt"
         )
+    if done.repeated:
+        distinct = done.predictions - done.repeated
+        repeats = (
+            f"all {distinct} predictions are listed twice; remove the repeats, which"
+            if done.repeated == distinct and not done.single
+            else f"predictions identical to another of their image: {done.repeated} of "
+            f"{done.predictions}; remove them, since they"
+        )
+        yield f"warning: {repeats} count as false positives"
     if done.left_out:
         point = done.point
         told = (

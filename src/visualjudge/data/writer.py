@@ -67,6 +67,8 @@ class FolderWriter:
         self._given: dict[str, dict[str, Path | None]] = {}
         self._annotations: dict[str, dict[str, Any]] = {}
         self._files = WaitingFiles(self.root)
+        self.committed: list[Any] = []
+        """All records of the task in the folder after :meth:`commit`."""
 
     def __enter__(self) -> Self:
         return self
@@ -206,6 +208,7 @@ class FolderWriter:
             write_json(self._image_file, images)
             self._write_annotations(annotations)
             self._write_plugins()
+        self.committed = annotations
 
     def _write_plugins(self) -> None:
         """Add the plug-ins whose rows the new records need to those already stated."""

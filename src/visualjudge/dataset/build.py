@@ -21,6 +21,7 @@ from visualjudge.core.image_storage import Form as MediaForm, ShardWriter
 from visualjudge.core.object_stores import located
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.registry import in_use
+from visualjudge.data.equal_sources import equal_sources
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.folder import MEDIA, META, VERSION, QuestionForm
 from visualjudge.dataset.json_form import QUESTIONS
@@ -69,6 +70,8 @@ class Built:
     problems: tuple[Problem, ...]
     compared: int = 0
     """Number of questions that compare annotations: pairs and rankings."""
+    equal: tuple[str, ...] = ()
+    """Why nothing is compared, if sources have the same predictions."""
     undecidable: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
     """Questions not asked because two options look the same: task → encoding → question type →
     count.
@@ -145,7 +148,7 @@ def _fill(
     tasks = read_tasks(folder, names, engine, tick)
     items = sample_tasks(tasks, options.subsets, options.caps, options.seed)
     if not items:
-        raise DataError(f"{folder.name}: no question can be asked{_why_none(folder)}")
+        raise DataError(f"{folder.name}: no question can be asked{_why_none(folder, names)}")
     stage = target.root
     jobs = (
         Job(str(folder.root), str(stage), unit, options.prompts, options.max_side, target.pack(k))
@@ -190,8 +193,9 @@ def _fill(
         },
     )
     compared = sum(item.question_type != "scoring" for item in asked)
+    equal = () if compared else _equal_sources(folder, names)
     problems = tuple(folder.problems)
-    return Built(len(asked), len(files) - 2, problems, compared, undecidable, unseen)
+    return Built(len(asked), len(files) - 2, problems, compared, equal, undecidable, unseen)
 
 
 class _Target:
@@ -303,8 +307,13 @@ def _records(folder: DataFolder, names: Sequence[str]) -> int:
     return sum(len(folder.entries(name)) for name in names)
 
 
-def _why_none(folder: DataFolder) -> str:
+def _equal_sources(folder: DataFolder, names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(told for name in names for told in equal_sources(folder, name))
+
+
+def _why_none(folder: DataFolder, names: Sequence[str]) -> str:
     if folder.problems:
         unusable = pluralize(len(folder.problems), "record")
         return f": {unusable} cannot be used, the first: {folder.problems[0]}"
-    return ": no two annotations of a group differ in their score"
+    equal = "; ".join(_equal_sources(folder, names))
+    return f": {equal or 'no two annotations of a group differ in their score'}"

@@ -310,12 +310,22 @@ def _of_unknown_images(
             pred.name,
             where,
             "image_id",
-            f"must be the id of an image of {truth.file.name}{example}, got {number!r}",
+            f"must be the id of an image of {truth.file.name}{example}, got {number!r}"
+            f"{_other_type(number, truth.images)}",
         )
         for number, rows in results.items()
         if number not in known and not truth.problems
         for where, _ in rows
     ]
+
+
+def _other_type(number: Any, known: Mapping[Any, Any]) -> str:
+    """What to change if an id is text where ids are numbers, or the reverse; else empty."""
+    if isinstance(number, str) and number.isdecimal() and int(number) in known:
+        return "; it is text: write a number, without quotes"
+    if str(number) in known:
+        return "; it is a number: write text, in quotes"
+    return ""
 
 
 def _typed(
@@ -339,7 +349,7 @@ def _label(raw: Mapping[str, Any], truth: CocoTruth) -> str:
         first, name = next(iter(truth.labels.items()))
         raise DataError(
             f"category_id: must be a category of {truth.file.name}, such as {first!r} ({name}), "
-            f"got {number!r}"
+            f"got {number!r}{_other_type(number, truth.labels)}"
         )
     return truth.labels[number]
 

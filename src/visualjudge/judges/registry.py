@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from visualjudge.core.errors import UnknownName
 from visualjudge.core.registry import Registry, lacking
 
 LOCAL = "local"
@@ -38,9 +37,9 @@ def check_backend(name: str) -> None:
         If it is neither; the message lists both.
     """
     # Imported here because reports ask no server.
-    from visualjudge.clients.registry import CLIENT_REGISTRY
+    from visualjudge.clients.registry import CLIENT_REGISTRY, unknown_backend
 
     known = dict.fromkeys((*CLIENT_REGISTRY, *QUESTION_JUDGES))
     if name not in known:
         missing = lacking("backend", name) or lacking("question judge", name)
-        raise UnknownName(f"unknown backend {name!r}{missing}; known: {', '.join(known)}")
+        raise unknown_backend(name, list(known), missing)

@@ -18,6 +18,7 @@ from visualjudge.analysis.variance import variance_row
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import JudgeModel, Pool
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.data.equal_sources import equal_sources
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.folder import META, load_dataset
@@ -248,6 +249,7 @@ def _of_data(root: Path, task: str | None, encodings: Sequence[str], seed: int) 
             raise UsageError(f"--task must be one of {', '.join(folder.tasks)}, got {task}")
         names = [task] if task else folder.tasks
         read = {name: [entry.annotation for entry in folder.entries(name)] for name in names}
+        equal = [told for name in names for told in equal_sources(folder, name)]
     caps = Caps()
     by_task = {
         name: tuple(
@@ -257,6 +259,8 @@ def _of_data(root: Path, task: str | None, encodings: Sequence[str], seed: int) 
         )
         for name, notes in read.items()
     }
+    if equal and not any(by_task.values()):
+        raise UsageError(f"{root}: no two predictions can be compared: {'; '.join(equal)}")
     name = _task_of([name for name, groups in by_task.items() if groups], task, root)
     rows = []
     for found in by_task[name]:
