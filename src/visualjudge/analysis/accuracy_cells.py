@@ -17,10 +17,11 @@ import polars as pl
 from visualjudge.analysis.figures import Cell
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy
 from visualjudge.analysis.statistics import jackknife
+from visualjudge.analysis.statistics.kappa import kappa, kappa_interval
 from visualjudge.analysis.statistics.share_intervals import Shares, ratio, shares
 from visualjudge.analysis.study_table import WORD, Study, ordered, unchanged
-from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate, Share
-from visualjudge.core.records import FloatArray, IntArray
+from visualjudge.analysis.value_and_interval import NO_SHARE, NOTHING, UNANSWERED, Estimate, Share
+from visualjudge.core.records import TIES, FloatArray, IntArray
 
 MARGINS = (0.5, 1.0, 2.0, 3.0, 5.0)
 MARGIN_LABELS = ("0-0.5", "0.5-1", "1-2", "2-3", "3-5", "5-10")
@@ -283,6 +284,31 @@ def accuracy(table: pl.DataFrame) -> Accuracy:
     """Return the accuracy over all rows of ``table``."""
     rows = accuracy_cells(counted(table, ()), ())
     return rows[0].accuracy if rows else NO_ACCURACY
+
+
+CHOICES = {answer: k for k, answer in enumerate(("A", "B", *TIES))}
+"""The numbers of the answers to pairs, for statistics of several raters."""
+ONE_ANSWER = "all the same"
+
+
+def kappa_with_truth(pairs: pl.DataFrame) -> Estimate:
+    """Return Cohen's κ of the verdicts and the right answers. A failed reply agrees with no answer,
+    so that declining is no way to raise it.
+    """
+    if pairs.is_empty():
+        return NOTHING
+    n, images = pairs.height, pairs["cluster"].n_unique()
+    if not pairs["parsed"].any():
+        return Estimate(None, None, n, images, UNANSWERED)
+    said, true = (
+        pairs[name].cast(pl.String).replace_strict(CHOICES, default=-1, return_dtype=pl.Float64)
+        for name in ("text", "answer")
+    )
+    ratings = np.stack([np.where(pairs["parsed"].to_numpy(), said, -1.0), true.to_numpy()])
+    value = kappa(ratings)
+    ends = None if value is None else kappa_interval(ratings, pairs["cluster"].to_numpy())
+    why = ONE_ANSWER if value is None else None if ends else jackknife.FEW
+    return Estimate(value, ends, n, images, why)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from visualjudge.analysis.accuracy_cells import (
     guessed,
     guessed_among_allowed,
     guessed_by_task,
+    kappa_with_truth,
     macro_asked,
     margin_bin,
     pairwise_asked,
@@ -433,6 +434,7 @@ def _headlines(
             position_p=binomial_p(first, told),
             swap=swaps[k].figures([next(found), next(found)]),
             published={key: next(found) for key in rules[k]},
+            kappa=kappa_with_truth(pairs),
         )
         out.append(figures)
     return out

@@ -22,6 +22,7 @@ from visualjudge.analysis.figure_text import (
     percents,
     plain_name,
     points,
+    span,
 )
 from visualjudge.analysis.pairwise_figures import Accuracy, Preference, Swap, unanswered
 from visualjudge.analysis.table_layout import Column, Json, Table, declared, figure, plain
@@ -129,6 +130,7 @@ def _pairwise(judge: f.JudgeResult) -> Json:
         "chance": p.chance,
         "constant_answer": plain(p.constant),
         "macro": ESTIMATE.json(p.macro),
+        "kappa": ESTIMATE.json(p.kappa),
         "position_p": plain(p.position_p),
         "position_preference": PREFERENCE.json(position),
         "swap_consistency": plain(p.swap.consistency.value),
@@ -501,6 +503,8 @@ JUDGE: Table[f.JudgeResult] = Table(
             "Mean over tasks",
             lambda j: words.NONE if j.pairwise.accuracy.none else percent(j.pairwise.macro.value),
         ),
+        Column(None, lambda j: j, "Cohen’s κ", lambda j: number(j.pairwise.kappa.value)),
+        Column(None, lambda j: j, "95 %", lambda j: span(j.pairwise.kappa.interval)),
         Column(None, lambda j: j, "Failed", words.failed),
         Column(
             None,

@@ -19,7 +19,13 @@ from itertools import chain, combinations
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import ImageSums, estimate_of, image_sums, test_of
+from visualjudge.analysis.accuracy_cells import (
+    CHOICES,
+    ImageSums,
+    estimate_of,
+    image_sums,
+    test_of,
+)
 from visualjudge.analysis.figures import Above, Agreement, Comparison, TaskGap
 from visualjudge.analysis.repeated_rows import ALL, above_verdicts, holm_apart, originals
 from visualjudge.analysis.statistics import jackknife
@@ -28,7 +34,7 @@ from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.statistics.share_intervals import cases_needed, gap_ends, images_needed
 from visualjudge.analysis.study_table import WORD, Run, Study
 from visualjudge.analysis.value_and_interval import Ends, Estimate
-from visualjudge.core.records import TIES, FloatArray, IntArray
+from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.judges.registry import LOCAL
 
 LEAST_UNITS = 5
@@ -319,12 +325,11 @@ def _ratings(
     return np.array(table, dtype=float), units["cluster"].to_numpy()
 
 
-_CHOICES = {answer: k for k, answer in enumerate(("A", "B", *TIES))}
 _LEVELS: tuple[tuple[str, Level, pl.Expr], ...] = (
     (
         "pairwise",
         "nominal",
-        pl.col("text").replace_strict(_CHOICES, default=None, return_dtype=pl.Float64),
+        pl.col("text").replace_strict(CHOICES, default=None, return_dtype=pl.Float64),
     ),
     ("scoring", "interval", pl.col("number")),
 )

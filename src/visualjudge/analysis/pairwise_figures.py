@@ -12,7 +12,13 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from visualjudge.analysis.value_and_interval import NO_SHARE, UNANSWERED, Estimate, Share
+from visualjudge.analysis.value_and_interval import (
+    NO_SHARE,
+    NOTHING,
+    UNANSWERED,
+    Estimate,
+    Share,
+)
 
 DECLINED, CANNOT_TELL = "refusal", "cannot_tell"
 """Statuses of verdicts that intentionally give no answer."""
@@ -152,6 +158,10 @@ class Pairwise:
     published: Mapping[str, Share]
     """Accuracy as well-known benchmarks define it, by key of
     :data:`visualjudge.analysis.benchmark_pair_rules.RULES`.
+    """
+    kappa: Estimate = NOTHING
+    """Cohen's κ of the verdicts and the right answers, ties being answers of their own; a failed
+    reply agrees with no answer.
     """
 
     @property
