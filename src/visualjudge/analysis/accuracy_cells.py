@@ -297,18 +297,37 @@ def kappa_with_truth(pairs: pl.DataFrame) -> Estimate:
     """
     if pairs.is_empty():
         return NOTHING
-    n, images = pairs.height, pairs["cluster"].n_unique()
     if not pairs["parsed"].any():
-        return Estimate(None, None, n, images, UNANSWERED)
-    said, true = (
-        pairs[name].cast(pl.String).replace_strict(CHOICES, default=-1, return_dtype=pl.Float64)
-        for name in ("text", "answer")
-    )
-    ratings = np.stack([np.where(pairs["parsed"].to_numpy(), said, -1.0), true.to_numpy()])
+        images = pairs["cluster"].n_unique()
+        return Estimate(None, None, pairs.height, images, UNANSWERED)
+    said = _choices(pairs, "text", "parsed", -1.0)
+    true = pairs["answer"].cast(pl.String).replace_strict(CHOICES, default=-1.0)
+    return _kappa(np.stack([said, true.to_numpy().astype(float)]), pairs["cluster"].to_numpy())
+
+
+def kappa_of_two(both: pl.DataFrame) -> Estimate:
+    """Return Cohen's κ of two judges on the questions that both answered; the columns of the second
+    end in ``_b``.
+    """
+    told = both.filter(pl.col("parsed") & pl.col("parsed_b"))
+    if told.is_empty():
+        return NOTHING
+    said = [_choices(told, f"text{end}", f"parsed{end}", np.nan) for end in ("", "_b")]
+    return _kappa(np.stack(said), told["cluster"].to_numpy())
+
+
+def _choices(table: pl.DataFrame, text: str, parsed: str, failed: float) -> FloatArray:
+    """Return the number of each answer, and ``failed`` where there is none."""
+    known = table[text].cast(pl.String).replace_strict(CHOICES, default=None)
+    numbers = known.cast(pl.Float64).fill_null(failed).to_numpy()
+    return np.where(table[parsed].to_numpy(), numbers, failed)
+
+
+def _kappa(ratings: FloatArray, clusters: IntArray) -> Estimate:
     value = kappa(ratings)
-    ends = None if value is None else kappa_interval(ratings, pairs["cluster"].to_numpy())
+    ends = None if value is None else kappa_interval(ratings, clusters)
     why = ONE_ANSWER if value is None else None if ends else jackknife.FEW
-    return Estimate(value, ends, n, images, why)
+    return Estimate(value, ends, ratings.shape[1], int(np.unique(clusters).size), why)
 
 
 @dataclass(frozen=True, eq=False)

@@ -131,6 +131,7 @@ def _pairwise(judge: f.JudgeResult) -> Json:
         "constant_answer": plain(p.constant),
         "macro": ESTIMATE.json(p.macro),
         "kappa": ESTIMATE.json(p.kappa),
+        "answered_tie": plain(p.ties),
         "position_p": plain(p.position_p),
         "position_preference": PREFERENCE.json(position),
         "swap_consistency": plain(p.swap.consistency.value),
@@ -514,6 +515,7 @@ JUDGE: Table[f.JudgeResult] = Table(
         ),
         Column(None, lambda j: j, "Constant answer", lambda j: percent(j.pairwise.constant)),
         Column(None, lambda j: j, "Said A", lambda j: percent(j.pairwise.accuracy.answered_a)),
+        Column(None, lambda j: j, "Said tie", lambda j: percent(j.pairwise.ties)),
         Column(
             None,
             lambda j: j,
