@@ -158,7 +158,7 @@ def answered(pairs: Pairs, said: np.ndarray, used: np.ndarray) -> Answer:
     table = study.kind(0, "pairwise", PAIRED)
     place = preference(table.filter("parsed"), "position").estimate
     swap = swap_figures(both_orders(table))
-    figures = Pairwise(accuracy(table), n, 0.5, macro(table, "task"), None, swap, {})
+    figures = Pairwise(accuracy(table), n, 0.5, None, macro(table, "task"), None, swap, {})
     return answer_of(study, 0, Shown(figures, place, None, None), RULES, NOT_ASKED)
 
 

@@ -9,7 +9,7 @@ from collections import defaultdict
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import macro
+from visualjudge.analysis.accuracy_cells import kappa_with_truth, macro
 from visualjudge.analysis.analysing import pairwise_figures
 from visualjudge.analysis.bias import preferences
 from visualjudge.analysis.comparisons import paired
@@ -36,7 +36,7 @@ def pairwise(table: pl.DataFrame) -> Figures:
 
 def slow(table: pl.DataFrame) -> Figures:
     """Figures that are more than a ratio of sums."""
-    found: Figures = {"macro": macro(table, "task")}
+    found: Figures = {"macro": macro(table, "task"), "kappa": kappa_with_truth(table)}
     found |= {f"{d.first} - {d.second}": d.gap for d in compare_encodings(table)[:2]}
     found |= {f"lean {row.feature}": row.estimate for row in preferences(table) if row.estimate.n}
     return found | {f"strength {row.source}": row.strength for row in leaderboard(table).rows}

@@ -29,6 +29,7 @@ FIGURES = {
     "swap_consistency": "same answer in both orders",
     "right_in_both": "right in both orders",
     "macro": "accuracy, mean over tasks",
+    "kappa": "κ with the truth",
     "difference": "difference of two equal judges",
     "lean position": "position bias of a fair judge",
     "alpha": "α of two judges",

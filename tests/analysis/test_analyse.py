@@ -48,6 +48,31 @@ def test_failed_is_wrong_counted_and_bounded() -> None:
     assert p["accuracy_parsed"] == 1.0
 
 
+def test_kappa_takes_ties_as_answers_and_failed_replies_as_disagreement() -> None:
+    truth, replies = "AAAABBBBtt", "AAABBBBAtA"
+    names = {"A": "A", "B": "B", "t": "tie"}
+    scores = {"A": (9.0, 1.0), "B": (1.0, 9.0), "t": (5.0, 5.0)}
+    questions = [
+        pair(i, scores[letter], answer=names[letter], ties=("tie",))
+        for i, letter in enumerate(truth)
+    ]
+    verdicts = [said(q, names[letter]) for q, letter in zip(questions, replies, strict=True)]
+    found = judged(questions, verdicts)["pairwise"]["kappa"]
+    chance = (5 * 4 + 4 * 4 + 1 * 2) / 100
+    assert found["value"] == pytest.approx((0.7 - chance) / (1 - chance))
+    assert found["ci95"][0] < found["value"] < found["ci95"][1]
+    assert (found["n"], found["images"]) == (10, 10)
+    verdicts[0] = said(questions[0], "?", status="unparseable")
+    chance = (4 * 4 + 4 * 4 + 1 * 2) / 100
+    found = judged(questions, verdicts)["pairwise"]["kappa"]
+    assert found["value"] == pytest.approx((0.6 - chance) / (1 - chance))
+    always_a = [said(q, "A") for q in questions]
+    assert judged(questions, always_a)["pairwise"]["kappa"]["value"] == pytest.approx(0.0)
+    nothing = [said(q, "?", status="unparseable") for q in questions]
+    found = judged(questions, nothing)["pairwise"]["kappa"]
+    assert (found["value"], found["why"]) == (None, "no answer to any")
+
+
 def test_answered_a_is_the_place_shown_not_the_stored_letter() -> None:
     questions = pairs(30)
     verdicts = [v for q in questions for v in (said(q, "A", "AB"), said(q, "B", "BA"))]

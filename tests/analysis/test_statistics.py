@@ -17,6 +17,7 @@ from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
 from visualjudge.analysis.statistics.bradley_terry import davidson
 from visualjudge.analysis.statistics.jackknife import holm
+from visualjudge.analysis.statistics.kappa import kappa, kappa_interval
 from visualjudge.analysis.statistics.share_intervals import cases_needed, one_share, shares
 from visualjudge.analysis.variance import variance_components, variance_row
 from visualjudge.core.seeding import rng_for
@@ -101,6 +102,32 @@ def test_alpha_interval_holds_the_estimate() -> None:
     ratings = (rng.integers(0, 3, 200) + rng.integers(0, 2, (3, 200))).astype(float)
     low, high = alpha_interval(ratings, "interval") or (1.0, 0.0)
     assert low < (alpha(ratings, "interval") or 0) < high
+
+
+def test_kappa_is_that_of_the_textbook_over_the_shared_units() -> None:
+    said = [("yes", "yes")] * 20 + [("yes", "no")] * 5 + [("no", "yes")] * 10 + [("no", "no")] * 15
+    ratings = np.array([[float(answer == "yes") for answer in both] for both in said]).T
+    assert kappa(ratings) == pytest.approx(0.4)
+    alone = np.hstack([ratings, [[1.0, np.nan], [np.nan, 0.0]]])
+    assert kappa(alone) == pytest.approx(0.4)
+    low, high = kappa_interval(alone, np.arange(52)) or (1.0, 0.0)
+    assert low < 0.4 < high
+    assert kappa(np.ones((2, 5))) is None
+    assert kappa(np.array([[1.0, np.nan], [np.nan, 2.0]])) is None
+
+
+def test_kappa_interval_is_wider_where_whole_images_agree() -> None:
+    rng = rng_for(4, "kappa interval")
+    right = np.repeat(rng.random(40) < 0.8, 5)
+    truth = rng.integers(0, 2, 200)
+    ratings = np.array([np.where(right, truth, 1 - truth), truth], float)
+    images, cases = (
+        kappa_interval(ratings, groups) or (0.0, 0.0)
+        for groups in (np.repeat(np.arange(40), 5), np.arange(200))
+    )
+    assert images[1] - images[0] > 1.5 * (cases[1] - cases[0])
+    perfect = kappa_interval(np.array([truth, truth], float), np.arange(200)) or (0.0, 0.0)
+    assert 0.95 < perfect[0] < 1.0 == perfect[1]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -17,10 +17,11 @@ import polars as pl
 from visualjudge.analysis.figures import Cell
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy
 from visualjudge.analysis.statistics import jackknife
+from visualjudge.analysis.statistics.kappa import kappa, kappa_interval
 from visualjudge.analysis.statistics.share_intervals import Shares, ratio, shares
 from visualjudge.analysis.study_table import WORD, Study, ordered, unchanged
-from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate, Share
-from visualjudge.core.records import FloatArray, IntArray
+from visualjudge.analysis.value_and_interval import NO_SHARE, NOTHING, UNANSWERED, Estimate, Share
+from visualjudge.core.records import TIES, FloatArray, IntArray
 
 MARGINS = (0.5, 1.0, 2.0, 3.0, 5.0)
 MARGIN_LABELS = ("0-0.5", "0.5-1", "1-2", "2-3", "3-5", "5-10")
@@ -283,6 +284,50 @@ def accuracy(table: pl.DataFrame) -> Accuracy:
     """Return the accuracy over all rows of ``table``."""
     rows = accuracy_cells(counted(table, ()), ())
     return rows[0].accuracy if rows else NO_ACCURACY
+
+
+CHOICES = {answer: k for k, answer in enumerate(("A", "B", *TIES))}
+"""The numbers of the answers to pairs, for statistics of several raters."""
+ONE_ANSWER = "all the same"
+
+
+def kappa_with_truth(pairs: pl.DataFrame) -> Estimate:
+    """Return Cohen's κ of the verdicts and the right answers. A failed reply agrees with no answer,
+    so that declining is no way to raise it.
+    """
+    if pairs.is_empty():
+        return NOTHING
+    if not pairs["parsed"].any():
+        images = pairs["cluster"].n_unique()
+        return Estimate(None, None, pairs.height, images, UNANSWERED)
+    said = _choices(pairs, "text", "parsed", -1.0)
+    true = pairs["answer"].cast(pl.String).replace_strict(CHOICES, default=-1.0)
+    return _kappa(np.stack([said, true.to_numpy().astype(float)]), pairs["cluster"].to_numpy())
+
+
+def kappa_of_two(both: pl.DataFrame) -> Estimate:
+    """Return Cohen's κ of two judges on the questions that both answered; the columns of the second
+    end in ``_b``.
+    """
+    told = both.filter(pl.col("parsed") & pl.col("parsed_b"))
+    if told.is_empty():
+        return NOTHING
+    said = [_choices(told, f"text{end}", f"parsed{end}", np.nan) for end in ("", "_b")]
+    return _kappa(np.stack(said), told["cluster"].to_numpy())
+
+
+def _choices(table: pl.DataFrame, text: str, parsed: str, failed: float) -> FloatArray:
+    """Return the number of each answer, and ``failed`` where there is none."""
+    known = table[text].cast(pl.String).replace_strict(CHOICES, default=None)
+    numbers = known.cast(pl.Float64).fill_null(failed).to_numpy()
+    return np.where(table[parsed].to_numpy(), numbers, failed)
+
+
+def _kappa(ratings: FloatArray, clusters: IntArray) -> Estimate:
+    value = kappa(ratings)
+    ends = None if value is None else kappa_interval(ratings, clusters)
+    why = ONE_ANSWER if value is None else None if ends else jackknife.FEW
+    return Estimate(value, ends, ratings.shape[1], int(np.unique(clusters).size), why)
 
 
 @dataclass(frozen=True, eq=False)

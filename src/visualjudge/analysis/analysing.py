@@ -20,6 +20,7 @@ from visualjudge.analysis.accuracy_cells import (
     guessed,
     guessed_among_allowed,
     guessed_by_task,
+    kappa_with_truth,
     macro_asked,
     margin_bin,
     pairwise_asked,
@@ -65,6 +66,12 @@ from visualjudge.analysis.scores import (
 from visualjudge.analysis.study_table import FEATURES, Study, more, unchanged
 from visualjudge.analysis.unread_replies import unread
 from visualjudge.analysis.variance import facets, variance_row
+from visualjudge.analysis.without_truth import (
+    in_both_orders,
+    pairwise_without_truth,
+    result_without_truth,
+)
+from visualjudge.core.records import TIES
 
 Progress = Callable[[str], None]
 PAIRED = (
@@ -333,12 +340,13 @@ def judge_result(
         study.kind(index, "pairwise", PLAYED), study.seed, leads_of(study.questions)
     )
     pairwise = tables.pairwise
-    place, *features = preferences(pairs)
+    unknown = study.lacks_truth(index)
+    place, *features = preferences(in_both_orders(pairs) if unknown else pairs)
     told = answered.select(
         *(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median()
     )
     tokens_in, tokens_out, latency = told.row(0)
-    return JudgeResult(
+    result = JudgeResult(
         name=run.name,
         simulated=run.simulated,
         run=str(run.folder) if run.folder is not None and run.info.get("kept", True) else None,
@@ -380,6 +388,7 @@ def judge_result(
         above_baseline=above_baseline(study, index, baseline, guessed(asked)),
         rater_checks=run.checks,
     )
+    return result_without_truth(result) if unknown else result
 
 
 def _sum_of(name: str) -> pl.Expr:
@@ -393,11 +402,13 @@ def pairwise_figures(
     overall: Accuracy | None = None,
     *,
     order_shown: bool = True,
+    truth: bool = True,
 ) -> Pairwise:
     """The headline of the pairwise questions; ``overall``: the accuracy of all, where it is
-    known.
+    known; ``truth``: whether the right answers are known.
     """
-    return _headlines([pairs], [chance], [overall], [order_shown])[0]
+    found = _headlines([pairs], [chance], [overall], [order_shown])[0]
+    return found if truth else pairwise_without_truth(found)
 
 
 def _headlines(
@@ -422,7 +433,7 @@ def _headlines(
     )
     out = []
     for k, pairs in enumerate(judges):
-        parsed = pairs.select("parsed", "said_first").filter(pl.col("parsed"))
+        parsed = pairs.select("parsed", "said_first", "text").filter(pl.col("parsed"))
         first, told = int(parsed["said_first"].sum() or 0), parsed["said_first"].count()
         figures = Pairwise(
             accuracy=overall[k] or accuracy(pairs),
@@ -433,9 +444,16 @@ def _headlines(
             position_p=binomial_p(first, told),
             swap=swaps[k].figures([next(found), next(found)]),
             published={key: next(found) for key in rules[k]},
+            ties=_ties(parsed),
+            kappa=kappa_with_truth(pairs),
         )
         out.append(figures)
     return out
+
+
+def _ties(parsed: pl.DataFrame) -> float | None:
+    ties = int(parsed["text"].cast(pl.String).is_in(list(TIES)).sum())
+    return ties / parsed.height if ties else None
 
 
 def _parts(table: pl.DataFrame, *keys: str) -> list[tuple[str, pl.DataFrame]]:

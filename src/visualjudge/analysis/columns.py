@@ -22,6 +22,7 @@ from visualjudge.analysis.figure_text import (
     percents,
     plain_name,
     points,
+    span,
 )
 from visualjudge.analysis.pairwise_figures import Accuracy, Preference, Swap, unanswered
 from visualjudge.analysis.table_layout import Column, Json, Table, declared, figure, plain
@@ -129,6 +130,8 @@ def _pairwise(judge: f.JudgeResult) -> Json:
         "chance": p.chance,
         "constant_answer": plain(p.constant),
         "macro": ESTIMATE.json(p.macro),
+        "kappa": ESTIMATE.json(p.kappa),
+        "answered_tie": plain(p.ties),
         "position_p": plain(p.position_p),
         "position_preference": PREFERENCE.json(position),
         "swap_consistency": plain(p.swap.consistency.value),
@@ -503,6 +506,8 @@ JUDGE: Table[f.JudgeResult] = Table(
             "Accuracy, mean over tasks",
             lambda j: words.NONE if j.pairwise.accuracy.none else percent(j.pairwise.macro.value),
         ),
+        Column(None, lambda j: j, "Cohen’s κ", lambda j: number(j.pairwise.kappa.value)),
+        Column(None, lambda j: j, "95 %", lambda j: span(j.pairwise.kappa.interval)),
         Column(None, lambda j: j, "Failed", words.failed),
         Column(
             None,
@@ -512,6 +517,7 @@ JUDGE: Table[f.JudgeResult] = Table(
         ),
         Column(None, lambda j: j, "Always the same answer", lambda j: percent(j.pairwise.constant)),
         Column(None, lambda j: j, "Said A", lambda j: percent(j.pairwise.accuracy.answered_a)),
+        Column(None, lambda j: j, "Said tie", lambda j: percent(j.pairwise.ties)),
         Column(
             None,
             lambda j: j,

@@ -160,7 +160,12 @@ SOURCE: Table[SourceRow] = Table(
             "All together",
             lambda r: figure_text.ranks(r.rank_set_all),
         ),
-        Column("true_rank", lambda r: r.true_rank, "Rank by truth"),
+        Column(
+            "true_rank",
+            lambda r: r.true_rank or None,
+            "Rank by truth",
+            lambda r: number(r.true_rank or None),
+        ),
         *declared(SourceRow),
     )
 )

@@ -19,7 +19,14 @@ from itertools import chain, combinations
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import ImageSums, estimate_of, image_sums, test_of
+from visualjudge.analysis.accuracy_cells import (
+    CHOICES,
+    ImageSums,
+    estimate_of,
+    image_sums,
+    kappa_of_two,
+    test_of,
+)
 from visualjudge.analysis.figures import Above, Agreement, Comparison, TaskGap
 from visualjudge.analysis.repeated_rows import ALL, above_verdicts, holm_apart, originals
 from visualjudge.analysis.statistics import jackknife
@@ -27,8 +34,9 @@ from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
 from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.statistics.share_intervals import cases_needed, gap_ends, images_needed
 from visualjudge.analysis.study_table import WORD, Run, Study
-from visualjudge.analysis.value_and_interval import Ends, Estimate
-from visualjudge.core.records import TIES, FloatArray, IntArray
+from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate
+from visualjudge.analysis.without_truth import comparison_without_truth
+from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.judges.registry import LOCAL
 
 LEAST_UNITS = 5
@@ -57,7 +65,7 @@ def _overlap(a: IntArray, b: IntArray) -> float:
     return common / max(1, a.size + b.size - common)
 
 
-_NEEDED = (*KEYS, "right", "parsed", "cluster", "task")
+_NEEDED = (*KEYS, "right", "parsed", "text", "cluster", "task")
 
 
 def _common(study: Study, tables: dict[int, pl.DataFrame], i: int, j: int) -> pl.DataFrame:
@@ -68,7 +76,8 @@ def _common(study: Study, tables: dict[int, pl.DataFrame], i: int, j: int) -> pl
     for k in (i, j):
         if k not in tables:
             tables[k] = study.kind(k, "pairwise", _NEEDED)
-    a, b = (tables[k].select(*keys, "right", "parsed", "cluster", "task") for k in (i, j))
+    needed = (*keys, "right", "parsed", "text", "cluster", "task")
+    a, b = (tables[k].select(needed) for k in (i, j))
     return a.join(b.drop("cluster", "task"), on=keys, suffix="_b")
 
 
@@ -76,7 +85,9 @@ def compare(study: Study, i: int, j: int, gap: float) -> Comparison:
     """Compare judges ``i`` and ``j`` on their common pairwise verdicts. ``gap`` is the gap for
     which the number of images needed is computed.
     """
-    return _compared(study, [(i, j)], gap)[0]
+    found = _compared(study, [(i, j)], gap)[0]
+    unknown = study.lacks_truth(i) or study.lacks_truth(j)
+    return comparison_without_truth(found) if unknown else found
 
 
 MOST_ROWS = 100_000
@@ -172,7 +183,7 @@ def _paired(
         for (two, task), (gap, p) in zip(tasks.keys.rows(), _gaps(tasks)[0], strict=True):
             by_task[int(two)].append(TaskGap(str(task), gap, p))
     out = []
-    for k, ((_, names), (figure, p)) in enumerate(zip(twos, figures, strict=True)):
+    for k, ((both, names), (figure, p)) in enumerate(zip(twos, figures, strict=True)):
         n, more, apart = (int(total[name][k]) for name in ("n", "gap", "apart"))
         only_a, only_b, spread = (apart + more) // 2, (apart - more) // 2, found.only(k)
         independent = ((only_a + only_b) / n - ((only_a - only_b) / n) ** 2) / n
@@ -197,6 +208,7 @@ def _paired(
             images_range=reach,
             more_images=None if wanted is None else max(0, wanted - figure.images),
             by_task=tuple(by_task[k]),
+            kappa=kappa_of_two(both) if "text_b" in both.columns else NOTHING,
         )
         out.append(comparison)
     return out
@@ -241,7 +253,10 @@ def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
     among pairs with a simulated judge.
     """
     twos = _twos(study)
-    rows = _compared(study, twos, gap)
+    rows = [
+        comparison_without_truth(row) if study.lacks_truth(i) or study.lacks_truth(j) else row
+        for (i, j), row in zip(twos, _compared(study, twos, gap), strict=True)
+    ]
     real = [not (study.runs[i].simulated or study.runs[j].simulated) for i, j in twos]
     adjusted = _adjusted([row.p for row in rows], real)
     tasks = [(told, held) for row, held in zip(rows, real, strict=True) for told in row.by_task]
@@ -319,12 +334,11 @@ def _ratings(
     return np.array(table, dtype=float), units["cluster"].to_numpy()
 
 
-_CHOICES = {answer: k for k, answer in enumerate(("A", "B", *TIES))}
 _LEVELS: tuple[tuple[str, Level, pl.Expr], ...] = (
     (
         "pairwise",
         "nominal",
-        pl.col("text").replace_strict(_CHOICES, default=None, return_dtype=pl.Float64),
+        pl.col("text").replace_strict(CHOICES, default=None, return_dtype=pl.Float64),
     ),
     ("scoring", "interval", pl.col("number")),
 )

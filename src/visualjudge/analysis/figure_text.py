@@ -22,7 +22,7 @@ from visualjudge.analysis.figures import (
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Preference, unanswered
 from visualjudge.analysis.source_figures import SourceRow
 from visualjudge.analysis.study_table import missing_verdicts
-from visualjudge.analysis.value_and_interval import UNANSWERED, Estimate, Share
+from visualjudge.analysis.value_and_interval import NO_TRUTH, UNANSWERED, Estimate, Share
 from visualjudge.core.plurals import plural
 
 Ends = Sequence[float | None] | None
@@ -266,6 +266,8 @@ def headline(judge: JudgeResult) -> str:
     p = judge.pairwise.accuracy
     if not p.share.n:
         return "No pairwise question was answered; see ranking and scoring below."
+    if p.without_truth:
+        return f"Accuracy is not measured: {NO_TRUTH} of {_asked(p)}."
     if p.none:
         return f"None of {_asked(p)} has an answer: {_without_answer(p.causes)} and count as wrong."
     known = (
@@ -323,11 +325,14 @@ def answer(judge: JudgeResult) -> str:
     parts = [
         f"{UNANSWERED} of {_asked(p)}"
         if p.none
+        else f"accuracy not measured, since {NO_TRUTH} of {_asked(p)}"
+        if p.without_truth
         else f"right in {with_ends(p.share)} of {_asked(p)}"
     ]
-    if p.failed and not p.none:
-        parts[0] += f", in {with_ends(p.parsed)} of what was read"
-    parts.append(verdict(judge))
+    if not p.without_truth:
+        if p.failed and not p.none:
+            parts[0] += f", in {with_ends(p.parsed)} of what was read"
+        parts.append(verdict(judge))
     if swap.n and not p.none:
         same = judge.pairwise.swap.consistency_parsed
         read = "" if same in (None, swap.value) else f", in {percent(same)} of those read in both"

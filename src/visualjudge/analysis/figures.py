@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Pairwise, Preference
 from visualjudge.analysis.source_figures import Leaderboard
-from visualjudge.analysis.value_and_interval import Ends, Estimate, Share, column
+from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate, Share, column
 
 NO_PROOF = "baseline below chance"
 UNDECIDED = "undecided"
@@ -104,6 +104,8 @@ class Comparison:
     p_holm: float | None = None
     by_task: tuple[TaskGap, ...] = ()
     """The gap in each task of the common questions."""
+    kappa: Estimate = field(default=NOTHING, metadata=column("κ of the two"))
+    """Cohen's κ of their answers, where both gave one."""
 
 
 @dataclass(frozen=True)

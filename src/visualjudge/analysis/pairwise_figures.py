@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from visualjudge.analysis.value_and_interval import NO_SHARE, UNANSWERED, Estimate, Share
+from visualjudge.analysis.value_and_interval import (
+    NO_SHARE,
+    NO_TRUTH,
+    NOTHING,
+    UNANSWERED,
+    Estimate,
+    Share,
+)
 
 DECLINED, CANNOT_TELL = "refusal", "cannot_tell"
 """Statuses of verdicts that intentionally give no answer."""
@@ -75,6 +82,11 @@ class Accuracy:
             if self.none
             else self.share
         )
+
+    @property
+    def without_truth(self) -> bool:
+        """Whether there are verdicts but the right answers are not known."""
+        return self.share.why == NO_TRUTH
 
     @property
     def none(self) -> bool:
@@ -152,6 +164,12 @@ class Pairwise:
     published: Mapping[str, Share]
     """Accuracy as well-known benchmarks define it, by key of
     :data:`visualjudge.analysis.benchmark_pair_rules.RULES`.
+    """
+    ties: float | None = None
+    """Share of the usable replies that call it a tie; None if none does."""
+    kappa: Estimate = NOTHING
+    """Cohen's κ of the verdicts and the right answers, ties being answers of their own; a failed
+    reply agrees with no answer.
     """
 
     @property

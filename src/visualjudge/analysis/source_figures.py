@@ -31,6 +31,7 @@ class SourceRow:
     mean_score: float | None
     rank: int = 0
     true_rank: int = 0
+    """0 if no truth is known."""
     bound: Ends | None = None
     """If the source never lost, or never won: the finite end of its interval, at 97.5 %."""
     rank_set: RankSet | None = None

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from visualjudge.analysis.figures import RaterChecks
 from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import FAILED, LETTERS, TIES, IntArray, Question, Verdict
+from visualjudge.core.records import FAILED, LETTERS, TIES, UNKNOWN, IntArray, Question, Verdict
 from visualjudge.dataset.question_storage import columns
 from visualjudge.runs.budget import token_counts
 from visualjudge.runs.folder import PEOPLE
@@ -378,6 +378,11 @@ def unchanged() -> pl.Expr:
     return pl.col("probe_design").is_null() | (pl.col("probe_design") == "control")
 
 
+def has_truth() -> pl.Expr:
+    """Return whether the true answer of a question is known."""
+    return (pl.col("answer") != UNKNOWN).fill_null(True)
+
+
 class Placed(NamedTuple):
     """A question, and the dataset that contains its images."""
 
@@ -440,10 +445,16 @@ class Study:
         only a preference (verdicts of other tools, many benchmarks) have the scores 0 and 10, and 5
         and 5 for a tie.
         """
-        if self.questions.filter(pl.col("kind") != "pairwise").height:
+        known = self.questions.filter(has_truth())
+        if known.filter(pl.col("kind") != "pairwise").height:
             return True
-        scores = self.questions["scores"].list
+        scores = known["scores"].list
         return bool((~(scores.max() - scores.min()).is_in([0.0, 10.0])).any())
+
+    def lacks_truth(self, run: int) -> bool:
+        """Whether the true answer of no question that a run answered is known."""
+        answered = self.answered[run]
+        return bool(answered.height) and not answered.select(has_truth().any()).item()
 
     @property
     def clusters(self) -> int:

@@ -51,4 +51,5 @@ class Share(Estimate):
 
 NOTHING = Estimate(None, None, 0, 0, "nothing was asked")
 UNANSWERED = "no answer to any"
+NO_TRUTH = "no truth is known"
 NO_SHARE = Share(None, None, 0, 0, "nothing was asked")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NOTHING = (
     "nothing to compare: ratings of people are needed, and a judge (--judge or --run) or a "
-    "second person"
+    "second person; of judges alone, `visualjudge report` has κ and α"
 )
 
 TRUTH = (

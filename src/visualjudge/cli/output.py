@@ -83,11 +83,13 @@ def shell(*words: object) -> str:
 
 
 def following_judge(dataset: Dataset, place: object, *options: str) -> None:
-    """Suggest ``judge PLACE OPTIONS``, or importing replies for a dataset of labels, which no judge
-    can answer.
+    """Suggest ``judge PLACE OPTIONS``; of a benchmark's labels, importing replies, since no judge
+    can answer them.
     """
+    name = dataset.benchmark.get("name", "NAME")
+    if dataset.labels_only and name == "adopted":
+        return
     if dataset.labels_only:
-        name = dataset.benchmark.get("name", "NAME")
         following(
             "bench",
             "import",

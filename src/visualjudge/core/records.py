@@ -100,6 +100,8 @@ class Mask:
 
 QuestionType = Literal["pairwise", "ranking", "scoring"]
 Answer = str | float
+UNKNOWN = "unknown"
+"""The answer of a question whose truth nobody has stated."""
 Order = Literal["AB", "BA"]
 Status = Literal[
     "ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell", "ok_extracted"

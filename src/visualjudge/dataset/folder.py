@@ -17,7 +17,7 @@ from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.image_storage import Part, Place, image_at
 from visualjudge.core.object_stores import located
-from visualjudge.core.records import Question, QuestionType
+from visualjudge.core.records import UNKNOWN, Question, QuestionType
 from visualjudge.core.registry import note_made_with
 from visualjudge.core.text_tables import as_pandas, html_table
 from visualjudge.dataset.json_form import QUESTIONS, JsonQuestions
@@ -216,6 +216,11 @@ class Dataset:
         can be asked.
         """
         return self.benchmark.get("labels_only") is True
+
+    @property
+    def without_truth(self) -> bool:
+        """Whether no right answer is known, as in verdicts adopted without a truth."""
+        return bool(self.questions) and self.questions[0].answer == UNKNOWN
 
     def image(self, relative: str) -> Place:
         """Locate an image of ``Question.images``: a file, or a part of one.

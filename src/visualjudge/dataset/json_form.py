@@ -21,7 +21,16 @@ import orjson
 from visualjudge.core import jsons
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import LETTERS, TIES, OptionFeatures, Probe, Question, Span, Spans
+from visualjudge.core.records import (
+    LETTERS,
+    TIES,
+    UNKNOWN,
+    OptionFeatures,
+    Probe,
+    Question,
+    Span,
+    Spans,
+)
 from visualjudge.data.record_scan import spans
 from visualjudge.dataset.question_storage import Located, QuestionFiles, Record
 
@@ -137,7 +146,8 @@ def _check(question: Question) -> None:
             f"question_type must be one of {', '.join(_ANSWERS)}, got "
             f"{question.question_type[:40]!r}"
         )
-    if type(question.answer) not in _ANSWERS[question.question_type]:
+    fits = type(question.answer) in _ANSWERS[question.question_type]
+    if not fits and question.answer != UNKNOWN:
         raise TypeError(
             f"answer must be {_named(_ANSWERS[question.question_type])}, got "
             f"{str(question.answer)[:40]!r}"

@@ -17,7 +17,7 @@ import numpy as np
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.image_storage import Place, contents, packed_images, shard_files
-from visualjudge.core.records import IMAGE_MARK, LETTERS, Question
+from visualjudge.core.records import IMAGE_MARK, LETTERS, UNKNOWN, Question
 from visualjudge.core.registry import lacking
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.folder import MEDIA, META, VERSION, Dataset, load_dataset, open_questions
@@ -325,6 +325,8 @@ def _subset(question: Question) -> Iterator[Problem]:
 
 def _answer(question: Question) -> Iterator[Problem]:
     scores = question.final_scores
+    if question.answer == UNKNOWN:
+        return
     if question.question_type == "scoring":
         stated = question.answer
         if (

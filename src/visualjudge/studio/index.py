@@ -26,7 +26,7 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.engines import Engine, InlineEngine, open_engine
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.garbage_collection import paused_collector
-from visualjudge.core.records import Question
+from visualjudge.core.records import UNKNOWN, Question
 from visualjudge.dataset.folder import open_questions, questions_file
 from visualjudge.dataset.json_form import JsonQuestions, OtherLayout
 from visualjudge.dataset.question_storage import Located, QuestionFiles
@@ -203,8 +203,17 @@ def part_of(located: Iterable[Located]) -> Part:
 
 
 def has_answer(question: Question) -> bool:
-    """Return whether one answer is right; false only for some questions of probes."""
+    """Return whether one answer is right and known; not so in some questions of probes, and where
+    nobody stated the truth.
+    """
+    if question.answer == UNKNOWN:
+        return False
     return question.probe is None or question.probe.expected == "answer"
+
+
+def no_answer(question: Question) -> str:
+    """Return the words in place of the right answer of a question without one."""
+    return "not known" if question.answer == UNKNOWN else "none is right"
 
 
 def _single(question: Question) -> dict[str, str]:

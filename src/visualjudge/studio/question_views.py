@@ -14,7 +14,7 @@ from visualjudge.prompts.spans import images_within, interleaved, spans_of, swap
 from visualjudge.replies import read_reply
 from visualjudge.runs.budget import token_counts
 from visualjudge.studio.facets import task_label
-from visualjudge.studio.index import has_answer
+from visualjudge.studio.index import has_answer, no_answer
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import Selection, Shelf
 from visualjudge.studio.summary import CLOSE, CONSISTENCY, OUTCOMES
@@ -465,7 +465,7 @@ def facts(question: Question) -> list[tuple[str, str]]:
         ("Task", task_label(question.task)),
         ("Encoding", _encoding(question)),
         ("Type", question.question_type),
-        ("Answer", said(question.answer) if has_answer(question) else "no answer is right"),
+        ("Answer", said(question.answer) if has_answer(question) else no_answer(question)),
         ("Margin", _margin(scores)),
         ("Image", str(question.image_id)),
         ("Class", ", ".join(question.class_of_interest or ())),

@@ -126,7 +126,7 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(tmp_path: Path) 
         ),
         (
             [row(truth=None)],
-            "truth: no row has a truth; .* fill them in for some rows drawn at random",
+            "truth: no row has a truth; remove the column .* for some rows drawn at random",
         ),
         (
             [row(order="third")],
@@ -143,11 +143,12 @@ def test_a_row_that_cannot_be_right_is_named(rows: list[Row], message: str, tmp_
     assert not (tmp_path / "out").exists()
 
 
-def test_a_table_without_truth_or_with_unknown_names_says_which_option_helps(
+def test_a_table_without_verdicts_or_with_unknown_names_says_which_option_helps(
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(UsageError, match="no column is named like the truth; --column truth=NAME"):
-        vj.adopt([{"item": "q", "verdict": "A"}], tmp_path / "out")
+    named = "no column is named like the verdict; --column verdict=NAME"
+    with pytest.raises(UsageError, match=named):
+        vj.adopt([{"item": "q", "truth": "A"}], tmp_path / "out")
     with pytest.raises(UsageError, match="first row is no header: remove the lines above"):
         vj.adopt([{"Results": "q", "": "A", "_duplicated_0": "B"}], tmp_path / "out")
     told = CliRunner().invoke(app, ["adopt", "v.csv", "--truth", "human", "--out", "out"])

@@ -16,14 +16,17 @@ from visualjudge.analysis import figure_text
 from visualjudge.analysis.accuracy_cells import guessed, pairwise_asked
 from visualjudge.analysis.analysing import PAIRED, Analysis, pairwise_figures
 from visualjudge.analysis.bias import preference, with_swap
+from visualjudge.analysis.decisions.against_people import omega
 from visualjudge.analysis.decisions.card_by_benchmark import BenchmarkRow, rows_of
 from visualjudge.analysis.decisions.checks import (
     LABELS,
+    MEASURED_BY,
     MOST_TIMES,
     NO_ORDER,
     NO_PEOPLE,
     NOT_ASKED,
     POWER,
+    WITHOUT_TRUTH,
     Check,
     Evidence,
     State,
@@ -36,12 +39,9 @@ from visualjudge.analysis.decisions.checks import (
 from visualjudge.analysis.decisions.may_rank_models import System, system, systems
 from visualjudge.analysis.figures import JudgeResult, OwnScore, PhotographNeed
 from visualjudge.analysis.pairwise_figures import Pairwise
-from visualjudge.analysis.rating_table import apart, ratings_of_run, read_ratings
 from visualjudge.analysis.statistics import (
-    AltTest,
     Calibration,
     ConformalRadius,
-    alt_test,
     calibration,
     conformal_radius,
 )
@@ -49,78 +49,11 @@ from visualjudge.analysis.statistics.jackknife import FEW, LEAST_IMAGES, TAIL
 from visualjudge.analysis.statistics.share_intervals import SINGLE, one_share
 from visualjudge.analysis.statistics.systems import SystemAgreement
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, clusters_of
-from visualjudge.analysis.value_and_interval import UNANSWERED, Ends, Estimate
-from visualjudge.core.errors import UsageError
+from visualjudge.analysis.value_and_interval import NO_TRUTH, UNANSWERED, Ends, Estimate
+from visualjudge.analysis.without_truth import in_both_orders
 
-Item = tuple[str, str, str]
-KEYS = ("item", "source", "dimension")
-PASSED = 0.5
 BISECTIONS = 7
 """Halvings of the range of a number of images, which leave it within 4 %."""
-LEAST_PEOPLE = 3
-"""Minimum number of people for a decision (Calderon et al. 2025)."""
-
-
-def against_people(study: Study, run: int, people: Sequence[str | Path], epsilon: float) -> AltTest:
-    """Test whether the run's scores could replace a person's. Ratings of the same item, source and
-    dimension are compared.
-
-    Raises
-    ------
-    UsageError
-        If no person has enough items in common with the run.
-    """
-    ratings = pl.concat([read_ratings(path)[0] for path in people], how="diagonal")
-    own = ratings_of_run(study.joined[run], study.runs[run].name)
-    reason = apart(own, ratings)
-    if reason is not None:
-        raise UsageError(reason)
-    human = {
-        str(rater): _scores(part)
-        for (rater,), part in ratings.group_by(["rater"], maintain_order=True)
-    }
-    image = dict(own.select("item", "image").iter_rows())
-    return alt_test(
-        human,  # type: ignore[arg-type]
-        _scores(own),  # type: ignore[arg-type]
-        epsilon=epsilon,
-        metric="neg_rmse",
-        images=lambda key: image[key[0]],
-    )
-
-
-def _scores(ratings: pl.DataFrame) -> dict[Item, float]:
-    """Return one rater's scores."""
-    return {
-        (item, source, what): score
-        for item, source, what, score in ratings.select(*KEYS, "score").iter_rows()
-    }
-
-
-def omega(study: Study, run: int, people: Sequence[str | Path], epsilon: float) -> Evidence:
-    """Return ω, clustered by image, as evidence. It is the result of tests, so it has no interval,
-    and needs at least 3 people.
-
-    Below one half, it is undecided whether the judge is as good as most people; ρ < ½ shows that it
-    is worse.
-    """
-    try:
-        found = against_people(study, run, people, epsilon)
-    except UsageError as error:
-        return Evidence(None, None, 0, str(error))
-    images = int(study.kind(run, "scoring")["cluster"].n_unique())
-    raters, value = len(found.people), found.value if found.by_image is None else found.by_image
-    if raters < LEAST_PEOPLE:
-        few = f"people with enough items: {raters}; at least {LEAST_PEOPLE} are needed"
-        return Evidence(value, None, images, few)
-    decided = value >= PASSED or found.advantage < 0.5
-    why = (
-        None
-        if decided
-        else "undecided for half of the people (as published, items independent: "
-        f"{found.value:.2f})"
-    )
-    return Evidence(value, None, images, why, tested=decided)
 
 
 Interval = tuple[float, float]
@@ -302,12 +235,17 @@ def _task(study: Study, run: int, result: JudgeResult, task: str, rules: Thresho
     own = replace(study, runs=(replace(study.runs[run], answered=table),))
     pairs = own.kind(0, "pairwise", PAIRED)
     cell = next(cell for cell in result.by_task if cell.name == task)
+    unknown = study.lacks_truth(run)
     pairwise = pairwise_figures(
-        pairs, guessed(pairwise_asked(own, 0)), order_shown=study.runs[run].order_shown
+        pairs,
+        guessed(pairwise_asked(own, 0)),
+        order_shown=study.runs[run].order_shown,
+        truth=not unknown,
     )
+    place = preference((in_both_orders(pairs) if unknown else pairs).filter("parsed"), "position")
     shown = Shown(
         pairwise,
-        with_swap(preference(pairs.filter("parsed"), "position"), pairwise).estimate,
+        with_swap(place, pairwise).estimate,
         None if cell.ranking is None else cell.ranking.tau,
         None if cell.scoring is None else cell.scoring.within,
     )
@@ -365,7 +303,7 @@ def answer_of(
 
 def _measured(found: Estimate) -> Evidence:
     if found.value is None or not found.n:
-        return NOT_ASKED
+        return WITHOUT_TRUTH if found.why == NO_TRUTH else NOT_ASKED
     return Evidence(found.value, _closed(found.interval), found.images, found.why)
 
 
@@ -488,7 +426,7 @@ def skill_of(shown: Shown) -> Evidence:
         else shown.scoring
     )
     if found is None or found.value is None:
-        return NOT_ASKED
+        return WITHOUT_TRUTH if found is not None and found.why == NO_TRUTH else NOT_ASKED
     ends = _closed(found.interval)
     return Evidence(
         found.value - chance,
@@ -513,7 +451,7 @@ def _probabilities(study: Study, run: int) -> Calibration | None:
 def _radius(study: Study, run: int) -> ConformalRadius | None:
     """Return the largest distance of a new image's score from the truth, in nine of ten cases."""
     scored = study.kind(run, "scoring", ("parsed", "number", "truth", "cluster")).filter(
-        pl.col("parsed")
+        pl.col("parsed") & pl.col("truth").is_not_null()
     )
     if scored.is_empty():
         return None
@@ -542,6 +480,7 @@ def answer(found: Answer) -> str:
         parts = [said, *failed] if line.state == "fail" else [*failed, said]
         return f"{found.judge}: no, do not rank models with it: {'; '.join(parts)}."
     needed = f"; it {needs(found.needs_images)}{_for_which(found)}" if found.needs_images else ""
+    needed = MEASURED_BY if line.why == NO_TRUTH else needed
     models = f"{found.judge}: whether models may be ranked with it is"
     if found.state == "not_measured":
         return f"{models} not measured: {said}{needed}."

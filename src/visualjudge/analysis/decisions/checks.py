@@ -18,6 +18,7 @@ from typing import Any, Literal
 import yaml
 
 from visualjudge.analysis.figure_text import about_images, many
+from visualjudge.analysis.value_and_interval import NO_TRUTH
 from visualjudge.core.errors import DataError
 from visualjudge.core.yamls import read_yaml
 
@@ -34,6 +35,7 @@ ICONS: Mapping[State, str] = {"pass": "✓", "fail": "✗", "undecided": "?", "n
 """Symbol of each state, shown beside its name."""
 WITHIN = "the threshold lies within the interval"
 UNSKILLED = "it is undecided whether the judge is better than chance"
+SKILL_UNKNOWN = f"{NO_TRUTH}, so the judge may be guessing"
 POWER = 1.43
 """(1.96 + 0.84) / 1.96: the factor by which an interval must be narrower for a power of 80 %."""
 MOST_TIMES = 100
@@ -124,8 +126,13 @@ class Evidence:
 
 
 NOT_ASKED = Evidence(None, None, 0, "was not asked")
+WITHOUT_TRUTH = Evidence(None, None, 0, NO_TRUTH)
 NO_ORDER = Evidence(None, None, 0, "no order shown")
 """Evidence of a run in which the order of the options is unknown."""
+MEASURED_BY = (
+    "; people’s answers to some questions (visualjudge label, then correct), or a column of the "
+    "truth (adopt --column truth=NAME), would measure it"
+)
 NO_PEOPLE = Evidence(None, None, 0, "no answers of several people to compare with (--people)")
 
 
@@ -200,7 +207,8 @@ def _state(
     if state == "undecided":
         return state, WITHIN, projected
     if state == "pass" and not (skill.interval and skill.interval[0] > 0):
-        return "undecided", UNSKILLED, _for_skill(skill)
+        why = SKILL_UNKNOWN if skill.why == NO_TRUTH else UNSKILLED
+        return "undecided", why, _for_skill(skill)
     return state, None, None
 
 

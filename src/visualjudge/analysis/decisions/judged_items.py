@@ -17,7 +17,7 @@ import polars as pl
 
 from visualjudge.analysis.leaderboard import placed, places_of, points
 from visualjudge.analysis.statistics.jackknife import renumbered
-from visualjudge.analysis.study_table import Study, ordered
+from visualjudge.analysis.study_table import Study, has_truth, ordered
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import LETTERS, FloatArray, IntArray
 
@@ -240,7 +240,11 @@ def _pairwise(verdicts: pl.DataFrame) -> pl.DataFrame:
     for side in (0, 1):
         probability, said, truth = (
             found if side == 0 else 1 - found
-            for found in (pl.col("probability_a"), points("text"), points("answer"))
+            for found in (
+                pl.col("probability_a"),
+                points("text"),
+                pl.when(has_truth()).then(points("answer")),
+            )
         )
         parts.append(
             verdicts.select(

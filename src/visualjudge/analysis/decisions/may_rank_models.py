@@ -29,6 +29,7 @@ from visualjudge.analysis.statistics.systems import (
     system_agreement,
 )
 from visualjudge.analysis.study_table import Study
+from visualjudge.analysis.value_and_interval import NO_TRUTH
 from visualjudge.core.records import FloatArray, IntArray
 
 
@@ -199,6 +200,8 @@ def _system(asked: Sequence[Items], kinds: tuple[KindOfSystem, ...]) -> System:
 
 def _why_none(found: Items) -> str:
     """Explain why the first kind of question that compares sources does not order them."""
+    if not np.isfinite(found.truth).any():
+        return NO_TRUTH
     known = np.isfinite(found.said) & np.isfinite(found.truth)
     if not known.any():
         return "it answered no question on the sources"

@@ -27,7 +27,7 @@ from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.panels import heat_map
 from visualjudge.analysis.plots.points import Curve, curves
 from visualjudge.analysis.report.readings import points_tick, rough_points, rough_share
-from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.analysis.value_and_interval import NO_TRUTH, Estimate
 from visualjudge.judges.registry import LOCAL
 from visualjudge.vision.encodings import encoding_title
 
@@ -96,6 +96,8 @@ def by_task(analysis: Analysis) -> Figure | LeftOut:
     judges = [judge for judge in shown(analysis) if judge.pairwise.accuracy.share.n]
     if not judges:
         return LeftOut("tasks", "no pairwise question was asked")
+    if all(judge.pairwise.accuracy.without_truth for judge in judges):
+        return LeftOut("tasks", NO_TRUTH)
     every = _cells(judges, lambda judge: judge.by_task)
     cells = {
         name: found

@@ -40,7 +40,7 @@ from visualjudge.analysis.report.accuracy_plots import (
 )
 from visualjudge.analysis.report.readings import points_tick, rough_points, rough_share
 from visualjudge.analysis.source_figures import SourceRow
-from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.analysis.value_and_interval import NO_TRUTH, Estimate
 from visualjudge.judges.registry import LOCAL
 
 LEVEL = 0.05
@@ -80,10 +80,9 @@ def compared(analysis: Analysis) -> Figure | LeftOut:
         if {row.a, row.b} <= names and row.gap.value is not None
     ]
     if not pairs:
-        return LeftOut(
-            "judges",
-            "a single judge was asked" if len(names) == 1 else "no two judges share a question",
-        )
+        alone = "a single judge was asked" if len(names) == 1 else "no two judges share a question"
+        unknown = any(row.gap.why == NO_TRUTH for row in analysis.results.comparisons)
+        return LeftOut("judges", NO_TRUTH if unknown else alone)
     mine = sorted(
         (row for row in pairs if first in (row.a, row.b)), key=lambda row: -abs(row.gap.value or 0)
     )
@@ -330,7 +329,9 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
     if not groups:
         return LeftOut("sources", "no question compares two named sources of one task")
     group = groups[0] if group is None else group
-    judges = [judge for judge in shown(analysis) if _rows(judge, group)]
+    judges = [judge for judge in shown(analysis) if _truth_known(_rows(judge, group))]
+    if not judges:
+        return LeftOut("sources", NO_TRUTH)
     places = zip(judges[:MOST_PANELS], colours_of(analysis, judges), strict=False)
     most = MOST_SOURCES if len(judges) < 3 else FEW_SOURCES
     charts = [_slope(judge, k, _rows(judge, group), most) for judge, k in places]
@@ -403,6 +404,11 @@ def _rows(judge: JudgeResult, group: str) -> Sequence[SourceRow]:
     return next(
         (rows for name, rows in judge.leaderboard.groups if name == group and len(rows) > 1), ()
     )
+
+
+def _truth_known(rows: Sequence[SourceRow]) -> bool:
+    """Return whether there are sources that the truth ranks."""
+    return any(row.true_rank for row in rows)
 
 
 def _narrowed(rows: Sequence[SourceRow]) -> bool:

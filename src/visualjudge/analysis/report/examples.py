@@ -216,20 +216,22 @@ def _rows(table: pl.DataFrame) -> list[VerdictRow]:
     return cast("list[VerdictRow]", table.to_dicts())
 
 
-def chosen(table: pl.DataFrame, count: int, *, scored: bool = True) -> list[VerdictRow]:
+def chosen(
+    table: pl.DataFrame, count: int, *, scored: bool = True, truth: bool = True
+) -> list[VerdictRow]:
     """Return up to ``count`` rows of a run's joined table: wrong (half of them pairs), flipped by
-    the order, or unread.
+    the order, or unread. Without a known ``truth``, none is wrong.
     """
     narrow = table.select(NEEDED).with_row_index("row")
     wrong = [
         row
-        for kind, part in SHARES.items()
+        for kind, part in (SHARES if truth else {}).items()
         for row in _firsts(_wrong(narrow, kind, scored=scored), -(-count // part))
     ]
-    lists = [
-        wrong,
-        *(_firsts(found, count) for found in (_flipped(narrow, scored=scored), _unread(narrow))),
-    ]
+    flipped = _flipped(narrow, scored=scored)
+    if not truth:
+        flipped = flipped.with_columns(why=pl.lit("another answer in the other order"))
+    lists = [wrong, *(_firsts(found, count) for found in (flipped, _unread(narrow)))]
     picked = _each_once(lists, (count, -(-count // 4), -(-count // 4)))[:count]
     whole = table[[row["row"] for row in picked]].with_columns(
         why=pl.Series([row["why"] for row in picked], dtype=pl.String)
@@ -262,7 +264,9 @@ def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
     """Return up to ``count`` verdicts of one run: wrong by a wide margin, flipped by the order, or
     unread.
     """
-    rows = chosen(study.joined[run], count, scored=study.has_scores)
+    rows = chosen(
+        study.joined[run], count, scored=study.has_scores, truth=not study.lacks_truth(run)
+    )
     known = study.find([row["id"] for row in rows])
     return [_example(study, run, row, known.get(row["id"])) for row in rows]
 

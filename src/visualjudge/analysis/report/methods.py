@@ -15,7 +15,7 @@ SOURCES = (
     "Holm 1979 (several tests)",
     "Hemerik, Goeman & Finos 2020 (sign flips); Henderson 1975 (the other pairs of an image)",
     "Kendall 1945 (τ-b)",
-    "Krippendorff 2011 (α)",
+    "Krippendorff 2011 (α); Cohen 1960 (κ)",
     "Bradley & Terry 1952; Davidson 1970; Firth 1993 (strengths of sources)",
     "Rubin 1981; Fong, Lyddon & Holmes 2019 (weighted images); Mogstad et al. 2024 (rank sets)",
     "Schütt et al. 2016; Rao & Scott 1984 (the 75 % point)",
@@ -34,7 +34,8 @@ TEXT = (
     "variance that is partly assumed beforehand). Other "
     "figures have intervals by Student's t at Satterthwaite's degrees of freedom, fewer than the "
     "effective number of "
-    "images, with a correction for skewness: correlations on Fisher's z, Krippendorff's α on "
+    "images, with a correction for skewness: correlations on Fisher's z, Krippendorff's α "
+    "and Cohen's κ of verdicts and right answers (a failed reply agrees with none) on "
     "−log(1 − α), differences "
     "of shares and errors on their own scales, and differences of shares with at least the width "
     "of a 90 % "
@@ -59,6 +60,7 @@ TERMS = (
         "τ-b",
         "how far two orders agree: 1 for the same order, 0 for no relation, −1 for the reverse.",
     ),
+    ("κ", "agreement beyond what would arise by chance: 1 is perfect, 0 is chance."),
     (
         "ω",
         "the share of people whose place the judge could take, by the alternative annotator test.",

@@ -119,7 +119,7 @@ def alpha_interval(
     without = by_rows(total - grouped[kept])
     influence = np.nan_to_num(value - without)
     found = spread(influence, pairable[kept], np.zeros(int(kept.sum()), dtype=np.int64), 1)
-    return _alpha_ends(value, found, _disagreeing(scored)) if enough(found)[0] else None
+    return disagreement_ends(value, found, _disagreeing(scored)) if enough(found)[0] else None
 
 
 def _disagreeing(ratings: FloatArray) -> tuple[float, float]:
@@ -130,10 +130,15 @@ def _disagreeing(ratings: FloatArray) -> tuple[float, float]:
     return float(pairable.sum()), float((pairable & (high > low)).sum())
 
 
-def _alpha_ends(value: float, found: Spread, units: tuple[float, float]) -> Interval | None:
+def disagreement_ends(
+    value: float, found: Spread, units: tuple[float, float], expected: float = 0.5
+) -> Interval | None:
+    """Return the interval of ``value``, which is 1 less a disagreement divided by the one
+    ``expected``; ``units`` counts all, and those that disagree.
+    """
     count, unlike = units
     if unlike == 0:
-        return 1 - (1 - TAIL ** (1 / float(found.effective[0]))) * 2, 1.0
+        return 1 - (1 - TAIL ** (1 / float(found.effective[0]))) / expected, 1.0
     floor = (1 - unlike / count) / unlike
     error = np.sqrt(np.maximum(found.variance / (1 - value) ** 2, floor))
     down, up = reaches(found, error, np.ones(1))

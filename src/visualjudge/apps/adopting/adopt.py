@@ -33,7 +33,17 @@ from visualjudge.apps.published.runs import write_run
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.plurals import pluralize
-from visualjudge.core.records import FAILED, TIES, TURNED, OptionFeatures, Order, Question, Verdict
+from visualjudge.core.records import (
+    FAILED,
+    TIES,
+    TURNED,
+    UNKNOWN,
+    Answer,
+    OptionFeatures,
+    Order,
+    Question,
+    Verdict,
+)
 from visualjudge.dataset.folder import MEDIA, Dataset
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.staging import staged
@@ -46,13 +56,13 @@ Use = Literal["replies", "verdicts"]
 Letters = Literal["columns", "shown"]
 ORDER_NAMES = next(role.names for role in ROLES if role.name == "order")
 ENCODING = "adopted"
-NEEDED = ("verdict", "truth")
+JUDGED = ("verdict", "truth")
 WHOLE = ("item", "judge", "model", "model_a", "model_b")
 """Roles whose column has a value in each row."""
 JUDGE = "judge"
-WITHOUT_TRUTH = (
-    "; without answers of people, fill them in for some rows drawn at random: those without are "
-    "left out"
+NO_TRUTH = (
+    "truth: no column; accuracy is not measured (--column truth=NAME; without answers, "
+    "visualjudge label draws questions for people)"
 )
 MEANINGS = {"columns": "of the columns (A is model_a)", "shown": "of the order shown (A is first)"}
 Files = list[tuple[int, str]]
@@ -168,7 +178,11 @@ def adopt(
     taken = frame.select(pl.col(column).alias(role) for role, column in found.items())
     given = _labelled(taken)
     if not given:
-        raise DataError(f"{files[0][1]}: {found['truth']}: no row has a truth{WITHOUT_TRUTH}")
+        raise DataError(
+            f"{files[0][1]}: {found['truth']}: no row has a truth; remove the column to adopt the "
+            "verdicts without one, or fill it in for some rows drawn at random: those without are "
+            "left out"
+        )
     graded = bool(_said(taken, "verdict") & set(GRADES))
     read = Table(
         files,
@@ -185,7 +199,7 @@ def adopt(
     if not _said(taken, "verdict") and not replies:
         raise DataError(f"{read.name}: {found['verdict']}: no row has a verdict")
     if not read.pairs and score_range is None and scale is None and not graded:
-        for role in NEEDED:
+        for role in set(JUDGED) & set(taken.columns):
             numbers = [float(value) for value in taken[role].to_list() if is_number(value)]
             warn_of_range(f"{read.name}: {found[role]}", numbers, read.scale)
     done = _written(read, Path(out), judge or JUDGE, replies, frame.height - len(given), force)
@@ -203,16 +217,13 @@ def _check(
     """Raise an error if the table or the options cannot be used."""
     lists = [one.name for one in frame if one.dtype.is_nested()]
     nested = f"; columns of lists or objects are not read: {', '.join(lists)}" if lists else ""
-    for role in NEEDED:
-        if role not in found and not (role == "truth" and set(found) >= {"score_a", "score_b"}):
-            without = WITHOUT_TRUTH if role == "truth" else ""
-            raise UsageError(
-                f"{name}: no column is named like the {role}; --column {role}=NAME{without} "
-                f"(its first row "
-                f"has {', '.join(frame.columns)}{nested}; found: "
-                f"{', '.join(f'{role}={column}' for role, column in found.items()) or 'none'})"
-                f"{no_header(frame.columns)}"
-            )
+    if "verdict" not in found:
+        raise UsageError(
+            f"{name}: no column is named like the verdict; --column verdict=NAME (its first row "
+            f"has {', '.join(frame.columns)}{nested}; found: "
+            f"{', '.join(f'{role}={column}' for role, column in found.items()) or 'none'})"
+            f"{no_header(frame.columns)}"
+        )
     if score_range is not None and not score_range[0] < score_range[1]:
         raise UsageError(
             f"--score-range must be a lower and a higher number, got "
@@ -290,7 +301,7 @@ def _is_pairs(taken: pl.DataFrame, answers: Mapping[str, str]) -> bool:
         return True
     if answers:
         return not any(is_number(meaning) for meaning in answers.values())
-    said = {role: _said(taken, role) for role in NEEDED if role in taken.columns}
+    said = {role: _said(taken, role) for role in JUDGED if role in taken.columns}
     if any(map(is_answer, said["verdict"])):
         return True
     numbers = (value.replace(",", ".") for value in said["verdict"] - {"0"})
@@ -393,6 +404,8 @@ def _notes(table: Table, told: _Told, counts: Mapping[str, int]) -> Iterator[str
             f"order: {lacking}; position bias and swaps are not measured (--column order=NAME; "
             "order=model_a where model_a was always shown first)"
         )
+    if table.without_truth:
+        yield NO_TRUTH
     if unknown and counts["reread"]:
         yield "replies: read as if model_a was shown first where no order is known"
     grouped = [not is_missing(row["group"]) for row in table.rows if "group" in row]
@@ -522,7 +535,7 @@ def _questions(table: Table, ties: tuple[str, ...]) -> Iterator[Question]:
             class_of_interest=None,
             error_type=None,
             annotation_ids=tuple(f"{asked.id}/{letter}" for letter in "AB"[: len(item.options)]),
-            final_scores=item.scores or (SCORES[answer] if isinstance(answer, str) else (answer,)),
+            final_scores=item.scores or _scores(answer, len(item.options)),
             sources=tuple(option.source for option in item.options),
             prompt=said.prompt,
             images=(),
@@ -531,3 +544,10 @@ def _questions(table: Table, ties: tuple[str, ...]) -> Iterator[Question]:
             spans=said.spans,
             ties=ties or None,
         )
+
+
+def _scores(answer: Answer, options: int) -> tuple[float, ...]:
+    """Return true scores that fit the answer; in the middle if it is unknown."""
+    if answer == UNKNOWN:
+        return (5.0,) * options
+    return SCORES[answer] if isinstance(answer, str) else (answer,)

@@ -19,7 +19,7 @@ from visualjudge.apps.adopting.answers import (
 )
 from visualjudge.apps.published.reading import Item, Option
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import FAILED, TURNED, Answer, Order, Verdict
+from visualjudge.core.records import FAILED, TURNED, UNKNOWN, Answer, Order, Verdict
 
 TASK = "verdicts"
 
@@ -59,6 +59,11 @@ class Table:
     def name(self) -> str:
         """Return the name of the file, or of the first of several."""
         return self.files[0][1] if len(self.files) == 1 else f"{self.files[0][1]} and others"
+
+    @property
+    def without_truth(self) -> bool:
+        """Return whether no column holds a truth."""
+        return "truth" not in self.columns and not set(self.columns) >= {"score_a", "score_b"}
 
     def row(self, place: int) -> str:
         """Return file and row for a message; the header is row 1."""
@@ -155,6 +160,8 @@ def _named(answer: Answer, models: tuple[str | None, ...]) -> str:
 def _truth(
     table: Table, place: int, row: Mapping[str, Any], names: tuple[str | None, ...]
 ) -> Answer:
+    if table.without_truth:
+        return UNKNOWN
     if not table.pairs:
         score = table.score(row.get("truth"), place, "truth")
         if score is None:

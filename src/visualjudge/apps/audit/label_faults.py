@@ -16,7 +16,7 @@ from visualjudge.analysis.leaks import leak_audit
 from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.study_table import question_table
 from visualjudge.apps.audit.findings import Finding, finding
-from visualjudge.core.records import LETTERS, Question
+from visualjudge.core.records import LETTERS, UNKNOWN, Question
 from visualjudge.dataset.folder import Dataset
 
 LEVEL = 0.01
@@ -52,6 +52,8 @@ def answer_contradicts_scores(dataset: Dataset) -> Finding:
 
 def _contradiction(question: Question) -> str | None:
     scores, answer = question.final_scores, question.answer
+    if answer == UNKNOWN:
+        return None
     where = (
         f"{question.id}: {question.task}: the answer is {answer!r}, the scores are {list(scores)}"
     )

@@ -58,6 +58,8 @@ def in_random_order(dataset: Dataset, seed: int = 42) -> Dataset:
     if len(tasks) != 1:
         named = ", ".join(tasks) or "no pairwise question"
         raise UsageError(f"--until needs pairwise questions of one task (--task), got {named}")
+    if dataset.without_truth:
+        raise UsageError(f"--until needs right answers, which {dataset.root} does not hold")
     names = sorted({one.image_id for one in pairwise})
     place = dict(zip(names, rng_for(seed, "until").permutation(len(names)).tolist(), strict=True))
     ordered = sorted(pairwise, key=lambda one: (place[one.image_id], one.id))

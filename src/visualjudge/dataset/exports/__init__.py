@@ -131,6 +131,8 @@ def check_use(dataset: Dataset, name: str, *, training: bool) -> None:
         raise UsageError(
             f"{dataset.root}: may be used for evaluation only ({licence}); {name} is for training"
         )
+    if training and dataset.without_truth:
+        raise UsageError(f"{dataset.root}: holds no right answers; {name} needs them")
     if training and dataset.labels_only:
         raise UsageError(f"{dataset.root}: contains only labels; {name} needs the labelled content")
 

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from visualjudge.core.records import Question, QuestionType
 from visualjudge.studio.people.plan import Measure, Measured, Plan, Rule
@@ -150,6 +149,7 @@ def agreement(raters: Iterable[Rater], plan: Plan) -> list[Agreement]:
     distance for scores.
     """
     from visualjudge.analysis.statistics.alpha import alpha  # loads the analysis
+    from visualjudge.analysis.statistics.kappa import kappa
 
     said: dict[QuestionType, dict[str, dict[str, Any]]] = {}
     for rater in raters:
@@ -172,11 +172,11 @@ def agreement(raters: Iterable[Rater], plan: Plan) -> list[Agreement]:
                 )
         shared = sum(len(answers) > 1 for answers in items.values())
         level: Level = "interval" if kind == "scoring" else "nominal"
-        kappa = _kappa(ratings) if len(names) == 2 and kind != "scoring" else None
+        by_two = kappa(ratings) if len(names) == 2 and kind != "scoring" else None
         orders = [list(answers.values()) for answers in items.values()]
         tau = _mean_tau(orders) if kind == "ranking" else None
         measured = alpha(ratings, level) if shared else None
-        found.append(Agreement(kind, level, measured, tau, kappa, shared))
+        found.append(Agreement(kind, level, measured, tau, by_two, shared))
     return found
 
 
@@ -214,18 +214,3 @@ def rater_row(rater: Progress) -> dict[str, Any]:
         row |= {measure: found.value, f"{measure}_cases": found.cases}
     rules = ", ".join(rater.broken)
     return row | {"per_hour": rater.per_hour, "idle_s": rater.idle_s, "left_out_by": rules}
-
-
-def _kappa(ratings: NDArray[np.float64]) -> float | None:
-    """Return Cohen's κ (Cohen 1960) of two raters' codes (raters × items, with NaN).
-
-    None if chance explains all agreement or they share no item.
-    """
-    both = ratings[:, ~np.isnan(ratings).any(axis=0)]
-    if not both.size:
-        return None
-    values = np.unique(both)
-    seen = float(np.mean(both[0] == both[1]))
-    shares = (both[:, None, :] == values[None, :, None]).mean(axis=2)
-    chance = float((shares[0] * shares[1]).sum())
-    return None if chance == 1 else (seen - chance) / (1 - chance)

@@ -1,0 +1,69 @@
+"""Cohen's κ (Cohen 1960): agreement of two raters beyond what their shares of each answer give by
+chance. 1 is perfect, 0 is chance.
+
+As 1 - κ is a disagreement divided by the one expected, the interval is that of α: each image is
+left out in turn, on the scale -log(1 - κ).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from visualjudge.analysis.statistics.alpha import Interval, disagreement_ends
+from visualjudge.analysis.statistics.jackknife import enough, renumbered, spread, sums
+from visualjudge.core.records import FloatArray, IntArray
+
+
+def kappa(ratings: FloatArray) -> float | None:
+    """Cohen's κ of ``ratings`` (2 raters × units, NaN = not rated).
+
+    None if the raters share no unit, or if both always gave the same answer.
+    """
+    value = float(_kappas(_columns(ratings).sum(0, keepdims=True))[0])
+    return value if np.isfinite(value) else None
+
+
+def kappa_interval(ratings: FloatArray, groups: IntArray) -> Interval | None:
+    """Return the 95 % interval of κ by leaving out each of ``groups`` of units (one integer per
+    unit) in turn, as :func:`~visualjudge.analysis.statistics.alpha.alpha_interval`.
+    """
+    columns = _columns(ratings)
+    shared = columns[:, 0] > 0
+    columns, (codes, place) = columns[shared], renumbered(groups[shared])
+    grouped = np.column_stack([sums(place, values, codes.size) for values in columns.T])
+    total = grouped.sum(0, keepdims=True)
+    value = float(_kappas(total)[0])
+    if not np.isfinite(value):
+        return None
+    influence = np.nan_to_num(value - _kappas(total - grouped))
+    found = spread(influence, grouped[:, 0], np.zeros(codes.size, dtype=np.int64), 1)
+    if not enough(found)[0]:
+        return None
+    units, agreed = float(total[0, 0]), float(total[0, 1])
+    expected = 1 - float(_chance(total)[0])
+    return disagreement_ends(value, found, (units, units - agreed), expected)
+
+
+def _columns(ratings: FloatArray) -> FloatArray:
+    """Return of each unit that both rated: 1, whether they agree, and which answer the first and
+    the second rater gave (units × (2 + 2 answers)); 0 in other units.
+    """
+    both = np.isfinite(ratings).all(0)
+    answers = np.unique(ratings[:, both])
+    given = (ratings[:, None, :] == answers[None, :, None]) & both
+    columns = [both, both & (ratings[0] == ratings[1]), *given.reshape(-1, both.size)]
+    return np.column_stack(columns).astype(float)
+
+
+def _chance(totals: FloatArray) -> FloatArray:
+    """Return the agreement by chance for rows of sums of :func:`_columns`."""
+    first, second = np.split(totals[:, 2:], 2, axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((first * second).sum(1) / totals[:, 0] ** 2)
+
+
+def _kappas(totals: FloatArray) -> FloatArray:
+    """Return κ for rows of sums of :func:`_columns`; NaN where it is undefined."""
+    chance = _chance(totals)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((totals[:, 1] / totals[:, 0] - chance) / (1 - chance))

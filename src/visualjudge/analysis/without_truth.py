@@ -1,0 +1,133 @@
+"""Figures of a judge whose questions have no known answer, as in a table of verdicts without truth.
+
+What needs no truth stays: how often it gives the same answer in both orders, its preference for the
+option shown first, ties, failed replies, the sources as it ranks them, and agreement between
+judges. All else is not measured, and says why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from visualjudge.analysis.figures import Cell, Comparison, JudgeResult, Scoring
+from visualjudge.analysis.pairwise_figures import Accuracy, Pairwise
+from visualjudge.analysis.source_figures import Leaderboard
+from visualjudge.analysis.value_and_interval import NO_TRUTH, Estimate, Share
+
+
+def _unknown(found: Estimate) -> Estimate:
+    return Estimate(None, None, found.n, found.images, NO_TRUTH) if found.n else found
+
+
+def _unknown_share(found: Share) -> Share:
+    return Share(None, None, found.n, found.images, NO_TRUTH) if found.n else found
+
+
+def _accuracy(found: Accuracy) -> Accuracy:
+    return replace(
+        found,
+        share=_unknown_share(found.share),
+        upper_bound=None,
+        parsed=_unknown_share(found.parsed),
+    )
+
+
+def pairwise_without_truth(found: Pairwise) -> Pairwise:
+    """Return the figures that need no truth."""
+    return replace(
+        found,
+        accuracy=_accuracy(found.accuracy),
+        constant=None,
+        macro=_unknown_share(found.macro),
+        swap=replace(found.swap, right_in_both=_unknown_share(found.swap.right_in_both)),
+        published={key: _unknown_share(share) for key, share in found.published.items()},
+        kappa=_unknown(found.kappa),
+    )
+
+
+def in_both_orders(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return the verdicts on questions that were read in both orders, as if A were right.
+
+    Their preference for the option shown first is the same whichever option is right: half the
+    difference of how often the first and the second option shown is chosen.
+    """
+    read = pairs.filter("parsed")
+    both = read.filter(pl.col("order").n_unique().over("question", "repeat") == 2)
+    return both.with_columns(
+        right=pl.col("text") == "A", first_right=pl.col("order") == "AB", margin=pl.lit(0.0)
+    )
+
+
+def _cell(cell: Cell) -> Cell:
+    scoring = None if cell.scoring is None else _scoring(cell.scoring)
+    return replace(cell, accuracy=_accuracy(cell.accuracy), scoring=scoring)
+
+
+def _scoring(found: Scoring) -> Scoring:
+    spearman, mae = _unknown(found.spearman), _unknown(found.mae)
+    return replace(
+        found,
+        within=_unknown(found.within),
+        spearman=spearman,
+        spearman_if_failed=None,
+        pearson=spearman,
+        mae=mae,
+        mae_bounds=None,
+        bias=mae,
+        bias_bounds=None,
+    )
+
+
+def _board(board: Leaderboard) -> Leaderboard:
+    rows = tuple(
+        replace(row, true_strength=None, mean_score=None, true_rank=0) for row in board.rows
+    )
+    return replace(board, rows=rows, spearman=None, kendall_tau=None)
+
+
+def comparison_without_truth(found: Comparison) -> Comparison:
+    """Return the agreement of two judges without their accuracies."""
+    return Comparison(
+        found.a,
+        found.b,
+        found.questions,
+        found.verdicts,
+        accuracy_a=None,
+        accuracy_b=None,
+        gap=_unknown(found.gap),
+        p=None,
+        only_a_right=None,
+        only_b_right=None,
+        design_effect=None,
+        needed=None,
+        more_needed=None,
+        asked_gap=found.asked_gap,
+        images_needed=None,
+        images_range=None,
+        more_images=None,
+        kappa=found.kappa,
+    )
+
+
+def result_without_truth(found: JudgeResult) -> JudgeResult:
+    """Return the results that need no truth."""
+    by_table = {
+        name: tuple(map(_cell, getattr(found, name)))
+        for name in ("by_task", "by_encoding", "by_error_type", "by_task_error_type", "cells")
+    }
+    return replace(
+        found,
+        **by_table,  # type: ignore[arg-type]
+        pairwise=pairwise_without_truth(found.pairwise),
+        scoring=_scoring(found.scoring),
+        by_margin=(),
+        sensitivity=(),
+        encodings=(),
+        variance=(),
+        leaderboard=_board(found.leaderboard),
+        unread=replace(found.unread, accuracy_with_extracted=None),
+        own_scores=(),
+        above_baseline=(),
+    )
