@@ -382,6 +382,10 @@ def test_a_wrong_ranking_counts_by_the_options_that_it_confuses(tmp_path: Path) 
     query = f"margin=4+and+more&wrong_difference.{run}=4+and+more"
     chosen = client.get(f"/d/{slug}/cards?{query}").json()["cards"]
     assert {card["id"] for card in chosen} == {"r1", "q3", "q4", "q6"}
+    asked = "The order in which the options were asked"  # a ranking has one
+    pages = [client.get(f"/d/{slug}/q/{name}").text for name in ("q3", "r1", "s5")]
+    assert [asked in page for page in pages] == [True, False, False]
+    assert "between the best and the worst option" in pages[1]
 
 
 def test_the_largest_wrong_difference_is_that_of_the_run_in_the_filters(tmp_path: Path) -> None:
