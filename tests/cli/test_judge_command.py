@@ -218,6 +218,18 @@ def test_a_server_that_is_not_there_is_named_with_the_reason(tmp_path: Path, dat
     assert "password" not in done.stderr
 
 
+def test_a_closed_port_is_reported_soon_however_many_questions(
+    tmp_path: Path, dataset: Path
+) -> None:
+    args = [dataset, "--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--attempts", 4]
+    done = judge(tmp_path, *args, "--concurrency", 2, "--out", tmp_path / "run")
+    assert done.returncode == 1
+    assert "--resume --retry-errors asks again" in done.stderr
+    assert "no call was answered; if the server is still starting, --attempts 25" in done.stderr
+    # four attempts of the first question, one of each other
+    assert "failed calls, including those that succeeded on retry: connection 15\n" in done.stderr
+
+
 def test_a_dry_run_with_resume_counts_only_what_is_left(tmp_path: Path, dataset: Path) -> None:
     args = [dataset, "--backend", "baseline", "--model", "first", "--out", tmp_path / "run"]
     judge(tmp_path, *args, "--limit", 5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import os
@@ -120,6 +121,34 @@ def test_a_judges_own_attempt_is_passed_on() -> None:
     inner = ScriptedClient([ApiError(500, "x"), "A"])
     run(Retrying(inner, sleep=Waits()).ask(HELLO, attempt=3))
     assert inner.attempts == [3, 3]
+
+
+REFUSED = TransportError("refused", cause="connection", reached=False)
+
+
+def test_a_server_that_was_never_reached_is_waited_for_by_one_call_only() -> None:
+    inner, waits = ScriptedClient([*[REFUSED] * 7, "A", REFUSED, "B"]), Waits()
+    client = Retrying(inner, sleep=waits)
+    for calls in (6, 7):
+        with pytest.raises(TransportError):
+            run(client.ask(HELLO))
+        assert (len(inner.requests), len(waits.seconds)) == (calls, 5)
+    assert run(client.ask(HELLO)).text == "A"  # it has started
+    assert run(client.ask(HELLO)).text == "B"
+    assert waits.seconds[:5] == [0.25, 0.5, 1, 2, 4]
+    assert len(waits.seconds) == 6
+
+
+@pytest.mark.parametrize("first", ["A", ApiError(400, "no"), TransportError("reset")])
+def test_a_server_that_was_reached_is_waited_for_by_every_call(
+    first: str | ApiError | TransportError,
+) -> None:
+    inner, waits = ScriptedClient([first, REFUSED]), Waits()
+    client = Retrying(inner, RetryPolicy(attempts=3), sleep=waits)
+    for _ in range(3):
+        with contextlib.suppress(ApiError, TransportError):
+            run(client.ask(HELLO))
+    assert len(waits.seconds) >= 4
 
 
 # ---------------------------------------------------------------- fewer at once

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -321,7 +322,7 @@ def _finish(report: RunReport, out: Path, decision: Decision | None = None) -> N
             f"{pluralize(errors, 'API error')} in {pluralize(report.statuses.total(), 'verdict')}"
         )
         say(f"{failed}; --resume --retry-errors asks again")
-        say(_last_error(report))
+        say(*_last_error(report))
     if decision is not None:
         print(
             f"{decision.said}, on {pluralize(decision.images, 'image')}; "
@@ -335,8 +336,15 @@ def _finish(report: RunReport, out: Path, decision: Decision | None = None) -> N
     following("report", out, "--out", "report.html")
 
 
-def _last_error(report: RunReport) -> str:
-    """Format the server and its message, without naming the server twice."""
+def _last_error(report: RunReport) -> Iterator[str]:
+    """Yield the server and its message, without naming the server twice, and what to do about a
+    server that answered no call.
+    """
     said = report.last_error or "no reason was given"
     server = report.server or ""
-    return f"the last: {said}" if server in said else f"the last: {server}: {said}"
+    yield f"the last: {said}" if server in said else f"the last: {server}: {said}"
+    if report.statuses.total() == report.causes["connection"]:
+        yield (
+            "no call was answered; if the server is still starting, --attempts 25 waits about 5 "
+            "minutes for it"
+        )

@@ -151,7 +151,8 @@ class Wire:
             raise
         except Exception as error:  # aiohttp passes on errors of sockets, TLS, parsers and yarl
             said = one_line(self._redact(_reason(error))) or type(error).__name__
-            failure = TransportError(f"{self._name}: {said}", cause="connection")
+            reached = not isinstance(error, aiohttp.ClientConnectorError)
+            failure = TransportError(f"{self._name}: {said}", cause="connection", reached=reached)
         raise failure  # outside the handler: the original exception may contain the headers sent
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:

@@ -70,6 +70,9 @@ class Retrying(Wrapping):
     """A client that retries failed calls.
 
     ``failures`` counts all failed calls by cause, including those that a retry recovered.
+
+    Once all attempts of a call failed to reach a server that was never reached, other calls are not
+    repeated until one reaches it: a wrong port is reported after seconds, not after minutes.
     """
 
     def __init__(
@@ -80,6 +83,9 @@ class Retrying(Wrapping):
         self.failures: Counter[str] = Counter()
         self._sleep = sleep
         self._asked = 0
+        self._reached = False
+        self._absent = False
+        """Whether all attempts of a call failed before the server was ever reached."""
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -98,15 +104,20 @@ class Retrying(Wrapping):
         self._asked += 1
         for failures in itertools.count(1):
             try:
-                return with_failed(await self.inner.ask(request, attempt=attempt), billed)
+                reply = await self.inner.ask(request, attempt=attempt)
+                self._reached = True
+                return with_failed(reply, billed)
             except ClientError as error:
+                self._reached |= getattr(error, "reached", True)
                 self.failures[cause_of(error)] += 1
                 billed.update(error.usage)
                 # Include the process in the seed: processes refused together must not
                 # retry together.
                 draw = float(rng_for(os.getpid(), "back-off", number, failures).random())
-                wait_s = self.policy.wait_s(failures, error, draw)
-                if wait_s is None:
+                # A server that was never reached has no load to spread: wait half of each time.
+                wait_s = self.policy.wait_s(failures, error, draw if self._reached else 0.0)
+                if wait_s is None or (self._absent and not self._reached):
+                    self._absent = not self._reached
                     error.usage = dict(billed)
                     raise
             await self._sleep(wait_s)

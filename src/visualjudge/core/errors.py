@@ -164,7 +164,10 @@ class Pending(ClientError):
 
 
 class TransportError(ClientError):
-    """No usable reply arrived: connection refused or reset, time-out, body not JSON."""
+    """No usable reply arrived: connection refused or reset, time-out, body not JSON.
+
+    ``reached`` is False if no connection was made.
+    """
 
     def __init__(
         self,
@@ -173,9 +176,11 @@ class TransportError(ClientError):
         cause: str = "connection",
         retryable: bool = True,
         usage: Mapping[str, int] | None = None,
+        reached: bool = True,
     ) -> None:
         super().__init__(message)
         self.cause = cause
+        self.reached = reached
         self.usage = usage or {}
         self.retryable = retryable
 

@@ -18,13 +18,15 @@ from visualjudge.analysis.decisions.card import Card, card_of, short_answer, sho
 from visualjudge.analysis.decisions.checks import read_thresholds
 from visualjudge.analysis.decisions.decision_json import card_json
 from visualjudge.analysis.decisions.may_rank_models import system
-from visualjudge.analysis.decisions.report_opening import opening_of
+from visualjudge.analysis.decisions.report_opening import gamed, opening_of
 from visualjudge.analysis.figure_text import verdict
 from visualjudge.analysis.figures import JudgeResult
+from visualjudge.analysis.plots.figure import Figure
+from visualjudge.analysis.report.comparison_plots import rules
 from visualjudge.analysis.statistics.systems import image_sums, system_agreement
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import Verdict
+from visualjudge.core.records import OptionFeatures, Verdict
 
 
 def _card(world: World, right: float, seed: int = 0, **judge: object) -> Card:
@@ -505,3 +507,27 @@ def test_the_card_and_the_report_agree_on_chance(right: float) -> None:
         study_of(questions, {"judge": choices_of(questions, right)})
     ).results.judges[0]
     assert better_than_chance(result) == (verdict(result) == "better than chance")
+
+
+def test_a_rule_that_games_the_questions_says_how_many_it_can_decide() -> None:
+    """The option with more boxes is better in 30 pairs; in 20 more, the counts are equal."""
+    counts = [(5, 2), (2, 5)] * 15 + [(3, 3)] * 20
+    questions = [
+        pair(
+            k,
+            (9.0, 1.0) if counts[k][0] >= counts[k][1] else (1.0, 9.0),
+            features=tuple(OptionFeatures(count=n) for n in counts[k]),
+            image_id=f"im{k}",
+        )
+        for k in range(50)
+    ]
+    verdicts = choices_of(questions, 0.8, 0, swap=True)
+    analysis = analyse_study(study_of(questions, {"judge": verdicts}))
+    assert gamed(analysis, card_of(analysis)).startswith(
+        "These questions can be gamed: “more boxes, masks or points” is right in 100.0 % "
+    )
+    assert " of the 30 questions that it can decide, without" in gamed(analysis, card_of(analysis))
+    drawn = rules(analysis)
+    assert isinstance(drawn, Figure)
+    assert drawn.finding.endswith("of the 30 it can decide")
+    assert "questions whose options are equal in it are left out" in drawn.caption

@@ -106,7 +106,9 @@ def test_a_feature_that_gives_the_answer_away_is_a_leak(root: Path) -> None:
 
     edit(root, plant)
     assert set(kinds(root)) == {"leak"}
-    assert "the longer text is wrong in 100.0 % of 40" in str(audit(root))
+    assert "the longer text is wrong in 100.0 % of 40 pairs whose options differ in it" in str(
+        audit(root)
+    )
 
 
 def test_one_answer_for_all_is_an_imbalance(root: Path) -> None:

@@ -108,8 +108,9 @@ def gamed(analysis: Analysis, card: Card) -> str:
     if best is None or (best[1].value or 0.0) < card.thresholds.checks["macro_accuracy"].value:
         return ""
     return (
-        f"These questions can be gamed: “{best[0]}” is right in {figure_text.with_ends(best[1])}, "
-        "without a look at the image. An accuracy near that does not show that a judge looks."
+        f"These questions can be gamed: “{best[0]}” is right in {figure_text.with_ends(best[1])} "
+        f"of the {best[1].n:,} questions that it can decide, without a look at the image. "
+        "An accuracy near that does not show that a judge looks."
     )
 
 

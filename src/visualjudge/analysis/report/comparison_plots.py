@@ -454,14 +454,15 @@ def rules(analysis: Analysis) -> Figure | LeftOut:
     flagged = [row for row in found if row.flagged]
     best = best_rule(flagged or found)
     assert best is not None, "at least one rule was found"
-    said = f"“{best[0]}” is right in {rough_share(best[1])}"
+    said = f"“{best[0]}” is right in {rough_share(best[1])} of the {best[1].n:,} it can decide"
     finding = (
         f"They can be gamed: {said}" if flagged else f"No rule is certain to beat guessing; {said}"
     )
     data = [(row.rule, *figures_of(row.share), row.p_holm, row.flagged) for row in found]
     caption = (
         "How often a rule is right that looks at one property of the options and never at the "
-        "image; below 50 % the opposite rule is right more often. "
+        "image; questions whose options are equal in it are left out. Below 50 % the opposite rule "
+        "is right more often. "
         f"{INTERVALS} The dashed line is guessing."
     )
     return Figure(

@@ -101,7 +101,7 @@ def _leak(row: Leak) -> str:
     p = "" if row.p_holm is None else f" (p {row.p_holm:.2g})"
     return (
         f"{row.scope}: {RULES[row.rule]} is {verb} in {percent(max(value, 1 - value))} of "
-        f"{row.share.n} pairs{p}"
+        f"{row.share.n} pairs whose options differ in it{p}"
     )
 
 
