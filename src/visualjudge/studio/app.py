@@ -9,6 +9,7 @@ import asyncio
 import logging
 import shlex
 import sqlite3
+import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.resources import files
@@ -46,9 +47,7 @@ from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
 MOST_CARDS = 120
 MOST_WATCHED = 30
 MOST_PROBED = 50_000
-"""Number of verdicts up to which the home page names the probes that a judge fails: it takes
-seconds.
-"""
+"""Number of verdicts up to which the home page names failed probes, which takes seconds."""
 LONGEST_SHOWN = 2000
 """Number of characters of a reply on a run's page."""
 LIVE_EVERY_S = 1.0
@@ -145,6 +144,7 @@ class Pages(SetPages):
         super().__init__(site)
         self._page = page
         self._probes: dict[str, tuple[int, JudgeProbes]] = {}
+        self._probing = threading.Lock()
 
     def routes(self) -> dict[str, Callable[[Request], Any]]:
         """Return the handler of each address."""
@@ -296,9 +296,10 @@ class Pages(SetPages):
     def _probed(self, shelf: Shelf, place: RunPlace) -> JudgeProbes:
         """Return the probe results of a judge, computed again once there are new verdicts."""
         run = next(run for one, run in shelf.runs if one.slug == place.slug)
-        known = self._probes.get(place.slug)
-        if known is None or known[0] != run.generation:
-            known = self._probes[place.slug] = (run.generation, judge_probes(shelf, place))
+        with self._probing:  # one judge at a time, since each loads a whole run
+            known = self._probes.get(place.slug)
+            if known is None or known[0] != run.generation:
+                known = self._probes[place.slug] = (run.generation, judge_probes(shelf, place))
         return known[1]
 
     def question(self, request: Request) -> Response:
