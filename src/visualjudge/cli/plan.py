@@ -60,9 +60,9 @@ def plan(
     effect: Annotated[
         float | None,
         typer.Option(
-            help="True effect to show: right: share right above the card's threshold; bias: "
-            "position bias; compare: difference of two judges; probe: effect of the cue. Default: "
-            "the pilot's (without one 0.1 for right), 0.05 for compare, 0 for probe."
+            help="True effect to show, from 0 to 1; right: accuracy above the card's threshold; "
+            "bias: position bias; compare: difference of two judges; probe: effect of the cue. "
+            "Default: the pilot's (without one 0.1 for right), 0.05 for compare, 0 for probe."
         ),
     ] = None,
     power: Annotated[float, typer.Option(help="Probability of reaching the goal.")] = 0.8,
