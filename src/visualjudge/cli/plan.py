@@ -43,7 +43,7 @@ class CostOptions:
         int, typer.Option(min=0, help="People who label each pair; 0: the dataset has the truth.")
     ] = 0
     rater_right: Annotated[
-        float, typer.Option(help="How often one of them is right, above 0.5.")
+        float, typer.Option(help="How often each of them is right; above 0.5.")
     ] = 1.0
     label_price: Annotated[float, typer.Option(min=0, help="Price of one label.")] = 0.0
 

@@ -78,7 +78,7 @@ def referring(
     images
         Folder of the images.
     instances
-        COCO instances that the refs' ann_id point to.
+        COCO instances that ann_id of the refs points to.
     boxes
         Use a box as the region if there is no mask.
     resize_pred
