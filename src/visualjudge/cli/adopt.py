@@ -83,14 +83,16 @@ def adopt(
     ] = None,
     answer: Annotated[
         list[str] | None,
-        typer.Option(help="VALUE=A, B, tie, both_bad, Failed or a number: what a spelling means."),
+        typer.Option(
+            help="VALUE=A, B, tie, both_bad, Failed or a number: how to read a value of the table."
+        ),
     ] = None,
     score_range: Annotated[
         tuple[float, float] | None,
-        typer.Option(help="Least and greatest score; default: 0 10.", show_default=False),
+        typer.Option(help="Lowest and highest score; default: 0 10.", show_default=False),
     ] = None,
     judge: Annotated[
-        str | None, typer.Option(help="Name of the judge, without a column of it.")
+        str | None, typer.Option(help="Name of the judge, if no column states it.")
     ] = None,
     use: Annotated[
         Use,
@@ -103,7 +105,7 @@ def adopt(
     format: Annotated[
         str | None,
         typer.Option(
-            help=f"{LOGS}, or table; default: recognised.",
+            help=f"{LOGS}, or table; default: detected.",
             show_default=False,
         ),
     ] = None,

@@ -95,16 +95,16 @@ def agreement(
     as_published: Annotated[
         str | None,
         typer.Option(
-            help="Also print the table as computed by others (viescore), beside the correct one."
+            help="Also print the table as others compute it (viescore), next to the correct one."
         ),
     ] = None,
 ) -> None:
     """Measure how far a judge agrees with people, and people with each other.
 
-    Ratings have the columns item, source, rater, dimension, score, one rating a row; items with one
-    value in a column image count as one case in intervals and tests. To be compared with the scores
-    of a --run, dimension must be the task, and item the image_id (image_id/CLASS of a question
-    about a class of interest).
+    Ratings have the columns item, source, rater, dimension, score, one rating per row; items with
+    the same value in a column image count as one case in intervals and tests. To compare them with
+    the scores of a --run, dimension must be the task and item the image_id (image_id/CLASS for a
+    question about a class of interest).
 
     Example: visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json
 

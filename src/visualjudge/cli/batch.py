@@ -51,14 +51,13 @@ class ServerOptions:
     base_url: Annotated[
         str | None,
         typer.Option(
-            help="Server; default: the environment's or the backend's, if run.json names it too."
+            help="URL of the server; default: that of the environment or backend, if run.json "
+            "names it too."
         ),
     ] = None
     trust: Annotated[
         bool,
-        typer.Option(
-            "--trust", help="Send the key to the server that run.json names, whichever it is."
-        ),
+        typer.Option("--trust", help="Send the key to whatever server run.json names."),
     ] = False
     api_key_env: Annotated[
         str | None, typer.Option(help="Environment variable that holds the API key.")
@@ -146,8 +145,8 @@ def drop(
         str, typer.Argument(help="Id of the batch, or name of its part.", show_default=False)
     ],
 ) -> None:
-    """Give up a batch that cannot be retrieved, without asking its server. Its questions become API
-    errors.
+    """Give up on a batch that cannot be retrieved, without asking its server. Its questions become
+    API errors.
     """
     from visualjudge.runs.batch.fetch_and_cancel import drop as drop_part
 

@@ -84,7 +84,7 @@ def build(
     plan: Annotated[
         Path | None,
         typer.Option(
-            "--plan", help="Task, seed and maximum numbers from `visualjudge plan --json`."
+            "--plan", help="Take task, seed and limits from a plan (`visualjudge plan --json`)."
         ),
     ] = None,
     media: Annotated[

@@ -35,7 +35,7 @@ def convert(
     media: Annotated[
         MediaName | None,
         typer.Option(
-            help="Form of a dataset's images: a file each, or tar shards.", show_default=False
+            help="Form of a dataset's images: one file each, or tar shards.", show_default=False
         ),
     ] = None,
     out: Annotated[
@@ -47,7 +47,7 @@ def convert(
     converting back restores every byte.
 
     A dataset is written to --out: its images are hard links to those of DATASET if the file system
-    supports them, else copies. A run is converted where it is: verdicts.jsonl is removed once
+    supports them, else copies. A run is converted in place: verdicts.jsonl is removed once
     verdicts.parquet holds all verdicts.
     """
     from visualjudge.dataset.folder import META

@@ -34,8 +34,8 @@ def describe(
     json: JsonFile = None,
     task: Annotated[list[str] | None, typer.Option(help="Only this task; may be repeated.")] = None,
 ) -> None:
-    """Count a data folder: annotations, images, groups, scores and margins by task, source and
-    error type.
+    """Summarize a data folder: annotations, images, groups, scores and margins by task, source
+    and error type.
 
     Reads only the records; visualjudge build also checks the prediction files.
     """

@@ -32,7 +32,7 @@ def build(
         Path, typer.Option("--out", help="Folder of the canary dataset; must not exist")
     ],
     n: Annotated[int, typer.Option("--n", help="Maximum number of questions")] = 60,
-    seed: Annotated[int, typer.Option("--seed", help="Seed for ties in the choice")] = 42,
+    seed: Annotated[int, typer.Option("--seed", help="Seed that breaks ties")] = 42,
     force: ReplaceDataset = False,
 ) -> None:
     """Choose the pairs that best reveal a change of a judge, as a dataset to judge repeatedly."""
@@ -62,8 +62,8 @@ def check(
 ) -> None:
     """Test whether a judge has changed; exit status 1 if it has.
 
-    The test may be repeated after every run: name all runs since the first one, and false alarms
-    stay at 5 % in all.
+    The test may be repeated after every run: name all runs since the first one, and the overall
+    rate of false alarms stays at 5 %.
     """
     from visualjudge.analysis import figure_text
     from visualjudge.apps.probes.drift import LEVEL, check_drift

@@ -41,7 +41,7 @@ def export(
     dataset: Annotated[Path, typer.Argument(help="Dataset from visualjudge build")],
     out: Annotated[Path, typer.Option("--out", help="File (sharegpt, trl) or folder (all others)")],
     form: Annotated[
-        str, typer.Option("--format", help=f"Such as {FORMATS}; an unknown one lists all.")
+        str, typer.Option("--format", help=f"Such as {FORMATS}; an unknown name lists all.")
     ] = "parquet",
     force: Annotated[
         bool,
@@ -61,8 +61,8 @@ def export(
     questions: Annotated[
         Path | None,
         typer.Option(
-            help="Only the questions whose ids this file lists, one a line, as the studio saves a "
-            "selection."
+            help="Only the questions whose ids are in this file, one per line, as the studio "
+            "saves a selection."
         ),
     ] = None,
     not_in: Annotated[

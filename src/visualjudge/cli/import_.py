@@ -131,7 +131,7 @@ def last(
     exif
         apply the EXIF orientation of images, or ignore it if annotations refer to the stored frame.
     allow_outside
-        Allow paths in the input to lead anywhere; only for your own input.
+        Allow paths in the input to point anywhere; only for input that you trust.
     replace
         Replace the existing records of the source.
     skip_invalid

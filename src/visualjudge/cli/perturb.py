@@ -62,9 +62,9 @@ def perturb(
     pairing: Annotated[
         str,
         typer.Option(
-            help="How the predictions of a group differ: errors of the same look, nearer to the "
-            "truth or farther "
-            "from it (matched), or one visible error that grows (ladder)."
+            help="How the predictions of a group differ: errors that look alike, nearer to the "
+            "truth or farther from it (matched), or one visible error "
+            "of increasing severity (ladder)."
         ),
     ] = "matched",
     classes: Annotated[Path | None, typer.Option(help="Label maps: class table.")] = None,
@@ -88,7 +88,7 @@ def perturb(
     ] = None,
     importer_option: Annotated[
         list[str] | None,
-        typer.Option(help="NAME=VALUE of a plug-in's importer; may be repeated."),
+        typer.Option(help="Option of a plug-in's importer, as NAME=VALUE; may be repeated."),
     ] = None,
     with_truth: Annotated[
         bool,

@@ -80,7 +80,7 @@ def pipeline(
     """Judge edited images row by row. Each result is on disk before it is reported; --resume
     continues.
 
-    Resuming also asks the metrics that ended in an error. --concurrency limits the rows, and the
+    Resuming also repeats metrics that ended in an error. --concurrency limits the rows, and the
     calls of each metric.
     """
     from visualjudge.apps.pipelines import build_pipes, read_config, read_rows, run_pipeline

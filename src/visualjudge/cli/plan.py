@@ -43,7 +43,7 @@ class CostOptions:
         int, typer.Option(min=0, help="People who label each pair; 0: the dataset has the truth.")
     ] = 0
     rater_right: Annotated[
-        float, typer.Option(help="How often one of them is right, above 0.5.")
+        float, typer.Option(help="How often each of them is right; above 0.5.")
     ] = 1.0
     label_price: Annotated[float, typer.Option(min=0, help="Price of one label.")] = 0.0
 
@@ -60,9 +60,9 @@ def plan(
     effect: Annotated[
         float | None,
         typer.Option(
-            help="True effect to show: right: share right above the card's threshold; bias: "
-            "position bias; compare: difference of two judges; probe: effect of the cue. Default: "
-            "the pilot's (without one 0.1 for right), 0.05 for compare, 0 for probe."
+            help="True effect to show, from 0 to 1; right: accuracy above the card's threshold; "
+            "bias: position bias; compare: difference of two judges; probe: effect of the cue. "
+            "Default: the pilot's (without one 0.1 for right), 0.05 for compare, 0 for probe."
         ),
     ] = None,
     power: Annotated[float, typer.Option(help="Probability of reaching the goal.")] = 0.8,

@@ -54,7 +54,7 @@ def check(
     name: Annotated[str, typer.Argument(help="Name of the plug-in, or of its distribution.")],
     as_json: AsJson = False,
 ) -> None:
-    """Try all that a plug-in registered on the examples of its types; exit with status 1 if
+    """Try everything that a plug-in registered on the examples of its types; exit with status 1 if
     something fails.
     """
     from visualjudge.apps.starting.plugin_check import check_plugin
@@ -74,12 +74,14 @@ def check(
 
 @app.command(epilog="Example:\n\nvisualjudge plugins new counting --out visualjudge-counting")
 def new(
-    name: Annotated[str, typer.Argument(help="Name of the plug-in: small letters, digits and _.")],
+    name: Annotated[
+        str, typer.Argument(help="Name of the plug-in: lowercase letters, digits and _.")
+    ],
     out: Annotated[
         Path | None, typer.Option(help="Folder to write.", show_default="visualjudge-NAME")
     ] = None,
 ) -> None:
-    """Write a small plug-in that works, to start from: a type with two encodings, a metric, an
+    """Write a small working plug-in to start from: a type with two encodings, a metric, an
     error, an importer.
     """
     from visualjudge.apps.starting.plugin_new import write_plugin

@@ -32,15 +32,15 @@ def studio(
     host: Annotated[
         str,
         typer.Option(
-            help="With --people: address to listen on; other than 127.0.0.1, raters on other "
-            "machines answer over TLS, by links that work once.",
+            help="With --people: address to listen on; with any but 127.0.0.1, raters on other "
+            "machines answer over TLS, by single-use links.",
             metavar="ADDRESS",
         ),
     ] = "127.0.0.1",
     url: Annotated[
         str | None,
         typer.Option(
-            help="With --people: address that raters open, as of a reverse proxy.",
+            help="With --people: address that raters open, such as that of a reverse proxy.",
             metavar="https://NAME",
         ),
     ] = None,
@@ -69,7 +69,7 @@ def studio(
             "--per-item",
             "--raters-per-question",
             min=1,
-            help="With --people: number of raters per such question.",
+            help="With --people: number of raters per shared question.",
         ),
     ] = 2,
     repeats: Annotated[
@@ -103,7 +103,7 @@ def studio(
     questions: Annotated[
         Path | None,
         typer.Option(
-            help="With --people: ask the questions whose ids this file lists, one a line."
+            help="With --people: ask the questions whose ids are in this file, one per line."
         ),
     ] = None,
     known_questions: Annotated[
@@ -129,12 +129,15 @@ def studio(
     ] = 0.5,
     break_every: Annotated[
         int,
-        typer.Option(min=0, help="With --people: suggest a break after so many answers; 0: never."),
+        typer.Option(
+            min=0, help="With --people: suggest a break after this many answers; 0: never."
+        ),
     ] = 0,
     encoding: Annotated[
         str,
         typer.Option(
-            help="With --people: ask drawn predictions, those shown as text, or all; default: "
+            help="With --people: ask about drawn predictions, those shown as text, or all; "
+            "default: "
             "drawn, or what --questions, --items or --filter names.",
             metavar="drawn|text|all",
             show_default=False,

@@ -24,7 +24,7 @@ def validate(
     """Recompute every checksum and rule of a dataset.
 
     Each violation is reported in one line on stderr: file, record, field, reason; more than three
-    of one kind become a count. Exit status 1 if there are any.
+    of a kind are only counted. Exit status 1 if there are any.
     """
     from visualjudge.dataset.validate import validate as check
 

@@ -35,13 +35,13 @@ def image_pairs(
     Parameters
     ----------
     images
-        Degraded images: folder, file, or pattern with one * (its match pairs the files).
+        Degraded inputs. Folder, file, or pattern with one * (files are paired by what it matches).
     pred
-        Restored images: folder, file, or pattern with one * (its match pairs the files).
+        Restored. Folder, file, or pattern with one * (files are paired by what it matches).
     gt
-        Clean images: folder, file, or pattern with one * (its match pairs the files).
+        Clean. Folder, file, or pattern with one * (files are paired by what it matches).
     scores
-        Instead of --gt: a table of key and score.
+        Table with the columns key and score, instead of --gt.
     score_range
         Range of the table's scores.
     """

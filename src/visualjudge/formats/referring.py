@@ -79,7 +79,7 @@ def referring(
     images
         Folder of the images.
     instances
-        COCO instances file for ann_id in the refs.
+        COCO instances that ann_id of the refs points to.
     boxes
         Use a box as the region if there is no mask.
     resize_pred

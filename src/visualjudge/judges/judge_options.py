@@ -39,13 +39,16 @@ class JudgeOptions(TypedDict, total=False):
     concurrency: Annotated[int, Option(16)]
     resume: Annotated[bool, Option(default=False)]
     processes: Annotated[
-        int, Option(1, "Processes that ask and read replies, where one core is the limit.", least=1)
+        int,
+        Option(
+            1, "Number of processes that ask and read replies, if one core is too slow.", least=1
+        ),
     ]
     workers: Annotated[
         Literal["local", "ray"],
         Option(
             "local",
-            "Where --processes run: local, or ray, a cluster (needs the extra 'ray').",
+            "Where --processes run: local (this machine) or ray (a cluster; extra 'ray').",
             flag="engine",
         ),
     ]
@@ -55,9 +58,7 @@ class JudgeOptions(TypedDict, total=False):
     ]
     retry_errors: Annotated[
         bool,
-        Option(
-            False, "Like --resume, and also ask again the questions that ended in an api_error."
-        ),
+        Option(False, "Like --resume, but also repeat questions that ended in an api_error."),
     ]
     accept_changes: Annotated[
         bool, Option(False, "With --resume: allow different settings; run.json records both.")
@@ -69,7 +70,7 @@ class JudgeOptions(TypedDict, total=False):
             "auto (a JSON schema if the server follows it, else text), text, json or logprobs.",
         ),
     ]
-    seed: Annotated[int | None, Option(None, "Seed sent to the server, and of the baselines.")]
+    seed: Annotated[int | None, Option(None, "Seed for the server and for baselines.")]
     retries: Annotated[int, Option(0, "How often to ask again if a reply cannot be read.", least=0)]
     ties: Annotated[
         bool, Option(False, "Allow the answers tie and both_bad for pairwise questions.")

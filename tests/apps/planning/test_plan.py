@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from visualjudge.analysis.decisions.checks import read_thresholds
 from visualjudge.apps.planning import judge_simulation, plan_inputs, study_designs
 from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Pool, Studies
 from visualjudge.apps.planning.plan_page import commands, html, markdown
-from visualjudge.apps.planning.study_designs import Plan, least_images, plan, read_build
+from visualjudge.apps.planning.study_designs import Plan, _caps, least_images, plan, read_build
 from visualjudge.apps.planning.study_goals import Terms
 from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError, UsageError
@@ -265,22 +266,38 @@ def test_what_is_no_plan_is_refused(text: str, tmp_path: Path) -> None:
         read_build(tmp_path / "plan.json")
 
 
-def test_calls_are_of_the_pairs_that_images_have(data: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def uneven(data: Path, tmp_path: Path) -> Path:
+    """Four images with 6 pairs, two with 1."""
     notes = json.loads((data / "annotations/object_detection_annotations.json").read_text())
     kept = [
         note for note in notes if note["image_id"] < "photo4" or note["annotation_id"][-1] in "01"
     ]
-    write_json(tmp_path / "annotations/object_detection_annotations.json", kept)
-    shutil.copytree(data / "images", tmp_path / "images")
-    found = plan(tmp_path, goal="right", effect=0.2)
+    shutil.copytree(data, tmp_path / "uneven")
+    write_json(tmp_path / "uneven/annotations/object_detection_annotations.json", kept)
+    return tmp_path / "uneven"
+
+
+def test_the_printed_commands_ask_as_many_questions_as_planned(
+    uneven: Path, tmp_path: Path
+) -> None:
+    found = plan(uneven, goal="right", effect=0.2)
+    design = replace(found.chosen.design, images=5, pairs=3, encodings=1, orders=2, repeats=1)
+    caps, (told,) = _caps(found.target, design, found.seed)
+    built = vj.build(uneven, tmp_path / "dataset", subsets=["judge_analysis"], seed=42, caps=caps)
+    pairs = len(built.filter(encoding=found.encodings[0], question_type="pairwise"))
+    assert pairs == round(5 * (4 * 3 + 2 * 1) / 6)
+    assert f"draws {pairs} pairs on 6 images, and `judge` asks about them in {2 * pairs}" in told
+
+
+def test_calls_are_of_the_pairs_that_images_have(uneven: Path) -> None:
+    found = plan(uneven, goal="right", effect=0.2)
     of_three = [one for one in found.options if one.design.pairs == 3]
     assert of_three, "four images have 6 pairs, two have 1"
     for one in of_three:
         design = one.design
         pairs = design.images * (4 * 3 + 2 * 1) / 6
-        assert one.calls == pytest.approx(
-            pairs * design.orders * design.encodings * design.repeats, abs=1
-        )
+        assert one.calls == round(pairs) * design.orders * design.encodings * design.repeats
 
 
 def test_wrong_goals_and_effects_are_refused(data: Path) -> None:
@@ -288,6 +305,11 @@ def test_wrong_goals_and_effects_are_refused(data: Path) -> None:
         plan(data, goal="fame")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="--effect cannot be used with"):
         plan(data, goal="rank", effect=0.1)
+    for effect, told in ((15, r"0\.15 for 15 points\), got 15"), (-2, r"got -2")):
+        with pytest.raises(UsageError, match=rf"--effect must be between 0 and 1 .*{told}"):
+            plan(data, goal="right", effect=effect)
+    with pytest.raises(UsageError, match=r"threshold \+ --effect must be from 0.01 to 0.99, got"):
+        plan(data, goal="right", effect=0.3)
     with pytest.raises(UsageError, match="--power must be"):
         plan(data, power=1.0)
     with pytest.raises(UsageError, match="--task must be one of object_detection"):

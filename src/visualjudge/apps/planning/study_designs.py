@@ -18,7 +18,7 @@ import numpy as np
 from visualjudge.analysis.decisions.checks import Thresholds, read_thresholds
 from visualjudge.analysis.figure_text import many
 from visualjudge.apps.planning import judge_simulation
-from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Power, Studies
+from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Pool, Power, Studies
 from visualjudge.apps.planning.plan_inputs import Rate, Target, read_target
 from visualjudge.apps.planning.study_goals import (
     GOALS,
@@ -214,9 +214,9 @@ def plan(
 
     def option(design: Design, found: Power) -> Option:
         rate = _mean_rate([there.rates[name] for name in styles[: design.encodings]])
-        pairs = design.images * float(np.minimum(there.pool.per_image, design.pairs).mean())
-        each = design.encodings * design.orders * design.repeats * (2 if goal == "compare" else 1)
-        calls, labels = round(pairs * each), round(pairs * held.raters)
+        pairs = _pairs(there.pool, design, design.images)
+        calls = pairs * _calls_each(design) * (2 if goal == "compare" else 1)
+        labels = pairs * held.raters
         stated = held.prices.are_stated or held.label_price
         cost = (
             calls * held.prices.of(1, 0) * rate.tokens_in
@@ -267,6 +267,16 @@ def plan(
     )
 
 
+def _pairs(pool: Pool, design: Design, images: int) -> int:
+    """Return the number of pairs on so many images: some have fewer than the design's."""
+    return round(images * float(np.minimum(pool.per_image, design.pairs).mean()))
+
+
+def _calls_each(design: Design) -> int:
+    """Return the number of calls of a pair."""
+    return design.encodings * design.orders * design.repeats
+
+
 def _mean_rate(rates: Sequence[Rate]) -> Rate:
     seconds = [rate.seconds for rate in rates if rate.seconds is not None]
     tokens = (
@@ -314,7 +324,8 @@ def _searched(
             enough.append(one)
         most = target.pool.images
         if budget is not None:
-            each = option(replace(shape, images=1), judge_simulation.power_of([True])).cost or 0.0
+            many_images = option(replace(shape, images=MOST), judge_simulation.power_of([True]))
+            each = (many_images.cost or 0.0) / MOST
             most = min(most, int(budget / each)) if each else most
         if most >= 2 and (images is None or images > most):
             short.append(replace(shape, images=most))
@@ -409,14 +420,17 @@ def _caps(target: Target, design: Design, seed: int) -> tuple[Caps, tuple[str, .
         images: set[str] = set()
         pairs, caps = 0, Caps()
         groups = 0
+        at_hand = min(design.images, target.pool.images)
+        wanted = _pairs(target.pool, design, at_hand)
         for found in spread(target.groups, len(target.groups), seed):
-            if len(images) >= design.images and pairs >= wanted:
+            if len(images) >= at_hand and pairs >= wanted:
                 break
             images.add(found.key[0])
             pairs += sum(1 for _ in islice(pairs_of(found, seed, caps), design.pairs))
             groups += 1
         notes = (
-            f"`build` draws {many(min(pairs, wanted), 'pair')} on {many(len(images), 'image')}.",
+            f"`build` draws {many(wanted, 'pair')} on {many(len(images), 'image')}, and `judge` "
+            f"asks about them in {many(wanted * _calls_each(design), 'call')}.",
         )
     return Caps(0, 0, groups, wanted, 0, 0), notes
 

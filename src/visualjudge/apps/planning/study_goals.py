@@ -116,6 +116,11 @@ def question_of(
         If ``effect`` does not fit the goal, or the sources cannot be ranked.
     """
     pool, judge, wrong = target.pool, target.judge, terms.labels_wrong
+    if effect is not None and goal != "rank" and not -1 < effect < 1:
+        raise UsageError(
+            f"--effect must be between 0 and 1 ({effect / 100:g} for {effect:g} points), got "
+            f"{effect:g}"
+        )
 
     def drawn(design: Design, count: int, **more: Any) -> Any:
         rng = rng_for(seed, "plan", goal, *map(int, asdict(design).values()))
@@ -164,9 +169,8 @@ def _right(
     """Return the judge at the required accuracy, and the effect of label errors."""
     share = judge.right(pool) if wanted is None else wanted
     if not 0.01 <= share <= 0.99:
-        raise UsageError(
-            f"--effect must leave the share right between 0.01 and 0.99, got {share:.2f}"
-        )
+        what = "threshold + --effect" if wanted is not None else "accuracy of the pilot"
+        raise UsageError(f"{what} must be from 0.01 to 0.99, got {share:.2f}; change --effect")
     truth = share * (1 - wrong) + (1 - share) * wrong
     return judge.at(share, pool), truth, f"the judge is right {100 * truth:.3g} % of the time"
 
@@ -195,8 +199,8 @@ def _compare(pool: Pool, judge: JudgeModel, gap: float, drawn: Callable[..., Any
     share = judge.right(pool)
     if not gap or not 0.01 <= share + gap <= 0.99:
         raise UsageError(
-            "--effect must leave the second judge's share right between 0.01 and 0.99, got "
-            f"{share + gap:.2f}"
+            "--effect must not be 0 and must give the second judge an accuracy from 0.01 to 0.99, "
+            f"got {share + gap:.2f}"
         )
     second = judge.at(share + gap, pool)
 
