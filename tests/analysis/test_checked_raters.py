@@ -1,4 +1,4 @@
-"""Known items and repeats of a people's run check the raters, and are no further answers."""
+"""Known questions and repeats of a people's run check the raters, and are no further answers."""
 
 from __future__ import annotations
 

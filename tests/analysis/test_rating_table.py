@@ -161,7 +161,7 @@ def test_the_alternative_annotator_test_names_both_forms_and_refuses_other_scale
     path = tmp_path / "r.csv"
     pl.concat([people, judge]).write_csv(path)
     said = CliRunner().invoke(app, [str(path), "--judge", "gpt", "--alt-test", "0.2"]).stdout
-    assert "clustered by image" in said and "as published (items independent)" in said
+    assert "clustered by image" in said and "as published (ratings independent)" in said
     pl.concat([people, judge.with_columns(score=pl.col("score") * 10)]).write_csv(path)
     said = CliRunner().invoke(app, [str(path), "--judge", "gpt", "--alt-test", "0.2"]).stdout
     assert "none: scores must be on one scale" in said

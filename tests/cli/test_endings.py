@@ -362,7 +362,7 @@ def test_after_the_last_label_there_is_nothing_to_draw(
         in said(capsys, monkeypatch, "correct", made.run, "--labels", every)[0]
     )
     assert (
-        "every item has a label"
+        "every annotation has a label"
         in said(capsys, monkeypatch, "label", made.run, "--labels", every, "--out", "x")[1]
     )
 

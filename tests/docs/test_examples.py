@@ -87,7 +87,7 @@ def test_the_editing_tutorial_leads_from_edits_to_a_card(
         for shade, name in enumerate(("input_image", "edit_a", "edit_b")):
             Path(row[name]).parent.mkdir(exist_ok=True)
             write_png(Path(row[name]), np.full((16, 16, 3), 80 * shade + k, np.uint8))
-    first, second = blocks(page, "python")
+    (first,) = blocks(page, "python")
     (config,) = blocks(page, "yaml")
     asking, judging = blocks(page, "bash")
     exec(first, {})
@@ -95,10 +95,9 @@ def test_the_editing_tutorial_leads_from_edits_to_a_card(
     server = run_sync(context.__aenter__())
     address = f"  backend: api\n  base_url: {server.url}/v1\n"
     Path("judges.yaml").write_text(config.replace("  backend: api\n", address), "utf-8")
-    call(asking)
+    assert "next: visualjudge adopt results.jsonl --out study" in call(asking)
     run_sync(context.__aexit__(None, None, None))
     assert len(server.bodies) == 48, "12 pairs, two metrics, both orders"
-    exec(second, {})
     printed = call(judging)
     verdicts = vj.open_run("study/gpt-4o").verdicts.values()
     assert Counter(one.order for one in verdicts) == {"AB": 24, "BA": 24}

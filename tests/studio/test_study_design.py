@@ -303,7 +303,7 @@ def test_predictions_as_text_are_asked_only_when_named(tmp_path: Path) -> None:
 def test_practice_is_in_no_count(dataset: Path) -> None:
     study = Study(dataset, Settings(practice=2, known=3, sample=10))
     assert study.pages.run.plan.said == (
-        "5 questions, 3 known items, 2 practice questions: 10 in all"
+        "5 questions, 3 known questions, 2 practice questions: 10 in all"
     )
     state = study.next()
     for k in range(10):

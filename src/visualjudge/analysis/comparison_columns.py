@@ -83,7 +83,7 @@ CHECKED: Table[f.RaterChecks] = Table(
         Column(
             "known_right",
             lambda r: r.known_right,
-            "Known items right",
+            "Known questions right",
             lambda r: figure_text.part(r.known_right, r.known),
         ),
         Column("repeats", lambda r: r.repeats),

@@ -1,9 +1,9 @@
 """Read runs and datasets from disk as tables.
 
-In a people's run, questions that check the raters are kept separate. Known items are the easiest
-ones, and a repeat is asked of the same rater again. Neither is an additional answer, so only the
-checks count them. A rater sees each ordinary question once, in one of the two orders, so the
-answers of two raters do not show the effect of the order.
+In a people's run, questions that check the raters are kept separate. Known questions are the
+easiest ones, and a repeat is asked of the same rater again. Neither is an additional answer, so
+only the checks count them. A rater sees each ordinary question once, in one of the two orders, so
+the answers of two raters do not show the effect of the order.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ In a people's run each verdict belongs to the rater named in its line.
 
 Scores are ratings of the image's source, as for a judge. A pairwise choice is a rating of its
 question: 1 if the first option as stored was chosen, 0 if the second was; a judge that was asked in
-both orders gets the mean. "Cannot tell" is not a rating. Repeats and known items, which check the
-rater, are not ratings either.
+both orders gets the mean. "Cannot tell" is not a rating. Repeats and known questions, which check
+the rater, are not ratings either.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ visualjudge adopt logs/*.eval --out study
 """
 LOGS = ", ".join(
     [
-        "inspect, lmms-eval, vlmevalkit, promptfoo, deepeval, langsmith, phoenix",
+        "inspect, lmms-eval, vlmevalkit, promptfoo, deepeval, langsmith, phoenix, pipeline",
         *added("log format"),
     ]
 )

@@ -278,6 +278,6 @@ def _tested(test: AltRow) -> str:
         "published"
     )
     return (
-        f"{both} (items independent), ρ {number(test.advantage, 3)}; {test.people} people, "
+        f"{both} (ratings independent), ρ {number(test.advantage, 3)}; {test.people} people, "
         f"{test.images} images"
     )

@@ -43,7 +43,7 @@ def label(
     ],
     n: Annotated[
         int | None,
-        typer.Option("--n", min=1, help="Number of items (default: 50, or all that are left)."),
+        typer.Option("--n", min=1, help="Number to draw (default: 50, or all that are left)."),
     ] = None,
     kind: Annotated[
         Kind | None, typer.Option(help="What to label (default: scores if there are any).")
@@ -55,8 +55,8 @@ def label(
     dataset: MovedDataset = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw the items to label next, with known probabilities: uncertain items more often if that
-    saves labels.
+    """Draw the questions to label next, with known probabilities: uncertain ones more often if
+    that saves labels. Of scoring questions, annotations are drawn.
 
     Example: visualjudge label runs/gpt --n 50 --out next.csv
     """
@@ -86,10 +86,11 @@ def label(
 
 
 def _tell(queue: LabelQueue, runs: list[Path], out: Path, dataset: Path | None) -> None:
-    """Print the number of items drawn, and what to do with them."""
+    """Print the number of questions or annotations drawn, and what to do with them."""
     drawn = sum(item.said is None for item in queue.items)
     column = "score (0 to 10)" if queue.by == "annotation_id" else "answer"
-    typer.echo(f"{out}: {drawn} of {queue.pool} items; fill in the column {column}")
+    nouns = pluralize(queue.pool, queue.by.removesuffix("_id"))
+    typer.echo(f"{out}: {drawn} of {nouns}; fill in the column {column}")
     typer.echo(_how(queue.gain))
     following(
         "studio", dataset or "DATASET", "--people", "PEOPLE", "--items", out, title="or ask people"

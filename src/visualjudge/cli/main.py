@@ -44,7 +44,7 @@ COMMANDS = {
     "report": "Measure how far a judge can be trusted",
     "card": "Check whether a judge can rank your models",
     "correct": "Correct a leaderboard of sources with a few labels",
-    "label": "Draw the items that people label next",
+    "label": "Draw the questions that people label next",
     "probe": "Build questions with irrelevant changes",
     "drift": "Test whether a judge has changed",
     "cascade": "Find when a cheap judge is enough",

@@ -106,6 +106,7 @@ def pipeline(
         concurrency=run.concurrency,
         budget=budget.budget,
         private_urls=allow_private_urls,
+        given=rows,
     )
     report = interruptible(
         "judging", judging, f"the results so far are in {out}; continue with --resume"
@@ -153,6 +154,8 @@ def _finish(
     answered = any(counts.answered for counts in report.metrics.values())
     if lines or report.missing or (report.statuses and not answered):
         raise typer.Exit(1)
+    if answered:
+        following("adopt", out, "--out", "study")
 
 
 def _without_value(metrics: Mapping[str, MetricCounts]) -> list[str]:

@@ -98,7 +98,9 @@ def studio(
     ] = "",
     items: Annotated[
         Path | None,
-        typer.Option(help="With --people: ask the items in this file from `visualjudge label`."),
+        typer.Option(
+            help="With --people: ask the questions in this file from `visualjudge label`."
+        ),
     ] = None,
     questions: Annotated[
         Path | None,
@@ -109,7 +111,7 @@ def studio(
     known_questions: Annotated[
         Path | None,
         typer.Option(
-            help="With --people: the known items, as a file of ids, instead of the easiest "
+            help="With --people: the known questions, as a file of ids, instead of the easiest "
             "questions."
         ),
     ] = None,

@@ -420,7 +420,7 @@ def asked(verdict: Mapping[str, Any]) -> str:
     """
     purpose, repeat = verdict.get("purpose"), verdict.get("repeat")
     if isinstance(purpose, str):
-        return {"question": "", "known": "known item"}.get(purpose, purpose)
+        return {"question": "", "known": "known question"}.get(purpose, purpose)
     return f"repeat {repeat}" if isinstance(repeat, int) and repeat else ""
 
 

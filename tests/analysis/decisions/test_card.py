@@ -121,7 +121,7 @@ def test_omega_has_no_interval_and_needs_three_people(
     card = card_of(analyse_study(study), people=[tmp_path / "people.csv"])
     line = next(line for line in card.judges[0].checks if line.name == "omega")
     assert (line.value, line.interval, line.state) == (1.0, None, state)
-    assert state == "pass" or line.why == "people with enough items: 2; at least 3 are needed"
+    assert state == "pass" or line.why == "people with enough ratings: 2; at least 3 are needed"
 
 
 def test_the_ranks_of_the_sources_are_said_to_hold_for_each_alone() -> None:

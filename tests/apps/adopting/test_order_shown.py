@@ -319,7 +319,7 @@ def test_a_pair_of_one_source_is_noted(tmp_path: Path) -> None:
 def test_rows_without_a_group_are_counted(tmp_path: Path) -> None:
     rows = [row | {"conv": None} if k < 3 else row for k, row in enumerate(leaning(8))]
     done = vj.adopt(without(rows, "letter"), tmp_path / "out", group="conv")
-    assert "conv: 3 rows without it, whose items count as independent cases" in done.notes
+    assert "conv: 3 rows without it, whose questions count as independent cases" in done.notes
 
 
 def test_a_range_of_scores_is_given_from_low_to_high(tmp_path: Path) -> None:

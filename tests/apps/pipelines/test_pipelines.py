@@ -616,7 +616,7 @@ def test_the_summary_counts_each_metric_and_names_a_command_that_works(
         "Failed": "1",
     }
     assert "failed results, by cause: no answer 1; the first reply: nothing" in result.stderr
-    assert "next:" not in result.stdout
+    assert "next: visualjudge adopt" in result.stdout
     started.answers = [refused(400, "no")]
     (tmp_path / "a file.jsonl").write_bytes(
         (tmp_path / "rows.jsonl").read_bytes().replace(b"do ", b"not ")

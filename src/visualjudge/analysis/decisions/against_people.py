@@ -70,13 +70,13 @@ def omega(study: Study, run: int, people: Sequence[str | Path], epsilon: float) 
     images = int(study.kind(run, "scoring")["cluster"].n_unique())
     raters, value = len(found.people), found.value if found.by_image is None else found.by_image
     if raters < LEAST_PEOPLE:
-        few = f"people with enough items: {raters}; at least {LEAST_PEOPLE} are needed"
+        few = f"people with enough ratings: {raters}; at least {LEAST_PEOPLE} are needed"
         return Evidence(value, None, images, few)
     decided = value >= PASSED or found.advantage < 0.5
     why = (
         None
         if decided
-        else "undecided for half of the people (as published, items independent: "
+        else "undecided for half of the people (as published, ratings independent: "
         f"{found.value:.2f})"
     )
     return Evidence(value, None, images, why, tested=decided)

@@ -11,7 +11,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.decisions.judged_items import RANGES, Items, items, require_sources
+from visualjudge.analysis.decisions.judged_items import (
+    NOUNS,
+    RANGES,
+    Items,
+    items,
+    require_sources,
+)
 from visualjudge.analysis.decisions.label_files import (
     Placed,
     kind_of,
@@ -181,7 +187,9 @@ def _means(
 ) -> PooledMeans:
     out = f"; {many(len(problems), 'label')} left out, the first: {problems[0]}" if problems else ""
     if not np.isfinite(placed.y).any():
-        raise DataError(f"{labels}: no readable label belongs to an item that the runs judged{out}")
+        raise DataError(
+            f"{labels}: no readable label belongs to {NOUNS[found.kind]}s that the runs judged{out}"
+        )
     means = pooled_means(
         found.filled(), placed.y, found.source, found.image, probability=placed.probability
     )
@@ -329,16 +337,16 @@ def _lee(found: Items, placed: Placed, s: int) -> LeeCorrection | None:
 
 
 def _assumptions(found: Items, placed: Placed, means: PooledMeans) -> tuple[Assumption, ...]:
-    labelled = np.isfinite(placed.y)
+    labelled, nouns = np.isfinite(placed.y), f"{NOUNS[found.kind]}s"
     told = bool(np.isfinite(placed.probability[labelled]).all())
     how = (
         "with the probabilities of the labels file"
         if told
-        else "at random, all items of a source alike"
+        else f"at random, all {nouns} of a source alike"
     )
     drawn = Assumption(
-        f"the labelled items were chosen {how}",
-        "the judge says of the labelled items what it says of all",
+        f"the labelled {nouns} were chosen {how}",
+        f"the judge says of the labelled {nouns} what it says of all",
         None if means.balance_p is None else means.balance_p >= 0.01,
         means.balance_p,
     )
@@ -348,12 +356,12 @@ def _assumptions(found: Items, placed: Placed, means: PooledMeans) -> tuple[Assu
     )
     absent = float((~np.isfinite(found.said)).mean())
     replies = Assumption(
-        "nothing about missing replies: an item without a usable reply counts as the mean of its "
+        f"nothing about missing replies: {nouns} without a usable reply count as the mean of their "
         "source",
-        f"{percent(absent)} of the items have no usable reply; the naive figure leaves them out",
+        f"{percent(absent)} of the {nouns} have no usable reply; the naive figure leaves them out",
         True if absent == 0 else None,
     )
-    lee = "Lee's rate: items are independent, and the judge errs on all items as on the labelled"
+    lee = f"Lee's rate: {nouns} are independent, and the judge errs on all as on the labelled"
     rates = Assumption(lee, "none", None)
     return (drawn, enough, replies, rates) if found.kind == "pairwise" else (drawn, enough, replies)
 

@@ -15,7 +15,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.decisions.judged_items import Items, items, kinds, require_sources
+from visualjudge.analysis.decisions.judged_items import (
+    NOUNS,
+    Items,
+    items,
+    kinds,
+    require_sources,
+)
 from visualjudge.analysis.decisions.label_files import Placed, kind_of, place, read_labels
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.statistics import (
@@ -147,7 +153,7 @@ def label_study(
     heads = _heads(found)
     done = np.zeros(heads.size, dtype=bool) if placed is None else np.isfinite(placed.y)[heads]
     open_items = heads[~done]
-    many = _number(n, open_items.size)
+    many = _number(n, open_items.size, NOUNS[chosen])
     gain, error = _gain(found, placed, heads, many)
     shape = error[~done] if gain is not None and gain.shown else np.ones(open_items.size)
     chances = inclusion_probabilities(shape, many)
@@ -248,12 +254,12 @@ def _residuals(found: Items, y: FloatArray, weights: FloatArray) -> FloatArray:
     return truth - lam * said
 
 
-def _number(wanted: int | None, left: int) -> int:
+def _number(wanted: int | None, left: int, noun: str) -> int:
     """Return how many of the ``left`` unlabelled items are drawn."""
     if not left:
-        raise DataError("every item has a label: nothing is left to draw")
+        raise DataError(f"every {noun} has a label: nothing is left to draw")
     if wanted is not None and wanted > left:
-        raise DataError(f"--n must be at most the {left} items without a label, got {wanted}")
+        raise DataError(f"--n must be at most the {left} {noun}s without a label, got {wanted}")
     return min(USUAL, left) if wanted is None else wanted
 
 

@@ -22,6 +22,8 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.records import LETTERS, FloatArray, IntArray
 
 MEASURES = {"scoring": "mean score", "pairwise": "win rate", "ranking": "win rate in rankings"}
+NOUNS = {"scoring": "annotation", "pairwise": "question", "ranking": "question"}
+"""What people label, by kind of question."""
 RANGES = {"scoring": (0.0, 10.0), "pairwise": (0.0, 1.0), "ranking": (0.0, 1.0)}
 
 

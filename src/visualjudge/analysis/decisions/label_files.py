@@ -144,8 +144,8 @@ def _answers(run: RunFolder) -> Labels:
     """Return the labels of a people's run: the mean score of each question, or the answer of most
     raters.
 
-    Repeats and known items were drawn differently, and are ignored. A question without a majority
-    is ignored too, unless it is a pair: then it is a tie.
+    Repeats and known questions were drawn differently, and are ignored. A question without a
+    majority is ignored too, unless it is a pair: then it is a tie.
     """
     if run.manifest().get("backend") != PEOPLE:
         raise DataError(f"{run.path}: must be a table of labels or a run of people")

@@ -181,7 +181,7 @@ def _raters(judges: Sequence[JudgeResult]) -> Section:
     return Section(
         "raters",
         "Were the raters attentive?",
-        "Known items are those with the widest margins; repeats are questions that a rater saw "
+        "Known questions are those with the widest margins; repeats are questions that a rater saw "
         "before. "
         "They check the raters: no other figure counts them.",
         each(judges, lambda j: grid(CHECKED, j.rater_checks)),

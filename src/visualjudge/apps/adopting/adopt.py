@@ -412,7 +412,7 @@ def _notes(table: Table, told: _Told, counts: Mapping[str, int]) -> Iterator[str
     if any(grouped) and not all(grouped):
         yield (
             f"{table.columns['group']}: {pluralize(grouped.count(False), 'row')} without it, whose "
-            "items count as independent cases"
+            "questions count as independent cases"
         )
     alike = sum(a is not None and a == b for a, b in map(models_of, table.rows))
     if table.pairs and alike:

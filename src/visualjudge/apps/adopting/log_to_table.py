@@ -139,6 +139,7 @@ LOGS: Registry[str, LogFormat] = Registry(
         "deepeval": f"{_HERE}:DEEPEVAL",
         "langsmith": f"{_HERE}:LANGSMITH",
         "phoenix": f"{_HERE}:PHOENIX",
+        "pipeline": "visualjudge.apps.adopting.pipeline_results:PIPELINE",
     },
 )
 

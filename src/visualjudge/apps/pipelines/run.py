@@ -5,6 +5,7 @@ run can be resumed.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -79,9 +80,11 @@ def _stated(place: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def write_settings(out: Path, settings: Mapping[str, Any]) -> None:
-    """Write the settings next to ``out``."""
-    whole = {"visualjudge": __version__, "metrics": settings}
+def write_settings(out: Path, settings: Mapping[str, Any], given: Path | None = None) -> None:
+    """Write the settings next to ``out``, with the path of the rows from there."""
+    whole: dict[str, Any] = {"visualjudge": __version__, "metrics": settings}
+    if given is not None:
+        whole["rows"] = Path(os.path.relpath(given.resolve(), out.resolve().parent)).as_posix()
     atomic.write_bytes(
         settings_path(out), orjson.dumps(whole, default=str, option=orjson.OPT_INDENT_2) + b"\n"
     )
@@ -124,13 +127,14 @@ async def run_pipeline(
     on_event: Listener | None = None,
     stop: Stop | None = None,
     private_urls: bool = False,
+    given: Path | None = None,
 ) -> PipelineReport:
     """Judge every row by every metric; each line is on disk before it is reported.
 
     Images behind URLs are downloaded from public addresses only, unless ``private_urls`` is true.
     With ``resume``, rows that have all their results are skipped; for rows with an error, the
     metrics without a result are asked again. The budget counts calls. A row that it does not allow
-    to finish has no line.
+    to finish has no line. ``given`` is the file of the rows, which is noted for ``adopt``.
 
     Raises
     ------
@@ -156,7 +160,7 @@ async def run_pipeline(
     journal = Journal.resume(path) if resume else Journal.create(path)
     try:
         with journal:
-            write_settings(path, settings)
+            write_settings(path, settings, given)
             journal.drop(lambda line: bool(line.get("errors")))
             progress = await run(
                 left,

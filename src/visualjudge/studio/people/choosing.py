@@ -75,10 +75,10 @@ def plan_of(
     known: Sequence[int] | None = None,
 ) -> Plan:
     """Return the plan: the questions from the filter, the queue (``drawn``), the ids (``named``) or
-    a sample, and the known items.
+    a sample, and the known questions.
 
-    ``known`` gives the rows of the known items, instead of the easiest questions; they need not be
-    among the others.
+    ``known`` gives the rows of the known questions, instead of the easiest; they need not be among
+    the others.
     """
     columns = shelf.index.columns
     rows = np.sort(shelf.select(_state_of(shelf, settings.filter)).rows)

@@ -468,7 +468,7 @@ def people_pages(
     questions
         A file of ids, one per line: only these questions are asked.
     known_questions
-        A file of ids, one per line: the known items, instead of the easiest questions.
+        A file of ids, one per line: the known questions, instead of the easiest questions.
     instructions
         A Markdown file that raters read first.
     elsewhere

@@ -16,7 +16,7 @@ from visualjudge.core.records import Order, QuestionType
 from visualjudge.core.seeding import rng_for
 
 Measure = Literal["known", "repeats", "cannot_tell", "seconds"]
-"""Accuracy on known items, share of consistent repeats, share of undecided answers, and median
+"""Accuracy on known questions, share of consistent repeats, share of undecided answers, and median
 answer time in seconds.
 """
 FEWEST: dict[Measure, int] = {"known": 3, "repeats": 3, "cannot_tell": 10, "seconds": 10}
@@ -100,7 +100,7 @@ Purpose = Literal["question", "repeat", "known", "practice"]
 REPEAT_AFTER = 8
 """Minimum number of other questions before a question is repeated."""
 EVERY = 10
-"""Of ten questions, one is a known item and one a repeat, while any remain."""
+"""Of ten questions, one is a known question and one a repeat, while any remain."""
 _KNOWN_AT, _REPEAT_AT = 4, 9
 _ORDERS: tuple[Order, Order] = ("AB", "BA")
 
@@ -136,7 +136,7 @@ class Settings:
     questions
         SHA-256 of the file of ids that are asked; empty = none.
     known_questions
-        SHA-256 of the file of ids that are the known items; empty = the ``known`` easiest.
+        SHA-256 of the file of ids that are the known questions; empty = the ``known`` easiest.
     instructions
         SHA-256 of the instructions that raters read; empty = none.
     practice
@@ -258,7 +258,7 @@ class Plan:
         """Describe the number of questions of each kind and in all."""
         counts = {
             "question": len(self.wanted),
-            "known item": len(self.known),
+            "known question": len(self.known),
             "practice question": len(self.practice),
         }
         parts = [
@@ -310,7 +310,7 @@ class Plan:
         return sorted((ids[k] for k in order), key=lambda name: self.wanted[name] == 1)
 
     def known_for(self, rater: str) -> list[str]:
-        """Return the known items in the rater's order."""
+        """Return the known questions in the rater's order."""
         order = (
             rng_for(self.settings.seed, "people", "known", rater)
             .permutation(len(self.known))

@@ -1,0 +1,94 @@
+"""Results of a pipeline of edits are verdicts on pairs in both orders, or scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import visualjudge as vj
+from visualjudge.apps.pipelines.results import RowResult
+from visualjudge.apps.pipelines.run import write_settings
+from visualjudge.core.errors import DataError
+
+Json = dict[str, Any]
+METRIC = {"client": {"model": "gpt-4o"}}
+
+
+def written(folder: Path, lines: Sequence[RowResult], rows: Sequence[Json] = ()) -> Path:
+    """Results in a folder beside that of their rows, as ``visualjudge pipeline`` writes them."""
+    (folder / "out").mkdir()
+    given = folder / "edits.jsonl"
+    given.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    out = folder / "out/results.jsonl"
+    out.write_text("".join(json.dumps(line.record()) + "\n" for line in lines), "utf-8")
+    write_settings(out, {"consistency": METRIC}, given)
+    return out
+
+
+def compared(winner: str, reply: str | None = None) -> Json:
+    said = reply or json.dumps({"reasoning": "r", "winner": winner})
+    return {"type": "pairwise_comparison", "value": winner, "meta": {"raw_response": said}}
+
+
+def row(key: str, *edits: str, **more: Any) -> Json:
+    named = {"key": key, "instruction": "make it blue", "input_image": "in/cup.png"}
+    return named | {"edited_images": list(edits)} | more
+
+
+def verdicts(run: Path) -> list[Json]:
+    return [json.loads(line) for line in (run / "verdicts.jsonl").read_text("utf-8").splitlines()]
+
+
+def test_a_pair_in_both_orders_is_one_question_of_two_named_sources(tmp_path: Path) -> None:
+    flux, step = "flux/cup.png", "step1x/cup.png"
+    lines = [
+        RowResult("cup/AB", {"consistency": compared("Image A")}, usage={"prompt_tokens": 9}),
+        RowResult("cup/BA", {"consistency": compared("Image B")}),
+    ]
+    rows = [row("cup/AB", flux, step, winner="A"), row("cup/BA", step, flux, winner="A")]
+    done = vj.adopt(written(tmp_path, lines, rows), tmp_path / "study", truth="winner")
+    (question,) = vj.load_dataset(done.dataset).questions
+    assert (question.sources, question.image_id) == (("flux", "step1x"), "in/cup.png")
+    assert (question.task, question.answer) == ("consistency", "A")
+    assert "make it blue" in question.prompt
+    assert [(v["order"], v["value"]) for v in verdicts(done.runs[0])] == [("AB", "A"), ("BA", "A")]
+    assert (done.runs[0].name, done.reread, done.differing) == ("gpt-4o", 2, 0)
+    assert done.left_out == 0
+
+
+def test_what_failed_is_a_failure_and_ties_are_ties(tmp_path: Path) -> None:
+    lines = [
+        RowResult("a", {"consistency": compared("Tie")}),
+        RowResult("b", {"consistency": compared("Failed", "cannot say")}),
+        RowResult("c", {}, errors={"consistency": "HTTP 500"}),
+        RowResult("d", {}, does_not_apply={"consistency": "one edit"}),
+    ]
+    done = vj.adopt(written(tmp_path, lines), tmp_path / "study")
+    assert [v["value"] for v in verdicts(done.runs[0])] == ["tie", "Failed", "Failed"]
+    assert any(note.startswith("truth: no column") for note in done.notes)
+
+
+def test_scores_of_single_edits_are_scores(tmp_path: Path) -> None:
+    lines = [
+        RowResult(
+            f"{name}",
+            {
+                "consistency": {
+                    "type": "single_score",
+                    "value": value,
+                    "meta": {"raw_response": {"edited_image_0": f'{{"score": [{value}]}}'}},
+                }
+            },
+        )
+        for name, value in (("cup", 7.0), ("dog", 0.0))
+    ]
+    done = vj.adopt(written(tmp_path, lines), tmp_path / "study")
+    assert [v["value"] for v in verdicts(done.runs[0])] == [7.0, 0.0]
+    both = [*lines, RowResult("x", {"other": compared("Tie")})]
+    (tmp_path / "more").mkdir()
+    with pytest.raises(DataError, match="must be all of pairs or all of scores"):
+        vj.adopt(written(tmp_path / "more", both), tmp_path / "study2")
