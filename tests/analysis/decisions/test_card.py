@@ -21,7 +21,8 @@ from visualjudge.analysis.decisions.may_rank_models import system
 from visualjudge.analysis.decisions.report_opening import opening_of
 from visualjudge.analysis.figure_text import verdict
 from visualjudge.analysis.figures import JudgeResult
-from visualjudge.analysis.statistics.systems import image_sums, system_agreement
+from visualjudge.analysis.statistics.image_sums import image_sums
+from visualjudge.analysis.statistics.systems import system_agreement
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Verdict
