@@ -116,7 +116,7 @@ def _tail(u: FloatArray, x: float) -> float:
     function equals x.
     """
     # The slope is concave and at most t, as Σ u² is 1: Newton's steps from x stay below the root.
-    # Sums of products, not u @ tanh: for long vectors BLAS starts threads, which cost 50 times that.
+    # Sums of products, not u @ tanh: BLAS starts threads for long vectors, at 50 times the cost.
     t = x
     for _ in range(MOST_STEPS):
         tanh = np.tanh(t * u)
