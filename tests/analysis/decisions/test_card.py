@@ -23,7 +23,8 @@ from visualjudge.analysis.figure_text import verdict
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.figure import Figure
 from visualjudge.analysis.report.comparison_plots import rules
-from visualjudge.analysis.statistics.systems import image_sums, system_agreement
+from visualjudge.analysis.statistics.image_sums import image_sums
+from visualjudge.analysis.statistics.systems import system_agreement
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import OptionFeatures, Verdict

@@ -19,7 +19,8 @@ from visualjudge.analysis.decisions.decision_json import card_json, leaderboard_
 from visualjudge.analysis.leaderboard import source_groups
 from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.page import html
-from visualjudge.analysis.statistics.systems import Sums, system_agreement
+from visualjudge.analysis.statistics.image_sums import Sums
+from visualjudge.analysis.statistics.systems import system_agreement
 from visualjudge.core.records import Question, Verdict
 
 

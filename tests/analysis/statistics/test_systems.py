@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visualjudge.analysis.statistics.systems import Sums, _measured, contrast
+from visualjudge.analysis.statistics.image_sums import MANY_IMAGES, Sums, resampled_rows
+from visualjudge.analysis.statistics.systems import _measured, contrast, system_agreement
 
 
 def test_a_figure_that_no_image_changes_has_an_interval_with_width() -> None:
@@ -41,3 +42,25 @@ def test_a_family_of_usual_error_is_hardly_widened() -> None:
     reach = 2.0227 * plain.std(ddof=1) / 40**0.5
     assert found is not None and found.interval is not None
     assert np.allclose(found.interval, (plain.mean() - reach, plain.mean() + reach), atol=0.01)
+
+
+@pytest.mark.parametrize("different", [False, True])
+def test_many_images_are_resampled_as_few_are(different: bool) -> None:
+    rng, images = np.random.default_rng(2), MANY_IMAGES
+    judged = (rng.random((images, 2)) < 0.2).astype(float)
+    true = rng.random((images, 2)) if different else rng.integers(0, 2, (images, 2)).astype(float)
+    sums = Sums(judged, true, true, np.ones((images, 2)))
+    rows, weights = resampled_rows(sums, 0)
+    assert len(rows.count) == (images if different else 16)
+    assert (weights.sum(1) == images).all()
+    np.testing.assert_allclose(weights[0] @ rows.judged, judged.sum(0))
+    means = weights[1:] @ rows.judged / images
+    np.testing.assert_allclose(means.mean(0), judged.mean(0), atol=0.002)
+    assert weights[1:].sum(0).min() > 0
+    np.testing.assert_allclose(means.std(0), judged.std(0) / images**0.5, rtol=0.15)
+    shares = weights[0] / images
+    spread = weights[1:].var(0).mean() / (images * shares * (1 - shares)).mean()
+    assert spread == pytest.approx(1, abs=0.1)
+    found = system_agreement(sums)
+    assert found is not None
+    np.testing.assert_allclose(found.judged, judged.mean(0))

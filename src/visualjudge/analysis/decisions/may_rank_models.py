@@ -15,17 +15,16 @@ import polars as pl
 
 from visualjudge.analysis.decisions.judged_items import MEASURES, RANGES, Items, items
 from visualjudge.analysis.figure_text import listed, many
+from visualjudge.analysis.statistics.image_sums import Sums, image_sums
 from visualjudge.analysis.statistics.jackknife import mean_ends
 from visualjudge.analysis.statistics.share_intervals import ratio, shares
 from visualjudge.analysis.statistics.systems import (
     Favour,
     Interval,
-    Sums,
     SystemAgreement,
     contrast,
     fair_judge,
     fair_reference,
-    image_sums,
     system_agreement,
 )
 from visualjudge.analysis.study_table import Study

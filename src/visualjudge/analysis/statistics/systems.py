@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from visualjudge.analysis.statistics.image_sums import Sums, image_sums, resampled_rows
 from visualjudge.analysis.statistics.jackknife import norm_sf, renumbered, t_isf, t_sf
 from visualjudge.analysis.statistics.ranks import RankSet, rank_sets
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
@@ -26,8 +27,6 @@ from visualjudge.core.seeding import rng_for
 Interval = tuple[float, float]
 Pairs = tuple[IntArray, IntArray]
 """First and second systems of all pairs."""
-DRAWS = 1000
-CELLS = 60_000_000
 PART = 2_000_000
 ROUNDING = 1e-13
 """A variance of a difference below this share of the two variances is rounding."""
@@ -110,18 +109,6 @@ class Order:
         return _measured(
             _tau(judged, true, self.pairs), times * self.images, times * self.cases, -1.0
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """Sums over each image's items of each system, images × systems: judge, truth, a fair judge,
-    and the number of items.
-    """
-
-    judged: FloatArray
-    true: FloatArray
-    fair: FloatArray
-    count: FloatArray
 
 
 def fair_judge(
@@ -217,35 +204,6 @@ def _left_out_next(reference: BoolArray, groups: IntArray) -> list[int]:
     return [int(s) for s in np.flatnonzero(reference & spare[groups])]
 
 
-def image_sums(
-    judged: FloatArray,
-    true: FloatArray,
-    system: IntArray,
-    image: IntArray,
-    systems: int,
-    *,
-    fair: FloatArray | None = None,
-) -> Sums:
-    """Return sums of (R,) items; items without a judge's value are left out.
-
-    ``fair`` is the value that a judge without favour would give each item (:func:`fair_judge`);
-    None: the truth.
-    """
-    expected = true if fair is None else fair
-    kept = np.isfinite(judged) & np.isfinite(true) & np.isfinite(expected)
-    names, where = renumbered(image[kept])
-    cells, size = where * systems + system[kept], names.size * systems
-
-    def total(values: FloatArray) -> FloatArray:
-        return np.asarray(
-            np.bincount(cells, weights=values, minlength=size).reshape(names.size, systems),
-            dtype=float,
-        )
-
-    parts = (judged[kept], true[kept], expected[kept], np.ones(int(kept.sum())))
-    return Sums(*(total(part) for part in parts))
-
-
 def system_agreement(
     sums: Sums, groups: IntArray | None = None, *, seed: int = 0
 ) -> SystemAgreement | None:
@@ -258,11 +216,11 @@ def system_agreement(
     pairs = _inside(group)
     if not pairs[0].size or images < 2 or (sums.count.sum(0) == 0).any():
         return None
-    weights = resampled_images(images, systems, seed)
-    judged, true = _means(sums.judged, sums.count, weights), _means(sums.true, sums.count, weights)
+    rows, weights = resampled_rows(sums, seed)
+    judged, true = _means(rows.judged, rows.count, weights), _means(rows.true, rows.count, weights)
     some = _some(pairs, seed)
     tau, order = (_resampled(figure, judged, true, pairs, some) for figure in (_tau, _order))
-    spa = _spa(sums, some, judged, true, weights)
+    spa = _spa(rows, some, judged, true, weights)
     held = _images_of(sums.count, group)
     counted = _effective(held, group, pairs, images)
     cases = counted * _cases_per_image(sums)
@@ -281,19 +239,6 @@ def system_agreement(
         int(pairs[0].size),
         Order(judged[: PROJECTED + 1], true[: PROJECTED + 1], some, counted, cases),
     )
-
-
-def resampled_images(images: int, systems: int, seed: int = 0, most: int = DRAWS) -> FloatArray:
-    """Return how often each image is taken, drawn as in :func:`system_agreement` but at most
-    ``most`` times: draws × images.
-
-    The first row takes each image once.
-    """
-    draws = int(min(most, DRAWS, max(200, CELLS // (images * systems * systems))))
-    drawn = rng_for(seed, "systems", images).multinomial(
-        images, np.full(images, 1 / images), size=draws
-    )
-    return np.vstack([np.ones((1, images)), drawn])
 
 
 def tau_agreements(studies: Sequence[Sums], weights: FloatArray) -> list[Measured | None]:

@@ -26,9 +26,10 @@ from scipy import optimize, stats
 from visualjudge.analysis.bias import preference
 from visualjudge.analysis.decisions.checks import Check, Evidence, State, Thresholds, check
 from visualjudge.analysis.probes import DESIGNS, EQUIVALENCE_TAIL, LEAST_QUESTIONS
+from visualjudge.analysis.statistics.image_sums import DRAWS, Sums, resampled_images
 from visualjudge.analysis.statistics.jackknife import TAIL, renumbered, sums
 from visualjudge.analysis.statistics.share_intervals import SINGLE, Shares, gap_ends, ratio, shares
-from visualjudge.analysis.statistics.systems import DRAWS, Sums, resampled_images, tau_agreements
+from visualjudge.analysis.statistics.systems import tau_agreements
 from visualjudge.analysis.variance import ordered_pairs
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 

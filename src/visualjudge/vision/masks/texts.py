@@ -20,6 +20,8 @@ _STEPS = (0.14, 0.1, 0.07, 0.05, 0.035, 0.025, 0.017, 0.012, 0.008, 0.005)
 """Tolerances for Douglas–Peucker simplification, as fractions of the square root of a part's area,
 coarsest first.
 """
+_USUAL = 3
+"""The step that suffices for most parts, or the one after it."""
 _FINEST = 0.3
 _SMALL = 256
 
@@ -35,10 +37,12 @@ def polygons_of(mask: Mask) -> list[Polygon]:
     if mask.crop.size == 0:
         return []
     contours, _ = cv2.findContours(
-        mask.crop.view(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE
+        mask.crop.view(np.uint8),
+        cv2.RETR_EXTERNAL,
+        cv2.CHAIN_APPROX_SIMPLE,
+        offset=(mask.left, mask.top),
     )
-    corner = np.array([mask.left, mask.top], dtype=np.int32)
-    return [_at_least_three((_simplified(contour) + corner).tolist()) for contour in contours]
+    return [_at_least_three(_simplified(contour).tolist()) for contour in contours]
 
 
 def _at_least_three(polygon: Polygon) -> Polygon:
@@ -53,27 +57,37 @@ def _simplified(contour: NDArray[np.int32]) -> NDArray[np.int32]:
     contours.
     """
     left, top, width, height = cv2.boundingRect(contour)
+    if width * height < _SMALL:
+        return _approximated(contour, _FINEST)
     part, scratch = np.zeros((2, height, width), dtype=np.uint8)
     corner = -left, -top
     cv2.fillPoly(part, [contour], (1,), offset=corner)
     area = cv2.countNonZero(part)
-    exact: NDArray[np.int32] = cv2.approxPolyDP(contour, _FINEST, True)
     if area < _SMALL:
-        return exact.reshape(-1, 2)
-    # Bisect for the first sufficient step: IoU nearly always falls with the tolerance.
-    low, high, best, side = 0, len(_STEPS), exact, area**0.5
-    while low < high:
-        middle = (low + high) // 2
-        tried = cv2.approxPolyDP(contour, max(_FINEST, _STEPS[middle] * side), True)
+        return _approximated(contour, _FINEST)
+
+    def sufficient(step: int) -> NDArray[np.int32] | None:
+        tried = _approximated(contour, max(_FINEST, _STEPS[step] * side))
         scratch.fill(0)
         cv2.fillPoly(scratch, [tried], (1,), offset=corner)
         filled = cv2.countNonZero(scratch)
         apart = cv2.norm(scratch, part, cv2.NORM_HAMMING)  # number of differing pixels
-        if filled + area - apart >= LEAST_IOU * (filled + area + apart):
-            best, high = tried, middle
-        else:
-            low = middle + 1
-    return (best if len(best) < len(exact) else exact).reshape(-1, 2)
+        return tried if filled + area - apart >= LEAST_IOU * (filled + area + apart) else None
+
+    # IoU nearly always falls with the tolerance: from the usual step, to the coarsest sufficient.
+    side, step = area**0.5, _USUAL
+    best = sufficient(step)
+    if best is None:
+        while best is None and (step := step + 1) < len(_STEPS):
+            best = sufficient(step)
+        return _approximated(contour, _FINEST) if best is None else best
+    while step and (coarser := sufficient(step - 1)) is not None:
+        best, step = coarser, step - 1
+    return best
+
+
+def _approximated(contour: NDArray[np.int32], tolerance: float) -> NDArray[np.int32]:
+    return np.asarray(cv2.approxPolyDP(contour, tolerance, True), np.int32).reshape(-1, 2)
 
 
 SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
