@@ -465,5 +465,5 @@ def test_each_item_is_given_to_as_many_raters_as_planned(dataset: Path) -> None:
             study.answer(question, rater, value=_first(question))
     assert study.pages.run.coverage() == {3: 25}
     page = study.client.get(study.pages.link(ADMIN)).text
-    assert "who have answered them: 3: 25." in page
+    assert "Questions answered by 3 raters: 25." in page
     study.pages.run.close()
