@@ -47,7 +47,7 @@ def convert(
     converting back restores every byte.
 
     A dataset is written to --out: its images are hard links to those of DATASET if the file system
-    supports them, else copies. A run is converted where it is: verdicts.jsonl is removed once
+    supports them, else copies. A run is converted in place: verdicts.jsonl is removed once
     verdicts.parquet holds all verdicts.
     """
     from visualjudge.dataset.folder import META
@@ -90,7 +90,7 @@ def _convert_run(run: Path, to: FormName | None, media: MediaName | None, out: P
         raise UsageError(f"{run} is a run: --to must be given, and --media must not")
     if out is not None:
         raise UsageError(
-            f"--out must not be given to convert a run, got {out}: {run} is converted where it is"
+            f"--out must not be given to convert a run, got {out}: {run} is converted in place"
         )
     folder = RunFolder(run)
     if to is FormName.parquet:

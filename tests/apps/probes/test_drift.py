@@ -93,7 +93,7 @@ def test_only_runs_of_one_judge_on_one_dataset_are_compared(canary: Path, tmp_pa
         check_drift(before, [other], dataset=canary)
     _told(other, dataset=about["dataset"], media_checksum="another")
     _told(before, media_checksum="one")
-    with pytest.raises(UsageError, match="must be on the dataset of"):
+    with pytest.raises(UsageError, match="must be on the same dataset as"):
         check_drift(before, [other])
 
 

@@ -59,7 +59,7 @@ def check_same(out: Path, settings: Mapping[str, Any]) -> None:
     before = _stated(settings_path(out))
     if before is None:
         raise UsageError(
-            f"{settings_path(out)} is missing or cannot be read: it says what {out} was made "
+            f"{settings_path(out)} is missing or cannot be read: it records the settings of {out} was made "
             "with; restore it, or "
             "choose another --out (calls that the reply cache holds are free)"
         )

@@ -164,9 +164,7 @@ def _right(
     """Return the judge at the required accuracy, and the effect of label errors."""
     share = judge.right(pool) if wanted is None else wanted
     if not 0.01 <= share <= 0.99:
-        raise UsageError(
-            f"--effect must leave the share right between 0.01 and 0.99, got {share:.2f}"
-        )
+        raise UsageError(f"--effect must leave the accuracy between 0.01 and 0.99, got {share:.2f}")
     truth = share * (1 - wrong) + (1 - share) * wrong
     return judge.at(share, pool), truth, f"the judge is right {100 * truth:.3g} % of the time"
 
@@ -195,7 +193,7 @@ def _compare(pool: Pool, judge: JudgeModel, gap: float, drawn: Callable[..., Any
     share = judge.right(pool)
     if not gap or not 0.01 <= share + gap <= 0.99:
         raise UsageError(
-            "--effect must leave the second judge's share right between 0.01 and 0.99, got "
+            "--effect must leave the second judge's accuracy between 0.01 and 0.99, got "
             f"{share + gap:.2f}"
         )
     second = judge.at(share + gap, pool)
