@@ -90,7 +90,7 @@ def adopt(
         typer.Option(help="Least and greatest score; default: 0 10.", show_default=False),
     ] = None,
     judge: Annotated[
-        str | None, typer.Option(help="Name of the judge, without a column of it.")
+        str | None, typer.Option(help="Name of the judge, if no column has it.")
     ] = None,
     use: Annotated[
         Use,

@@ -35,7 +35,7 @@ def convert(
     media: Annotated[
         MediaName | None,
         typer.Option(
-            help="Form of a dataset's images: a file each, or tar shards.", show_default=False
+            help="Form of a dataset's images: one file each, or tar shards.", show_default=False
         ),
     ] = None,
     out: Annotated[

@@ -61,8 +61,8 @@ def export(
     questions: Annotated[
         Path | None,
         typer.Option(
-            help="Only the questions whose ids this file lists, one a line, as the studio saves a "
-            "selection."
+            help="Only the questions whose ids this file lists, one per line, as the studio "
+            "saves a selection."
         ),
     ] = None,
     not_in: Annotated[

@@ -320,7 +320,8 @@ class QuestionOptions:
     ] = None
     sample_seed: Annotated[int, typer.Option(help="Seed of --sample.")] = 42
     questions: Annotated[
-        Path | None, typer.Option(help="Only the questions whose ids this file lists, one a line.")
+        Path | None,
+        typer.Option(help="Only the questions whose ids this file lists, one per line."),
     ] = None
 
     @property

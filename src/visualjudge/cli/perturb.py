@@ -62,7 +62,7 @@ def perturb(
     pairing: Annotated[
         str,
         typer.Option(
-            help="How the predictions of a group differ: errors of the same look, nearer to the "
+            help="How the predictions of a group differ: errors that look alike, closer to the "
             "truth or farther "
             "from it (matched), or one visible error that grows (ladder)."
         ),

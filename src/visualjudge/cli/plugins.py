@@ -79,7 +79,7 @@ def new(
         Path | None, typer.Option(help="Folder to write.", show_default="visualjudge-NAME")
     ] = None,
 ) -> None:
-    """Write a small plug-in that works, to start from: a type with two encodings, a metric, an
+    """Write a small working plug-in to start from: a type with two encodings, a metric, an
     error, an importer.
     """
     from visualjudge.apps.starting.plugin_new import write_plugin

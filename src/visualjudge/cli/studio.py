@@ -33,7 +33,7 @@ def studio(
         str,
         typer.Option(
             help="With --people: address to listen on; other than 127.0.0.1, raters on other "
-            "machines answer over TLS, by links that work once.",
+            "machines answer over TLS, through links that work once.",
             metavar="ADDRESS",
         ),
     ] = "127.0.0.1",
@@ -103,7 +103,7 @@ def studio(
     questions: Annotated[
         Path | None,
         typer.Option(
-            help="With --people: ask the questions whose ids this file lists, one a line."
+            help="With --people: ask the questions whose ids this file lists, one per line."
         ),
     ] = None,
     known_questions: Annotated[

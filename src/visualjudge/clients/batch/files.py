@@ -76,7 +76,7 @@ class FileBatches(OpenAiBatches):
         """
         if not is_part(part):
             raise TransportError(
-                f"a batch of --batch-folder must be a part of the run, got {part!r}",
+                f"a batch of --batch-folder must be part of the run, got {part!r}",
                 retryable=False,
             )
         try:
