@@ -157,7 +157,7 @@ def main() -> None:
                 said = ", ".join(
                     f"{who} {found[who, what]}" for who in ("report", "interval", suite)
                 )
-                there = "planted" if what == fault else "not there"
+                there = "planted" if what == fault else "absent"
                 print(f"{suite}: {fault}: {what} ({there}): {said}", flush=True)
 
 

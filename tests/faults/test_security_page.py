@@ -295,8 +295,8 @@ BOUNDS = {
         f"{mib(journal.LONGEST_LINE)}"
     ],
     "pages of a server's list of batches": [f"{reply_bounds.MOST_PAGES:,}"],
-    "looks in a row at a batch that fail before it is closed": [f"{submitting._LOOKS}"],
-    "batches that a request goes into: that failed; that were refused as too much is queued": [
+    "failed status requests in a row before a batch is closed": [f"{submitting._LOOKS}"],
+    "batches per request: failed ones; ones refused because too much is queued": [
         f"{batched_client.MOST_TRIES}; {batched_client.MOST_QUEUED}"
     ],
     "batches in a row that a server refuses to create": [f"{submitting._REFUSALS}"],
@@ -339,9 +339,9 @@ BOUNDS = {
         "10¹⁵" if raster.LARGEST_COORDINATE == fields.LARGEST_NUMBER == 1e15 else ""
     ],
     "boxes, masks or people of a prediction": [f"{raster.MOST_ITEMS:,}"],
-    "pairs with the ground truth, of one image, each within a class: boxes near each other, "
+    "pairs with the ground truth within an image and class: boxes near each other, "
     "masks that touch, people": [f"{close_boxes.MOST_PAIRS // 10**6} million"],
-    "classes that are asked about on one image, times its boxes or masks": [
+    "classes of interest on one image × its boxes or masks": [
         f"{importing.MOST_LOOKED_AT // 10**6} million"
     ],
     "row group of a Parquet file: its pages unpacked": [
@@ -351,17 +351,17 @@ BOUNDS = {
     "footer of a Parquet file; its pages": [
         f"{mib(parquet_files.LONGEST_FOOTER)}; {parquet_files.MOST_PAGES:,}"
     ],
-    f"texts of {parquet_form.ROWS_A_GROUP:,} questions in Parquet, a text that is stored once "
-    "counted for each": [mib(parquet_form.LARGEST_GROUP)],
+    f"texts of {parquet_form.ROWS_A_GROUP:,} questions in Parquet; shared texts count for "
+    "each question": [mib(parquet_form.LARGEST_GROUP)],
     "row of a Parquet or Arrow table": [
         f"{mib(parquet_files.LARGEST_ROW)}; rows are read in parts of "
         f"{mib(parquet_files.BYTES_A_PART)}"
     ],
-    "questions, or verdicts, of a Parquet file": ["one for each of its bytes"],
+    "questions or verdicts in a Parquet file": ["one per byte of the file"],
     "record of a data folder, line of a `.jsonl` table or of ratings; row of `pipeline`": [
         f"{mib(jsons.LONGEST_RECORD)}; {mib(rows.LONGEST_LINE)}"
     ],
-    "annotations in Parquet, as JSON": [
+    "annotations in Parquet, converted to JSON": [
         f"{mib(record_scan.LARGEST_SPOOL)}, or {record_scan.SPOOL_RATIO} times"
     ],
     "index of the images of a dataset; shard; image in a shard": [
@@ -391,7 +391,7 @@ BOUNDS = {
     "VOC annotation; edited images of a pipeline row": [
         f"{mib(voc.LARGEST_XML)}; {rows.MOST_IMAGES}"
     ],
-    "script of a benchmark that holds its prompts": [mib(prompts.LARGEST)],
+    "benchmark script that contains its prompts": [mib(prompts.LARGEST)],
     "paths in data": [f"{confined_paths.LONGEST_PATH:,} characters"],
     "connections": [f"minus {concurrency.RESERVED}"],
 }

@@ -281,7 +281,7 @@ class TestYolo:
         gt, names = self.labels(tmp_path, "5 0.5 0.5 0.1 0.1\n")
         told = problem(yolo("object_detection", gt, None, tmp_path / "images", names))
         assert (
-            str(told) == "a.txt: line 1: class: must be a number of the class names, 0 to 1, got 5"
+            str(told) == "a.txt: line 1: class: must be the number of a class name, 0 to 1, got 5"
         )
 
     def test_a_confidence_in_the_second_place_is_told(self, tmp_path: Path) -> None:

@@ -82,7 +82,9 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     assert failed[at + "error type overcount"].startswith(
         "must lower the score as its severity rises"
     )
-    assert failed[at + "encoding text_number"] == "must show the same prediction alike each time"
+    assert (
+        failed[at + "encoding text_number"] == "must draw the same prediction identically each time"
+    )
     assert failed[at + "encoding dots"] == "plug-in crates, encoding dots: KeyError: 'no colour'"
     assert "text_number" in failed[at + "prompt text_number"]
     assert at + "prompt dots" not in failed

@@ -217,7 +217,7 @@ def test_labels_alone_are_said_to_be_that_and_show_prompts_without_boxes(tmp_pat
         False,
     ]
     assert ["Copy as curl" in pages[name][1] for name in ("labels", "whole")] == [False, True]
-    with pytest.raises(UsageError, match="people cannot be asked: it holds labels only"):
+    with pytest.raises(UsageError, match="people cannot be asked: it contains only labels"):
         people_pages(
             Site(find_places([tmp_path / "labels"]), tmp_path / "cache"),
             tmp_path / "p",

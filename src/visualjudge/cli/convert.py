@@ -90,7 +90,7 @@ def _convert_run(run: Path, to: FormName | None, media: MediaName | None, out: P
         raise UsageError(f"{run} is a run: --to must be given, and --media must not")
     if out is not None:
         raise UsageError(
-            f"--out must not be given to convert a run, got {out}: {run} is converted where it is"
+            f"--out must not be given to convert a run, got {out}: {run} is converted in place"
         )
     folder = RunFolder(run)
     if to is FormName.parquet:

@@ -308,7 +308,7 @@ def _left_out(problems: Collection[Problem], what: str, skip_invalid: bool) -> N
     tell(problems)
     if problems and not skip_invalid:
         raise DataError(
-            f"{what} cannot be used (named above); fix them, or leave them out with --skip-invalid"
+            f"{what} cannot be used (listed above); fix them, or leave them out with --skip-invalid"
         )
 
 

@@ -105,7 +105,7 @@ def tune(
 def _check_known(option: str, given: Sequence[str], known: Sequence[str]) -> None:
     if unknown := set(given) - set(known):
         raise UsageError(
-            f"{option} must be of {', '.join(known)}, got {', '.join(sorted(unknown))}"
+            f"{option} must be among {', '.join(known)}, got {', '.join(sorted(unknown))}"
         )
 
 

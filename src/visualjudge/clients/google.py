@@ -90,7 +90,7 @@ class GoogleClient(RemoteClient):
 
     def __init__(self, model_name: str, *, api_version: str = "v1beta", **fields: Any) -> None:
         if not _VERSION.fullmatch(api_version):
-            raise UsageError(f"api_version must be such as v1beta, got {api_version!r}")
+            raise UsageError(f"api_version must look like v1beta, got {api_version!r}")
         super().__init__(model_name, **fields)
         self.api_version = api_version
 

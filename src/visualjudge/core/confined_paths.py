@@ -127,7 +127,7 @@ def confined_target(root: str | Path, name: str) -> Path:
         path = path / part
         if path.is_symlink():
             raise DataError(
-                f"{path} must not be a link, which is not followed when writing; remove it"
+                f"{path} must not be a link; links are not followed when writing; remove it"
             )
     return path
 

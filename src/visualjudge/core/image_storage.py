@@ -87,7 +87,7 @@ class Part:
         """
         content = _read(self.shard, self.start, self.size)
         if len(content) < self.size:
-            raise DataError(f"{self.shard}: ends before {self.relative}, which its index states")
+            raise DataError(f"{self.shard}: ends before {self.relative}, which is in its index")
         return content
 
     def open(self, mode: Literal["rb"] = "rb") -> BinaryIO:
@@ -213,7 +213,7 @@ def _members(root: Path, number: int, shards: _Shards) -> Iterator[Part]:
                 part = Part(path, member.offset_data, member.size, stated_path(member.name))
                 inside = part.relative.startswith(f"{FOLDER}/") and member.isreg()
                 if not inside or shards.find(part.relative) != part:
-                    raise DataError(f"{path}: {member.name}: is not where {INDEX} states it")
+                    raise DataError(f"{path}: {member.name}: is not at its position in {INDEX}")
                 yield part
     except (tarfile.TarError, OSError, ValueError, OverflowError, MemoryError) as error:
         raise DataError(f"{path}: must be a tar file: {error}") from None
@@ -268,10 +268,10 @@ class _Shards:
         if size > LARGEST_IMAGE:
             raise DataError(
                 f"{path}: {name}: must have at most {LARGEST_IMAGE >> 20} MiB, got {size >> 20} "
-                f"by {INDEX}"
+                f"according to {INDEX}"
             )
         if start + size > end:
-            raise DataError(f"{path}: ends before {name}, which its index states")
+            raise DataError(f"{path}: ends before {name}, which is in its index")
         return Part(path, start, size, name)
 
     def find(self, name: str) -> Part | None:

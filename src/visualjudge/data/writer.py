@@ -410,7 +410,7 @@ def _parsed_lines(path: Path) -> list[Any]:
             f"{path}: is not JSON lines, so nothing can be added to it: {error}"
         ) from None
     if not all(isinstance(row, Mapping) for row in rows):
-        raise DataError(f"{path}: is not JSON lines of objects")
+        raise DataError(f"{path}: must contain one JSON object per line")
     return rows
 
 

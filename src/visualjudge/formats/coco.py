@@ -345,7 +345,7 @@ def _label(raw: Mapping[str, Any], truth: CocoTruth) -> str:
     number = raw.get("category_id") if isinstance(raw, Mapping) else None
     if not isinstance(number, int | str) or number not in truth.labels:
         if number is None:
-            raise DataError("category_id: the field is missing; names of classes are not read")
+            raise DataError("category_id: the field is missing; class names are not accepted")
         first, name = next(iter(truth.labels.items()))
         raise DataError(
             f"category_id: must be a category of {truth.file.name}, such as {first!r} ({name}), "

@@ -118,8 +118,8 @@ def depth_maps(
                 told.add(option[:5])
                 warnings.warn(
                     f"{file}: depth must be above 0 (0: no value), got {int(below.sum())} of "
-                    f"{below.size} pixels below 0, minimum {depth.values.min():.4g}; they count "
-                    "as no depth; negate the values if their sign is reversed",
+                    f"{below.size} pixels below 0, minimum {depth.values.min():.4g}; they are "
+                    "treated as missing; negate the values if their sign is reversed",
                     stacklevel=2,
                 )
         kept = pred_file if pred_file.suffix.lower() in AS_THEY_ARE and not resize_pred else None

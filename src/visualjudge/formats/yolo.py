@@ -197,19 +197,21 @@ def _numbers(
         number, *values = (float(cell) for cell in cells)
     except ValueError:
         odd = next(cell for cell in cells if not _is_number(cell))
-        reason = f"must be a class number and coordinates with blanks between, got {odd!r:.40}"
+        reason = f"must be a class number and coordinates separated by spaces, got {odd!r:.40}"
         raise wrong("numbers", reason) from None
     if not np.isfinite([number, *values]).all():
-        raise wrong("numbers", "holds a value that is not finite")
+        raise wrong("numbers", "must be finite")
     label = names.get(int(number)) if number == int(number) else None
     if label is None:
         known = f"{min(names)} to {max(names)}" if names else "of which there are none"
-        raise wrong("class", f"must be a number of the class names, {known}, got {cells[0]}")
+        raise wrong("class", f"must be the number of a class name, {known}, got {cells[0]}")
     score = values.pop() if len(values) % 2 else None
     outside = [value for value in values if not -OUTSIDE <= value <= 1 + OUTSIDE]
     if outside:
         hint = "; it looks like pixels" if outside[0] > 1 else ""
-        reason = f"must be shares of the image's width and height, 0 to 1, got {outside[0]:g}{hint}"
+        reason = (
+            f"must be fractions of the image's width and height, 0 to 1, got {outside[0]:g}{hint}"
+        )
         raise wrong("coordinates", reason)
     scale = np.tile([size[1], size[0]], len(values) // 2)
     points = np.array(values) * scale

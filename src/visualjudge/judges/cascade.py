@@ -58,7 +58,7 @@ def read_rule(path: Path) -> CascadeRule:
     threshold, by, asks = (rule.get(name) for name in ("threshold", "by", "asks"))
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not threshold >= 0:
         raise DataError(
-            f"{path}: rule: threshold: must be a number of 0 or more, got {threshold!r}"
+            f"{path}: rule: threshold: must be a number of at least 0, got {threshold!r}"
         )
     if by not in ("probability", "agreement"):
         raise DataError(f"{path}: rule: by: must be one of {', '.join(get_args(By))}, got {by!r}")

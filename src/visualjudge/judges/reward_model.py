@@ -90,7 +90,7 @@ class RewardModel:
         import torch
 
         if not all(one.request for one in shown):
-            raise DataError("its prompt states no text that the images were made from")
+            raise DataError("its prompt has no text that the images were generated from")
         model, processor, dual = self._parts
         texts = [one.request for one in shown]
         images = [Image.fromarray(one.image) for one in shown]

@@ -104,7 +104,7 @@ def check_questions(
     if named:
         return told
     raise DataError(
-        f"{told}, or the run is of another dataset: {stated_dataset(manifest)}; name it with "
+        f"{told}, or the run belongs to another dataset: {stated_dataset(manifest)}; name it with "
         "--dataset"
     )
 

@@ -173,9 +173,7 @@ class Journal:
         )
         found = os.fstat(self._file)
         if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-            raise OSError(
-                errno.EPERM, "it must be a regular file without another name (a hard link)"
-            )
+            raise OSError(errno.EPERM, "it must be a regular file without hard links")
         self._end = found.st_size
 
     def _mend(self) -> None:

@@ -85,7 +85,7 @@ class Change:
         if self.remove:
             tags.pop(self.remove, None)
         if len(tags) > MOST_TAGS:
-            raise DataError(f"tags must be at most {MOST_TAGS} a question, got {len(tags)}")
+            raise DataError(f"tags must be at most {MOST_TAGS} per question, got {len(tags)}")
         return Marked(
             before.star if self.star is None else self.star,
             tuple(sorted(tags)),

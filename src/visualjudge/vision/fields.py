@@ -34,7 +34,7 @@ def label(item: Payload, where: str) -> str:
     """Return the label of an item."""
     text = item.get("label")
     if not isinstance(text, str) or not text.strip():
-        raise DataError(f"{where}.label: must be text that is not empty")
+        raise DataError(f"{where}.label: must be non-empty text")
     if len(text) > LONGEST_LABEL:
         raise DataError(
             f"{where}.label: must be at most {LONGEST_LABEL} characters long, got {len(text)}"

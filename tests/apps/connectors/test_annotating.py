@@ -125,7 +125,7 @@ def test_argilla_answers_are_read_from_its_json(dataset: Dataset, tmp_path: Path
 
 def test_what_cannot_be_asked_or_read_is_named(dataset: Dataset, tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match="must hold pairs alone or scores alone, got pairwise, ranking, scoring"
+        UsageError, match="must contain only pairs or only scores, got pairwise, ranking, scoring"
     ):
         label_studio_config(dataset)
     with pytest.raises(DataError, match="u answered 'gone', which is not a question of"):

@@ -84,7 +84,7 @@ def test_only_runs_of_one_judge_on_one_dataset_are_compared(canary: Path, tmp_pa
     _told(before, parameters={"mode": "auto"})
     unfinished, settings = check_drift(before, [now]).warnings
     assert "verdicts are missing" in unfinished and 'mode was "auto", now "text"' in settings
-    with pytest.raises(UsageError, match='model was "m", now "n"; visualjudge report tells'):
+    with pytest.raises(UsageError, match='model was "m", now "n"; visualjudge report compares'):
         check_drift(before, [now, _told(other, model="n")])
     _told(other, model="m", dataset={"path": str(canary), "checksum": "another"})
     with pytest.raises(DataError, match=r"questions.json has changed since the run"):
@@ -93,7 +93,7 @@ def test_only_runs_of_one_judge_on_one_dataset_are_compared(canary: Path, tmp_pa
         check_drift(before, [other], dataset=canary)
     _told(other, dataset=about["dataset"], media_checksum="another")
     _told(before, media_checksum="one")
-    with pytest.raises(UsageError, match="must be on the dataset of"):
+    with pytest.raises(UsageError, match="must be on the same dataset as"):
         check_drift(before, [other])
 
 

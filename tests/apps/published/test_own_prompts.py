@@ -88,7 +88,7 @@ def test_vl_rewardbench_and_judgebench_ask_in_their_own_words(tmp_path: Path) ->
 
 def test_only_a_copy_with_prompts_can_be_asked_in_its_own_words(tmp_path: Path) -> None:
     with pytest.raises(
-        DataError, match="the copy holds no prompt of rewardbench-2; use --prompt ours"
+        DataError, match="the copy has no prompt of rewardbench-2; use --prompt ours"
     ):
         import_benchmark(
             "rewardbench-2", copies.rewardbench2(tmp_path / "copy"), tmp_path / "own", prompt="own"

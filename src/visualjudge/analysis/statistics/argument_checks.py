@@ -15,7 +15,7 @@ def vector(name: str, values: ArrayLike, *, least: int = 0) -> FloatArray:
     Raises
     ------
     UsageError
-        If it is not one-dimensional, too short, or holds a value that is not finite.
+        If it is not one-dimensional, too short, or contains a value that is not finite.
     """
     array = np.asarray(values, dtype=float)
     if array.ndim != 1:

@@ -158,7 +158,7 @@ def _clustered(
     n, many = y.size, rest.size
     images, labelled = int(codes.max()) + 1, np.unique(codes[:n]).size
     if labelled < 2:
-        raise UsageError(f"labels must be of at least 2 images, got {labelled}")
+        raise UsageError(f"labels must cover at least 2 images, got {labelled}")
 
     def by_image(values: FloatArray, rows: IntArray) -> FloatArray:
         return np.bincount(rows, weights=values - values.mean(), minlength=images) / values.size

@@ -83,7 +83,7 @@ def dawid_skene(
         If there is no label, or a label is not a class.
     """
     if not labels.size or (labels >= classes).any() or (labels < -1).any() or (labels < 0).all():
-        raise UsageError(f"labels must be 0 to {classes - 1}, or -1, and at least one be given")
+        raise UsageError(f"labels must be 0 to {classes - 1}, or -1, with at least one given")
     said = np.stack([labels == k for k in range(classes)], axis=2).astype(float)  # R × N × K
     count = np.ones(labels.shape[1]) if weights is None else np.asarray(weights, float)
     posterior = majority(labels, classes) if start is None else np.asarray(start, float)
@@ -163,7 +163,7 @@ def rated_pairs(
         If there is no preference, or one is not 0, 1 or −1.
     """
     if not np.isin(labels, (-1, 0, 1)).all() or not (labels >= 0).any():
-        raise UsageError("preferences must be 0, 1 or -1, and at least one be given")
+        raise UsageError("preferences must be 0, 1 or -1, with at least one given")
     count = np.ones(labels.shape[1]) if weights is None else np.asarray(weights, float)
     slope = np.ones(labels.shape[0]) if start is None else np.asarray(start, float)
     alike, place = np.unique(labels, axis=1, return_inverse=True)

@@ -264,7 +264,7 @@ def _loaded(tables: Any, form: str | None) -> tuple[Files, pl.DataFrame, Scale |
         return [(0, "table")], frame_of(tables), None
     read = [_file(Path(path), form) for path in paths]
     if len({scale for _, scale in read}) > 1:
-        raise UsageError("the files must be of one format and scale; adopt them one by one")
+        raise UsageError("the files must have one format and scale; adopt them separately")
     firsts = accumulate((frame.height for frame, _ in read), initial=0)
     files = [(first, Path(path).name) for first, path in zip(firsts, paths, strict=False)]
     return files, pl.concat([frame for frame, _ in read], how="diagonal_relaxed"), read[0][1]
@@ -461,8 +461,7 @@ def _save(
     runs = {judge: home.resolve() / folder_name(judge) for judge in by_judge}
     if len(set(runs.values())) < len(runs):
         raise UsageError(
-            f"{table.name}: judges must have names that differ as folders, got "
-            f"{', '.join(by_judge)}"
+            f"{table.name}: judges must have different folder names, got {', '.join(by_judge)}"
         )
     check_targets(target, runs.values(), force, ENCODING)
     said = {str(verdict.value) for verdicts in by_judge.values() for verdict in verdicts}

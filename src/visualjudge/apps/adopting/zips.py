@@ -23,7 +23,7 @@ def members(path: Path, form: re.Pattern[str], *names: str) -> Iterator[tuple[st
     DataError
         If one is larger than 256 MiB, or cannot be unpacked.
     UsageError
-        If one is packed with Zstandard, which needs Python 3.14 or the extra ``logs``.
+        If one is compressed with Zstandard, which needs Python 3.14 or the extra ``logs``.
     zipfile.BadZipFile
         If the file is not a zip file.
     """
@@ -38,7 +38,7 @@ def members(path: Path, form: re.Pattern[str], *names: str) -> Iterator[tuple[st
             except NotImplementedError:
                 if member.compress_type != ZSTANDARD:
                     raise DataError(
-                        f"{path}: {member.filename}: is packed in a way that cannot be read"
+                        f"{path}: {member.filename}: uses an unsupported compression"
                     ) from None
                 file.seek(member.header_offset)
                 head = file.read(_LOCAL_HEADER)
@@ -53,7 +53,7 @@ def _unpacked(packed: bytes, size: int, path: Path, name: str) -> bytes:
         import zstandard
     except ImportError:
         raise UsageError(
-            f"{path}: is packed with Zstandard; run: pip install 'visualjudge[logs]'"
+            f"{path}: is compressed with Zstandard; run: pip install 'visualjudge[logs]'"
         ) from None
     try:
         with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as stream:

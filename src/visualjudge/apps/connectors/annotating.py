@@ -195,7 +195,8 @@ def _asked(dataset: Dataset) -> tuple[str, Sequence[str]]:
     kinds = {question.question_type for question in dataset}
     if len(kinds) != 1 or not kinds <= set(_CONTROLS):
         raise UsageError(
-            f"{dataset.root}: must hold pairs alone or scores alone, got {', '.join(sorted(kinds))}"
+            f"{dataset.root}: must contain only pairs or only scores, "
+            f"got {', '.join(sorted(kinds))}"
         )
     return kinds.pop(), [
         "A",

@@ -61,7 +61,7 @@ class JudgeTaskset(vf.Taskset[JudgeTask, JudgeConfig]):  # type: ignore[misc]
         read = load_dataset(self.config.dataset)
         if read.labels_only or read.benchmark.get("use") == "evaluation only":
             raise UsageError(
-                f"{read.root}: must be a dataset that may be trained on and has its images"
+                f"{read.root}: must be a dataset that may be used for training and has its images"
             )
         for question in read:
             yield JudgeTask(data_of(read, question), self.config.task)

@@ -110,7 +110,7 @@ def client(
     given = {name: value for name, value in fields.items() if value is not None}
     named = given.pop("cache_dir", None)
     if named is not None and cache is not True:
-        raise UsageError("cache and cache_dir must not be given both")
+        raise UsageError("cache and cache_dir cannot be used together")
     place = (
         Path(named)
         if named is not None
@@ -301,9 +301,9 @@ def _check_prices(asked: Asked, extractor: Client, prices: Prices | None) -> Non
     )
     if prices is not None and prices.are_stated and not same:
         raise UsageError(
-            "--price-in and --price-out (prices) cannot be stated with --extractor-model "
-            "(extractor) of another model: "
-            "the cost of its tokens is not known; limit --max-tokens-total or --max-calls instead"
+            "--price-in and --price-out (prices) cannot be used if --extractor-model (extractor) "
+            "is another model, whose prices are unknown; limit --max-tokens-total or "
+            "--max-calls instead"
         )
 
 
@@ -327,7 +327,7 @@ def _engine(
         return live, prices
     if limits is not None and limits != Limits():
         raise UsageError(
-            "--max-calls, --max-tokens-total and --max-cost cannot be kept with --batch; use "
+            "--max-calls, --max-tokens-total and --max-cost cannot be used with --batch; use "
             "--limit"
         )
     provider = provider_of(batched)

@@ -256,5 +256,5 @@ def _check_same(path: Path, before: Mapping[str, Any], manifest: Mapping[str, An
                 for value in (before.get(name), manifest[name])
             )
             raise UsageError(
-                f"--resume: {path} says {name} {was}, this call says {now}; choose another --out"
+                f"--resume: {path} says {name} {was}, this command has {now}; choose another --out"
             )

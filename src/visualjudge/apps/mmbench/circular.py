@@ -53,7 +53,7 @@ def write_rotations(
     turned = next((row for row in table.rows if row.rotation), None)
     if turned is not None:
         raise DataError(
-            f"{table.path}: index {turned.index} is a rotation already (indices from {ROTATION} "
+            f"{table.path}: index {turned.index} is already a rotation (indices from {ROTATION} "
             "on are)"
         )
     count = 0

@@ -274,8 +274,8 @@ def _check_indexes(file: Path, found: Mapping[int, str], table: Table | None) ->
     """Raise an error if no reply belongs to a row of the table."""
     if table is not None and found and not any(index in table.by_index for index in found):
         raise DataError(
-            f"{file}: index: must be of {table.path}, such as {table.rows[0].index}; none of the "
-            f"{len(found)} replies is, the first: {next(iter(found))}"
+            f"{file}: index: must occur in {table.path}, such as {table.rows[0].index}; none of "
+            f"the {len(found)} replies has one; the first index is {next(iter(found))}"
             if table.rows
             else f"{table.path}: has no rows"
         )

@@ -132,7 +132,7 @@ class Table:
                 )
             if target in seen:
                 raise self.invalid(
-                    row, "image", f"points at index {target}, whose cell points back: no image"
+                    row, "image", f"points at index {target}, and the references form a circle"
                 )
             seen.add(target)
             owner = self.by_index[target]

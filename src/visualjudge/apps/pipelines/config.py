@@ -289,7 +289,7 @@ def _pipe(
     if template.output_schema and not template.output_schema.startswith(replies):
         raise UsageError(
             f"metric_configs.{name}: {metric.pipe_name} cannot use the prompt {info.prompt_id}, "
-            "whose replies are of another kind"
+            "whose replies have another form"
         )
     client = open_client(with_defaults(config), cache_dir=cache_dir, concurrency=concurrency)
     pipe: ClientPipe = make(template, config, client=client)

@@ -60,9 +60,9 @@ def check_same(out: Path, settings: Mapping[str, Any]) -> None:
     before = _stated(settings_path(out))
     if before is None:
         raise UsageError(
-            f"{settings_path(out)} is missing or cannot be read: it says what {out} was made "
-            "with; restore it, or "
-            "choose another --out (calls that the reply cache holds are free)"
+            f"{settings_path(out)} is missing or cannot be read: it records the "
+            f"settings of {out}; restore it, or choose another --out (calls in the reply cache "
+            "are free)"
         )
     now = orjson.loads(orjson.dumps(settings, default=str))
     for name in sorted(set(before) | set(now)):

@@ -221,7 +221,7 @@ def read_prices(texts: Sequence[str]) -> dict[str, Price]:
                 numbers = []
             if len(numbers) not in (1, 2) or not all(0 <= x < np.inf for x in numbers):
                 raise UsageError(
-                    f"--price {judge} must be IN/OUT per million tokens or the price of a call, "
+                    f"--price {judge} must be IN/OUT per million tokens or the price per call, "
                     f"got {price!r}"
                 )
             out[str(judge)] = numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
@@ -350,7 +350,7 @@ def _cost(price: Price | None, judge: str, table: pl.DataFrame) -> pl.Expr:
     per = Prices(*price)
     if table["tokens_in"].null_count() == table.height:
         raise UsageError(
-            f"--price {judge} must be the price of a call: its run states no tokens, got "
+            f"--price {judge} must be the price per call, since its run has no token counts, got "
             f"{price[0]:g}/{price[1]:g}"
         )
     tokens_in, tokens_out = (

@@ -207,14 +207,13 @@ def _comparable(runs: Sequence[Run]) -> tuple[str, ...]:
         }
         for name in found.keys() & QUESTIONS:
             raise UsageError(
-                f"{run.folder}: must be on the dataset of {first.folder}, got another {name}"
+                f"{run.folder}: must be on the same dataset as {first.folder}, got another {name}"
             )
         judge = [str(found[name]) for name in JUDGE if name in found]
         if judge:
             raise UsageError(
-                f"{run.folder}: must be of the judge of {first.folder}: {'; '.join(judge)}; "
-                "visualjudge report tells "
-                "which of two judges is better"
+                f"{run.folder}: must have the same judge as {first.folder}: {'; '.join(judge)}; "
+                "visualjudge report compares judges"
             )
         if found:
             warnings.append(

@@ -116,7 +116,7 @@ def atlas(
                 )
                 rows += _measured(name, [path for path, _ in done.runs])
     if not rows:
-        raise DataError("no copy holds a judge's replies to pairwise questions")
+        raise DataError("no copy has a judge's replies to pairwise questions")
     return tuple(
         sorted(
             rows, key=lambda row: (row.benchmark, row.part, -(row.accuracy.value or 0), row.judge)

@@ -176,7 +176,7 @@ def _asked(row: Benchmark, copy: Copy, prompt: Prompt) -> Copy:
     if not items:
         needed = f"; it must hold {row.own}" if row.own else ""
         raise DataError(
-            f"--prompt own: the copy holds no prompt of {row.name}{needed}; use --prompt ours"
+            f"--prompt own: the copy has no prompt of {row.name}{needed}; use --prompt ours"
         )
     lacking = [
         f"{item.key}: the benchmark has no prompt of its own for it"
@@ -237,7 +237,7 @@ def check_targets(
     """
     for path in runs:
         if path == target.resolve():
-            raise UsageError(f"--out: {target} is the name of a run too; choose another")
+            raise UsageError(f"--out: {target} is also the name of a run; choose another")
         if path.exists() and not (force and RunFolder(path).manifest().get("backend") == backend):
             raise UsageError(f"{path} already exists; --force replaces an older import")
     if target.exists() and not (force and (target / META).is_file()):

@@ -132,7 +132,7 @@ def _tool(kind: str, name: str) -> None:
     seen = Seen(images, options, options, dict.fromkeys("AB", lambda: truth), "AB")
     row = TOOLS[kind, name]
     if not row.applies(seen):
-        raise DataError("applies: must be true of the example, so that the tool can be tried")
+        raise DataError("applies: must be true for the example, so that the tool can be tried")
     rules = row.schema["properties"]
     shown = row.run(
         seen,
@@ -279,7 +279,7 @@ def _perfect_of_class(task: str, truth: Any, metric: str) -> None:
 
 def _matched(task: str, error: str, truth: Any, scene: ErrorScene) -> None:
     if not graded(task, error, truth, scene, seed=SEED, key="example", pairing="matched"):
-        raise DataError("must make predictions of different scores on the example")
+        raise DataError("must make predictions with different scores on the example")
 
 
 def _perfect(task: str, truth: Any, metric: str) -> None:
@@ -290,14 +290,16 @@ def _perfect(task: str, truth: Any, metric: str) -> None:
 
 def _rising(task: str, error: str, truth: Any, scene: ErrorScene) -> None:
     if not error_type_named(task, error).applies(truth, scene):
-        raise DataError("applies: must be true of the example, so that the error can be tried")
+        raise DataError("applies: must be true for the example, so that the error can be tried")
     made, again = (
         [*perturbed(task, error, truth, scene, seed=SEED, key="example")] for _ in range(2)
     )
     if [score(task, found, truth) for _, found in made] != [
         score(task, found, truth) for _, found in again
     ]:
-        raise DataError("must make the same prediction from the same generator, got another score")
+        raise DataError(
+            "must give the same prediction for the same generator state, got another score"
+        )
     scores = [score(task, found, truth) for _, found in made]
     if not scores[-1] < score(task, truth, truth) or any(
         later > earlier for earlier, later in pairwise(scores)
@@ -319,7 +321,7 @@ def _drawn(task: str, row: Encoding, example: Example) -> None:
     ):
         if (value is not None) != (row.kind in kinds):
             raise DataError(
-                f"{name}: must be {'given' if row.kind in kinds else 'None'} as the kind is "
+                f"{name}: must be {'given' if row.kind in kinds else 'None'} for the kind "
                 f"{row.kind}"
             )
     none = np.zeros((0, 0, 3), np.uint8)
@@ -331,7 +333,7 @@ def _drawn(task: str, row: Encoding, example: Example) -> None:
         or first.legend != second.legend
         or not np.array_equal(drawn, again)
     ):
-        raise DataError("must show the same prediction alike each time")
+        raise DataError("must draw the same prediction identically each time")
 
 
 def _prompt(task: str, row: Encoding, scene: ErrorScene) -> None:
@@ -393,4 +395,4 @@ def _importer(name: str) -> None:
         except (DataError, UsageError):
             return
         if any(isinstance(one, Sample) for one in found):
-            raise DataError("read: must yield no sample of files that do not exist")
+            raise DataError("read: must yield no sample for files that do not exist")

@@ -28,10 +28,10 @@ def write_plugin(name: str, out: Path) -> Path:
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name) or keyword.iskeyword(name):
         raise UsageError(
-            f"NAME must be small letters, digits and _, beginning with a letter, got {name!r}"
+            f"NAME must be lower-case letters, digits and _, and begin with a letter, got {name!r}"
         )
     if name in table("prediction type"):
-        raise UsageError(f"NAME must not be that of a prediction type, got {name!r}")
+        raise UsageError(f"NAME must not be the name of a prediction type, got {name!r}")
     if out.exists():
         raise UsageError(f"{out} already exists; choose another --out")
     for path in sorted(TEMPLATE.rglob("*.txt")):

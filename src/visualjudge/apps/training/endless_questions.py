@@ -174,6 +174,6 @@ def _round(
             if len(writer):
                 writer.commit()
     if not (home / "data").is_dir():
-        raise DataError("no error type fits the ground truth that was drawn")
+        raise DataError("no error type applies to the sampled ground truth")
     build(home / "data", home / "dataset", BuildOptions(seed, (JUDGE_ANALYSIS,), caps=caps))
     return load_dataset(home / "dataset")

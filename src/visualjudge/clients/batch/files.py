@@ -76,7 +76,8 @@ class FileBatches(OpenAiBatches):
         """
         if not is_part(part):
             raise TransportError(
-                f"a batch of --batch-folder is a part of the run, got {part!r}", retryable=False
+                f"a batch of --batch-folder must be part of the run, got {part!r}",
+                retryable=False,
             )
         try:
             return own_path(self.folder, f"{part}.{suffix}", of="--batch-folder")

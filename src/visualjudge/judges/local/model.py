@@ -161,5 +161,5 @@ def _tree(row: Mapping[str, Any]) -> Tree:
     names = tuple(str(name) for name in row["names"])
     thresholds, leaves = (tuple(float(v) for v in row[part]) for part in ("thresholds", "leaves"))
     if len(thresholds) != len(names) or len(leaves) != 1 << len(names):
-        raise ValueError("a tree must have a threshold a name, and 2 leaves to the power of names")
+        raise ValueError("a tree must have one threshold per name, and 2 ** names leaves")
     return Tree(names, thresholds, leaves)

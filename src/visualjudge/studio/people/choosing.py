@@ -87,7 +87,7 @@ def plan_of(
         rows = rows[textual[rows] == (settings.encoding == "text")]
         if fit and not rows.size:
             raise UsageError(
-                f"--encoding {settings.encoding}: no question that fits is so; name another "
+                f"--encoding {settings.encoding}: no matching question is shown so; choose another "
                 f"(drawn, text or all)"
             )
     left_out = fit - rows.size
@@ -101,7 +101,7 @@ def plan_of(
         ]
         rows = rows[np.sort(places)]
     if not rows.size:
-        raise UsageError("no question fits --filter")
+        raise UsageError("no question matches --filter")
     chosen = np.array(known or (), rows.dtype)
     rows = np.union1d(rows, chosen)
     kinds = columns.vocabulary["type"]

@@ -492,7 +492,7 @@ def people_pages(
             )
     place = site.places.datasets[0]
     if place.labels_only:
-        raise UsageError(f"{place.root}: people cannot be asked: it holds labels only")
+        raise UsageError(f"{place.root}: people cannot be asked: it contains only labels")
     shelf = site.shelf(place.slug)
     drawn, named, known, told = None, None, None, None
     if queue is not None:

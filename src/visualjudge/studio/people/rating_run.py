@@ -178,8 +178,8 @@ class RatingRun:
         changed = changes(old, self._manifest) if old else []
         if changed:
             raise UsageError(
-                f"{folder}: cannot go on with other settings: {'; '.join(map(str, changed))}. "
-                "Begin another study in another --people"
+                f"{folder}: cannot continue with other settings: {'; '.join(map(str, changed))}. "
+                "Start another study with another --people"
             )
         if not old:
             plan.check()

@@ -18,7 +18,7 @@ def _inverse(found: DepthMap, _truth: DepthMap) -> DepthMap:
 def _in_unit_of_truth(found: DepthMap, truth: DepthMap) -> DepthMap:
     """Scale a map so that its median equals that of the truth."""
     if found.inverse != truth.inverse or found.values.shape != truth.values.shape:
-        raise DataError("depth: must be of the form and size of the truth")
+        raise DataError("depth: must have the type and size of the truth")
     both = found.valid & truth.valid
     median = float(np.median(found.values[both])) if both.any() else 0.0
     if median <= 0:

@@ -129,8 +129,8 @@ def _part(mask: Mask, x1: int, y1: int, x2: int, y2: int) -> BoolArray:
 def _same_size(prediction: Masks, truth: Masks) -> None:
     if prediction.items and truth.items and prediction.size != truth.size:
         raise DataError(
-            f"segmentation: masks of the prediction are {prediction.size[0]}×{prediction.size[1]}, "
-            f"of the truth {truth.size[0]}×{truth.size[1]} (height×width)"
+            f"segmentation: masks must match the truth, {truth.size[0]}×{truth.size[1]} "
+            f"(height×width), got {prediction.size[0]}×{prediction.size[1]}"
         )
 
 

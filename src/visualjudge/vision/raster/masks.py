@@ -281,7 +281,7 @@ def _runs(counts: Any) -> Runs:
         if not set(map(type, counts)) <= {int} or (
             counts and not 0 <= min(counts) <= max(counts) < _LONGEST_RUN
         ):
-            raise DataError("RLE counts must be whole numbers of 0 and above")
+            raise DataError("RLE counts must be whole numbers of at least 0")
         return np.array(counts, dtype=np.int64)
     if not isinstance(counts, str | bytes):
         raise DataError("an RLE's counts must be a string or a list of numbers")

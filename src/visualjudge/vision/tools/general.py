@@ -163,7 +163,7 @@ def count(seen: Seen, option: str, label: str | None = None) -> Shown:
     """Count the items of an option, by label."""
     prediction = seen.prediction(option)
     if prediction.count is None:
-        raise DataError("the options are not made of items that can be counted")
+        raise DataError("the options have no items that can be counted")
     counts = {name: len(items) for name, items in prediction.items_by_label().items()}
     if label is not None:
         return Shown(f"{option}: {counts.get(label, 0)} of {label!r}")
