@@ -5,7 +5,7 @@ tokens.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -105,7 +105,19 @@ def sign_of(*lists: str) -> re.Pattern[str]:
         for entry in language["words"].get(name, ())  # type: ignore[attr-defined]
         for said in expanded(str(entry))
     }
-    return re.compile("|".join(map(re.escape, sorted(signs))))
+    return re.compile(_any_of(signs))
+
+
+def _any_of(words: Collection[str]) -> str:
+    """Return a pattern for any of the words, as a tree of their letters: much faster than a list of
+    a hundred words.
+    """
+    heads: dict[str, list[str]] = {}
+    for word in sorted(words):
+        if word:
+            heads.setdefault(word[0], []).append(word[1:])
+    ways = "|".join(re.escape(head) + _any_of(rest) for head, rest in heads.items())
+    return f"(?:{ways}){'?' if '' in words else ''}" if ways else ""
 
 
 @cache

@@ -26,6 +26,7 @@ _SAME_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
 }
 _DECORATION = {ord(sign): " " for sign in '*_`#$\u200b\ufeff"“”„«»'}
 """Marks of bold, code, headings and quotes."""
+_PLAIN = {code: sign.translate(_DECORATION) for code, sign in _SAME_WIDTH.items()} | _DECORATION
 _CYRILLIC = {"А": "A", "В": "B", "С": "C"}
 _QUOTES = ("'", "’", "‘", "´")
 _GLUED = ("Option", "Image", "Model", "Prediction", "option", "image", "model")
@@ -55,7 +56,7 @@ def plain(text: str) -> str:
     """Return the text with a single form of each mark, and without decoration; characters keep
     their positions.
     """
-    return text.translate(_SAME_WIDTH).translate(_DECORATION) if text else text
+    return text.translate(_PLAIN) if text else text
 
 
 def tokens(text: str, start: int = 0, end: int | None = None) -> list[Word]:

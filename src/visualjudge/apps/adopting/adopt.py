@@ -32,6 +32,7 @@ from visualjudge.apps.published.reading import TEN
 from visualjudge.apps.published.runs import write_run
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.garbage_collection import paused_collector
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import (
     FAILED,
@@ -195,14 +196,19 @@ def adopt(
         graded,
         letters == "shown",
     )
-    replies = read_replies(read, workers) if use == "replies" and "reply" in found else {}
+    replies = {}
+    if use == "replies" and "reply" in found:
+        with paused_collector():
+            replies = read_replies(read, workers)
     if not _said(taken, "verdict") and not replies:
         raise DataError(f"{read.name}: {found['verdict']}: no row has a verdict")
     if not read.pairs and score_range is None and scale is None and not graded:
         for role in set(JUDGED) & set(taken.columns):
             numbers = [float(value) for value in taken[role].to_list() if is_number(value)]
             warn_of_range(f"{read.name}: {found[role]}", numbers, read.scale)
-    done = _written(read, Path(out), judge or JUDGE, replies, frame.height - len(given), force)
+    left_out = frame.height - len(given)
+    with paused_collector():
+        done = _written(read, Path(out), judge or JUDGE, replies, left_out, force)
     unused = tuple(name for name in frame.columns if name not in found.values())
     return replace(done, unused=unused)
 

@@ -6,6 +6,7 @@ import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from visualjudge.apps.adopting.answers import (
@@ -127,8 +128,7 @@ def count_of(table: Table, place: int, row: Mapping[str, Any], role: str) -> int
 
 def asked_of(table: Table, place: int, row: Mapping[str, Any]) -> tuple[Asked, bool]:
     """Return the question of a row, and whether the row has its options in the other order."""
-    models = (row.get("model_a"), row.get("model_b")) if table.pairs else (row.get("model"),)
-    names = tuple(None if is_missing(model) else str(model) for model in models)
+    names = models_of(row) if table.pairs else (_source(row.get("model")),)
     task = str(row.get("task") or TASK)
     item = (
         str(row["item"]) if not is_missing(row.get("item")) else f"row {table.numbers[place] + 2}"
@@ -192,8 +192,7 @@ def _item(
     key: tuple[Any, ...],
     truth: Answer,
 ) -> Item:
-    names = key[2]
-    models = (row.get("model_a"), row.get("model_b")) if table.pairs else (row.get("model"),)
+    models = models_of(row) if table.pairs else (_source(row.get("model")),)
     texts = (row.get("text_a"), row.get("text_b")) if table.pairs else (row.get("text_a"),)
     scores = (
         tuple(table.score(row.get(role), place, role) for role in ("score_a", "score_b"))
@@ -201,13 +200,12 @@ def _item(
         else ()
     )
     return Item(
-        key="\0".join((task, item, *names)),
+        key="\0".join((task, item, *key[2])),
         task=task,
         cluster=str(row["group"]) if not is_missing(row.get("group")) else item,
         request=str(row.get("request") or item),
         options=tuple(
-            Option(str(text or ""), source=None if is_missing(model) else str(model))
-            for model, text in zip(models, texts, strict=True)
+            Option(str(text or ""), source=model) for model, text in zip(models, texts, strict=True)
         ),
         answer=truth,
         scores=tuple(score for score in scores if score is not None)
@@ -230,10 +228,13 @@ def shown_order(table: Table, place: int, row: Mapping[str, Any]) -> Order | Non
 
 def models_of(row: Mapping[str, Any]) -> Models:
     """Return the two sources of a pairwise row."""
-    a, b = (
-        None if is_missing(row.get(role)) else str(row[role]) for role in ("model_a", "model_b")
-    )
-    return a, b
+    return _source(row.get("model_a")), _source(row.get("model_b"))
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _source(cell: Any) -> str | None:
+    """Return the name in a cell; tables name few sources in many rows."""
+    return None if is_missing(cell) else str(cell)
 
 
 def verdict_of(
