@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from visualjudge.analysis.decisions.checks import Check
     from visualjudge.analysis.decisions.may_rank_models import KindOfSystem
 
-ANSWERS = {"yes": "yes", "no": "no", "unclear": "cannot tell"}
+ANSWERS = {"yes": "yes", "no": "no", "unclear": "can’t tell yet"}
 """Names of the answers on pages."""
 MOST_OVERTURNED = 3
 TASKS_NOTE = (

@@ -87,9 +87,10 @@ def forest(
     x_axis(canvas, box, scale.tick, scale.label)
     if scale.mark is not None:
         canvas.line(box.x(scale.mark), box.top, box.x(scale.mark), box.bottom, "axis")
-    if states and len(series) > 1 and not narrow:
+    if states and len(series) > 1:
+        first = width - 14 - 18 * (len(numbers) - 1) if narrow else box.right + 22 + values
         for k, number in enumerate(numbers):
-            canvas.marker(box.right + 14 + values + 8 + 18 * k, box.top - 3, number, radius=3.5)
+            canvas.marker(first + 18 * k, box.top - 3, number, radius=3.5)
     for k, row in enumerate(rows):
         top = box.top + k * slot
         middle = top + slot / 2 + (9 + below / 2 if narrow else 0)

@@ -73,9 +73,8 @@ def leanings(analysis: Analysis) -> Figure | LeftOut:
     ]
     caption = (
         "Half the difference in accuracy between pairs where the option with more of something "
-        "is right "
-        "and where it is wrong, at equal difficulty: 0 is a fair judge, 50 one that looks at "
-        "nothing else. "
+        "is right and pairs where it is wrong, at equal difficulty. A fair judge has 0, a judge "
+        "that looks at nothing else 50. "
         f"{INTERVALS}"
     )
     names, colours = [judge.name for judge in judges], colours_of(analysis, judges)
@@ -346,8 +345,8 @@ def photograph(analysis: Analysis) -> Figure | LeftOut:
         for task in found
     ]
     caption = (
-        "Right answers with the photograph less those with uniform grey or with another photograph "
-        "in its place, whichever gains less, on the same pairs. A judge does not need the "
+        "Accuracy with the photograph minus accuracy with uniform grey or with another photograph "
+        "in its place, the smaller of the two gains, on the same pairs. A judge does not need the "
         f"photograph where a gain is certain to be below {100 * MARGIN:g} points. {INTERVALS}"
     )
     return Figure(

@@ -173,7 +173,7 @@ def compared_by_task(analysis: Analysis) -> Figure | LeftOut:
     caption = (
         f"Accuracy of {first} minus that of "
         f"{other if len(beside) == 1 else 'each other judge'}, task by task, on the questions that "
-        f"both were asked. {INTERVALS} They are unadjusted; the title counts differences that are "
+        f"both were asked. {INTERVALS} They are unadjusted; the title names differences that are "
         "certain after Holm over all tasks and judges."
     )
     return Figure(

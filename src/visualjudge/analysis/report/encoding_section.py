@@ -97,7 +97,7 @@ def _singles(judges: Sequence[JudgeResult]) -> list[str]:
     said = [f"{listed(tasks, MOST_TASKS)} ({title})" for title, tasks in found.items()]
     if not said:
         return []
-    return [f"Each of these was asked in one encoding, so none can be compared: {'; '.join(said)}."]
+    return [f"Encodings cannot be compared, because each task was asked in one: {'; '.join(said)}."]
 
 
 def _encoding(name: str) -> Styled:

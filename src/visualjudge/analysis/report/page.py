@@ -109,7 +109,7 @@ def _lines(judges: Sequence[JudgeResult], found: Sequence[JudgeCard]) -> list[Li
                 k,
                 j.simulated,
                 *_told(answer),
-                (*_of_tasks(answer), *_reasons(answer), *_unseen(answer)),
+                (*_with_tasks(answer), *_unseen(answer)),
             )
             for k, (j, answer) in enumerate(zip(judges, found, strict=True))
         ]
@@ -148,13 +148,20 @@ def _told(found: Answer) -> tuple[str, str, str]:
     return found.state, ICONS[found.state], short_answer(found).partition(": ")[0]
 
 
-def _of_tasks(found: JudgeCard) -> tuple[Reason, ...]:
-    said = task_answers(found)
-    return ((said, "answers"), ("; over all tasks together, ", "")) if said else ()
+def _with_tasks(found: JudgeCard) -> tuple[Reason, ...]:
+    """Return the reasons with the answers for single tasks, if these differ."""
+    said, reasons = task_answers(found), _reasons(found)
+    if not said:
+        return reasons
+    together = ("over all tasks together, ", "")
+    if found.state == "pass":  # a yes first: what is open must not read as its reason
+        return (together, *reasons, ("; by task, ", ""), (said, "answers"))
+    return ((said, "answers"), ("; ", ""), together, *reasons)
 
 
 def _unseen(found: JudgeCard) -> tuple[Reason, ...]:
-    return (("; ", ""), (NOT_NEEDED, "photograph")) if ignores_photograph(found) else ()
+    joined = "; " if found.state == "fail" else ", but "
+    return ((joined, ""), (NOT_NEEDED, "photograph")) if ignores_photograph(found) else ()
 
 
 def _reasons(found: Answer, *, briefly: bool = False) -> tuple[Reason, ...]:

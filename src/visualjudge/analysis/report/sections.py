@@ -107,12 +107,11 @@ def _where(judges: Sequence[JudgeResult]) -> Section:
 
 def _errors(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
     error = across("Error type", judges, lambda j: j.by_error_type, plain_name)
-    margin = across("Margin between the scores", judges, lambda j: j.by_margin, range_text)
     return Section(
         "errors",
         "Which errors does it see?",
         COUNTED,
-        [error, margin],
+        [error],
         figures=those_drawn(drawn["errors"]),
         missing=why_none(drawn["errors"]),
     )
@@ -210,7 +209,10 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Lef
         "The difference between two options at which the judge is 75 % right; lower is a sharper "
         "eye. It is given where accuracy is certain to rise with the difference, over all "
         f"differences and with images as the unit, and the curve fits.{rest}",
-        [by_rows(["Questions · distance"], judges, found)],
+        [
+            by_rows(["Questions · distance"], judges, found),
+            across("Margin between the scores", judges, lambda j: j.by_margin, range_text),
+        ],
         figures=those_drawn(drawn["margin"], drawn["severity"]),
         missing=why_none(drawn["margin"], drawn["severity"]),
     )  # fmt: skip
@@ -252,9 +254,7 @@ def _sways(
     ]
 
 
-BOLD_RULES = (
-    "Bold rules are off 50 % beyond chance: p is below 5 % and the interval leaves out 50 %."
-)
+BOLD_RULES = "Rules in bold differ from 50 %: p is below 5 % and the interval excludes 50 %."
 
 
 def _leanings(judge: JudgeResult) -> Table:
@@ -343,7 +343,10 @@ def _controls(judges: Sequence[JudgeResult]) -> Table:
         for judge in judges
         for row in judge.leaderboard.controls
     )
-    title = "What else decides, in log odds of a usual difference (95 %)"
+    title = (
+        "What goes with a judge’s choice besides the source, in log odds of a usual difference "
+        "(95 %); no bias where the truth goes with it too"
+    )
     return Table(("Judge", "Sources of", "Covariate", "Effect"), rows, title=title)
 
 
@@ -465,8 +468,8 @@ def _telling(analysis: Analysis, shown: Sequence[int], count: int) -> Section:
         "questions",
         "Show me its errors",
         "Answers that were wrong by a wide margin or right in one order only, and replies that "
-        "could not be read; by task, each on another image where possible. Letters are those that "
-        "the judge saw. Marked words decided how a reply was read.",
+        "could not be read; by task, each on another image where possible. Letters as shown to "
+        "the judge. Marked words decided how a reply was read.",
         examples=[(name, rows) for name, rows in found if rows],
         notes=[f"Of the first {len(kept)} judges; --questions sets the number."]
         if len(kept) < len(shown)
@@ -527,8 +530,8 @@ def _photograph(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Left
         "Does the judge need the photograph?",
         "The same pairs with the photograph, with another one in its place, and with uniform "
         "grey, in overlays too. A gain is the accuracy with the photograph minus that without "
-        "it, with a 95 % interval; figure and sentences have the smaller one. What a judge gets "
-        "right without the photograph comes from the predictions alone.",
+        "it, with a 95 % interval; the figure and the sentences give the smaller one. What a judge "
+        "gets right without the photograph comes from the predictions alone.",
         [
             titled(judge.name, grid(columns.PHOTOGRAPH, [need.all, *need.by_task]))
             for judge, need in asked
