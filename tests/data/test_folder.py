@@ -84,7 +84,7 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "prediction.detections[0].bbox",
         "must be [x1, y1, x2, y2]",
     ),
-    (DET, _record(DET, _box(GOOD_BOX, label=" ")), "prediction.detections[0].label", "not empty"),
+    (DET, _record(DET, _box(GOOD_BOX, label=" ")), "prediction.detections[0].label", "non-empty"),
     (DET, _record(DET, _box(GOOD_BOX, label="a <image>")), "prediction.label", "one line of text"),
     (DET, _record(DET, _box(GOOD_BOX, label="a\nB. b")), "prediction.label", "one line of text"),
     (

@@ -80,7 +80,7 @@ def test_a_judge_is_held_against_people_as_the_page_says(tmp_path: Path) -> None
     told = json.loads((tmp_path / "agreement.json").read_text())["truth"]
     rows = {row["rater"]: row for row in told}
     judge, ceiling = rows["gpt"]["person"], rows["people, mean"]["person"]
-    assert f"with a fresh person in {judge:.0%}".replace("%", " %") in page
-    assert f"with each other in {ceiling:.0%}".replace("%", " %") in page
+    assert f"with a fresh person on {judge:.0%}".replace("%", " %") in page
+    assert f"with each other on {ceiling:.0%}".replace("%", " %") in page
     assert "people, mean" in classes and "Discrimination" in preferences
     assert "weaker evidence" in panel

@@ -558,7 +558,7 @@ def test_the_filter_is_the_query_of_a_grid(dataset: Path) -> None:
     plan = plan_of(shelf, Settings(filter="?type=ranking&type=scoring", sample=5, known=1))
     assert len(plan.items) == 5
     assert {item.type for item in plan.items} <= {"ranking", "scoring"}
-    with pytest.raises(UsageError, match="no question fits"):
+    with pytest.raises(UsageError, match="no question matches"):
         plan_of(shelf, Settings(filter="task=none"))
     for unknown in ("tasks=depth_estimation", "outcome.gpt-4o=wrong"):
         with pytest.raises(UsageError, match=r"--filter must name .*task.*; got"):

@@ -213,7 +213,7 @@ def has_answer(question: Question) -> bool:
 
 def no_answer(question: Question) -> str:
     """Return the words in place of the right answer of a question without one."""
-    return "not known" if question.answer == UNKNOWN else "none is right"
+    return "not known" if question.answer == UNKNOWN else "no answer is right"
 
 
 def _single(question: Question) -> dict[str, str]:

@@ -122,7 +122,7 @@ def test_the_card_says_what_would_measure_accuracy(
 ) -> None:
     card = vj.card([vj.open_run(run) for run in adopted[1].runs])
     for judge in card.judges:
-        assert "models may be ranked with it: no truth is known" in judge.answer
+        assert "models may be ranked with it is not measured: no truth is known" in judge.answer
         assert "visualjudge label" in judge.answer and "--column truth=NAME" in judge.answer
         lines = {line.name: line for line in judge.checks}
         for name in ("macro_accuracy", "right_in_both_orders", "order_of_sources", "favour"):

@@ -247,7 +247,7 @@ def test_replies_are_cached_where_cache_dir_says(tmp_path: Path) -> None:
     )
     assert isinstance(client, Cached)
     assert client.directory == tmp_path / "replies"
-    with pytest.raises(UsageError, match="must not be given both"):
+    with pytest.raises(UsageError, match="cannot be used together"):
         vj.client("api", model="m", cache=False, cache_dir=tmp_path)
 
 
@@ -278,7 +278,7 @@ def test_prices_are_of_one_model(example: Example, tmp_path: Path) -> None:
         return ScriptedClient(["Answer: A"], model_name=model)
 
     more = {"limit": 2, "prices": Prices(1.0, 2.0), "progress": False}
-    with pytest.raises(UsageError, match="of another model"):
+    with pytest.raises(UsageError, match="is another model"):
         vj.judge(example.dataset, asked("judge"), tmp_path / "a", extractor=asked("reader"), **more)
     run = vj.judge(
         example.dataset, asked("judge"), tmp_path / "b", extractor=asked("judge"), **more

@@ -83,7 +83,7 @@ def test_reference_to_an_absent_row_is_named_with_both_indices(tmp_path):
 
 def test_rows_that_point_at_one_another_are_an_error_not_a_loop(tmp_path):
     table = table_of(tmp_path, [row(1, image="2"), row(2, image="1")])
-    with pytest.raises(InvalidRecord, match="no image"):
+    with pytest.raises(InvalidRecord, match="form a circle"):
         image_part(table, table.rows[0])
 
 
@@ -225,7 +225,7 @@ def test_rotations_move_texts_and_answer_and_share_the_image(tmp_path):
 
 
 def test_rotations_of_rotations_are_refused(tmp_path):
-    with pytest.raises(DataError, match="1000001 is a rotation"):
+    with pytest.raises(DataError, match="1000001 is already a rotation"):
         write_rotations(table_of(tmp_path, [row(1_000_001)]), tmp_path / "r.tsv")
 
 

@@ -127,7 +127,7 @@ def test_prices_that_do_not_fit_the_runs_are_refused() -> None:
     study = study_of(QUESTIONS, {"a": choices_of(QUESTIONS, 0.8), "b": choices_of(QUESTIONS, 0.9)})
     with pytest.raises(UsageError, match="must name each judge, got none for b"):
         plan_of(study, prices={"a": 1.0})
-    with pytest.raises(UsageError, match="its run states no tokens"):
+    with pytest.raises(UsageError, match="its run has no token counts"):
         plan_of(study, prices={"a": 1.0, "b": (1.0, 2.0)})
     with pytest.raises(UsageError, match="--risk must be above 0"):
         plan_of(study, risk=1.0)

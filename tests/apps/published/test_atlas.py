@@ -82,5 +82,5 @@ def test_a_folder_of_no_benchmark_is_named(tmp_path: Path) -> None:
 
 def test_a_copy_without_replies_is_refused(tmp_path: Path) -> None:
     write(tmp_path / "clone/data.jsonl", [{"pair_id": "1", "label": "A>B"}])
-    with pytest.raises(DataError, match="no copy holds"):
+    with pytest.raises(DataError, match="no copy has"):
         atlas([f"judgebench={tmp_path / 'clone'}"], progress=lambda line: None)

@@ -87,7 +87,7 @@ def test_polygon_covers_what_pycocotools_covers() -> None:
     [
         ({"size": [4, 4], "counts": [3, 4]}, "size, .*, got 7"),
         ({"size": [4], "counts": [16]}, "size must be"),
-        ({"size": [4, 4], "counts": [-1, 17]}, "0 and above"),
+        ({"size": [4, 4], "counts": [-1, 17]}, "at least 0"),
         ({"size": [4, 4], "counts": 16}, "string or a list"),
         ({"size": [4, 4], "counts": "0"}, "size, .*, got 0"),
         ({"size": [4, 4], "counts": "o"}, "cut short"),

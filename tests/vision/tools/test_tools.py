@@ -185,7 +185,7 @@ def test_count_counts_by_label() -> None:
 
 
 def test_what_has_no_items_is_not_counted() -> None:
-    with pytest.raises(DataError, match="not made of items"):
+    with pytest.raises(DataError, match="have no items that can be counted"):
         call("detection", "count", data(DepthMap(np.ones((3, 3)))), option="A")
 
 
