@@ -104,7 +104,7 @@ def due(task: TaskCard) -> str:
     return (
         str(due[0].why)
         if len(reasons) == 1 and not reasons & {None, WITHIN}
-        else ", ".join(LABELS[line.name] for line in due)
+        else "; ".join(LABELS[line.name] for line in due)  # labels contain commas
     )
 
 
