@@ -65,7 +65,8 @@ def _overlap(a: IntArray, b: IntArray) -> float:
     return common / max(1, a.size + b.size - common)
 
 
-_NEEDED = (*KEYS, "right", "parsed", "text", "cluster", "task")
+_TOLD = ("right", "parsed", "text", "cluster", "task")
+"""What a comparison needs of each verdict besides its keys."""
 
 
 def _common(study: Study, tables: dict[int, pl.DataFrame], i: int, j: int) -> pl.DataFrame:
@@ -75,9 +76,8 @@ def _common(study: Study, tables: dict[int, pl.DataFrame], i: int, j: int) -> pl
     keys = ["question"] if study.runs[i].of_people or study.runs[j].of_people else KEYS
     for k in (i, j):
         if k not in tables:
-            tables[k] = study.kind(k, "pairwise", _NEEDED)
-    needed = (*keys, "right", "parsed", "text", "cluster", "task")
-    a, b = (tables[k].select(needed) for k in (i, j))
+            tables[k] = study.kind(k, "pairwise", (*KEYS, *_TOLD))
+    a, b = (tables[k].select(*keys, *_TOLD) for k in (i, j))
     return a.join(b.drop("cluster", "task"), on=keys, suffix="_b")
 
 
@@ -85,9 +85,7 @@ def compare(study: Study, i: int, j: int, gap: float) -> Comparison:
     """Compare judges ``i`` and ``j`` on their common pairwise verdicts. ``gap`` is the gap for
     which the number of images needed is computed.
     """
-    found = _compared(study, [(i, j)], gap)[0]
-    unknown = study.lacks_truth(i) or study.lacks_truth(j)
-    return comparison_without_truth(found) if unknown else found
+    return _compared(study, [(i, j)], gap)[0]
 
 
 MOST_ROWS = 100_000
@@ -106,7 +104,12 @@ def _compared(study: Study, twos: Sequence[tuple[int, int]], gap: float) -> list
         if rows >= MOST_ROWS:
             out += _compared_together(held, gap)
             tables, held, rows = {}, [], 0
-    return out + _compared_together(held, gap)
+    out += _compared_together(held, gap)
+    unknown = {run for run in {*chain.from_iterable(twos)} if study.lacks_truth(run)}
+    return [
+        row if unknown.isdisjoint(two) else comparison_without_truth(row)
+        for two, row in zip(twos, out, strict=True)
+    ]
 
 
 def _compared_together(
@@ -253,10 +256,7 @@ def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
     among pairs with a simulated judge.
     """
     twos = _twos(study)
-    rows = [
-        comparison_without_truth(row) if study.lacks_truth(i) or study.lacks_truth(j) else row
-        for (i, j), row in zip(twos, _compared(study, twos, gap), strict=True)
-    ]
+    rows = _compared(study, twos, gap)
     real = [not (study.runs[i].simulated or study.runs[j].simulated) for i, j in twos]
     adjusted = _adjusted([row.p for row in rows], real)
     tasks = [(told, held) for row, held in zip(rows, real, strict=True) for told in row.by_task]

@@ -8,29 +8,28 @@ judges. All else is not measured, and says why.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
 import polars as pl
 
 from visualjudge.analysis.figures import Cell, Comparison, JudgeResult, Scoring
 from visualjudge.analysis.pairwise_figures import Accuracy, Pairwise
 from visualjudge.analysis.source_figures import Leaderboard
-from visualjudge.analysis.value_and_interval import NO_TRUTH, Estimate, Share
+from visualjudge.analysis.value_and_interval import NO_TRUTH, Estimate
+
+Figure = TypeVar("Figure", bound=Estimate)
 
 
-def _unknown(found: Estimate) -> Estimate:
-    return Estimate(None, None, found.n, found.images, NO_TRUTH) if found.n else found
-
-
-def _unknown_share(found: Share) -> Share:
-    return Share(None, None, found.n, found.images, NO_TRUTH) if found.n else found
+def _unknown(found: Figure) -> Figure:
+    return replace(found, value=None, interval=None, why=NO_TRUTH) if found.n else found
 
 
 def _accuracy(found: Accuracy) -> Accuracy:
     return replace(
         found,
-        share=_unknown_share(found.share),
+        share=_unknown(found.share),
         upper_bound=None,
-        parsed=_unknown_share(found.parsed),
+        parsed=_unknown(found.parsed),
     )
 
 
@@ -40,9 +39,9 @@ def pairwise_without_truth(found: Pairwise) -> Pairwise:
         found,
         accuracy=_accuracy(found.accuracy),
         constant=None,
-        macro=_unknown_share(found.macro),
-        swap=replace(found.swap, right_in_both=_unknown_share(found.swap.right_in_both)),
-        published={key: _unknown_share(share) for key, share in found.published.items()},
+        macro=_unknown(found.macro),
+        swap=replace(found.swap, right_in_both=_unknown(found.swap.right_in_both)),
+        published={key: _unknown(share) for key, share in found.published.items()},
         kappa=_unknown(found.kappa),
     )
 

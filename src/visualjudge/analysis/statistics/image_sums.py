@@ -60,8 +60,7 @@ def image_sums(
 
 
 def resampled_images(images: int, systems: int, seed: int = 0, most: int = DRAWS) -> FloatArray:
-    """Return how often each image is taken, but at most
-    ``most`` times: draws × images.
+    """Return how often each image is taken in each of at most ``most`` draws: draws × images.
 
     The first row takes each image once.
     """
