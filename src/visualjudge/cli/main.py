@@ -124,6 +124,9 @@ def run() -> None:
     gc.set_threshold(
         50_000, 20, 20
     )  # garbage collection during imports takes 6 % of a command's time
+    # The matrices here are small: a second thread of NumPy's BLAS mostly waits, and uses a core
+    # meanwhile. Read when NumPy is imported, which is later.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         with redirect_stdout(cast(TextIO, PlainStream(sys.stdout))):
             _app_and_output()

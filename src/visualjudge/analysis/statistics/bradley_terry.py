@@ -44,6 +44,8 @@ RIDGE = 0.01
 STEADY = 1e-11
 """Change of strengths between two rounds of the penalty below which the fit has converged."""
 MOST_DRAWS, LEAST_DRAWS, CELLS = 1000, 200, 4_000_000
+STEP = 30_000
+"""Number of cells of all draws at a time, whose tables fit in the processor's cache."""
 FARTHEST = 40.0
 """Limit of drawn strengths, from their mean: an odds ratio of 10^17 says no more than a larger one.
 """
@@ -274,10 +276,21 @@ def drawn(
     )
     shape = fit.added / fit.dispersion
     won = won + fit.dispersion * rng.standard_gamma(shape, (count, size, size))
-    theta, eta = (
-        np.tile(fit.log_strength, (count, 1)),
-        np.full(count, -np.inf if fit.log_tie is None else fit.log_tie),
+    step = max(1, STEP // size**2)
+    theta = np.concatenate(
+        [
+            _solved(fit, won[start : start + step], tied[start : start + step])
+            for start in range(0, count, step)
+        ]
     )
+    return np.asarray(theta - theta.mean(1, keepdims=True))
+
+
+def _solved(fit: Penalised, won: FloatArray, tied: FloatArray) -> FloatArray:
+    """Return the strengths of some draws from their wins and ties, draws × S."""
+    count, size = won.shape[:2]
+    theta = np.tile(fit.log_strength, (count, 1))
+    eta = np.full(count, -np.inf if fit.log_tie is None else fit.log_tie)
     active = np.arange(count)
     for _ in range(NEWTON_STEPS):
         step = _steps(theta[active], eta[active], won[active], tied[active])
@@ -287,7 +300,7 @@ def drawn(
         active = active[np.abs(step).max(1) > 1e-5]
         if not active.size:
             break
-    return np.asarray(theta - theta.mean(1, keepdims=True))
+    return theta
 
 
 def _steps(theta: FloatArray, eta: FloatArray, wins: FloatArray, ties: FloatArray) -> FloatArray:
