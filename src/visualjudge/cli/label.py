@@ -43,10 +43,10 @@ def label(
     ],
     n: Annotated[
         int | None,
-        typer.Option("--n", min=1, help="Number to draw (default: 50, or all that are left)."),
+        typer.Option("--n", min=1, help="Number to draw; default: 50, or all that are left."),
     ] = None,
     kind: Annotated[
-        Kind | None, typer.Option(help="What to label (default: scores if there are any).")
+        Kind | None, typer.Option(help="Questions to label; default: scoring if there are any.")
     ] = None,
     labels: Annotated[
         Path | None, typer.Option(help="Existing labels: not drawn again, and copied to --out.")
