@@ -56,7 +56,7 @@ def label(
     as_json: AsJson = False,
 ) -> None:
     """Draw the questions to label next, with known probabilities: uncertain ones more often if
-    that saves labels. Of scoring questions, annotations are drawn.
+    that saves labels. For scoring, annotations are drawn instead of questions.
 
     Example: visualjudge label runs/gpt --n 50 --out next.csv
     """
