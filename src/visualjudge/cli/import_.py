@@ -130,7 +130,7 @@ def last(
         Form of image_id: the file name without suffix (name), or folder_name (folder).
     exif
         apply the EXIF orientation of images, or ignore it if annotations refer to the
-        unrotated image.
+        image as stored.
     allow_outside
         Allow paths in the input to point anywhere; only for input that you trust.
     replace
