@@ -165,12 +165,12 @@ def answered(pairs: Pairs, said: np.ndarray, used: np.ndarray) -> Answer:
 JUDGES: tuple[tuple[str, str, Reply], ...] = (
     ("perfect", "yes", judge()),
     ("lifts the fourth source to the second rank", "no", judge(lift=2.0)),
-    ("lifts it, right in 95 %", "no", judge(0.95, lift=2.0)),
+    ("the same, and right in 95 %", "no", judge(0.95, lift=2.0)),
     ("right in 90 %", "yes", judge(0.90)),
     ("right in 75 %", "not yes", judge(0.75)),
-    ("takes the first place in 20 %", "not yes", judge(place=0.2)),
+    ("chooses the first option in 20 %", "not yes", judge(place=0.2)),
     ("5 % of calls fail", "not yes", judge(failed=0.05)),
-    ("8 % of images fail whole", "not yes", judge(bad_images=0.08)),
+    ("all replies fail on 8 % of images", "not yes", judge(bad_images=0.08)),
     ("opposite on 25 % of images", "not yes", judge(bad=0.25)),
     ("guesses", "no", judge(0.5)),
 )

@@ -250,7 +250,7 @@ def test_the_part_of_a_reply_that_was_read_is_marked_with_its_rule(tmp_path: Pat
     assert "B" in marked
     assert "A has &lt;i&gt;nice&lt;/i&gt; edges." in text.split("<mark>")[0]
     assert "Read by the rule" in text
-    assert "reads it differently" not in text
+    assert "reads the reply differently" not in text
 
 
 def test_a_reply_that_is_read_otherwise_now_is_told(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_a_reply_that_is_read_otherwise_now_is_told(tmp_path: Path) -> None:
     client = TestClient(
         create_app(Site(find_places([tmp_path]), tmp_path / "cache")), base_url="http://127.0.0.1:1"
     )
-    assert "reads it differently" in client.get(f"/d/{_slug(client)}/q/q0").text
+    assert "reads the reply differently" in client.get(f"/d/{_slug(client)}/q/q0").text
 
 
 def test_tool_calls_are_replayed_on_the_photograph(tmp_path: Path) -> None:

@@ -629,7 +629,10 @@ def test_scores_of_several_raters_are_averaged_for_the_item_that_was_drawn(
     ("text", "said"),
     [
         ("question_id,answer\nq0,A\n", "visualjudge label --out"),
-        ("question_id,answer,probability\nnobody,,0.5\n", "no question of the dataset asks nobody"),
+        (
+            "question_id,answer,probability\nnobody,,0.5\n",
+            "no question of the dataset asks about nobody",
+        ),
         ("question_id,answer,probability\nq0,,2\n", "probability must be above 0"),
     ],
 )

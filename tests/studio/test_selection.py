@@ -141,7 +141,7 @@ def test_an_index_that_cannot_be_written_is_one_line(
         index_module, "_SCHEMA", "CREATE TABLE no_such_thing AS SELECT * FROM full;"
     )
     with pytest.raises(
-        RunError, match=r"y\.sqlite: cannot be written: .*; XDG_CACHE_HOME names another folder"
+        RunError, match=r"y\.sqlite: cannot be written: .*; set XDG_CACHE_HOME to another folder"
     ):
         open_index(root, tmp_path / "cache", "y")
 

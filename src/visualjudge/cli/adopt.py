@@ -96,11 +96,11 @@ def adopt(
     ] = None,
     use: Annotated[
         Use,
-        typer.Option(help="What counts: replies (read again), or verdicts."),
+        typer.Option(help="Column to use: replies (read again), or verdicts."),
     ] = Use.replies,
     letters: Annotated[
         Letters,
-        typer.Option(help="What A means as a verdict: model_a, or the option shown first."),
+        typer.Option(help="Meaning of verdict A: model_a, or the option shown first."),
     ] = Letters.columns,
     format: Annotated[
         str | None,
@@ -110,7 +110,7 @@ def adopt(
         ),
     ] = None,
     workers: Annotated[
-        int, typer.Option(help="Processes that read replies.", show_default="all cores")
+        int, typer.Option(help="Number of processes that read replies.", show_default="all cores")
     ] = os.cpu_count() or 1,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier adoption.")] = False,
 ) -> None:

@@ -66,7 +66,7 @@ def agreement(
         typer.Option(help="A run to use as ratings, of a judge or of people; may be repeated."),
     ] = None,
     level: Annotated[
-        str, typer.Option(help="Krippendorff's alpha: nominal, ordinal or interval.")
+        str, typer.Option(help="Level of Krippendorff's alpha: nominal, ordinal or interval.")
     ] = "ordinal",
     alt_test: Annotated[
         float | None,
@@ -94,9 +94,7 @@ def agreement(
     ] = None,
     as_published: Annotated[
         str | None,
-        typer.Option(
-            help="Also print the table as others compute it (viescore), next to the correct one."
-        ),
+        typer.Option(help="Also print the figures as a publication (viescore) computes them."),
     ] = None,
 ) -> None:
     """Measure how far a judge agrees with people, and people with each other.

@@ -34,7 +34,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Show, fetch, cancel or give up the batches of a run.",
+    help="Show, fetch, cancel or drop the batches of a run.",
 )
 Run = Annotated[
     Path,
@@ -51,13 +51,15 @@ class ServerOptions:
     base_url: Annotated[
         str | None,
         typer.Option(
-            help="URL of the server; default: that of the environment or backend, if run.json "
-            "names it too."
+            help="URL of the server; default: the URL in run.json, if the environment or "
+            "the backend names it too."
         ),
     ] = None
     trust: Annotated[
         bool,
-        typer.Option("--trust", help="Send the key to whatever server run.json names."),
+        typer.Option(
+            "--trust", help="Send the API key to the server in run.json, whichever it is."
+        ),
     ] = False
     api_key_env: Annotated[
         str | None, typer.Option(help="Environment variable that holds the API key.")
@@ -124,8 +126,8 @@ def fetch(run: Run, server: ServerOptions) -> None:
 @app.command(epilog="Example:\n\nvisualjudge batch cancel RUN --api-key-env OPENAI_API_KEY")
 @with_groups
 def cancel(run: Run, server: ServerOptions) -> None:
-    """Cancel unfinished batches. Replies completed so far are kept, and billed; --retry-errors asks
-    for the others.
+    """Cancel unfinished batches. Replies completed so far are kept, and billed;
+    `judge --retry-errors` asks for the others.
     """
 
     async def work(keeper: Keeper) -> None:

@@ -42,44 +42,46 @@ def build(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", help="Folder of the new dataset, also s3:// or gs://; must not exist"
+            "--out", help="Folder of the new dataset, also s3:// or gs://; must not exist."
         ),
     ],
     subset: Annotated[
         list[str] | None,
         typer.Option(
-            "--subset", help="encoding_analysis or judge_analysis; may be repeated [both]"
+            "--subset", help="encoding_analysis or judge_analysis; may be repeated; default: both."
         ),
     ] = None,
     skip_invalid: Annotated[
         bool,
-        typer.Option("--skip-invalid", help="Exit with status 0 even if records were left out"),
+        typer.Option("--skip-invalid", help="Exit with status 0 even if records were left out."),
     ] = False,
     encoding_groups: Annotated[
-        int, typer.Option(help="encoding_analysis: maximum groups per task")
+        int, typer.Option(help="encoding_analysis: maximum groups per task.")
     ] = 10,
     encoding_pairs: Annotated[
-        int, typer.Option(help="encoding_analysis: maximum pairs per task")
+        int, typer.Option(help="encoding_analysis: maximum pairs per task.")
     ] = 10,
     judge_groups: Annotated[
-        int, typer.Option(help="judge_analysis: maximum groups per task for pairs")
+        int, typer.Option(help="judge_analysis: maximum groups per task for pairs.")
     ] = 20,
-    judge_pairs: Annotated[int, typer.Option(help="judge_analysis: maximum pairs per task")] = 50,
+    judge_pairs: Annotated[int, typer.Option(help="judge_analysis: maximum pairs per task.")] = 50,
     scoring_groups: Annotated[
-        int, typer.Option(help="judge_analysis: maximum groups per task for scoring")
+        int, typer.Option(help="judge_analysis: maximum groups per task for scoring.")
     ] = 20,
     ranking_groups: Annotated[
-        int, typer.Option(help="judge_analysis: maximum groups per task for ranking")
+        int, typer.Option(help="judge_analysis: maximum groups per task for ranking.")
     ] = 20,
     per_group: Annotated[
-        int, typer.Option(help="Annotations of a group to score or rank; at most 5")
+        int, typer.Option(help="Number of annotations to score or rank per group; at most 5.")
     ] = 5,
     min_margin: Annotated[
-        float, typer.Option(help="Ask a pair only if its scores differ by at least this")
+        float, typer.Option(help="Leave out pairs whose scores differ by less than this.")
     ] = 0.0,
     form: Annotated[
         FormName,
-        typer.Option("--format", help="Write questions.json, or Parquet shards for large datasets"),
+        typer.Option(
+            "--format", help="Write questions.json, or Parquet shards for large datasets."
+        ),
     ] = FormName.json,
     plan: Annotated[
         Path | None,
@@ -88,7 +90,7 @@ def build(
         ),
     ] = None,
     media: Annotated[
-        MediaName, typer.Option(help="Write a file per image, or tar shards of many")
+        MediaName, typer.Option(help="Store images as single files, or in tar shards.")
     ] = MediaName.files,
 ) -> None:
     """Build a judge dataset from a data folder.

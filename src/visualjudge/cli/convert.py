@@ -30,12 +30,12 @@ visualjudge convert runs/vlm --to parquet
 def convert(
     dataset: Annotated[Path, typer.Argument(help="Dataset or run to convert.", show_default=False)],
     to: Annotated[
-        FormName | None, typer.Option(help="Form of questions or verdicts.", show_default=False)
+        FormName | None, typer.Option(help="Format of questions or verdicts.", show_default=False)
     ] = None,
     media: Annotated[
         MediaName | None,
         typer.Option(
-            help="Form of a dataset's images: one file each, or tar shards.", show_default=False
+            help="Format of a dataset's images: one file each, or tar shards.", show_default=False
         ),
     ] = None,
     out: Annotated[

@@ -162,7 +162,7 @@ def _clear(out: Path, force: bool) -> None:
             )
         if not marker.exists():
             raise UsageError(
-                f"{out} was not written by the demo and is left alone; name another --out"
+                f"{out} was not written by the demo, so it is not replaced; name another --out"
             )
         shutil.rmtree(out)
     out.mkdir(parents=True, exist_ok=True)

@@ -21,21 +21,25 @@ EPILOG = (
     "visualjudge drift check runs/day0 runs/day1 runs/day2 --json drift.json"
 )
 app = typer.Typer(
-    pretty_exceptions_enable=False, add_completion=False, no_args_is_help=True, epilog=EPILOG
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    no_args_is_help=True,
+    epilog=EPILOG,
+    help="Test whether a judge has changed since an earlier run.",
 )
 
 
 @app.command(epilog="Example:\n\nvisualjudge drift build dataset --n 60 --out canary")
 def build(
-    dataset: Annotated[Path, typer.Argument(help="Dataset to choose from")],
+    dataset: Annotated[Path, typer.Argument(help="Dataset to choose from.")],
     out: Annotated[
-        Path, typer.Option("--out", help="Folder of the canary dataset; must not exist")
+        Path, typer.Option("--out", help="Folder of the canary dataset; must not exist.")
     ],
-    n: Annotated[int, typer.Option("--n", help="Maximum number of questions")] = 60,
-    seed: Annotated[int, typer.Option("--seed", help="Seed that breaks ties")] = 42,
+    n: Annotated[int, typer.Option("--n", help="Maximum number of questions.")] = 60,
+    seed: Annotated[int, typer.Option("--seed", help="Seed for breaking ties.")] = 42,
     force: ReplaceDataset = False,
 ) -> None:
-    """Choose the pairs that best reveal a change of a judge, as a dataset to judge repeatedly."""
+    """Write a dataset of the pairs that best reveal a change of a judge, to judge repeatedly."""
     from visualjudge.apps.probes.drift import build_canary, canary_power
     from visualjudge.core.object_stores import located
 
@@ -53,9 +57,11 @@ def build(
     epilog="Example:\n\nvisualjudge drift check runs/day0 runs/day1 runs/day2 --json drift.json"
 )
 def check(
-    before: Annotated[Path, typer.Argument(metavar="RUN_BEFORE", help="Earliest run of the judge")],
+    before: Annotated[
+        Path, typer.Argument(metavar="RUN_BEFORE", help="Earliest run of the judge.")
+    ],
     now: Annotated[
-        list[Path], typer.Argument(metavar="RUN_NOW...", help="All later runs, oldest first")
+        list[Path], typer.Argument(metavar="RUN_NOW...", help="All later runs, oldest first.")
     ],
     dataset: MovedDataset = None,
     json: JsonFile = None,

@@ -23,16 +23,16 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     "shown.png"
 )
 def encode(
-    folder: Annotated[Path, typer.Argument(help="A data folder")],
-    task: Annotated[str, typer.Option(help="Task name")],
-    stem: Annotated[str, typer.Option(help="Encoding, as listed by visualjudge encodings")],
+    folder: Annotated[Path, typer.Argument(help="A data folder.")],
+    task: Annotated[str, typer.Option(help="Task name.")],
+    stem: Annotated[str, typer.Option(help="Encoding, as listed by visualjudge encodings.")],
     annotation: Annotated[
-        str | None, typer.Option(help="annotation_id; default: the first of the task")
+        str | None, typer.Option(help="annotation_id; default: the first of the task.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="PNG file to write; required if the encoding has an image")
+        Path | None, typer.Option(help="PNG file to write; required if the encoding has an image.")
     ] = None,
-    cost: Annotated[bool, typer.Option(help="Also print the cost in tokens to stderr")] = False,
+    cost: Annotated[bool, typer.Option(help="Also print the cost in tokens to stderr.")] = False,
 ) -> None:
     """Show one prediction in one encoding: write its image to --out and print its text and
     legend.

@@ -22,11 +22,11 @@ class ListFormat(StrEnum):
 
 @app.command(epilog="Example:\n\nvisualjudge encodings --task keypoint --json")
 def encodings(
-    task: Annotated[str | None, typer.Option(help="Only this task's encodings")] = None,
-    format: Annotated[ListFormat, typer.Option(help="table or json")] = ListFormat.table,
+    task: Annotated[str | None, typer.Option(help="Only this task's encodings.")] = None,
+    format: Annotated[ListFormat, typer.Option(help="Output format.")] = ListFormat.table,
     as_json: AsJson = False,
 ) -> None:
-    """List all encodings: 53 (restoration and generation share one each) and 2 extended ones."""
+    """List all encodings: 53 standard and 2 extended ones."""
     from visualjudge.vision.encode import encodings as rows
 
     listed = [_fields(row) for row in rows(task)]

@@ -38,8 +38,10 @@ LARGE = 500_000_000
 
 @app.command(epilog=EPILOG)
 def export(
-    dataset: Annotated[Path, typer.Argument(help="Dataset from visualjudge build")],
-    out: Annotated[Path, typer.Option("--out", help="File (sharegpt, trl) or folder (all others)")],
+    dataset: Annotated[Path, typer.Argument(help="Dataset from visualjudge build.")],
+    out: Annotated[
+        Path, typer.Option("--out", help="File (sharegpt, trl) or folder (all others).")
+    ],
     form: Annotated[
         str, typer.Option("--format", help=f"Such as {FORMATS}; an unknown name lists all.")
     ] = "parquet",

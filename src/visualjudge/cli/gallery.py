@@ -31,9 +31,9 @@ PAGE = "README.md"
     epilog="Example:\n\nvisualjudge gallery --out docs/gallery\n\nvisualjudge gallery --check"
 )
 def gallery(
-    out: Annotated[Path, typer.Option(help="Folder to write")] = Path("docs/gallery"),
+    out: Annotated[Path, typer.Option(help="Folder to write.")] = Path("docs/gallery"),
     check: Annotated[
-        bool, typer.Option(help="Write nothing; exit with status 1 if the page is not complete")
+        bool, typer.Option(help="Write nothing; exit with status 1 if the page is not complete.")
     ] = False,
 ) -> None:
     """Write the page that shows all encodings, or check that it is complete."""

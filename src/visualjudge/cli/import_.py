@@ -98,7 +98,7 @@ def first(
     out
         Data folder to create or to add to.
     class_of_interest
-        each (every class in an image's ground truth, the default), all, or labels.
+        Classes shown and scored: each in turn (default), all together, or a class name.
     metric
         Metric of the scores; default: the first of the type.
     """
@@ -129,7 +129,8 @@ def last(
     id_from
         Form of image_id: the file name without suffix (name), or folder_name (folder).
     exif
-        apply the EXIF orientation of images, or ignore it if annotations refer to the stored frame.
+        apply the EXIF orientation of images, or ignore it if annotations refer to the
+        image as stored.
     allow_outside
         Allow paths in the input to point anywhere; only for input that you trust.
     replace
@@ -141,10 +142,11 @@ def last(
     min_score
         Leave out predictions with lower confidence; 0 keeps all.
     top_k
-        Keep the K most confident predictions of an image.
+        Keep the K most confident predictions of each image.
     score_at
-        best-f1: the threshold with the largest F1 (IoU 0.5) on these images; default if all
-        predictions have a confidence and neither --min-score nor --top-k is given.
+        best-f1: leave out predictions below the confidence with the largest F1 (IoU 0.5) on these
+        images; default if all predictions have a confidence and neither --min-score nor
+        --top-k is given.
     """
 
 

@@ -141,7 +141,10 @@ def judge(
     ] = None,
     until: Annotated[
         str | None,
-        typer.Option(help="Stop early at 'right decided' or 'rank decided'."),
+        typer.Option(
+            help="Stop as soon as the accuracy ('right decided') or the order of the models "
+            "('rank decided') is decided."
+        ),
     ] = None,
     check_every: Annotated[
         int, typer.Option(min=1, help="With --until: check after every N verdicts.")

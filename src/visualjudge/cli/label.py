@@ -43,10 +43,10 @@ def label(
     ],
     n: Annotated[
         int | None,
-        typer.Option("--n", min=1, help="Number to draw (default: 50, or all that are left)."),
+        typer.Option("--n", min=1, help="Number to draw; default: 50, or all that are left."),
     ] = None,
     kind: Annotated[
-        Kind | None, typer.Option(help="What to label (default: scores if there are any).")
+        Kind | None, typer.Option(help="Questions to label; default: scoring if there are any.")
     ] = None,
     labels: Annotated[
         Path | None, typer.Option(help="Existing labels: not drawn again, and copied to --out.")
@@ -56,7 +56,7 @@ def label(
     as_json: AsJson = False,
 ) -> None:
     """Draw the questions to label next, with known probabilities: uncertain ones more often if
-    that saves labels. Of scoring questions, annotations are drawn.
+    that saves labels. For scoring, annotations are drawn instead of questions.
 
     Example: visualjudge label runs/gpt --n 50 --out next.csv
     """

@@ -190,8 +190,8 @@ def circular(
     out: Annotated[Path, typer.Option(help="The table of rotations, .tsv.", show_default=False)],
     skip_invalid: Skip = False,
 ) -> None:
-    """Write every rotation of every question: index + k·1000000, options and answer rotated, image
-    shared.
+    """Write every rotation of every question: options and answer are rotated, and rotation k adds
+    k·1000000 to the index.
     """
     from visualjudge.apps.mmbench.circular import without_image, write_rotations
 

@@ -75,7 +75,8 @@ class ClientOptions:
     backend: Annotated[
         str,
         typer.Option(
-            help=f"Such as {BACKENDS}; judge also accepts {JUDGES}; an unknown name lists all."
+            help=f"Backend, such as {BACKENDS}; judge also accepts {JUDGES}. An "
+            "unknown name prints all names."
         ),
     ] = "api"
     model: Annotated[
@@ -232,9 +233,9 @@ class RunOptions:
     heading: ClassVar[str] = "Run"
 
     concurrency: Annotated[int, typer.Option(min=1, help="Maximum concurrent calls.")] = 16
-    limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first N.", metavar="N")] = (
-        None
-    )
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Ask only the first N questions or rows.", metavar="N")
+    ] = None
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False
 
 
@@ -392,7 +393,8 @@ class BuildingOptions:
     max_side: Annotated[
         int | None,
         typer.Option(
-            help="Scale images, and predictions with them, so that the longer side is at most this."
+            help="Maximum length of an image's longer side; larger images and "
+            "their predictions are shrunk."
         ),
     ] = None
     force: Annotated[

@@ -62,9 +62,8 @@ def perturb(
     pairing: Annotated[
         str,
         typer.Option(
-            help="How the predictions of a group differ: errors that look alike, nearer to the "
-            "truth or farther from it (matched), or one visible error "
-            "of increasing severity (ladder)."
+            help="How the predictions of a group differ: they look alike, and some are nearer to "
+            "the truth than others (matched), or one visible error increases in severity (ladder)."
         ),
     ] = "matched",
     classes: Annotated[Path | None, typer.Option(help="Label maps: class table.")] = None,
@@ -84,7 +83,7 @@ def perturb(
         bool, typer.Option("--boxes", help="Referring: use a box if there is no mask.")
     ] = False,
     metric: Annotated[
-        str | None, typer.Option(help="Metric of the scores; the task's own by default.")
+        str | None, typer.Option(help="Metric of the scores; default: that of the task.")
     ] = None,
     importer_option: Annotated[
         list[str] | None,

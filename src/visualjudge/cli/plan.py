@@ -31,9 +31,7 @@ class CostOptions:
 
     heading: ClassVar[str] = "Cost"
 
-    budget: Annotated[
-        float | None, typer.Option(min=0, help="Spend at most this; needs prices.")
-    ] = None
+    budget: Annotated[float | None, typer.Option(min=0, help="Maximum cost; needs prices.")] = None
     price_in: Annotated[float, typer.Option(min=0, help="Price per million prompt tokens.")] = 0.0
     price_out: Annotated[float, typer.Option(min=0, help="Price per million reply tokens.")] = 0.0
     concurrency: Annotated[int, typer.Option(min=1, help="Maximum concurrent calls.")] = 16
@@ -42,9 +40,7 @@ class CostOptions:
     raters: Annotated[
         int, typer.Option(min=0, help="People who label each pair; 0: the dataset has the truth.")
     ] = 0
-    rater_right: Annotated[
-        float, typer.Option(help="How often each of them is right; above 0.5.")
-    ] = 1.0
+    rater_right: Annotated[float, typer.Option(help="Accuracy of each rater; above 0.5.")] = 1.0
     label_price: Annotated[float, typer.Option(min=0, help="Price of one label.")] = 0.0
 
 
@@ -56,13 +52,20 @@ def plan(
         list[Path] | None,
         typer.Argument(help="Data folder, dataset, or run of a pilot.", show_default=False),
     ] = None,
-    goal: Annotated[str, typer.Option(help="rank, right, bias, compare or probe.")] = "rank",
+    goal: Annotated[
+        str,
+        typer.Option(
+            help="rank (order of your models), right (accuracy of the judge), bias, compare or "
+            "probe."
+        ),
+    ] = "rank",
     effect: Annotated[
         float | None,
         typer.Option(
-            help="True effect to show, from 0 to 1; right: accuracy above the card's threshold; "
+            help="True effect to detect, from 0 to 1; right: accuracy above the card's threshold; "
             "bias: position bias; compare: difference of two judges; probe: effect of the cue. "
-            "Default: the pilot's (without one 0.1 for right), 0.05 for compare, 0 for probe."
+            "Default: that of the pilot run (without one, 0.1 for right); 0.05 for compare, 0 for "
+            "probe."
         ),
     ] = None,
     power: Annotated[float, typer.Option(help="Probability of reaching the goal.")] = 0.8,
@@ -85,7 +88,9 @@ def plan(
     ] = None,
     judges: Annotated[
         list[Path] | None,
-        typer.Option(help="Runs of judges: find judges, votes, panel or cascade within --risk."),
+        typer.Option(
+            help="Runs of judges: find the cheapest judge, votes, panel or cascade within --risk."
+        ),
     ] = None,
     risk: Annotated[
         float, typer.Option(help="With --judges: maximum share of wrong answers.")

@@ -28,13 +28,13 @@ EPILOG = (
 @with_groups
 def probe(
     building: BuildingOptions,
-    data: Annotated[Path, typer.Argument(help="Data folder, as for visualjudge build")],
-    out: Annotated[Path, typer.Option("--out", help="Folder of the new dataset; must not exist")],
+    data: Annotated[Path, typer.Argument(help="Data folder, as for visualjudge build.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the new dataset; must not exist.")],
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", help="Only this probe; may be repeated [default: all]"),
+        typer.Option("--only", help="Only this probe; may be repeated; default: all."),
     ] = None,
-    n: Annotated[int, typer.Option("--n", help="Maximum number of questions per probe")] = 200,
+    n: Annotated[int, typer.Option("--n", help="Maximum number of questions per probe.")] = 200,
     as_json: AsJson = False,
 ) -> None:
     """Build a dataset that tests whether irrelevant changes influence a judge.

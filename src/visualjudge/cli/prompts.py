@@ -14,8 +14,8 @@ app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 @app.command(epilog="Example:\n\nvisualjudge prompts dataset --out docs/prompts")
 def prompts(
-    dataset: Annotated[Path, typer.Argument(help="Dataset from visualjudge build")],
-    out: Annotated[Path, typer.Option("--out", help="Folder of the pages")],
+    dataset: Annotated[Path, typer.Argument(help="Dataset from visualjudge build.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the pages.")],
 ) -> None:
     """Write a page per task with one question of each encoding and type, and its images."""
     from visualjudge.dataset.folder import load_dataset

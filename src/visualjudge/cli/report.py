@@ -54,7 +54,7 @@ def report(
     json: JsonFile = None,
     format: Annotated[
         ReportFormat | None,
-        typer.Option(help="Format of --out; default: by its suffix, html without one."),
+        typer.Option(help="Format of --out; default: that of its suffix, or html."),
     ] = None,
     csv: Annotated[
         Path | None, typer.Option("--csv", help="Write every table as CSV to this folder.")
@@ -68,7 +68,9 @@ def report(
     compare: Annotated[
         tuple[str, str] | None,
         typer.Option(
-            metavar="A B", help="Begin with the paired differences of two judges, and what changed."
+            metavar="A B",
+            help="Begin with the paired differences between judges A and B, and the answers that "
+            "changed.",
         ),
     ] = None,
     dataset: MovedDataset = None,
@@ -101,7 +103,7 @@ def report(
     task: Task = None,
     where: Where = None,
 ) -> None:
-    """Measure how far a judge can be trusted: prints a table, writes metrics.json and a
+    """Measure how far a judge can be trusted: print a table, write metrics.json and a
     self-contained page.
 
     Example: visualjudge report runs/gpt runs/qwen --out report.html --json metrics.json --csv

@@ -48,7 +48,9 @@ def studio(
         Path | None,
         typer.Option(help="With --people: certificate in PEM; default: one made for the study."),
     ] = None,
-    key: Annotated[Path | None, typer.Option(help="With --cert: its key in PEM.")] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="With --cert: private key of the certificate, in PEM.")
+    ] = None,
     people: Annotated[
         Path | None,
         typer.Option(help="Collect human judgements in this run folder.", show_default=False),
@@ -82,8 +84,8 @@ def studio(
         int,
         typer.Option(
             min=0,
-            help="With --people: number of easy questions for every rater, to detect careless "
-            "ones.",
+            help="With --people: number of easy questions for every rater, to detect "
+            "careless raters.",
         ),
     ] = 0,
     sample: Annotated[
@@ -111,8 +113,8 @@ def studio(
     known_questions: Annotated[
         Path | None,
         typer.Option(
-            help="With --people: the known questions, as a file of ids, instead of the easiest "
-            "questions."
+            help="With --people: file with the ids of the known questions, instead of the easiest "
+            "ones."
         ),
     ] = None,
     instructions: Annotated[
@@ -138,9 +140,8 @@ def studio(
     encoding: Annotated[
         str,
         typer.Option(
-            help="With --people: ask about drawn predictions, those shown as text, or all; "
-            "default: "
-            "drawn, or what --questions, --items or --filter names.",
+            help="With --people: ask about drawn predictions, predictions shown as text, or all; "
+            "default: drawn, unless --questions, --items or --filter selects encodings.",
             metavar="drawn|text|all",
             show_default=False,
         ),
@@ -148,9 +149,9 @@ def studio(
     exclude: Annotated[
         list[str] | None,
         typer.Option(
-            help="With --people: leave out raters to whom this applies, such as 'known<0.8'; "
-            "measures: known, "
-            "repeats, cannot_tell (shares), seconds (median); may be repeated.",
+            help="With --people: leave out raters to whom this rule applies, such as "
+            "'known<0.8'; measures: known, repeats, cannot_tell (shares), seconds (median); may be "
+            "repeated.",
             metavar="RULE",
         ),
     ] = None,

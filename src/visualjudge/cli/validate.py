@@ -15,13 +15,13 @@ app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 @app.command(epilog="Example:\n\nvisualjudge validate dataset")
 def validate(
-    dataset: Annotated[Path, typer.Argument(help="Dataset from visualjudge build")],
+    dataset: Annotated[Path, typer.Argument(help="Dataset from visualjudge build.")],
     sample: Annotated[
         int | None,
         typer.Option(min=1, help="Check only N questions and their images.", metavar="N"),
     ] = None,
 ) -> None:
-    """Recompute every checksum and rule of a dataset.
+    """Verify every checksum of a dataset, and check its records against all rules.
 
     Each violation is reported in one line on stderr: file, record, field, reason; more than three
     of a kind are only counted. Exit status 1 if there are any.

@@ -102,7 +102,7 @@ def hugging_face(
     box_format
         Format of objects.bbox: xywh or xyxy.
     column
-        OURS=THEIRS maps a column with another name, such as prompt=text; may be repeated.
+        OURS=THEIRS: read column THEIRS as column OURS, such as prompt=text; may be repeated.
 
         OURS is ``image``, ``image_id``, ``objects`` with ``bbox``, ``category`` and ``score``, or
         ``label`` (the label-map image).

@@ -35,11 +35,11 @@ def image_pairs(
     Parameters
     ----------
     images
-        Degraded inputs. Folder, file, or pattern with one * (files are paired by what it matches).
+        Degraded images: folder, file, or pattern with one * (the text it matches pairs the files).
     pred
-        Restored. Folder, file, or pattern with one * (files are paired by what it matches).
+        Restored images: folder, file, or pattern, as for --images.
     gt
-        Clean. Folder, file, or pattern with one * (files are paired by what it matches).
+        Clean images: folder, file, or pattern, as for --images.
     scores
         Table with the columns key and score, instead of --gt.
     score_range

@@ -88,7 +88,7 @@ _OWN = (
         "visualjudge.formats.voc:voc",
         ("detection",),
         "PASCAL VOC XML; predictions are a folder of XML or of VOC's *_CLASS.txt results. "
-        "Difficult = crowd.",
+        "Difficult objects are treated as crowds.",
         "visualjudge import voc --gt Annotations --pred results/Main --images "
         "JPEGImages --source yolo --out data",
     ),

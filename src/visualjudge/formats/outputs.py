@@ -75,7 +75,7 @@ def outputs(
     resize_mask
         Resize masks to their images.
     column
-        OURS=THEIRS maps a column with another name, such as prompt=text; may be repeated.
+        OURS=THEIRS: read column THEIRS as column OURS, such as prompt=text; may be repeated.
     scratch
         Folder for images embedded in a data set; must be kept until the samples are written.
 

@@ -141,7 +141,7 @@ def exif_hint(found: Size, size: Size, image: Path) -> str:
         return ""
     return (
         "; the image has an EXIF orientation: give --exif ignore if annotations were made on the "
-        "stored frame"
+        "image as stored"
     )
 
 

@@ -67,17 +67,24 @@ class JudgeOptions(TypedDict, total=False):
         Mode,
         Option(
             "auto",
-            "auto (a JSON schema if the server follows it, else text), text, json or logprobs.",
+            "Form of answers: auto (a JSON schema if the server follows it, else text), text, json "
+            "or logprobs.",
         ),
     ]
     seed: Annotated[int | None, Option(None, "Seed for the server and for baselines.")]
-    retries: Annotated[int, Option(0, "How often to ask again if a reply cannot be read.", least=0)]
+    retries: Annotated[
+        int, Option(0, "Maximum number of times to ask again if a reply cannot be read.", least=0)
+    ]
     ties: Annotated[
         bool, Option(False, "Allow the answers tie and both_bad for pairwise questions.")
     ]
     read: Annotated[
         Tiers,
-        Option("all", "marked: read only JSON, boxes, 'Answer: B' and lines with only an answer."),
+        Option(
+            "all",
+            "How to read text: all, or marked (only JSON, boxes, 'Answer: B' and lines with "
+            "only an answer).",
+        ),
     ]
     tools: Annotated["Sequence[str] | None", Option()]
     max_tool_calls: Annotated[
@@ -87,8 +94,8 @@ class JudgeOptions(TypedDict, total=False):
         Literal["fails", "other", "claims"] | None,
         Option(
             None,
-            "Make the tools faulty: fails, other (results of another option) or claims (a random "
-            "claim per result).",
+            "Make the tools faulty: every call fails (fails), results are of another option "
+            "(other), or each result claims that a random option is better (claims).",
         ),
     ]
     tools_in_text: Annotated[

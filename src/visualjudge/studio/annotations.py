@@ -103,8 +103,8 @@ class Annotations:
         held = next((place.root for place in self.options(question) if place is not None), None)
         if held is not None:
             return (
-                f"{held} holds this question’s predictions, but no ground truth: it is there if "
-                "`visualjudge perturb --with-truth` wrote the folder."
+                f"{held} holds this question’s predictions, but no ground truth; write the "
+                "folder with `visualjudge perturb --with-truth` to have both."
             )
         folders = ", ".join(map(str, self._folders))
         wanted = f"prediction {question.annotation_ids[0]} of image {question.image_id}"

@@ -395,7 +395,7 @@ def storing(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise RunError(
-            f"{path}: cannot be written: {error}; XDG_CACHE_HOME names another folder"
+            f"{path}: cannot be written: {error}; set XDG_CACHE_HOME to another folder"
         ) from None
 
 

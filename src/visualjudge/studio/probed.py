@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 STATES = {"fail": "fails", "not_shown": "undecided", "pass": "passes"}
 """A state in words; failed ones come first."""
 UNITS: Mapping[str, str] = {
-    "cue": "preference for the option with it (−0.5 to 0.5)",
+    "cue": "preference for the option with the cue (−0.5 to 0.5)",
     "change": "accuracy after the change minus accuracy before it (−1 to 1)",
     "same": "preference for the first place (−0.5 to 0.5)",
     "withheld": "right answers beyond chance (−0.5 to 0.5)",
@@ -29,8 +29,8 @@ UNITS: Mapping[str, str] = {
 """The meaning of an effect, by design; see :mod:`visualjudge.analysis.probes`."""
 EXPECTED: Mapping[str, str] = {
     "control": "The question as it is; probes change copies of it.",
-    "cue": "Something was added at one option, and in a second question of the group at the other. "
-    "The judge should choose the same option in both.",
+    "cue": "A cue was added to one option, and to the other option in a second question of the "
+    "group. The judge should choose the same option in both.",
     "change": "The change affects both options alike. The judge should answer as it does to the "
     "unchanged question.",
     "same": "Both options are the same, so no answer is right. Over many such questions, the judge "
@@ -39,15 +39,15 @@ EXPECTED: Mapping[str, str] = {
     "questions, the judge should choose the better option no more often than the other.",
     "staircase": "Each step is worse than the one before, and its score should be lower. No single "
     "score is right or wrong.",
-    "photograph": "Something else takes the place of the photograph. A judge that needs the "
-    "photograph is right less often than on the unchanged question.",
+    "photograph": "The photograph is replaced. A judge that needs the photograph is right less "
+    "often than on the unchanged question.",
 }
 """What a probe expects of a judge, by design."""
 COUNTED: Mapping[str, str] = {
-    "cue": "chose the option with it, which is the worse one",
+    "cue": "chose the worse option, which has the cue",
     "change": "right before the change, wrong after it",
     "same": "chose the place that it prefers",
-    "withheld": "chose the better option without a way to know",
+    "withheld": "chose the better option, although nothing shows which it is",
     "staircase": "scored higher than a better step",
 }
 """What the judge did in an example, by design."""

@@ -179,7 +179,7 @@ def test_labels_that_fit_nothing_are_named_and_left_out(world: World, tmp_path: 
         ("id,score\na0-0,1\n", "columns must be annotation_id,score or question_id,answer"),
         ("annotation_id,score\na0-0,\n", "holds no label"),
         ("annotation_id,score\na0-0,5\n", "at least 3 images"),
-        ("annotation_id,score\nzzz,5\n", "no readable label belongs to annotations that"),
+        ("annotation_id,score\nzzz,5\n", "must have labels of annotations that"),
         (
             "annotation_id,score\na0-0,5\na1-0,55\na2-0,60\n",
             "got 1 at most; 2 labels left out, .*0 to 10, got '55'",

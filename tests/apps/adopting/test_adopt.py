@@ -146,7 +146,7 @@ def test_a_row_that_cannot_be_right_is_named(rows: list[Row], message: str, tmp_
 def test_a_table_without_verdicts_or_with_unknown_names_says_which_option_helps(
     tmp_path: Path,
 ) -> None:
-    named = "no column is named like the verdict; --column verdict=NAME"
+    named = "no column has the name of a verdict; give --column verdict=NAME"
     with pytest.raises(UsageError, match=named):
         vj.adopt([{"item": "q", "truth": "A"}], tmp_path / "out")
     with pytest.raises(UsageError, match="first row is no header: remove the lines above"):

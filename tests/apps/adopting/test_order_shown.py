@@ -156,7 +156,7 @@ def test_letters_as_shown_are_named_by_the_replies_and_read_by_an_option(tmp_pat
     assert values(columns) == [row["letter"] for row in rows]
     shown = vj.adopt(bare, tmp_path / "shown", verdict="letter", letters="shown")
     assert values(shown) == truth
-    with pytest.raises(UsageError, match="--letters shown needs the order shown"):
+    with pytest.raises(UsageError, match="--letters shown needs a column of the order shown"):
         vj.adopt(without(bare, "shown_first"), tmp_path / "none", verdict="letter", letters="shown")
 
 
@@ -231,7 +231,9 @@ def test_a_csv_with_semicolons_or_tabs_is_read(separator: str, tmp_path: Path) -
 
 def test_a_missing_role_is_named_with_those_that_were_found(tmp_path: Path) -> None:
     rows = [{"prompt_id": "q", "thought": "A", "human": "A"}]
-    with pytest.raises(UsageError, match=r"like the verdict; .*found: item=prompt_id, truth=human"):
+    with pytest.raises(
+        UsageError, match=r"name of a verdict; .*found: item=prompt_id, truth=human"
+    ):
         vj.adopt(rows, tmp_path / "out")
 
 

@@ -145,7 +145,7 @@ def cascade_study(study: Study, *, risk: float = 0.1, delta: float = 0.1) -> Cas
     if both.is_empty():
         raise DataError("the two runs have no pairwise question in common")
     if study.lacks_truth(0):
-        raise DataError(f"{NO_TRUTH} of the questions; a cascade is chosen by right answers")
+        raise DataError(f"{NO_TRUTH} of the questions; a cascade needs right answers")
     by: By = "probability" if both["stated"].any() and not both["silent"].any() else "agreement"
     first = [
         decide(v, p, by)

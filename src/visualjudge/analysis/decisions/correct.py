@@ -188,7 +188,8 @@ def _means(
     out = f"; {many(len(problems), 'label')} left out, the first: {problems[0]}" if problems else ""
     if not np.isfinite(placed.y).any():
         raise DataError(
-            f"{labels}: no readable label belongs to {NOUNS[found.kind]}s that the runs judged{out}"
+            f"{labels}: must have labels of {NOUNS[found.kind]}s that the runs judged, got "
+            f"none{out}"
         )
     means = pooled_means(
         found.filled(), placed.y, found.source, found.image, probability=placed.probability

@@ -245,7 +245,7 @@ def labels_of_kind(labels: Labels, study: Study, kind: str) -> Labels:
     kinds = _kinds(labels, study)
     if kind not in kinds.values():
         held = ", ".join(sorted(set(kinds.values()))) or "none of the dataset's questions"
-        raise DataError(f"--kind must be a kind that the labels answer ({held}), got {kind}")
+        raise DataError(f"--kind must be the kind of a labelled question ({held}), got {kind}")
     kept = {name: label for name, label in labels.labels.items() if kinds.get(name, kind) == kind}
     return replace(labels, labels=kept)
 

@@ -175,7 +175,9 @@ def adopt(
     found = find_columns(flat, {**(columns or {}), **stated}, lambda *guess: fits(frame, *guess))
     _check(files[0][1], frame, found, answers or {}, score_range)
     if letters == "shown" and "order" not in found:
-        raise UsageError("--letters shown needs the order shown; --column order=NAME")
+        raise UsageError(
+            "--letters shown needs a column of the order shown; give --column order=NAME"
+        )
     taken = frame.select(pl.col(column).alias(role) for role, column in found.items())
     given = _labelled(taken)
     if not given:
@@ -225,8 +227,8 @@ def _check(
     nested = f"; columns of lists or objects are not read: {', '.join(lists)}" if lists else ""
     if "verdict" not in found:
         raise UsageError(
-            f"{name}: no column is named like the verdict; --column verdict=NAME (its first row "
-            f"has {', '.join(frame.columns)}{nested}; found: "
+            f"{name}: no column has the name of a verdict; give --column verdict=NAME (its "
+            f"first row has {', '.join(frame.columns)}{nested}; found: "
             f"{', '.join(f'{role}={column}' for role, column in found.items()) or 'none'})"
             f"{no_header(frame.columns)}"
         )

@@ -53,8 +53,8 @@ def write_rotations(
     turned = next((row for row in table.rows if row.rotation), None)
     if turned is not None:
         raise DataError(
-            f"{table.path}: index {turned.index} is already a rotation (indices from {ROTATION} "
-            "on are)"
+            f"{table.path}: index {turned.index} is already a rotation (their indices begin "
+            f"at {ROTATION})"
         )
     count = 0
     with atomic_path(out) as scratch, scratch.open("w", encoding="utf-8", newline="") as file:

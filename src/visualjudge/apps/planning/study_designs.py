@@ -344,7 +344,7 @@ def _searched(
         option(design, question.reached(design, CONFIRMED, CONFIRM_DRAWS)) for design in short
     ]
     if not found and not nearest:
-        raise UsageError(f"--budget {budget:g} does not pay for the questions on two images")
+        raise UsageError(f"--budget must cover the questions on two images, got {budget:g}")
     return found, nearest
 
 

@@ -125,7 +125,7 @@ def _tool(kind: str, name: str) -> None:
     """Call a tool on two options that are both the ground truth of its type's example."""
     makes = [row.example for key, row in TYPES.items() if kind in ("", key) and row.example]
     if not makes:
-        raise DataError(f"the type {kind} has no example to try it on")
+        raise DataError(f"the type {kind} has no example with which to try the tool")
     image, truth, _ = makes[0]()
     images = dict.fromkeys(("original", "A", "B"), lambda: image)
     options = {letter: images[letter] for letter in "AB"}

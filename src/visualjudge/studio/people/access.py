@@ -182,7 +182,9 @@ class OneTimeAccess(TokenAccess):
             raise refused()
         if browser is not None:
             raise HTTPException(
-                403, "this link was used in another browser: ask for a new one, or go on there"
+                403,
+                "this link was used in another browser: ask for a new one, or continue in that "
+                "browser",
             )
 
     def _is_bound(self, name: str, browser: str) -> bool:
@@ -200,7 +202,7 @@ class OneTimeAccess(TokenAccess):
 
 def refused() -> HTTPException:
     """Return the response to a wrong token, without details."""
-    return HTTPException(403, "this link is not valid: ask for yours again")
+    return HTTPException(403, "this link is not valid: ask for a new one")
 
 
 def _digest(browser: str) -> str:

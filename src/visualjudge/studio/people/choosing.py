@@ -63,7 +63,7 @@ def drawn_rows(shelf: Shelf, queue: Path) -> dict[int, float]:
                     found[name] = row
     missing = next((name for name, row in found.items() if row < 0), None)
     if missing is not None:
-        raise DataError(f"{queue}: {by}: no question of the dataset asks {missing}")
+        raise DataError(f"{queue}: {by}: no question of the dataset asks about {missing}")
     return {row: drawn[name] for name, row in found.items()}
 
 
@@ -87,8 +87,8 @@ def plan_of(
         rows = rows[textual[rows] == (settings.encoding == "text")]
         if fit and not rows.size:
             raise UsageError(
-                f"--encoding {settings.encoding}: no matching question is shown so; choose another "
-                f"(drawn, text or all)"
+                f"--encoding {settings.encoding}: no matching question is shown this way; "
+                "choose another (drawn, text or all)"
             )
     left_out = fit - rows.size
     if drawn is not None:

@@ -3,7 +3,7 @@ import { PARTS, count, h, partsInView, typing } from "./dom.js";
 
 const HELP = {
   pairwise: ["A", "B", "C cannot tell"],
-  ranking: ["letters, best first", "⌫ takes the last one back", "⏎ confirm", "X cannot tell"],
+  ranking: ["letters, best first", "⌫ removes the last letter", "⏎ confirm", "X cannot tell"],
   scoring: ["0 to 10", "⏎ confirm", "X cannot tell"],
 };
 
@@ -44,7 +44,7 @@ class Rater extends HTMLElement {
     try {
       this.show(await this.ask(path));
     } catch (error) {
-      this.say(error.status ? error.message : "The server cannot be reached. Your answers are safe; reload when it is back.");
+      this.say(error.status ? error.message : "The server cannot be reached. Your answers are saved; reload the page when the server is running again.");
       if (path !== "next") this.steps = Math.max(0, this.steps - 1);
     }
   }
@@ -105,7 +105,7 @@ class Rater extends HTMLElement {
     const total = answered + left;
     const bar = h("progress", { max: total || 1, value: answered, "aria-label": `${answered} of at most ${total} answered` });
     if (!question) {
-      this.replaceChildren(h("div", { class: "page finished", role: "status" }, h("h1", {}, "That was all. Thank you."),
+      this.replaceChildren(h("div", { class: "page finished", role: "status" }, h("h1", {}, "You have answered all questions. Thank you."),
         h("p", { class: "soft" }, `${count(answered)} answers are saved.`), code ? h("p", {}, "Your code: ", h("code", {}, code)) : null, past ? this.undoButton() : null), this.status());
       return;
     }
@@ -221,7 +221,7 @@ class Rater extends HTMLElement {
     this.removeAttribute("data-ready");
     this.replaceChildren(h("div", { class: "page pause" }, h("h1", {}, "Time for a break"),
       h("p", { role: "status" }, `You have answered ${count(next.answered)}; at most ${count(next.left)} are left. All answers are saved.`),
-      h("button", { type: "button", class: "primary confirm", onclick: () => this.show(next) }, "Go on")), this.status());
+      h("button", { type: "button", class: "primary confirm", onclick: () => this.show(next) }, "Continue")), this.status());
     this.querySelector(".confirm").focus();
   }
 

@@ -180,7 +180,7 @@ class Sets extends HTMLElement {
 
   marked(fields) {
     if ("add" in fields && !fields.add || "remove" in fields && !fields.remove) {
-      this.said.textContent = "Name the tag first.";
+      this.said.textContent = "Enter a tag first.";
       return;
     }
     this.act(() => post(`${root(this)}/marks`, { query: filters().toString(), ...fields }),

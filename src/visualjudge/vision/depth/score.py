@@ -22,7 +22,7 @@ def delta1(prediction: DepthMap, truth: DepthMap, *, align: str = "median") -> f
     Parameters
     ----------
     align
-        none, median or affine.
+        How the prediction is aligned with the truth: none, median or affine.
 
         "median" scales the prediction by the ratio of the medians; "affine" fits scale and shift by
         least squares, in disparity if the prediction is one.
