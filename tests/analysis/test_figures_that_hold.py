@@ -46,6 +46,14 @@ def test_two_images_that_agree_have_no_interval_and_say_why() -> None:
     assert found.why(0) == "fewer than 5 images"
 
 
+@pytest.mark.parametrize("few", range(20, 60, 3))
+def test_a_mean_over_tasks_counts_every_verdict(few: int) -> None:
+    tasks = ["object_detection"] * 37 + ["keypoint"] * few + ["depth_estimation"] * 25
+    asked = [pair(i, (2.0, 1.0), task=task) for i, task in enumerate(tasks)]
+    found = result(asked, [said(question, "A") for question in asked])
+    assert found.pairwise.macro.n == len(tasks)
+
+
 @pytest.mark.parametrize("right", [3.0, 4.0, 0.0])
 def test_images_that_agree_by_luck_do_not_make_an_interval_without_width(right: float) -> None:
     low, high = one_share(np.full(8, right), np.full(8, 4.0)).interval(0) or (0.0, 0.0)

@@ -116,6 +116,23 @@ def test_kappa_is_that_of_the_textbook_over_the_shared_units() -> None:
     assert kappa(np.array([[1.0, np.nan], [np.nan, 2.0]])) is None
 
 
+@pytest.mark.parametrize("wrong", [119, 120])
+def test_kappa_of_a_judge_that_is_nearly_always_wrong_has_no_end_below_minus_1(wrong: int) -> None:
+    truth = np.arange(120) % 2
+    said = np.where(np.arange(120) < wrong, 1 - truth, truth)
+    ratings = np.array([truth, said], float)
+    low, high = kappa_interval(ratings, np.arange(120) // 6) or (0.0, 0.0)
+    value = kappa(ratings)
+    assert value is not None
+    assert -1 <= low <= value < high < 0
+
+
+def test_kappa_of_two_constant_answers_is_not_known_exactly() -> None:
+    ratings = np.array([np.zeros(80), np.ones(80)])
+    low, high = kappa_interval(ratings, np.arange(80) // 4) or (1.0, 0.0)
+    assert (low, high) == (0.0, pytest.approx(1 - 0.025 ** (1 / 20)))
+
+
 def test_kappa_interval_is_wider_where_whole_images_agree() -> None:
     rng = rng_for(4, "kappa interval")
     right = np.repeat(rng.random(40) < 0.8, 5)

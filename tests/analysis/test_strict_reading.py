@@ -79,6 +79,14 @@ def test_two_questions_of_one_id_are_refused(tmp_path: Path) -> None:
         load_study([run])
 
 
+def test_a_question_without_an_answer_among_others_is_not_counted_as_wrong(tmp_path: Path) -> None:
+    asked = [*QUESTIONS, pair(4, (5.0, 5.0), answer="unknown")]
+    dataset = write_dataset(tmp_path / "data", asked)
+    run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in asked])
+    with pytest.raises(DataError, match=rf"data: question {asked[4].id}: answer: must be known"):
+        load_study([run])
+
+
 def test_a_dataset_that_was_moved_is_asked_for(tmp_path: Path) -> None:
     dataset = write_dataset(tmp_path / "data", QUESTIONS)
     run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])

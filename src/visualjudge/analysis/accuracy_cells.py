@@ -113,7 +113,9 @@ def share_of(found: Shares, k: int = 0) -> Share:
     """Return share ``k`` as a figure."""
     value = float(found.value[k])
     known = value if np.isfinite(value) else None
-    return Share(known, found.interval(k), int(found.cases[k]), int(found.images[k]), found.why(k))
+    return Share(
+        known, found.interval(k), round(found.cases[k]), int(found.images[k]), found.why(k)
+    )
 
 
 def mean_of(sums: ImageSums, top: str, bottom: str) -> tuple[Estimate, float | None]:

@@ -212,19 +212,20 @@ def _result(
 
 def _measured(table: pl.DataFrame, control: pl.DataFrame) -> tuple[Estimate, _Effect | None]:
     """Return the effect of a probe as a figure and with the intervals for its state; None if it is
-    not measured.
+    not measured. Only questions whose group can be compared count.
     """
-    design, asked = DESIGNS[str(table["probe_design"][0])], table["id"].n_unique()
+    design = DESIGNS[str(table["probe_design"][0])]
+    units = design.units(table, control)
+    compared = table.join(units, on=_UNIT, how="semi")
+    asked, n = compared["id"].n_unique(), compared.height
     if asked < LEAST_QUESTIONS:
         why = f"not measured: {many(asked, 'question')}; at least {LEAST_QUESTIONS} are needed"
-        return Estimate(None, None, table.height, table["cluster"].n_unique(), why), None
-    return _effect(design.units(table, control), design.scale, table.height)
+        return Estimate(None, None, n, compared["cluster"].n_unique(), why), None
+    return _effect(units, design.scale, n)
 
 
 def _effect(units: pl.DataFrame, scale: float, n: int) -> tuple[Estimate, _Effect | None]:
     """Return the mean of ``x`` over groups, times ``scale``."""
-    if units.is_empty():
-        return Estimate(None, None, n, 0, "nothing can be compared"), None
     sums = image_sums(
         units, [], {"x": pl.col("x"), "n": pl.col("x").is_not_null(), "apart": pl.col("x") != 0}
     )

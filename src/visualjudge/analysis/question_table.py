@@ -17,7 +17,14 @@ from typing import Any
 import orjson
 import polars as pl
 
-from visualjudge.analysis.study_table import WIRE, Placed, asked_table, numbered, question_rows
+from visualjudge.analysis.study_table import (
+    WIRE,
+    Placed,
+    asked_table,
+    has_truth,
+    numbered,
+    question_rows,
+)
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError
 from visualjudge.core.garbage_collection import paused_collector
@@ -146,14 +153,15 @@ def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
     Raises
     ------
     DataError
-        If two datasets hold different questions under one id, or one dataset holds two.
+        If two datasets hold different questions under one id, or one dataset holds two, or if only
+        some answers of a dataset are known.
     """
-    table, meta = read_questions(roots[0])
+    table, meta = _read(roots[0])
     benchmarks, digests = [meta.get("benchmark")], {roots[0]: meta.get("questions_sha256")}
     if len(roots) > 1:
         table = _of(table, meta, roots[0])
     for root in roots[1:]:
-        read, said = read_questions(root)
+        read, said = _read(root)
         other = _of(read, said, root)
         benchmarks.append(said.get("benchmark"))
         digests[root] = said.get("questions_sha256")
@@ -165,6 +173,18 @@ def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
         "benchmarks": named,
         "digests": digests,
     }
+
+
+def _read(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
+    """Return :func:`read_questions` of a dataset in which all answers are known, or none."""
+    table, meta = read_questions(root)
+    unknown = table.filter(~has_truth())["id"]
+    if 0 < unknown.len() < table.height:
+        raise DataError(
+            f"{root}: question {unknown[0]}: answer: must be known, as in other questions of the "
+            "dataset, got 'unknown'"
+        )
+    return table, meta
 
 
 def _of(table: pl.DataFrame, meta: Mapping[str, Any], root: Path) -> pl.DataFrame:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from visualjudge.analysis.figures import RaterChecks
 from visualjudge.analysis.statistics.jackknife import renumbered
+from visualjudge.analysis.value_and_interval import NO_TRUTH
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, LETTERS, TIES, UNKNOWN, IntArray, Question, Verdict
 from visualjudge.dataset.question_storage import columns
@@ -455,6 +456,13 @@ class Study:
         """Whether the true answer of no question that a run answered is known."""
         answered = self.answered[run]
         return bool(answered.height) and not answered.select(has_truth().any()).item()
+
+    def require_truth(self, use: str) -> None:
+        """Raise DataError if a run answered only questions without a known answer. ``use`` says
+        what right answers are needed for.
+        """
+        if any(map(self.lacks_truth, range(len(self.runs)))):
+            raise DataError(f"{NO_TRUTH} of the questions; {use} by right answers")
 
     @property
     def clusters(self) -> int:

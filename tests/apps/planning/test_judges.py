@@ -134,6 +134,9 @@ def test_prices_that_do_not_fit_the_runs_are_refused() -> None:
     few = [q for q in QUESTIONS if q.image_id < "image0008"]
     with pytest.raises(DataError, match="at least 10 images, got 8"):
         plan_of(study_of(few, {"a": choices_of(few, 0.8)}))
+    blank = [replace(q, answer="unknown") for q in QUESTIONS]
+    with pytest.raises(DataError, match="no truth is known of the questions"):
+        plan_of(study_of(blank, {"a": choices_of(QUESTIONS, 0.8)}))
 
 
 def test_tokens_are_paid_by_their_price() -> None:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from typer.testing import CliRunner
 
+from judged_records import pair, said, write_dataset, write_run
 from making import make_folder
 from visualjudge.analysis.statistics.eprocess import e_process, e_value, weight
 from visualjudge.apps.probes.drift import build_canary, canary_power, check_drift
@@ -67,6 +68,17 @@ def _told(root: Path, **info: object) -> Path:
     manifest = json.loads((root / "run.json").read_text())
     (root / "run.json").write_text(json.dumps({**manifest, **info}))
     return root
+
+
+def test_a_change_is_not_denied_where_no_answer_is_known(tmp_path: Path) -> None:
+    asked = [pair(i, (5.0, 5.0), answer="unknown") for i in range(40)]
+    dataset = write_dataset(tmp_path / "data", asked)
+    before, now = (
+        write_run(tmp_path / answer, dataset, [said(q, answer) for q in asked], judge="model")
+        for answer in "AB"
+    )
+    with pytest.raises(DataError, match="no truth is known of the questions"):
+        check_drift(before, [now])
 
 
 def test_only_runs_of_one_judge_on_one_dataset_are_compared(canary: Path, tmp_path: Path) -> None:

@@ -271,6 +271,15 @@ def test_few_questions_are_not_measured_and_say_so() -> None:
     assert row.effect.why == "not measured: 38 questions; at least 40 are needed"
 
 
+def test_questions_whose_counterpart_is_not_answered_are_not_counted() -> None:
+    table = _cue_table([1.0, 1.0], 60)
+    ended_early = (pl.col("probe_name") == "cue0") | (pl.col("probe_cue") == "A")
+    halves = table.filter(ended_early | (pl.col("cluster") < 5))
+    whole, cut = probe_results(halves)
+    assert (whole.effect.n, whole.effect.images, whole.state) == (60, 30, "fail")
+    assert (cut.effect.n, cut.effect.images, cut.effect.value) == (10, 5, None)
+
+
 def test_a_fault_has_to_be_shown_among_all_probes() -> None:
     """An effect that fails alone is not shown beside 17 others; a large one is."""
     (alone,) = probe_results(_cue_table([0.4], 60))

@@ -66,6 +66,12 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     return replace(made, questions=tuple(questions))
 
 
+def test_questions_without_answers_choose_no_encoding(dataset: Dataset, tmp_path: Path) -> None:
+    blank = tuple(replace(question, answer="unknown") for question in dataset)
+    with pytest.raises(DataError, match="must hold right answers"):
+        tune(replace(dataset, questions=blank), TASK, lambda: Planted({}), tmp_path / "out")
+
+
 def test_a_planted_encoding_is_found_and_its_gain_is_shown(
     dataset: Dataset, tmp_path: Path
 ) -> None:

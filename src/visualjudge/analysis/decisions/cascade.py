@@ -18,7 +18,6 @@ from visualjudge.analysis.statistics import RiskThreshold, risk_threshold
 from visualjudge.analysis.statistics.jackknife import renumbered, sums
 from visualjudge.analysis.statistics.share_intervals import gap_ends, one_share, ratio
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
-from visualjudge.analysis.value_and_interval import NO_TRUTH
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.judges.cascade import By, CascadeRule, decide
@@ -144,8 +143,7 @@ def cascade_study(study: Study, *, risk: float = 0.1, delta: float = 0.1) -> Cas
     )
     if both.is_empty():
         raise DataError("the two runs have no pairwise question in common")
-    if study.lacks_truth(0):
-        raise DataError(f"{NO_TRUTH} of the questions; a cascade needs right answers")
+    study.require_truth("a cascade is chosen")
     by: By = "probability" if both["stated"].any() and not both["silent"].any() else "agreement"
     first = [
         decide(v, p, by)

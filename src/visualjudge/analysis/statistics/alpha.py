@@ -134,16 +134,19 @@ def disagreement_ends(
     value: float, found: Spread, units: tuple[float, float], expected: float = 0.5
 ) -> Interval | None:
     """Return the interval of ``value``, which is 1 less a disagreement divided by the one
-    ``expected``; ``units`` counts all, and those that disagree.
+    ``expected``; ``units`` counts all, and those that disagree. It lies within -1 to 1. If no unit,
+    or every unit, disagrees, the other end is that of zero events.
     """
     count, unlike = units
+    unseen = TAIL ** (1 / float(found.effective[0]))
     if unlike == 0:
-        return 1 - (1 - TAIL ** (1 / float(found.effective[0]))) / expected, 1.0
+        return max(-1.0, 1 - (1 - unseen) / expected), 1.0
     floor = (1 - unlike / count) / unlike
     error = np.sqrt(np.maximum(found.variance / (1 - value) ** 2, floor))
     down, up = reaches(found, error, np.ones(1))
     centre = -np.log(1 - value)
-    return float(1 - np.exp(-(centre - down[0]))), float(1 - np.exp(-(centre + up[0])))
+    low, high = float(1 - np.exp(-(centre - down[0]))), float(1 - np.exp(-(centre + up[0])))
+    return max(-1.0, low), high if unlike < count else max(high, 1 - unseen / expected)
 
 
 def _prepared(

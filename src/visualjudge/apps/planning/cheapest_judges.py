@@ -146,8 +146,8 @@ def plan_judges(
     UsageError
         If ``risk`` or ``prices`` are invalid.
     DataError
-        If a run cannot be read, or fewer than 10 images have a pairwise question that all runs
-        answered.
+        If a run cannot be read, fewer than 10 images have a pairwise question that all runs
+        answered, or the right answers are not known.
 
     Examples
     --------
@@ -172,6 +172,7 @@ def plan_of(
     """Run :func:`plan_judges` on a study in memory."""
     if not 0 < risk < 1:
         raise UsageError(f"--risk must be above 0 and below 1, got {risk:g}")
+    study.require_truth("judges are chosen")
     answers = _answers(study, dict(prices or {}))
     images = np.unique(answers[0].image)
     if images.size < 2 * LEAST_IMAGES:

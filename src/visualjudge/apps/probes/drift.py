@@ -171,12 +171,14 @@ def check_drift(
         If ``now`` names no run or names one twice, if the runs are of two judges or two datasets,
         or if the dataset has changed since.
     DataError
-        If a run cannot be read, or has no reply in common with ``before``.
+        If a run cannot be read, has no reply in common with ``before``, or answered questions
+        without known answers.
     """
     if not now:
         raise UsageError("drift check needs RUN_BEFORE and at least one RUN_NOW")
     study = load_study([before, *now], dataset=dataset)
     warnings = _comparable(study.runs)
+    study.require_truth("a change is measured")
     asked = _side_by_side([_scored(table) for table in study.answered])
     scores = asked.drop("id", "order", "cluster").to_numpy().astype(float)
     for column, path in enumerate(now, 1):

@@ -250,8 +250,11 @@ def tune(
     Raises
     ------
     DataError
-        If the task lacks two arms with the same pairs, or has too few images or calls.
+        If the task lacks two arms with the same pairs, or has too few images or calls, or the
+        dataset holds no right answers.
     """
+    if dataset.without_truth:
+        raise DataError(f"{dataset.root}: must hold right answers, got none")
     table = _Table(dataset, ask, Path(out), _by_encoding(dataset, task))
     names = list(table.questions)
     pairs = (
