@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from visualjudge.analysis.statistics.jackknife import renumbered, sums
 from visualjudge.analysis.statistics.share_intervals import gap_ends, one_share, ratio
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
 from visualjudge.analysis.value_and_interval import NO_TRUTH
+from visualjudge.core.case_noun import current_noun, in_cases, in_cases_of
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.judges.cascade import By, CascadeRule, decide
@@ -57,8 +58,10 @@ class Cascade:
     questions: int
     images: int
     remarks: Remarks = NO_REMARKS
+    case_noun: str = field(default_factory=current_noun)
 
     @property
+    @in_cases_of
     def answer(self) -> str:
         """The recommendation in one sentence."""
         if self.cheap_is_better:
@@ -93,7 +96,7 @@ class Cascade:
             return ""
         return (
             f" {self.expensive} was not right more often than {self.cheap} here: compare them on "
-            "more images first."
+            f"{in_cases('more images')} first."
         )
 
     def __str__(self) -> str:
@@ -134,6 +137,7 @@ def cascade(
     return cascade_study(load_study([cheap, expensive], dataset=dataset), risk=risk, delta=delta)
 
 
+@in_cases_of
 def cascade_study(study: Study, *, risk: float = 0.1, delta: float = 0.1) -> Cascade:
     """Return :func:`cascade` of the first two runs of ``study``."""
     tables = [_questions(study.kind(run, "pairwise")) for run in (0, 1)]

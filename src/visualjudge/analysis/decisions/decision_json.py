@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.analysis import columns
+from visualjudge.core.case_noun import in_cases
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card, JudgeCard, TaskCard
@@ -36,7 +37,7 @@ def leaderboard_json(board: Leaderboard) -> Json:
 
     return {
         "rows": [_row(row) for row in board.rows],
-        "method": METHOD,
+        "method": in_cases(METHOD),
         "lambda": board.lam,
         "measure": board.measure,
         "judges": list(board.judges),
