@@ -90,8 +90,8 @@ def in_cases_of(make: Callable[Concatenate[Of, P], R]) -> Callable[Concatenate[O
     return named
 
 
-def in_cases(text: str) -> str:
-    """Return one of our own texts with the current noun in place of "image".
+def in_cases(text: str, noun: str | None = None) -> str:
+    """Return one of our own texts with ``noun``, else the current one, in place of "image".
 
     Examples
     --------
@@ -99,7 +99,7 @@ def in_cases(text: str) -> str:
     ...     in_cases("An image was left out: fewer than 5 images")
     'A conversation was left out: fewer than 5 conversations'
     """
-    noun = _noun.get()
+    noun = noun or _noun.get()
     return text if noun == IMAGE else _IMAGE.sub(lambda found: _put(found, noun), text)
 
 

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.analysis import columns
-from visualjudge.core.case_noun import in_cases
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card, JudgeCard, TaskCard
@@ -37,7 +36,7 @@ def leaderboard_json(board: Leaderboard) -> Json:
 
     return {
         "rows": [_row(row) for row in board.rows],
-        "method": in_cases(METHOD),
+        "method": METHOD,
         "lambda": board.lam,
         "measure": board.measure,
         "judges": list(board.judges),
