@@ -145,8 +145,8 @@ def estimate_of(
     known = float(value[k]) if np.isfinite(value[k]) else None
     told = np.isfinite(ends[0][k]) and np.isfinite(ends[1][k])
     interval = (float(ends[0][k]), float(ends[1][k])) if told else None
-    why = None if told else jackknife.FEW if not jackknife.enough(found)[k] else jackknife.ALIKE
-    return Estimate(known, interval, n, int(found.images[k]), why)
+    why = jackknife.all_alike() if jackknife.enough(found)[k] else jackknife.too_few()
+    return Estimate(known, interval, n, int(found.images[k]), None if told else why)
 
 
 def test_of(value: FloatArray, found: jackknife.Spread, k: int = 0) -> float | None:
@@ -328,7 +328,7 @@ def _choices(table: pl.DataFrame, text: str, parsed: str, failed: float) -> Floa
 def _kappa(ratings: FloatArray, clusters: IntArray) -> Estimate:
     value = kappa(ratings)
     ends = None if value is None else kappa_interval(ratings, clusters)
-    why = ONE_ANSWER if value is None else None if ends else jackknife.FEW
+    why = ONE_ANSWER if value is None else None if ends else jackknife.too_few()
     return Estimate(value, ends, ratings.shape[1], int(np.unique(clusters).size), why)
 
 
@@ -408,7 +408,7 @@ def macro_asked(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Ask
     if not few.any():
         return asked
     first, more = sums.keys[by].cast(pl.String).filter(pl.Series(few))[0], int(few.sum()) - 1
-    why = f"a {by} with {jackknife.FEW}: {first}" + (f" and {more} more" if more else "")
+    why = f"a {by} with {jackknife.too_few()}: {first}" + (f" and {more} more" if more else "")
     return replace(asked, why=why, n=int(n.sum()))
 
 

@@ -33,7 +33,7 @@ from visualjudge.analysis.accuracy_cells import (
 )
 from visualjudge.analysis.pairwise_figures import Pairwise, Preference, Swap, withheld
 from visualjudge.analysis.statistics.bias_within_strata import Cases, lean
-from visualjudge.analysis.statistics.jackknife import FEW, TAIL, holm, renumbered, sums
+from visualjudge.analysis.statistics.jackknife import TAIL, holm, renumbered, sums, too_few
 from visualjudge.analysis.study_table import more
 from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate, Share
 from visualjudge.core.records import FloatArray, IntArray
@@ -130,7 +130,7 @@ def preference(table: pl.DataFrame, feature: str) -> Preference:
     value = found.preference if np.isfinite(found.preference) else None
     if feature == "position" and ends and value:
         ends = _with_both_orders(sides, value, ends)
-    figure = Estimate(value, ends, sides.height, images, None if ends else FEW)
+    figure = Estimate(value, ends, sides.height, images, None if ends else too_few())
     more, right = (sides[name].to_numpy() for name in ("more", "right"))
     crude = float(right[more].mean() - right[~more].mean()) / 2
     share = float((more == right).mean())

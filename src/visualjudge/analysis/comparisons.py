@@ -374,7 +374,9 @@ def _agreement(
             Estimate(None, None, units, images, f"fewer than {LEAST_UNITS} units"),
         )
     ends: Ends | None = alpha_interval(ratings, level, clusters)
-    found = Estimate(alpha(ratings, level), ends, units, images, None if ends else jackknife.FEW)
+    found = Estimate(
+        alpha(ratings, level), ends, units, images, None if ends else jackknife.too_few()
+    )
     return Agreement(kind, level, names, found)
 
 

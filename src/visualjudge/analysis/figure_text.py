@@ -23,6 +23,7 @@ from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Preference, 
 from visualjudge.analysis.source_figures import SourceRow
 from visualjudge.analysis.study_table import missing_verdicts
 from visualjudge.analysis.value_and_interval import NO_TRUTH, UNANSWERED, Estimate, Share
+from visualjudge.core.case_noun import in_cases
 from visualjudge.core.plurals import plural
 
 Ends = Sequence[float | None] | None
@@ -112,8 +113,8 @@ def plain_name(name: str) -> str:
 
 
 def many(count: int, noun: str) -> str:
-    """Format a count with its noun: 1 image, 1,200 images."""
-    return f"{number(count)} {plural(count, noun)}"
+    """Format a count with its noun: 1 image, 1,200 images; "image" is the study's case noun."""
+    return f"{number(count)} {in_cases(plural(count, noun))}"
 
 
 def about_images(count: int) -> str:
@@ -247,7 +248,10 @@ def graded(cell: Cell) -> dict[str, str]:
     out = {}
     for name, figure in (
         ("ranking, τ-b", None if cell.ranking is None else cell.ranking.tau),
-        ("scoring, τ-b in an image", None if cell.scoring is None else cell.scoring.within),
+        (
+            in_cases("scoring, τ-b in an image"),
+            None if cell.scoring is None else cell.scoring.within,
+        ),
         ("scoring, mean error", None if cell.scoring is None else cell.scoring.mae),
     ):
         if figure is not None and figure.value is not None:
@@ -512,11 +516,7 @@ def photograph(judge: JudgeResult) -> str | None:
     return f"{photograph_gain(row)} ({percent(row.first.seen.value)} right with it, {shown}){few}."
 
 
-PHOTOGRAPH_STATES = {
-    "needed": "needed",
-    "not_needed": "not needed",
-    "not_shown": "undecided",
-}
+PHOTOGRAPH_STATES = {"needed": "needed", "not_needed": "not needed", "not_shown": "undecided"}
 
 
 def photograph_gain(row: Photograph) -> str:

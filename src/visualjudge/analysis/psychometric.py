@@ -36,6 +36,7 @@ from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.jackknife import norm_sf, t_isf
 from visualjudge.analysis.study_table import clusters_of
 from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.core.case_noun import in_cases
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
@@ -432,7 +433,7 @@ def _sensitivity(
 ) -> Sensitivity:
     where = (scope.scope, scope.value, scope.against)
     if data is None:
-        few = f"fewer than {LEAST_VERDICTS} verdicts or {LEAST_IMAGES} images"
+        few = in_cases(f"fewer than {LEAST_VERDICTS} verdicts or {LEAST_IMAGES} images")
         none = Estimate(None, None, rows.height, rows["cluster"].n_unique(), few)
         return Sensitivity(*where, none, None, None, None, None, None, few)
     n, k = (np.asarray(part.sum(0)).ravel() for part in (data.binned.n, data.binned.k))

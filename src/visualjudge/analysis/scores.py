@@ -26,6 +26,7 @@ from visualjudge.analysis.statistics import correlation, jackknife
 from visualjudge.analysis.statistics.share_intervals import Shares
 from visualjudge.analysis.study_table import WORD, ordered
 from visualjudge.analysis.value_and_interval import NO_SHARE, NOTHING, Ends, Estimate, Share
+from visualjudge.core.case_noun import in_cases
 from visualjudge.core.records import LETTERS, FloatArray
 
 GROUP = ["image", "task", "encoding", "classes", "error_type", "repeat"]
@@ -47,7 +48,6 @@ SCORED = (*GROUP, "cluster", "parsed", "status", "number", "truth")
 """Columns of ranking and scoring verdicts that their figures need."""
 NO_RANKING = Ranking(0, NOTHING, None, NO_SHARE, None, NO_SHARE, None)
 UNREAD = Estimate(None, None, 0, 0, "no reply could be read")
-NOT_WITHIN = Estimate(None, None, 0, 0, "no image with two different scores")
 NO_SCORING = Scoring(0, 0, NOTHING, NOTHING, None, NOTHING, NOTHING, None, NOTHING, None)
 
 
@@ -236,6 +236,7 @@ def scoring_tables(
         return out
     parsed = verdicts.filter("parsed")
     groups = within_groups(parsed, ["judge", *GROUP])
+    not_within = Estimate(None, None, 0, 0, in_cases("no image with two different scores"))
     for number, by in enumerate(tables):
         keys = ["judge", *by]
         within = _within_image(groups, keys)
@@ -262,7 +263,7 @@ def scoring_tables(
             out[int(key[0])][number]["/".join(map(str, key[1:]))] = Scoring(
                 n,
                 failed,
-                within.get(key, NOT_WITHIN) if key in errors else UNREAD,
+                within.get(key, not_within) if key in errors else UNREAD,
                 spearman,
                 filled,
                 pearson,

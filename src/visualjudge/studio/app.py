@@ -327,7 +327,7 @@ class Pages(SetPages):
             if any(reply.calls for reply in replies)
             else None,
             runs=[run for run, _ in shelf.runs],
-            facts=views.facts(question),
+            facts=views.facts(question, place),
             family=family,
             expected=EXPECTED[question.probe.design] if question.probe else "",
             mark=shelf.working.marks().get(question.id, UNMARKED),

@@ -15,7 +15,7 @@ from visualjudge.replies import read_reply
 from visualjudge.runs.budget import token_counts
 from visualjudge.studio.facets import task_label
 from visualjudge.studio.index import has_answer, no_answer
-from visualjudge.studio.places import RunPlace
+from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.selection import Selection, Shelf
 from visualjudge.studio.summary import CLOSE, CONSISTENCY, OUTCOMES
 from visualjudge.studio.tool_calls import CallShown, calls_of
@@ -458,7 +458,7 @@ def outcome(value: Any, status: str, question: Question) -> str:
     return "right" if close else "wrong"
 
 
-def facts(question: Question) -> list[tuple[str, str]]:
+def facts(question: Question, place: DatasetPlace) -> list[tuple[str, str]]:
     """Return the facts shown beside the question."""
     scores = question.final_scores
     rows = [
@@ -467,7 +467,7 @@ def facts(question: Question) -> list[tuple[str, str]]:
         ("Type", question.question_type),
         ("Answer", said(question.answer) if has_answer(question) else no_answer(question)),
         ("Margin", _margin(scores)),
-        ("Image", str(question.image_id)),
+        (place.in_cases("Image"), str(question.image_id)),
         ("Class", ", ".join(question.class_of_interest or ())),
         ("Error type", question.error_type or ""),
         ("Subset", ", ".join(question.subset)),

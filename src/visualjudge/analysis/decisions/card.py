@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Literal
@@ -45,12 +45,13 @@ from visualjudge.analysis.statistics import (
     calibration,
     conformal_radius,
 )
-from visualjudge.analysis.statistics.jackknife import FEW, LEAST_IMAGES, TAIL
+from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, TAIL, too_few
 from visualjudge.analysis.statistics.share_intervals import SINGLE, one_share
 from visualjudge.analysis.statistics.systems import SystemAgreement
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, clusters_of
 from visualjudge.analysis.value_and_interval import NO_TRUTH, UNANSWERED, Ends, Estimate
 from visualjudge.analysis.without_truth import in_both_orders
+from visualjudge.core.case_noun import current_noun, in_cases, in_cases_of
 
 BISECTIONS = 7
 """Halvings of the range of a number of images, which leave it within 4 %."""
@@ -71,6 +72,7 @@ class Answer:
     judge: str
     checks: tuple[Check, ...]
     system: System
+    case_noun: str = field(default_factory=current_noun, kw_only=True)
 
     @property
     def state(self) -> State:
@@ -116,6 +118,7 @@ class Answer:
         return max(found) if len(found) == len(known) and found else None
 
     @property
+    @in_cases_of
     def answer(self) -> str:
         """The answer in one sentence."""
         return answer(self)
@@ -154,6 +157,7 @@ class Card:
     thresholds: Thresholds
     benchmarks: tuple[BenchmarkRow, ...] = ()
     """One row per judge, benchmark and type of question, if the runs are on several datasets."""
+    case_noun: str = field(default_factory=current_noun)
 
     def _repr_html_(self) -> str:
         from visualjudge.analysis.decisions.card_page import body
@@ -166,6 +170,7 @@ class Card:
         return text(self)
 
 
+@in_cases_of
 def card_of(
     analysis: Analysis,
     rules: Thresholds | None = None,
@@ -356,7 +361,7 @@ def _failed(study: Study, run: int) -> Evidence:
     note = (
         None
         if failed.any()
-        else f"none failed here, but on up to {may} of images all replies may fail"
+        else f"none failed here, but on up to {may} of {in_cases('images all replies may fail')}"
     )
     return Evidence(float(failed.mean()), found.interval(0), images, found.why(0), note=note)
 
@@ -375,7 +380,7 @@ def _order(found: System, least: int) -> Evidence:
         tau.value,
         tau.interval,
         main.found.images,
-        None if tau.interval else FEW,
+        None if tau.interval else too_few(),
         project=partial(_more_images, main.found),
     )
 
@@ -403,7 +408,7 @@ def _favour(found: System) -> Evidence:
     """Return by how many ranks favouritism moves a source, if the favour is significant."""
     main = found.main
     if main is None or all(favour.p is None for favour in main.found.favours):
-        return Evidence(None, None, 0, found.why or f"each source is on {FEW}")
+        return Evidence(None, None, 0, found.why or f"each source is on {too_few()}")
     value, ends, said = main.moved()
     return Evidence(value, (float(ends[0]), float(ends[1])), main.found.images, note=said)
 

@@ -24,6 +24,7 @@ from visualjudge.analysis.figure_text import (
 )
 from visualjudge.analysis.plots.canvas import LIGHT
 from visualjudge.analysis.plots.figure import Figure, page_style
+from visualjudge.core.case_noun import in_cases, in_cases_of
 from visualjudge.core.text_tables import Styled, Table, folded, markdown_text
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def signed(value: float) -> str:
 def checks_table(found: JudgeCard) -> Table:
     """Return the checks of one judge."""
     rows = tuple(_check_row(line) for line in found.checks)
-    return Table(("Check", "State", "Value", "95 %", "Required", "Images", "Why"), rows)
+    return Table(("Check", "State", "Value", "95 %", "Required", in_cases("Images"), "Why"), rows)
 
 
 def _check_row(line: Check) -> tuple[str, ...]:
@@ -139,7 +140,7 @@ def system_table(found: JudgeCard) -> Table:
         "Smallest gap",
         "n_eff/n",
     )
-    return Table((*columns, "Images"), tuple(rows))
+    return Table((*columns, in_cases("Images")), tuple(rows))
 
 
 def sources_table(kind: KindOfSystem) -> Table:
@@ -228,10 +229,10 @@ def _extras(found: JudgeCard) -> list[str]:
         told = (
             f"± {radius.value:.2f}"
             if radius.value < float("inf")
-            else "not bounded by so few images"
+            else in_cases("not bounded by so few images")
         )
         out.append(
-            f"A score of a new image lies near the truth in 90 %: {told} "
+            f"{in_cases('A score of a new image')} lies near the truth in 90 %: {told} "
             f"({many(radius.images, 'image')})."
         )
     return out
@@ -277,6 +278,7 @@ def diagram_table(found: JudgeCard) -> Table | None:
     return Table(("Stated", "Came true", "Answers"), rows, title="Reliability")
 
 
+@in_cases_of
 def text(card: Card) -> str:
     """Return the card for a terminal."""
     parts = [table.text() + "\n" for table in _over_all(card)]
@@ -287,6 +289,7 @@ def text(card: Card) -> str:
     return "\n".join(parts).rstrip()
 
 
+@in_cases_of
 def markdown(card: Card) -> str:
     """Return the card as one Markdown page."""
     parts = ["# Judge card", "", *(table.markdown() + "\n" for table in _over_all(card))]
@@ -311,6 +314,7 @@ def _simulated(found: JudgeCard) -> str:
     return " (simulated)" if found.simulated else ""
 
 
+@in_cases_of
 def body(card: Card, *, page: bool = False) -> str:
     """Return the answers, their checks and all tables, for a notebook or for the ``page`` with its
     stylesheet.
@@ -343,6 +347,7 @@ def body(card: Card, *, page: bool = False) -> str:
     return "".join([*parts, f"<h2>Methods</h2><p>{escape(methods(card))}</p>"])
 
 
+@in_cases_of
 def methods(card: Card) -> str:
     """Return a paragraph for the Methods section of a paper, with the source of each statistic."""
     least = card.thresholds.least_images
@@ -350,7 +355,7 @@ def methods(card: Card) -> str:
         f"{LABELS[line.name].lower()} {asked_for(line)}"
         for line in (card.judges[0].checks if card.judges else ())
     )
-    return (
+    return in_cases(
         f"Judges were checked with visualjudge {visualjudge.__version__} against fixed thresholds "
         f"({asked}). A check passes where its whole 95 % interval meets the threshold, and "
         "fails where it "
@@ -372,6 +377,7 @@ def style() -> str:
     )
 
 
+@in_cases_of
 def html(card: Card) -> str:
     """Return one self-contained page whose first screen is a slide."""
     several = len(card.judges) > 1

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from visualjudge.analysis.statistics import RiskThreshold, risk_threshold
 from visualjudge.analysis.statistics.jackknife import renumbered, sums
 from visualjudge.analysis.statistics.share_intervals import gap_ends, one_share, ratio
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
+from visualjudge.core.case_noun import current_noun, in_cases, in_cases_of
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.judges.cascade import By, CascadeRule, decide
@@ -56,8 +57,10 @@ class Cascade:
     questions: int
     images: int
     remarks: Remarks = NO_REMARKS
+    case_noun: str = field(default_factory=current_noun)
 
     @property
+    @in_cases_of
     def answer(self) -> str:
         """The recommendation in one sentence."""
         if self.cheap_is_better:
@@ -92,7 +95,7 @@ class Cascade:
             return ""
         return (
             f" {self.expensive} was not right more often than {self.cheap} here: compare them on "
-            "more images first."
+            f"{in_cases('more images')} first."
         )
 
     def __str__(self) -> str:
@@ -133,6 +136,7 @@ def cascade(
     return cascade_study(load_study([cheap, expensive], dataset=dataset), risk=risk, delta=delta)
 
 
+@in_cases_of
 def cascade_study(study: Study, *, risk: float = 0.1, delta: float = 0.1) -> Cascade:
     """Return :func:`cascade` of the first two runs of ``study``."""
     tables = [_questions(study.kind(run, "pairwise")) for run in (0, 1)]

@@ -5,7 +5,7 @@ alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +38,7 @@ from visualjudge.analysis.statistics import (
 from visualjudge.analysis.statistics.jackknife import t_isf
 from visualjudge.analysis.statistics.ppi_bradley_terry import Strengths
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
+from visualjudge.core.case_noun import current_noun, in_cases, in_cases_of
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import FloatArray, IntArray
 
@@ -107,6 +108,7 @@ class Leaderboard:
     unlabelled: int = 0
     """Items that could still be labelled."""
     remarks: Remarks = NO_REMARKS
+    case_noun: str = field(default_factory=current_noun)
 
     def _repr_html_(self) -> str:
         from visualjudge.analysis.decisions.decision_tables import leaderboard_table
@@ -141,6 +143,7 @@ def correct(
     return correct_study(load_study(runs, dataset=dataset), labels, kind=kind, gap=gap)
 
 
+@in_cases_of
 def correct_study(
     study: Study, labels: str | Path, *, kind: str | None = None, gap: float | None = None
 ) -> Leaderboard:
@@ -197,8 +200,8 @@ def _means(
     if not np.isfinite(means.values).any():
         most = int(means.label_images.max())
         raise DataError(
-            f"{labels}: a source needs labels on at least {LEAST_LABELLED_IMAGES} images, got "
-            f"{most} at most{out}"
+            f"{labels}: a source needs labels on at least {LEAST_LABELLED_IMAGES} "
+            f"{in_cases('images')}, got {most} at most{out}"
         )
     return means
 
@@ -206,7 +209,7 @@ def _means(
 def _why_open(means: PooledMeans, s: int) -> str | None:
     """Explain why a source has no interval; None if it has one."""
     if not np.isfinite(means.values[s]):
-        return f"labels on fewer than {LEAST_LABELLED_IMAGES} images"
+        return in_cases(f"labels on fewer than {LEAST_LABELLED_IMAGES} images")
     return "its labels all agree" if means.interval(s) is None else None
 
 
@@ -353,7 +356,9 @@ def _assumptions(found: Items, placed: Placed, means: PooledMeans) -> tuple[Assu
     )
     few = int(means.label_images[np.isfinite(means.values)].min())
     enough = Assumption(
-        "errors are near normal", "each source has labels on at least 10 images", few >= 10
+        "errors are near normal",
+        in_cases("each source has labels on at least 10 images"),
+        few >= 10,
     )
     absent = float((~np.isfinite(found.said)).mean())
     replies = Assumption(

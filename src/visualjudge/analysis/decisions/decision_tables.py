@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from visualjudge.analysis import figure_text
 from visualjudge.analysis.figure_text import percent, ranks
+from visualjudge.core.case_noun import in_cases, in_cases_of
 from visualjudge.core.text_tables import Table
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ RANKS_NOTE = "Ranks: those that each source may have, by itself, at 95 %."
 GROUPS_NOTE = "Sources are compared inside a group only: in tasks that compare the same sources."
 
 
+@in_cases_of
 def leaderboard_table(board: Leaderboard) -> Table:
     """Return a corrected leaderboard."""
     lee, strength = (
@@ -53,6 +55,7 @@ def leaderboard_table(board: Leaderboard) -> Table:
     return Table(tuple(columns), tuple(rows), leaderboard_notes(board), keys=1 + apart)
 
 
+@in_cases_of
 def leaderboard_notes(board: Leaderboard) -> tuple[str, ...]:
     """Return notes on the figures, their assumptions, and how many labels a gap needs."""
     who = " + ".join(board.judges)
@@ -87,7 +90,7 @@ def _needed(board: Leaderboard) -> str:
         return f"{board.labels_for_gap} labels in all"
     if not _compared(board):
         return "not known: no two sources that are compared have labels enough"
-    return "labels alone do not decide it: more images are needed"
+    return in_cases("labels alone do not decide it: more images are needed")
 
 
 def _compared(board: Leaderboard) -> bool:
@@ -96,6 +99,7 @@ def _compared(board: Leaderboard) -> bool:
     return len(set(known)) < len(known)
 
 
+@in_cases_of
 def cascade_table(found: Cascade) -> Table:
     """Return the results of the cascade and of each judge alone."""
     rows = (

@@ -29,6 +29,7 @@ from visualjudge.analysis.statistics.systems import (
 )
 from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.value_and_interval import NO_TRUTH
+from visualjudge.core.case_noun import in_cases
 from visualjudge.core.records import FloatArray, IntArray
 
 
@@ -212,7 +213,7 @@ def _why_none(found: Items) -> str:
             f"it gave no answer that can be used on {len(silent)} of {every}, the first: "
             f"{silent[0]}"
         )
-    return "it answered questions on a single image"
+    return in_cases("it answered questions on a single image")
 
 
 def _own_sources(judge: str, families: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

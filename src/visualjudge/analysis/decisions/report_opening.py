@@ -13,6 +13,7 @@ from visualjudge.analysis.decisions.card import Card, JudgeCard, usual_card
 from visualjudge.analysis.decisions.card_page import tasks_table
 from visualjudge.analysis.decisions.check_figures import shown_value
 from visualjudge.analysis.decisions.checks import LABELS, STATES
+from visualjudge.core.case_noun import in_cases, in_cases_of
 from visualjudge.core.text_tables import Table, markdown_text
 
 TITLE = "May I rank my models with {}?"
@@ -41,6 +42,7 @@ class Opening:
 
 
 @lru_cache(maxsize=1)
+@in_cases_of
 def opening(analysis: Analysis) -> Opening:
     """Return the opening of a report on ``analysis``, for the judges that the report is about."""
     shown, card = analysis.results.shown, usual_card(analysis)
@@ -109,8 +111,9 @@ def gamed(analysis: Analysis, card: Card) -> str:
         return ""
     return (
         f"These questions can be gamed: “{best[0]}” is right in {figure_text.with_ends(best[1])} "
-        f"of the {best[1].n:,} questions that it can decide, without a look at the image. "
-        "An accuracy near that does not show that a judge looks."
+        f"of the {best[1].n:,} questions that it can decide, "
+        f"{in_cases('without a look at the image')}. An accuracy near that does "
+        "not show that a judge looks."
     )
 
 

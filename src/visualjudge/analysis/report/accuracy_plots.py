@@ -28,6 +28,7 @@ from visualjudge.analysis.plots.panels import heat_map
 from visualjudge.analysis.plots.points import Curve, curves
 from visualjudge.analysis.report.readings import points_tick, rough_points, rough_share
 from visualjudge.analysis.value_and_interval import NO_TRUTH, Estimate
+from visualjudge.core.case_noun import in_cases
 from visualjudge.judges.registry import LOCAL
 from visualjudge.vision.encodings import encoding_title
 
@@ -42,10 +43,16 @@ ICONS_OF_TASKS = (
     "Icons say, judge by judge, whether models of the task may be ranked: ✓ yes, ✗ no, ? can’t "
     "tell yet, – not measured."
 )
-INTERVALS = (
-    "Lines are 95 % intervals with images as the unit; hollow markers stand for fewer than 5 "
-    "images."
-)
+
+
+def intervals() -> str:
+    """Return the note below figures with intervals."""
+    return in_cases(
+        "Lines are 95 % intervals with images as the unit; hollow markers stand for fewer than 5 "
+        "images."
+    )
+
+
 Row = tuple[str | float | int | None, ...]
 
 
@@ -132,7 +139,7 @@ def by_task(analysis: Analysis) -> Figure | LeftOut:
         beside = (
             ", the triangle the local baseline on the same pairs" if baseline and not judged else ""
         )
-        marks = f"The dashed line is what guessing gets{beside}. {INTERVALS} {ICONS_OF_TASKS}"
+        marks = f"The dashed line is what guessing gets{beside}. {intervals()} {ICONS_OF_TASKS}"
     caption = (
         f"Right answers to pairs by task; a reply without an answer counts as wrong. {marks}"
         + (f" Without any answer: {listed(silent)}." if silent else "")
@@ -291,7 +298,7 @@ def by_error_type(analysis: Analysis) -> Figure | LeftOut:
         if hardest
         else "No error is certain to be harder to see than another"
     )
-    marks = INTERVALS if len(judges) <= MOST_SERIES else SHADES
+    marks = intervals() if len(judges) <= MOST_SERIES else SHADES
     caption = f"Right answers to pairs by the type of error in the worse option. {marks}"
     drawing = _accuracy_drawing(rows, names_of(judges), colours_of(analysis, judges))
     return Figure(
@@ -351,7 +358,7 @@ def _encoding_figure(
     return Figure(
         encoding_name(task),
         f"{plain_name(task).capitalize()}: {_advice(judges, choices)}",
-        f"Accuracy of each encoding less that of the reference, on the same pairs. {INTERVALS}",
+        f"Accuracy of each encoding less that of the reference, on the same pairs. {intervals()}",
         ("judge", "task", "encoding", "reference", *ESTIMATE),
         tuple(data),
         lambda width: forest(rows, names, scale, width, colours=colours),

@@ -20,16 +20,17 @@ from visualjudge.analysis.plots.panels import Swapped, swap_flow
 from visualjudge.analysis.plots.points import Scatter, scatters
 from visualjudge.analysis.report.accuracy_plots import (
     ESTIMATE,
-    INTERVALS,
     MOST_SERIES,
     colours_of,
     figures_of,
+    intervals,
     order,
     reach,
     shown,
 )
 from visualjudge.analysis.report.readings import points_tick, rough_points, rough_share
 from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.core.case_noun import in_cases
 
 MOST_POINTS = 400
 """Number of scores per judge in a scatter plot; the calibration uses all."""
@@ -75,7 +76,7 @@ def leanings(analysis: Analysis) -> Figure | LeftOut:
         "Half the difference in accuracy between pairs where the option with more of something "
         "is right and pairs where it is wrong, at equal difficulty. A fair judge has 0, a judge "
         "that looks at nothing else 50. "
-        f"{INTERVALS}"
+        f"{intervals()}"
     )
     names, colours = [judge.name for judge in judges], colours_of(analysis, judges)
     return Figure(
@@ -227,14 +228,17 @@ def _follows(judge: JudgeResult, means: Sequence[tuple[float, float, int]]) -> s
     within = judge.scoring.within
     if within.value is None:
         return said
-    return f"{said}; order inside an image τ-b {number(within.value)} ({span(within.interval)})"
+    inside = in_cases("order inside an image")
+    return f"{said}; {inside} τ-b {number(within.value)} ({span(within.interval)})"
 
 
 def _orders(judges: Sequence[JudgeResult]) -> str:
     """Say how well each of many judges orders the predictions of an image."""
     known = [(judge.scoring.within.value, judge.name) for judge in judges]
     told = sorted(((tau, name) for tau, name in known if tau is not None), reverse=True)
-    return "Order inside an image (τ-b): " + ", ".join(f"{n} {number(tau)}" for tau, n in told[:6])
+    return in_cases("Order inside an image (τ-b): ") + ", ".join(
+        f"{n} {number(tau)}" for tau, n in told[:6]
+    )
 
 
 def reliability(analysis: Analysis) -> Figure | LeftOut:
@@ -304,7 +308,7 @@ def probes(analysis: Analysis) -> Figure | LeftOut:
         "Each probe changes one thing that the answer does not depend on. A check mark: it "
         "passes, its 90 "
         "% interval lies within the margin; a cross: it fails; a question mark: undecided. "
-        f"{INTERVALS}" + (f" Too few questions: {listed(unknown, 20)}." if unknown else "")
+        f"{intervals()}" + (f" Too few questions: {listed(unknown, 20)}." if unknown else "")
     )
     titles, colours = [judge.name for judge in judges], colours_of(analysis, judges)
     return Figure(
@@ -347,7 +351,7 @@ def photograph(analysis: Analysis) -> Figure | LeftOut:
     caption = (
         "Accuracy with the photograph minus accuracy with uniform grey or with another photograph "
         "in its place, the smaller of the two gains, on the same pairs. A judge does not need the "
-        f"photograph where a gain is certain to be below {100 * MARGIN:g} points. {INTERVALS}"
+        f"photograph where a gain is certain to be below {100 * MARGIN:g} points. {intervals()}"
     )
     return Figure(
         "photograph",
@@ -405,7 +409,7 @@ def tools(analysis: Analysis) -> Figure | LeftOut:
     return Figure(
         "tools",
         said,
-        f"Share that follows a wrong tool, by the confidence that it claims. {INTERVALS}",
+        f"Share that follows a wrong tool, by the confidence that it claims. {intervals()}",
         ("judge", "confidence", *ESTIMATE),
         tuple(data),
         lambda width: forest(rows, titles, scale, width, colours=colours),

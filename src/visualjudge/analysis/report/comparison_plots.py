@@ -28,11 +28,11 @@ from visualjudge.analysis.plots.panels import Slope, SlopeRow, slopes
 from visualjudge.analysis.plots.points import Priced, cost_plot, front
 from visualjudge.analysis.report.accuracy_plots import (
     ESTIMATE,
-    INTERVALS,
     MOST_SERIES,
     SHARES,
     colours_of,
     figures_of,
+    intervals,
     minus,
     order,
     reach,
@@ -41,6 +41,7 @@ from visualjudge.analysis.report.accuracy_plots import (
 from visualjudge.analysis.report.readings import points_tick, rough_points, rough_share
 from visualjudge.analysis.source_figures import SourceRow
 from visualjudge.analysis.value_and_interval import NO_TRUTH, Estimate
+from visualjudge.core.case_noun import in_cases
 from visualjudge.judges.registry import LOCAL
 
 LEVEL = 0.05
@@ -96,7 +97,7 @@ def compared(analysis: Analysis) -> Figure | LeftOut:
     left = " The other differences are in the table." if len(pairs) > len(rows) else ""
     caption = (
         f"Accuracy of {first} minus that of each other judge, on the questions asked of both. "
-        f"{INTERVALS} They are unadjusted.{left}"
+        f"{intervals()} They are unadjusted.{left}"
     )
     data = [(row.a, row.b, *figures_of(row.gap), row.p_holm) for row in pairs]
     return Figure(
@@ -173,7 +174,7 @@ def compared_by_task(analysis: Analysis) -> Figure | LeftOut:
     caption = (
         f"Accuracy of {first} minus that of "
         f"{other if len(beside) == 1 else 'each other judge'}, task by task, on the questions that "
-        f"both were asked. {INTERVALS} They are unadjusted; the title names differences that are "
+        f"both were asked. {intervals()} They are unadjusted; the title names differences that are "
         "certain after Holm over all tasks and judges."
     )
     return Figure(
@@ -251,7 +252,7 @@ def baseline(analysis: Analysis) -> Figure | LeftOut:
         finding = counted("Tasks in which a judge is better than the local baseline", counts)
     caption = (
         "Judge less the local baseline, on the questions that the baseline answered. "
-        f"{INTERVALS} They are unadjusted."
+        f"{intervals()} They are unadjusted."
     )
     columns = ("judge", "task", *ESTIMATE, "standing")
     titles, colours = [judge.name for judge in judges], colours_of(analysis, judges)
@@ -285,7 +286,7 @@ def cost(analysis: Analysis) -> Figure | LeftOut:
     finding = f"No judge is both cheaper and better than {listed(best)}"
     caption = (
         "Accuracy against prompt and reply tokens per verdict. The dashed line joins the Pareto "
-        f"front. {INTERVALS}"
+        f"front. {intervals()}"
     )
     data = [(row.title, row.cost, *figures_of(row.share)) for row in rows]
     return Figure(
@@ -461,9 +462,9 @@ def rules(analysis: Analysis) -> Figure | LeftOut:
     data = [(row.rule, *figures_of(row.share), row.p_holm, row.flagged) for row in found]
     caption = (
         "How often a rule is right that looks at one property of the options and never at the "
-        "image; questions whose options are equal in it are left out. Below 50 % the opposite rule "
-        "is right more often. "
-        f"{INTERVALS} The dashed line is guessing."
+        f"{in_cases('image')}; questions whose options are equal in it are left out. Below 50 % "
+        "the opposite rule is right more often. "
+        f"{intervals()} The dashed line is guessing."
     )
     return Figure(
         "rules",

@@ -15,6 +15,7 @@ from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.figure import Figure
 from visualjudge.analysis.report.accuracy_plots import encodings
 from visualjudge.analysis.report.section import Section, across, each, grid, titled
+from visualjudge.core.case_noun import in_cases
 from visualjudge.core.text_tables import Styled, Table
 from visualjudge.vision.encodings import encoding_title
 
@@ -43,7 +44,7 @@ def encoding_section(
         "encodings",
         "Which encoding should I use?",
         "Compared on the same pairs. One is recommended only where a difference is certain; its "
-        "accuracy is from images that it was not chosen on."
+        f"accuracy is from {in_cases('images')} that it was not chosen on."
         if figures
         else "",
         [titled("By encoding, on different pairs", table), *each(judges, _named_choices)]

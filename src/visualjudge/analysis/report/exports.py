@@ -16,14 +16,16 @@ from visualjudge.analysis.decisions.report_opening import opening
 from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.plots.figure import COLUMN_MM, LeftOut
 from visualjudge.analysis.report.accuracy_plots import ranked
-from visualjudge.analysis.report.plots import figures
+from visualjudge.analysis.report.plots import figures, not_drawn
 from visualjudge.analysis.report.section import headline_grid
 from visualjudge.core.atomic import write_text
+from visualjudge.core.case_noun import IMAGE, in_cases_of
 from visualjudge.core.text_tables import Table, markdown_text
 
 MISSING = "PDF and PNG figures are left out: pip install 'visualjudge[figures]'"
 
 
+@in_cases_of
 def write_figures(analysis: Analysis, folder: Path) -> list[str]:
     """Write every figure of the study, captions.md and tables to ``folder``; return the lines to
     print.
@@ -34,9 +36,10 @@ def write_figures(analysis: Analysis, folder: Path) -> list[str]:
     kinds = (".svg", ".csv", ".pdf", ".png") if find_spec("vl_convert") else (".svg", ".csv")
     found = figures(analysis)
     captions = ["# Captions", ""]
+    left = not_drawn(analysis, found)
     for figure in found:
         if isinstance(figure, LeftOut):
-            captions += [f"- **{figure.name}** is not drawn: {figure.reason}."]
+            captions += [f"- **{figure.name}** is not drawn: {figure.reason}."] * (figure in left)
             continue
         captions += [
             f"- **{figure.name}**: {markdown_text(figure.finding)}. {markdown_text(figure.caption)}"
@@ -104,6 +107,11 @@ def paper_tables(analysis: Analysis) -> Iterable[tuple[str, Table]]:
     )
     if rows:
         yield "comparisons", Table(tuple(COMPARISON.titles), rows, keys=2)
-    leans = tuple((j.name, *columns.PREFERENCE.cells(row)) for j in judges for row in j.bias)
+    leans = tuple(
+        (judge.name, *columns.PREFERENCE.cells(row))
+        for judge in judges
+        for row in judge.bias
+        if analysis.case_noun == IMAGE or row.estimate.n
+    )
     if leans:
         yield "leanings", Table(("Judge", *columns.PREFERENCE.titles), leans)

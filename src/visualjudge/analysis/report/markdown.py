@@ -35,6 +35,7 @@ from visualjudge.analysis.report.paired import (
     titles,
     tool_tables,
 )
+from visualjudge.core.case_noun import in_cases, in_cases_of
 from visualjudge.core.text_tables import Table, markdown_text as _cell
 
 Row = TypeVar("Row")
@@ -134,9 +135,9 @@ def _pair(analysis: Analysis, compare: tuple[int, int]) -> Iterator[str]:
     if isinstance(found, LeftOut):
         yield f"{_cell(found.reason[:1].upper() + found.reason[1:])}.\n"
         return
-    yield f"**{_cell(found.finding)}.** {PAIRED}\n"
+    yield f"**{_cell(found.finding)}.** {in_cases(PAIRED)}\n"
     yield table(
-        ("Task", "Points", "95 %", "Verdicts", "Images"),
+        ("Task", "Points", "95 %", "Verdicts", in_cases("Images")),
         [
             (name, points(gap.value), percents(gap.interval), number(gap.n), number(gap.images))
             for name, gap in gaps_by_task(analysis, *compare).items()
@@ -144,7 +145,7 @@ def _pair(analysis: Analysis, compare: tuple[int, int]) -> Iterator[str]:
     )
     yield from (made.markdown() for made in tool_tables(analysis, compare) if made.rows)
     yield table(
-        ("What changed", "Task", "Image", f"{second} said", "Right is"),
+        ("What changed", "Task", in_cases("Image"), f"{second} said", "Right is"),
         [
             (one.why, one.task, one.image, one.said, one.answer)
             for one in changed(analysis.study, *compare)
@@ -152,6 +153,7 @@ def _pair(analysis: Analysis, compare: tuple[int, int]) -> Iterator[str]:
     )
 
 
+@in_cases_of
 def markdown(analysis: Analysis, compare: tuple[int, int] | None = None) -> str:
     """Return the whole report; ``compare`` gives the numbers of two judges to compare first."""
     results = analysis.results

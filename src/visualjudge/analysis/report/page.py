@@ -34,12 +34,13 @@ from visualjudge.analysis.decisions.report_opening import (
     task_answers,
 )
 from visualjudge.analysis.figures import JudgeResult
-from visualjudge.analysis.plots.figure import LeftOut, page_style, unbroken
+from visualjudge.analysis.plots.figure import page_style, unbroken
 from visualjudge.analysis.report.accuracy_plots import MOST_SERIES, order
 from visualjudge.analysis.report.methods import SOURCES, TERMS, methods
-from visualjudge.analysis.report.plots import PLOTS
+from visualjudge.analysis.report.plots import PLOTS, not_drawn
 from visualjudge.analysis.report.section import those_drawn
 from visualjudge.analysis.report.sections import pair, sections
+from visualjudge.core.case_noun import in_cases, in_cases_of
 
 BEST_FIRST = ("pass", "undecided", "fail", "not_measured")
 TALL = 6
@@ -84,6 +85,7 @@ def environment() -> Environment:
         other_warnings=words.other_warnings,
     )
     env.filters["unbroken"] = unbroken
+    env.filters["in_cases"] = in_cases
     return env
 
 
@@ -226,13 +228,15 @@ def context(
         "sentences": [card.judges[i].answer for i in shown],
         "first": first,
         "gamed": gamed(analysis, card),
-        "left_out": [found for found in drawn.values() if isinstance(found, LeftOut)],
+        "left_out": not_drawn(analysis, drawn.values()),
         "sections": found,
         "anchors": anchors,
-        "first_answers": [(a, title) for a, title in FIRST_ANSWERS.items() if a in anchors],
+        "first_answers": [
+            (a, in_cases(title)) for a, title in FIRST_ANSWERS.items() if a in anchors
+        ],
         "command": shlex.join(["visualjudge", "report", *folders, "--out", "report.html"]),
         "methods": methods(results),
-        "sources": SOURCES,
+        "sources": map(in_cases, SOURCES),
         "terms": TERMS,
         "version": visualjudge.__version__,
         "setups": [
@@ -245,6 +249,7 @@ def context(
     }
 
 
+@in_cases_of
 def html(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | None = None) -> str:
     """Return the whole page.
 

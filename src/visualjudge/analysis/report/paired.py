@@ -15,7 +15,7 @@ from visualjudge.analysis.comparisons import compare
 from visualjudge.analysis.figure_text import many, number, plain_name
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
-from visualjudge.analysis.report.accuracy_plots import ESTIMATE, INTERVALS, figures_of, reach
+from visualjudge.analysis.report.accuracy_plots import ESTIMATE, figures_of, intervals, reach
 from visualjudge.analysis.report.readings import points_tick, rough_points, rough_share
 from visualjudge.analysis.report.section import range_text
 from visualjudge.analysis.tool_use import answer_cost, by_size, tool_use
@@ -96,7 +96,7 @@ def differences(analysis: Analysis, first: int, second: int) -> Figure | LeftOut
     data = [(a, b, name, *figures_of(gap)) for name, gap in found.items()]
     caption = (
         f"Accuracy of {b} less that of {a} on the questions, orders and repeats of both. "
-        f"{INTERVALS} Unadjusted."
+        f"{intervals()} Unadjusted."
     )
     return Figure(
         "compared", finding, caption, ("first", "second", "task", *ESTIMATE), tuple(data),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.plots.figure import Figure, LeftOut
@@ -11,6 +11,7 @@ from visualjudge.analysis.report import (
     behaviour_plots as behaviour,
     comparison_plots as comparison,
 )
+from visualjudge.core.case_noun import IMAGE
 
 Drawing = Callable[[Analysis], Figure | LeftOut]
 PLOTS: Mapping[str, Drawing] = {
@@ -35,6 +36,13 @@ PLOTS: Mapping[str, Drawing] = {
 }
 """Figures that a study has once; the figures of encodings and groups of sources come in addition.
 """
+
+
+def not_drawn(analysis: Analysis, found: Iterable[Figure | LeftOut]) -> list[LeftOut]:
+    """Return the figures without data, except that of photographs in a study without images."""
+    left = [one for one in found if isinstance(one, LeftOut)]
+    images = analysis.case_noun == IMAGE
+    return [one for one in left if images or one.name != "photograph"]
 
 
 def figures(analysis: Analysis) -> list[Figure | LeftOut]:

@@ -49,6 +49,7 @@ from visualjudge.analysis.report.section import (
     why_none,
 )
 from visualjudge.analysis.source_figures import SourceRow
+from visualjudge.core.case_noun import in_cases
 from visualjudge.core.text_tables import Styled, Table
 
 MOST_EXAMPLES = 18
@@ -102,7 +103,7 @@ def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Sect
 def _where(judges: Sequence[JudgeResult]) -> Section:
     task = across("Task", judges, lambda j: j.by_task, plain_name)
     tables = [task, titled("Rankings and scores", _graded(judges))]
-    return Section("tasks", "Tables by task", COUNTED, tables, detail=True)
+    return Section("tasks", "Tables by task", in_cases(COUNTED), tables, detail=True)
 
 
 def _errors(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
@@ -110,7 +111,7 @@ def _errors(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]
     return Section(
         "errors",
         "Which errors does it see?",
-        COUNTED,
+        in_cases(COUNTED),
         [error],
         figures=those_drawn(drawn["errors"]),
         missing=why_none(drawn["errors"]),
@@ -132,11 +133,12 @@ def _compared(
 ) -> Section:
     rows = [row for row in results.comparisons if row.a in names and row.b in names]
     gap = f"{100 * rows[0].asked_gap:g}" if rows else ""
+    needed = in_cases("Images needed: how many images like these would show a gap")
     pairs = replace(
         grid(COMPARISON, rows, hit=lambda row: (row.p_holm or 1) < 0.05),
         notes=(
-            "p is clustered by image, after Holm over all comparisons, below 5 % in bold rows; "
-            "intervals are unadjusted. Images needed: how many images like these would show a gap "
+            f"p is clustered by {in_cases('image')}, after Holm over all comparisons, below 5 % in "
+            f"bold rows; intervals are unadjusted. {needed} "
             f"of {gap} points (5 %, power 80 %), with its 95 % range.",
             *([left_out] if (left_out := not_compared(len(results.judges))) else []),
         ),
@@ -208,7 +210,7 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Lef
         "sensitivity", "How small a difference does it see?",
         "The difference between two options at which the judge is 75 % right; lower is a sharper "
         "eye. It is given where accuracy is certain to rise with the difference, over all "
-        f"differences and with images as the unit, and the curve fits.{rest}",
+        f"differences and with {in_cases('images')} as the unit, and the curve fits.{rest}",
         [
             by_rows(["Questions · distance"], judges, found),
             across("Margin between the scores", judges, lambda j: j.by_margin, range_text),
@@ -277,9 +279,9 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
             "variance",
             "Where right and wrong come from",
             "How much of the variance of right and wrong answers comes from the pair of options, "
-            "its encoding, the order shown and chance; a dash stands for too few images to tell. "
-            "The last column gives how many more images, in per cent, would gain as much precision "
-            "as twice as many pairs, encodings or orders.",
+            "its encoding, the order shown and chance; a dash stands for too few "
+            f"{in_cases('images to tell. The last column gives how many more images')}, in per "
+            "cent, would gain as much precision as twice as many pairs, encodings or orders.",
             [
                 *each(
                     judges,
@@ -468,8 +470,8 @@ def _telling(analysis: Analysis, shown: Sequence[int], count: int) -> Section:
         "questions",
         "Show me its errors",
         "Answers that were wrong by a wide margin or right in one order only, and replies that "
-        "could not be read; by task, each on another image where possible. Letters as shown to "
-        "the judge. Marked words decided how a reply was read.",
+        f"could not be read; by task, each on another {in_cases('image')} where possible. "
+        "Letters as shown to the judge. Marked words decided how a reply was read.",
         examples=[(name, rows) for name, rows in found if rows],
         notes=[f"Of the first {len(kept)} judges; --questions sets the number."]
         if len(kept) < len(shown)
@@ -552,9 +554,8 @@ def pair(analysis: Analysis, compare: tuple[int, int]) -> Section:
     return Section(
         "pair", f"{first} and {second}",
         "Differences are paired: of the questions that both were asked. Below, questions that "
-        "one of them "
-        "answered rightly and the other wrongly, as the second one answered, the widest margins "
-        "first."
+        "one of them answered rightly and the other wrongly, as the second one answered, the "
+        "widest margins first."
         if figures else "",
         notes=[in_common(analysis, *compare)], figures=figures,
         asked=tool_tables(analysis, compare),

@@ -27,14 +27,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from visualjudge.analysis.statistics.jackknife import (
-    ALIKE,
-    FEW,
     LEAST_IMAGES,
     NORMAL,
     TAIL,
     TINY,
+    all_alike,
     effective_number,
     t_isf,
+    too_few,
 )
 from visualjudge.analysis.statistics.ranks import RankSet
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
@@ -448,5 +448,7 @@ def _why(
     inside = np.bincount(strong)[strong] > 1
     still = np.abs(_scores(fit, wins, ties)).max(0) < TINY
     alike = (still & inside) | ~total.any()
-    found = np.select([~told, alike, no_high, no_low], [FEW, ALIKE, NEVER_LOST, NEVER_WON], "")
+    found = np.select(
+        [~told, alike, no_high, no_low], [too_few(), all_alike(), NEVER_LOST, NEVER_WON], ""
+    )
     return tuple(str(reason) or None for reason in found)

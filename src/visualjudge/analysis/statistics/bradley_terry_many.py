@@ -26,14 +26,14 @@ from visualjudge.analysis.statistics.bradley_terry import (
     wider,
 )
 from visualjudge.analysis.statistics.jackknife import (
-    ALIKE,
-    FEW,
     LEAST_IMAGES,
     NORMAL,
     TAIL,
     TINY,
+    all_alike,
     effective_number,
     renumbered,
+    too_few,
 )
 from visualjudge.analysis.statistics.ranks import RankSet
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
@@ -407,7 +407,7 @@ def _standing(
     alike = still & (np.bincount(strong)[strong] > 1)
     told = (images >= LEAST_IMAGES) & (effective >= 2)
     reasons = np.select(
-        [~told, alike, never_lost, never_won], [FEW, ALIKE, NEVER_LOST, NEVER_WON], ""
+        [~told, alike, never_lost, never_won], [too_few(), all_alike(), NEVER_LOST, NEVER_WON], ""
     )
     why = tuple(str(reason) or None for reason in reasons)
     known = told & ~alike

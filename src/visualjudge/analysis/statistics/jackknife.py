@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from visualjudge.core.case_noun import in_cases
 from visualjudge.core.records import FloatArray, IntArray
 
 
@@ -64,8 +65,16 @@ LEAST_DF = 2.0
 TINY = 1e-12
 TAIL = 0.025
 NORMAL = float(norm_isf(TAIL))
-FEW = f"fewer than {LEAST_IMAGES} images"
-ALIKE = "every image gives the same"
+
+
+def too_few() -> str:
+    """Say that there are too few images for an interval."""
+    return in_cases(f"fewer than {LEAST_IMAGES} images")
+
+
+def all_alike() -> str:
+    """Say that no image moves the figure."""
+    return in_cases("every image gives the same")
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,6 @@ import numpy as np
 from scipy import special
 
 from visualjudge.analysis.statistics.jackknife import (
-    FEW,
     LEAST_IMAGES,
     TAIL,
     TINY,
@@ -53,6 +52,7 @@ from visualjudge.analysis.statistics.jackknife import (
     reaches,
     spread,
     sums,
+    too_few,
 )
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
@@ -131,7 +131,7 @@ class Shares:
         """Explain why share ``k`` has no interval."""
         if not np.isnan(self.low[k]):
             return None
-        return FEW if self.cases[k] else "nothing was asked"
+        return too_few() if self.cases[k] else "nothing was asked"
 
     def part(self, first: int, last: int) -> Shares:
         """Return shares ``first`` to ``last`` - 1."""

@@ -11,7 +11,7 @@ error, clustered by image, is within the risk. Its error and cost are measured o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
 from pathlib import Path
 from typing import Literal
@@ -24,6 +24,7 @@ from visualjudge.analysis.load import load_study
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, sums
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
 from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
+from visualjudge.core.case_noun import current_noun, in_cases, in_cases_of
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import BoolArray, FloatArray, IntArray, Order
 from visualjudge.core.seeding import rng_for
@@ -96,6 +97,7 @@ class JudgePlan:
     images: tuple[int, int]
     questions: tuple[int, int]
     remarks: Remarks = NO_REMARKS
+    case_noun: str = field(default_factory=current_noun)
 
     def __str__(self) -> str:
         from visualjudge.apps.planning.cheapest_judges_page import text
@@ -162,6 +164,7 @@ def plan_judges(
     return plan_of(load_study(folders, dataset=dataset), risk=risk, prices=prices, seed=seed)
 
 
+@in_cases_of
 def plan_of(
     study: Study,
     *,
@@ -178,7 +181,7 @@ def plan_of(
     if images.size < 2 * LEAST_IMAGES:
         raise DataError(
             f"--judges needs pairwise questions that all runs answered on at least "
-            f"{2 * LEAST_IMAGES} images, got {images.size}"
+            f"{2 * LEAST_IMAGES} {in_cases('images')}, got {images.size}"
         )
     half = rng_for(seed, "halves", images.size).permutation(images)[: images.size // 2]
     first = np.isin(answers[0].image, half)

@@ -13,6 +13,7 @@ from visualjudge.analysis.figure_text import many, number, percent, percents
 from visualjudge.apps.planning.cheapest_judges import Asked, Candidate, JudgePlan
 from visualjudge.apps.planning.plan_page import document
 from visualjudge.core.atomic import write_json, write_text
+from visualjudge.core.case_noun import in_cases, in_cases_of
 from visualjudge.core.errors import must_end_in
 from visualjudge.core.text_tables import Table, folded, markdown_text
 from visualjudge.runs.budget import money
@@ -59,9 +60,10 @@ def answer(plan: JudgePlan) -> str:
     elif ends is not None and ends[1] <= plan.risk:
         start = f"Within a risk of {risk}, at least cost: "
     elif ends is not None and ends[0] > plan.risk:
-        start = f"A risk of {risk} was kept on the images of the choice, and not on the others: "
+        kept_on = in_cases("the images of the choice")
+        start = f"A risk of {risk} was kept on {kept_on}, and not on the others: "
     else:
-        start = f"Probably within a risk of {risk}; judge more images to show it: "
+        start = f"Probably within a risk of {risk}; judge {in_cases('more images')} to show it: "
     return (
         f"{start}{title(one)}. Wrong on the other {many(plan.images[1], 'image')}: "
         f"{percent(one.error.value)} ({percents(ends)}), {price(plan, one.cost)} for 1,000 "
@@ -135,11 +137,13 @@ def commands(plan: JudgePlan, file: str = "judges.json") -> list[str]:
     return lines
 
 
+@in_cases_of
 def text(plan: JudgePlan) -> str:
     """Return the plan for a terminal."""
     return "\n\n".join([folded(answer(plan)), table(plan).text()])
 
 
+@in_cases_of
 def body(plan: JudgePlan) -> str:
     """Return the answer, the table and the commands."""
     return (
@@ -173,6 +177,7 @@ def as_json(plan: JudgePlan) -> dict[str, object]:
     }
 
 
+@in_cases_of
 def save(plan: JudgePlan, path: Path) -> Path:
     """Write ``.json``, ``.html`` or ``.md``.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -13,10 +13,11 @@ import polars as pl
 from visualjudge.analysis import figure_text as words
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.question_table import merged
-from visualjudge.analysis.study_table import unchanged
+from visualjudge.analysis.study_table import Study, unchanged
 from visualjudge.analysis.variance import variance_row
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import JudgeModel, Pool
+from visualjudge.core.case_noun import cases_named, current_noun, in_cases, in_cases_of
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.data.equal_sources import equal_sources
 from visualjudge.data.folder import DataFolder
@@ -43,6 +44,8 @@ VERDICTS = (
     "first_right", "tokens_in", "tokens_out", "latency_s",
 )  # fmt: skip
 
+WORTH = "In the pilot, twice as many of each are worth so many more images"
+
 
 @dataclass(frozen=True)
 class Rate:
@@ -68,6 +71,7 @@ class Target:
     notes: tuple[str, ...]
     groups: tuple[Group, ...] = ()
     """For a data folder: the records from which its questions are drawn."""
+    case_noun: str = field(default_factory=current_noun)
 
 
 def read_target(
@@ -87,7 +91,7 @@ def read_target(
     """
     root = Path(place)
     if RunFolder(root).manifest_path.is_file():
-        return _of_run(root, task, encodings, dataset)
+        return _of_run(load_study([root], dataset=dataset), root, task, encodings)
     if (root / META).is_file():
         return _of_dataset(root, task, encodings)
     return _of_data(root, task, encodings, seed)
@@ -109,10 +113,8 @@ def _task_of(names: Sequence[str], task: str | None, place: Path) -> str:
     )
 
 
-def _of_run(
-    root: Path, task: str | None, encodings: Sequence[str], dataset: str | Path | None
-) -> Target:
-    study = load_study([root], dataset=dataset)
+@in_cases_of
+def _of_run(study: Study, root: Path, task: str | None, encodings: Sequence[str]) -> Target:
     verdicts = study.kind(0, "pairwise", VERDICTS)
     name = _task_of(verdicts["task"].cast(pl.String).unique().to_list(), task, root)
     own = verdicts.filter(pl.col("task").cast(pl.String) == name)
@@ -142,7 +144,8 @@ def _of_run(
     }
     images = own["cluster"].n_unique()
     notes = [
-        f"The judge is {study.runs[0].name}: {own.height} verdicts of the pilot on {images} images."
+        f"The judge is {study.runs[0].name}: {own.height} verdicts of the pilot on "
+        f"{images} {in_cases('images')}."
     ]
     if estimated is not None:
         notes.append(
@@ -151,7 +154,7 @@ def _of_run(
     notes += _assumed(judge)
     worth = words.gains(variance_row(own, name))
     if worth != words.NONE:
-        notes.append(f"In the pilot, twice as many of each are worth so many more images: {worth}.")
+        notes.append(f"{in_cases(WORTH)}: {worth}.")
     return Target("run", str(root), name, pool, judge, rates, tuple(notes))
 
 
@@ -195,7 +198,7 @@ def _pool(questions: pl.DataFrame, task: str, place: Path) -> Pool:
 
 
 def _of_dataset(root: Path, task: str | None, encodings: Sequence[str]) -> Target:
-    table, _ = merged([root])
+    table, meta = merged([root])
     pairwise = table.filter((pl.col("kind") == "pairwise") & unchanged())
     name = _task_of(pairwise["task"].cast(pl.String).unique().to_list(), task, root)
     styles = (
@@ -206,7 +209,8 @@ def _of_dataset(root: Path, task: str | None, encodings: Sequence[str]) -> Targe
     )
     pool = _pool(table, name, root)
     rates = _estimated(root, name, _chosen(styles, encodings, root))
-    return Target("dataset", str(root), name, pool, _usual(pool), rates, _without_pilot(pool))
+    with cases_named(str(meta["case_noun"])):
+        return Target("dataset", str(root), name, pool, _usual(pool), rates, _without_pilot(pool))
 
 
 def _usual(pool: Pool) -> JudgeModel:
@@ -218,7 +222,7 @@ def _without_pilot(pool: Pool) -> tuple[str, ...]:
     return (
         "No pilot: the plan assumes a typical judge, right "
         f"{100 * USUAL.level:.0f} % of the time unless stated above, and more often for wide "
-        f"margins; verdicts correlate {image:g} within an image, {pair:g} on a pair, "
+        f"margins; verdicts correlate {image:g} {in_cases('within an image')}, {pair:g} on a pair, "
         f"{encoding:g} in one encoding of it, {order:g} in one order; position bias "
         f"{USUAL.lean:g}; {100 * USUAL.failed:.0f} % of replies fail. To use figures of your "
         "judge, judge 50 to 200 questions and plan from that run.",

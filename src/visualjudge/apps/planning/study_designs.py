@@ -29,6 +29,7 @@ from visualjudge.apps.planning.study_goals import (
     question_of,
 )
 from visualjudge.core import jsons
+from visualjudge.core.case_noun import in_cases, in_cases_of
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.sampling import Caps, pairs_of, spread
@@ -91,6 +92,11 @@ class Plan:
     seed: int
     goal_reached: bool
     notes: tuple[str, ...]
+
+    @property
+    def case_noun(self) -> str:
+        """The noun for images in texts."""
+        return self.target.case_noun
 
     @property
     def chosen(self) -> Option:
@@ -209,6 +215,19 @@ def plan(
         raise UsageError(f"--power must be from 0.05 to 0.99, got {power:g}")
     held, rules = terms or Terms(), read_thresholds(thresholds)
     there = read_target(target, task, encodings, dataset, seed)
+    return _planned(there, goal, effect, power, held, rules, seed)
+
+
+@in_cases_of
+def _planned(
+    there: Target,
+    goal: Goal,
+    effect: float | None,
+    power: float,
+    held: Terms,
+    rules: Thresholds,
+    seed: int,
+) -> Plan:
     question = question_of(there, goal, effect, rules, held, seed)
     styles = list(there.rates)
 
@@ -344,7 +363,8 @@ def _searched(
         option(design, question.reached(design, CONFIRMED, CONFIRM_DRAWS)) for design in short
     ]
     if not found and not nearest:
-        raise UsageError(f"--budget must cover the questions on two images, got {budget:g}")
+        two = in_cases("two images")
+        raise UsageError(f"--budget must cover the questions on {two}, got {budget:g}")
     return found, nearest
 
 

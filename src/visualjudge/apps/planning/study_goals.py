@@ -16,6 +16,7 @@ from visualjudge.analysis.probes import DESIGNS
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Pool, Power
 from visualjudge.apps.planning.plan_inputs import Rate, Target
+from visualjudge.core.case_noun import in_cases
 from visualjudge.core.errors import UsageError
 from visualjudge.core.seeding import rng_for
 from visualjudge.runs.budget import Prices
@@ -147,7 +148,7 @@ def question_of(
         truth, said = _order(target, effect, seed)
     right_state = "pass" if limit.met_by(truth) else "fail"
     if abs(abs(truth) - limit.value) < AT_THRESHOLD:
-        said += ", so close to the threshold that more images hardly help"
+        said += in_cases(", so close to the threshold that more images hardly help")
     claim = f"{said}; the goal is that the check says “{right_state}” (threshold {limit.value:g})"
 
     def reached(design: Design, count: int, draws: int) -> Power:
@@ -186,7 +187,8 @@ def _order(target: Target, effect: float | None, seed: int) -> tuple[float, str]
         raise UsageError(f"{target.place}: must have at least two sources to rank, got {count}")
     rng = rng_for(seed, "population")
     truth = judge_simulation.population_tau(target.pool, target.judge, Design(1, 3), rng)
-    return truth, f"the judge orders the {count} sources with τ-b {truth:.2f} on unlimited images"
+    held = in_cases("on unlimited images")
+    return truth, f"the judge orders the {count} sources with τ-b {truth:.2f} {held}"
 
 
 def parts_of(design: Design, count: int) -> list[int]:
