@@ -64,14 +64,14 @@ def test_a_judge_above_the_baseline_is_said_to_be(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("right", "said_of_it"), [(6, "undecided whether it is better"), (3, "worse than it")]
+    ("right", "said_of_it"), [(6, "can’t tell yet whether it is better"), (3, "worse than it")]
 )
 def test_a_judge_that_is_not_better_is_said_not_to_be(
     tmp_path: Path, right: int, said_of_it: str
 ) -> None:
     found = analysed(tmp_path, right, 6)
     assert said_of_it in str(above(found.results.judges[0]))
-    section = html(found).split('id="baseline"')[1].split("</details>")[0]
+    section = html(found).split('id="baseline"')[1].split("</section>")[0]
     assert ('class="hit"' in section) is said_of_it.startswith("worse")
 
 

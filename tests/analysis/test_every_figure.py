@@ -107,6 +107,26 @@ def ends(told: Mapping[str, Any], value: str, interval: str) -> list[Any]:
     return [told[value], low, high, told["n"], told["images"]]
 
 
+RULES = {
+    "position": ("the option shown first", "the option shown second"),
+    "text_chars": ("the longer text", "the shorter text"),
+    "png_bytes": ("the larger image file", "the smaller image file"),
+    "combined": (
+        "all properties but the position together",
+        "the opposite of all properties but the position together",
+    ),
+}
+
+
+def turned(told: Mapping[str, Any]) -> list[Any]:
+    """A rule, or its opposite with the accuracy of that, if the rule is mostly wrong."""
+    value, low, high, *counts = ends(told, "accuracy", "ci95")
+    name, other = RULES[told["rule"]]
+    return [name, value, low, high, *counts] if value >= 0.5 else [
+        other, 1 - value, 1 - high, 1 - low, *counts
+    ]  # fmt: skip
+
+
 def estimate(told: Mapping[str, Any] | None) -> list[Any]:
     """The same of a block with ``value`` and ``ci95``, such as the share of tool_trust."""
     return [None, None, None, 0, 0] if told is None else ends(told, "value", "ci95")
@@ -281,7 +301,7 @@ EXPECTED: Mapping[str, Callable[[Analysis], list[Row]]] = {
         lambda j: [list(row.values()) for row in (j["probabilities"] or {"bins": []})["bins"]],
     ),
     "rules": lambda a: [
-        [row["rule"], *ends(row, "accuracy", "ci95"), row["p_holm"], row["flagged"]]
+        [row["rule"], *turned(row), row["p_holm"], row["flagged"]]
         for row in a.metrics["leak_audit"]
         if row["scope"] == "all" and row["n"]
     ],

@@ -4,6 +4,7 @@ more than it can mean.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,13 @@ from judged_records import pair, said, write_dataset, write_run
 from page_text import page
 from visualjudge.analysis import Analysis, analyse
 from visualjudge.analysis.decisions.card import usual_card
-from visualjudge.analysis.figure_text import about_images, gains, opposite, variance_share
+from visualjudge.analysis.figure_text import about_images, gains, variance_share
 from visualjudge.analysis.figures import Gain, Leak, Variance
 from visualjudge.analysis.plots.figure import Figure, unbroken
 from visualjudge.analysis.report.page import context
 from visualjudge.analysis.report.plots import PLOTS
+from visualjudge.analysis.rule_text import as_right
+from visualjudge.analysis.value_and_interval import Share
 
 TASKS = ("object_detection", "instance_segmentation")
 
@@ -137,13 +140,14 @@ def test_images_are_counted_to_two_figures(count: int, said: str) -> None:
     [
         ("png_bytes", "the smaller image file"),
         ("count", "fewer boxes, masks or points"),
-        ("combined", "the opposite of all of these but the position, combined"),
+        ("combined", "the opposite of all properties but the position together"),
     ],
 )
-def test_the_opposite_of_a_rule_is_named(rule: str, said: str) -> None:
-    row = Leak.__new__(Leak)
-    object.__setattr__(row, "rule", rule)
-    assert opposite(row) == said
+def test_a_rule_that_is_mostly_wrong_is_given_as_its_opposite(rule: str, said: str) -> None:
+    wrong = Leak("all", rule, Share(0.25, (0.125, 0.5), 40, 10), 0.01, flagged=True)
+    turned = as_right(wrong)
+    assert (turned.rule, turned.share) == (said, Share(0.75, (0.5, 0.875), 40, 10))
+    assert as_right(replace(wrong, share=turned.share)).share == turned.share
 
 
 def test_a_number_stays_with_its_unit_and_its_interval() -> None:

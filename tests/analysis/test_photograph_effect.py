@@ -145,8 +145,8 @@ def test_metrics_and_the_report_say_that_a_judge_does_not_need_the_photograph() 
     from page_text import page
     from visualjudge.analysis.report.markdown import markdown
 
-    gain = f"Does not need the photograph: 0.0 points ({percents(row['interval'])}) over grey"
-    assert f"judge: {gain} (90.0 % right with it" in page(analysis)
+    gain = f"Does not need the photograph, 0.0 points ({percents(row['interval'])}) over grey"
+    assert f"judge: d{gain[1:]}; right in 90.0 % with it" in page(analysis)
     card = card_of(analysis)
     for told in (
         markdown(analysis),
@@ -180,9 +180,9 @@ def test_judges_with_one_answer_are_told_together(judges: int) -> None:
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        ("needed", "Needs the photograph: "),
-        ("not_needed", "Does not need the photograph: "),
-        ("not_shown", "Undecided whether it needs the photograph: "),
+        ("needed", "Needs the photograph, "),
+        ("not_needed", "Does not need the photograph, "),
+        ("not_shown", "Can’t tell yet whether it needs the photograph, "),
     ],
 )
 def test_the_states_in_words(state: str, said: str) -> None:
@@ -200,6 +200,6 @@ def test_the_gain_that_is_stated_is_the_smaller_one() -> None:
     assert row.least.value == 0.1 and row.state == "not_shown"
     assert (
         photograph_gain(row)
-        == "Undecided whether it needs the photograph: +10.0 points (−5.0 to 30.0) over another "
-        "photograph"
+        == "Can’t tell yet whether it needs the photograph, +10.0 points (−5.0 to 30.0) over "
+        "another photograph"
     )

@@ -327,8 +327,8 @@ def test_encoding_is_recommended_only_where_the_judge_beats_chance(
     analysis = analyse([write_run(tmp_path / "run", dataset, verdicts)])
     row = analysis.metrics["judges"][0]["encodings"][0]
     assert (row["recommended"] is not None) is recommended
-    assert ("undecided whether better than chance" in page(analysis)) is not recommended
-    assert ("undecided whether better than chance" in markdown(analysis)) is not recommended
+    assert ("not certain to be better than chance (best" in page(analysis)) is not recommended
+    assert ("not certain to be better than chance (best" in markdown(analysis)) is not recommended
 
 
 def test_every_run_that_is_named_is_a_judge_of_the_report(tmp_path: Path) -> None:
@@ -472,7 +472,7 @@ def test_rows_of_the_only_task_are_shown_once_and_kept_in_files(tmp_path: Path) 
         )
 
     one, two = of("object_detection"), of("object_detection", "keypoint_detection")
-    undecided = "Not listed: [0-9]+ curves of single tasks and error types that are undecided"
+    undecided = "Not listed: [0-9]+ curves of single tasks and error types for which"
     assert not re.search(undecided, page(one))
     assert re.search(undecided, page(two))
     for analysis, times in ((one, 0), (two, 2)):  # the error type is one in both; the tasks are two

@@ -84,7 +84,7 @@ def test_encodings_that_do_not_differ_are_said_in_a_sentence(tmp_path: Path) -> 
     found = section(analyse([run]), "encodings")
     assert not found.figures, "neither difference is certain"
     assert {f.name for f in found.more} == {"encoding-keypoint", "encoding-object_detection"}
-    assert found.notes[0].startswith("Undecided, as no encoding is known to be better or worse: ")
+    assert found.notes[0].startswith("Can’t tell yet which encoding is better or worse: ")
     assert not any("do not depend on the encoding" in note for note in found.notes)
     alike = [said(q, "AB"[q.image_id == "i1"]) for q in pairs]
     same = section(analyse([write_run(tmp_path / "same", dataset, alike)]), "encodings")

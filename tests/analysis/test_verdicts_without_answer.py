@@ -136,7 +136,7 @@ def test_a_judge_that_declined_everything_is_compared_with_none(tmp_path: Path) 
     assert rows["local", "other"].gap.value == 0
     judge = found.results.judges[0]
     assert judge.above_baseline == ()
-    assert verdict(judge) == "cannot be told"
+    assert verdict(judge) == "can’t tell yet whether better than chance"
     assert headline(judge).startswith(
         "None of 10 pairwise verdicts on 10 images has an answer: 10 were declined"
     )
@@ -165,7 +165,7 @@ def test_worse_than_chance_is_said_of_what_was_read(tmp_path: Path) -> None:
         ]
         return verdict(analyse([write_run(tmp_path / name, dataset, verdicts)]).results.judges[0])
 
-    assert told("unread", 2, 6) == "undecided whether better than chance"
+    assert told("unread", 2, 6) == "can’t tell yet whether better than chance"
     assert told("wrong", 8, 0) == "worse than chance"
     assert told("right", 1, 1) == "better than chance"
 

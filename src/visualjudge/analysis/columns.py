@@ -515,7 +515,7 @@ JUDGE: Table[f.JudgeResult] = Table(
             "Right of what was read",
             lambda j: percent(j.pairwise.accuracy.parsed.value),
         ),
-        Column(None, lambda j: j, "Always the same answer", lambda j: percent(j.pairwise.constant)),
+        Column(None, lambda j: j, "Best constant answer", lambda j: percent(j.pairwise.constant)),
         Column(None, lambda j: j, "Said A", lambda j: percent(j.pairwise.accuracy.answered_a)),
         Column(None, lambda j: j, "Said tie", lambda j: percent(j.pairwise.ties)),
         Column(

@@ -239,7 +239,7 @@ LEAK: Table[f.Leak] = Table(
             lambda r: figure_text.plain_name(r.scope),
             text=True,
         ),
-        Column("rule", lambda r: r.rule, "Rule", figure_text.rule, text=True),
+        Column("rule", lambda r: r.rule, "Rule", text=True),
         Column("n", lambda r: r.share.n, "It applies to", lambda r: number(r.share.n)),
         Column("images", lambda r: r.share.images, "Images", lambda r: number(r.share.images)),
         *figure("accuracy", lambda r: r.share, "Right", ends="ci95"),

@@ -13,7 +13,6 @@ from visualjudge.analysis.figures import (
     EncodingChoice,
     Facet,
     JudgeResult,
-    Leak,
     OwnScore,
     Photograph,
     Sensitivity,
@@ -22,12 +21,14 @@ from visualjudge.analysis.figures import (
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Preference, unanswered
 from visualjudge.analysis.source_figures import SourceRow
 from visualjudge.analysis.study_table import missing_verdicts
-from visualjudge.analysis.value_and_interval import NO_TRUTH, UNANSWERED, Estimate, Share
+from visualjudge.analysis.value_and_interval import NO_TRUTH, UNANSWERED, Estimate
 from visualjudge.core.case_noun import in_cases
 from visualjudge.core.plurals import plural
 
 Ends = Sequence[float | None] | None
 NONE = "–"
+DASH = f"{NONE}: cannot be computed, mostly because there are too few images or answers."
+NOT_ASKED = "not asked"
 APART = (
     "The judges were not all asked the same questions. Each headline table is of judges with at "
     "least 95 % of their "
@@ -39,14 +40,6 @@ SETS = (
 PROBE_STATES = {"pass": "passes", "fail": "fails", "not_shown": "undecided"}
 """Names of the states of probes on pages."""
 UNSURE = "say “cannot tell”"
-RULES = {
-    "position": "the option shown first",
-    "text_chars": "the longer text",
-    "count": "more boxes, masks or points",
-    "area": "the larger marked area",
-    "png_bytes": "the larger image file",
-    "combined": "all of these but the position, combined",
-}
 
 
 def percent(value: float | None, digits: int = 1) -> str:
@@ -107,6 +100,11 @@ def sources_notes(rows: Iterable[SourceRow]) -> tuple[str, ...]:
     return (STRENGTHS, TRUE_SCORES) if scored else (STRENGTHS,)
 
 
+def lower_first(text: str) -> str:
+    """Return the text with a small first letter, to follow a colon."""
+    return text[:1].lower() + text[1:]
+
+
 def plain_name(name: str) -> str:
     """Return a task or error type without underscores."""
     return name.replace("_", " ").replace("(none)", "no error type")
@@ -159,7 +157,8 @@ def counted(title: str, counts: Sequence[tuple[str, int, int]]) -> str:
     ordered = sorted(counts, key=lambda row: -row[1])
     totals = {total for _, _, total in ordered}
     if len(ordered) > 1 and len({row[1:] for row in ordered}) == 1:
-        return f"{title}: {ordered[0][1]} of {ordered[0][2]} for each of {len(ordered)} judges"
+        who = "both judges" if len(ordered) == 2 else f"each of {len(ordered)} judges"
+        return f"{title}: {ordered[0][1]} of {ordered[0][2]} for {who}"
     every = f", of {totals.pop()}" if len(totals) == 1 else ""
     shares = [
         (name, f"{count}" + ("" if every else f" of {total}")) for name, count, total in ordered
@@ -169,11 +168,11 @@ def counted(title: str, counts: Sequence[tuple[str, int, int]]) -> str:
     groups: dict[str, list[str]] = {}
     for name, share in shares:
         groups.setdefault(share, []).append(name)
-    who = (
+    named = (
         f"{share} by {listed(names) if len(names) < 3 else f'{len(names)} judges'}"
         for share, names in groups.items()
     )
-    return f"{title}{every}: {', '.join(who)}"
+    return f"{title}{every}: {', '.join(named)}"
 
 
 MOST_NAMED = 6
@@ -305,11 +304,11 @@ def _without_answer(causes: Mapping[str, int]) -> str:
 
 
 def verdict(judge: JudgeResult) -> str:
-    """Return the result in a few words: better or worse than chance, or undecided."""
+    """Return the result in a few words: better or worse than chance, or can’t tell yet."""
     p = judge.pairwise.accuracy
-    if p.shown.interval is None:
-        return "cannot be told" if p.share.n else "no pairwise question"
-    found = "undecided whether better than chance"
+    if not p.share.n:
+        return "no pairwise question"
+    found = "can’t tell yet whether better than chance"
     if judge.pairwise.better_than_chance:
         found = "better than chance"
     elif judge.pairwise.worse_than_chance:
@@ -378,10 +377,8 @@ def above(judge: JudgeResult) -> str | None:
         )
     if row.standing == "better" or row.gap.interval is None:
         return f"{text}."
-    return (
-        f"{text}: "
-        f"{'undecided whether it is better' if row.standing == UNDECIDED else 'worse than it'}."
-    )
+    unclear = row.standing == UNDECIDED
+    return f"{text}: {'can’t tell yet whether it is better' if unclear else 'worse than it'}."
 
 
 def unfinished(judge: JudgeResult) -> str | None:
@@ -513,22 +510,27 @@ def photograph(judge: JudgeResult) -> str | None:
         if row.questions < LEAST_QUESTIONS
         else ""
     )
-    return f"{photograph_gain(row)} ({percent(row.first.seen.value)} right with it, {shown}){few}."
+    seen = percent(row.first.seen.value)
+    return f"{photograph_gain(row)}; right in {seen} with it, {shown}{few}."
 
 
-PHOTOGRAPH_STATES = {"needed": "needed", "not_needed": "not needed", "not_shown": "undecided"}
+PHOTOGRAPH_STATES = {
+    "needed": "needed",
+    "not_needed": "not needed",
+    "not_shown": "can’t tell yet",
+}
 
 
 def photograph_gain(row: Photograph) -> str:
-    """Format the smaller gain: "Needs the photograph: +12.4 points (8.1 to 16.9) over grey"."""
+    """Format the smaller gain: "Needs the photograph, +12.4 points (8.1 to 16.9) over grey"."""
     said = {
         "needed": "Needs the photograph",
         "not_needed": "Does not need the photograph",
-        "not_shown": "Undecided whether it needs the photograph",
+        "not_shown": "Can’t tell yet whether it needs the photograph",
     }[row.state]
     over = "grey" if row.grey is not None and row.least is row.grey.gain else "another photograph"
     ends = f" ({percents(row.least.interval)})" if row.least.interval else ""
-    return f"{said}: {points(row.least.value)} points{ends} over {over}"
+    return f"{said}, {points(row.least.value)} points{ends} over {over}"
 
 
 def _way(row: Preference) -> str:
@@ -564,37 +566,3 @@ def images_needed(row: Comparison) -> str:
     ends = row.images_range
     reach = "" if ends is None else f" ({number(int(ends[0] or 0))} to {number(int(ends[1] or 0))})"
     return f"{number(row.images_needed)}{reach}"
-
-
-OPPOSITES = {"first": "second", "longer": "shorter", "more": "fewer", "larger": "smaller"}
-
-
-def opposite(row: Leak) -> str:
-    """Describe the rule that is right where a shallow rule is wrong."""
-    said = rule(row).split(" ")
-    if not set(said) & set(OPPOSITES):
-        return f"the opposite of {rule(row)}"
-    return " ".join(OPPOSITES.get(word, word) for word in said)
-
-
-def best_rule(found: Iterable[Leak]) -> tuple[str, Share] | None:
-    """Return the rule that is right most often, or the opposite of the one that is wrong most
-    often, in words. Rules of one property are preferred. None if there are no rules.
-    """
-    known = [(row, row.share.value) for row in found if row.share.value is not None]
-    if not known:
-        return None
-    row, value = max(
-        known, key=lambda one: (round(abs(one[1] - OF_TWO), 3), one[0].rule != "combined")
-    )
-    share = row.share
-    if value >= OF_TWO:
-        return rule(row), share
-    low, high = share.interval or (None, None)
-    ends = None if low is None or high is None else (1 - high, 1 - low)
-    return opposite(row), Share(1 - value, ends, share.n, share.images, share.why)
-
-
-def rule(row: Leak) -> str:
-    """Describe a shallow rule in words."""
-    return RULES[row.rule]

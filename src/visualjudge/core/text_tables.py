@@ -185,8 +185,8 @@ class Styled(str):
 
 
 def _breakable(text: str) -> str:
-    """Return escaped text with line breaks allowed after underscores."""
-    return escape(text).replace("_", "_<wbr>")
+    """Return escaped text with line breaks allowed after underscores, but not before %."""
+    return escape(text).replace("_", "_<wbr>").replace(" %", "\u00a0%")
 
 
 @dataclass(frozen=True)
@@ -294,7 +294,8 @@ class Table:
 
     def html(self) -> str:
         """Return an HTML table that can be scrolled with the keyboard, and its notes. Pages style
-        ``wide`` (around the table), ``n`` (numbers) and ``hit`` (marked rows).
+        ``wide`` (around the table), ``keys`` (two columns identify a row), ``n`` (numbers) and
+        ``hit`` (marked rows).
         """
         sides = [' class="n"' if right else "" for right in self._to_the_right]
         head = "".join(
@@ -308,9 +309,10 @@ class Table:
             for k, row in enumerate(self.rows)
         )
         notes = "".join(f'<p class="note">{escape(note)}</p>' for note in self.notes)
-        title = f"<h3>{escape(self.title)}</h3>" if self.title else ""
+        title = f"<h3>{_breakable(self.title)}</h3>" if self.title else ""
         return (
-            f'{title}<div class="wide" tabindex="0"><table class="sortable">'
+            f'{title}<div class="wide{" keys" if self.keys > 1 else ""}" tabindex="0">'
+            '<table class="sortable">'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{notes}"
         )
 

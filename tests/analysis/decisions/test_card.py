@@ -67,7 +67,7 @@ def test_a_judge_that_guesses_gets_no_green(seed: int) -> None:
 def test_answer_and_badge_say_the_same(right: float, images: int) -> None:
     card = _card(World.of(images, 4, gap=0.8), right)
     found = card.judges[0]
-    said = {"pass": "judge: yes, ", "fail": "judge: no, ", "undecided": "judge: whether "}
+    said = {"pass": "judge: yes, ", "fail": "judge: no, ", "undecided": "judge: can’t tell yet "}
     assert found.answer.startswith(said[found.state])
     assert f"judge: {checks.STATES[found.state]}<" in card_page.badge(found)
     states = _states(card)
@@ -466,7 +466,7 @@ def test_four_verdicts_of_a_second_task_do_not_withhold_what_is_shown() -> None:
         ((), 0.4, "worse than chance"),
         (("tie", "both_bad"), 0.4, "better than chance (25.0 %)"),
         (("tie", "both_bad"), 0.05, "worse than chance (25.0 %)"),
-        (("tie", "both_bad"), 0.25, "undecided whether better than chance (25.0 %)"),
+        (("tie", "both_bad"), 0.25, "can’t tell yet whether better than chance (25.0 %)"),
         (("tie",), 0.6, "better than chance (33.3 %)"),
     ],
 )
@@ -531,4 +531,4 @@ def test_a_rule_that_games_the_questions_says_how_many_it_can_decide() -> None:
     drawn = rules(analysis)
     assert isinstance(drawn, Figure)
     assert drawn.finding.endswith("of the 30 it can decide")
-    assert "questions whose options are equal in it are left out" in drawn.caption
+    assert "questions whose options are equal in it are left out" in drawn.reading

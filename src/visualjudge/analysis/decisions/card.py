@@ -486,11 +486,11 @@ def answer(found: Answer) -> str:
         return f"{found.judge}: no, do not rank models with it: {'; '.join(parts)}."
     needed = f"; it {needs(found.needs_images)}{_for_which(found)}" if found.needs_images else ""
     needed = MEASURED_BY if line.why == NO_TRUTH else needed
-    models = f"{found.judge}: whether models may be ranked with it is"
+    models = "whether models may be ranked with it"
     if found.state == "not_measured":
-        return f"{models} not measured: {said}{needed}."
+        return f"{found.judge}: {models} is not measured: {said}{needed}."
     others = f"; undecided: {', '.join(due)}" if due and line.state == "pass" else ""
-    return f"{models} undecided: {said}{others}{needed}."
+    return f"{found.judge}: can’t tell yet {models}: {said}{others}{needed}."
 
 
 def _for_which(found: Answer) -> str:

@@ -36,7 +36,7 @@ ANSWERS = {"yes": "yes", "no": "no", "unclear": "can’t tell yet"}
 """Names of the answers on pages."""
 MOST_OVERTURNED = 3
 TASKS_NOTE = (
-    "Each task by its own questions alone; the overall answer is from all questions together."
+    "Each task is answered from its own questions alone, the overall answer from all questions."
 )
 
 
@@ -101,7 +101,10 @@ def due(task: TaskCard) -> str:
         if task.state == "not_measured"
         else [line for line in task.checks if line.state == task.state]
     )
-    reasons = {line.why for line in due}
+    # the constant answer, shown beside an accuracy, is not why it fails
+    reasons = {
+        None if (line.name, line.state) == ("macro_accuracy", "fail") else line.why for line in due
+    }
     return (
         str(due[0].why)
         if len(reasons) == 1 and not reasons & {None, WITHIN}

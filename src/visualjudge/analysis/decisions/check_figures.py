@@ -28,7 +28,7 @@ MOST_JUDGES = 6
 MOST_NAMED = 4
 """Number of judges from which the finding no longer names the checks that fail."""
 TOO_CLOSE = "too close to the threshold"
-UNPROVEN = "not certain to beat chance"
+UNPROVEN = "may be guessing"
 """What the figure, which has little room, says of checks without a number of images, and of those
 that an unskilled judge would pass.
 """
@@ -75,7 +75,7 @@ def checks_of(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
         return LeftOut("checks", "no check was measured")
     failed = [judge.state == "fail" for judge in drawn]
     rows = [_row(name, lines, failed) for name, lines in measured.items()]
-    missing = [LABELS[name].lower() for name in by_name if name not in measured]
+    missing = [f"“{LABELS[name]}”" for name in by_name if name not in measured]
     data = [
         (
             judge.judge,
@@ -91,11 +91,9 @@ def checks_of(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
         for judge in judges
         for line in judge.checks
     ]
-    caption = (
-        "Each check on its own axis: the shaded part passes, the line is the threshold. A check "
-        "passes where its whole "
-        "95 % interval lies in that part, and fails where it lies outside; otherwise it is "
-        "undecided. No check passes for a judge that is not certain to be better than chance (–)."
+    reading = (
+        "Each check has an axis of its own; the vertical line is the threshold. No check passes "
+        "for a judge that is not certain to be better than chance, which may be guessing."
         + (f" {FAVOURITISM}" if "favour" in measured else "")
         + (f" Not measured: {listed(missing, 7)}." if missing else "")
         + (
@@ -120,10 +118,12 @@ def checks_of(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
     return Figure(
         "checks",
         _counted(judges),
-        caption,
+        "A check passes where its whole 95 % interval lies in the shaded part, fails where it lies "
+        "outside, and is undecided otherwise.",
         columns,
         tuple(data),
         lambda width: thresholds(rows, titles, width),
+        reading,
     )
 
 
@@ -136,7 +136,7 @@ def _row(name: str, lines: Sequence[Check], failed: Sequence[bool]) -> CheckRow:
             line.value,
             line.interval,
             line.images,
-            "not_measured" if line.why == UNSKILLED else line.state,
+            line.state,
             _said(line, more=not settled),
         )
         for line, settled in zip(lines, failed, strict=True)
@@ -161,16 +161,17 @@ def _passing(threshold: Threshold, ends: tuple[float, float]) -> tuple[float, fl
 def _said(line: Check, *, more: bool) -> str:
     """Describe a check: "79 %: undecided, about 40 more images" (if ``more`` images help)."""
     value = f"{shown_value(line, digits=2)}: " if line.value is not None else ""
-    state = UNPROVEN if line.why == UNSKILLED else STATES[line.state]
+    unskilled = line.why == UNSKILLED
+    state = f"{STATES[line.state]}, {UNPROVEN}" if unskilled else STATES[line.state]
     if line.needs_images:
         return f"{value}{state}, {about_images(line.needs_images)}" if more else f"{value}{state}"
-    if line.state != "undecided" or state == UNPROVEN:
+    if line.state != "undecided" or unskilled:
         return f"{value}{state}"
     return f"{value}{state}, {TOO_CLOSE if line.why == WITHIN else line.why}"
 
 
 def _counted(judges: Sequence[JudgeCard]) -> str:
-    """Describe the results: "local passes 3 of 6 checks and fails 1 (right in both orders); gpt
+    """Describe the results: "local passes 3 of 6 checks and fails “Right in both orders”; gpt
     passes 6 of 6 checks".
     """
     if len(judges) >= MOST_NAMED:
@@ -178,8 +179,8 @@ def _counted(judges: Sequence[JudgeCard]) -> str:
     said = []
     for judge in judges:
         passed, total = _passed(judge)
-        failed = [LABELS[line.name].lower() for line in judge.checks if line.state == "fail"]
-        named = f" and fails {listed(failed, 2)}" if failed else ""
+        failed = [f"“{LABELS[line.name]}”" for line in judge.checks if line.state == "fail"]
+        named = f" and fails {listed(failed, 3) or 'none'}" if failed or passed < total else ""
         said.append(f"{judge.judge} passes {passed} of {many(total, 'check')}{named}")
     return "; ".join(said)
 

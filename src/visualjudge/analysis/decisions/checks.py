@@ -26,8 +26,8 @@ from visualjudge.core.yamls import read_yaml
 Interval = tuple[float, float]
 State = Literal["pass", "fail", "undecided", "not_measured"]
 STATES: Mapping[State, str] = {
-    "pass": "pass",
-    "fail": "fail",
+    "pass": "passes",
+    "fail": "fails",
     "undecided": "undecided",
     "not_measured": "not measured",
 }
@@ -35,7 +35,7 @@ STATES: Mapping[State, str] = {
 ICONS: Mapping[State, str] = {"pass": "✓", "fail": "✗", "undecided": "?", "not_measured": "–"}
 """Symbol of each state, shown beside its name."""
 WITHIN = "the threshold lies within the interval"
-UNSKILLED = "it is undecided whether the judge is better than chance"
+UNSKILLED = "can’t tell yet whether the judge is better than chance"
 SKILL_UNKNOWN = f"{NO_TRUTH}, so the judge may be guessing"
 POWER = 1.43
 """(1.96 + 0.84) / 1.96: the factor by which an interval must be narrower for a power of 80 %."""

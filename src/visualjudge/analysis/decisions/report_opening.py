@@ -13,7 +13,8 @@ from visualjudge.analysis.decisions.card import Card, JudgeCard, usual_card
 from visualjudge.analysis.decisions.card_page import tasks_table
 from visualjudge.analysis.decisions.check_figures import shown_value
 from visualjudge.analysis.decisions.checks import LABELS, STATES
-from visualjudge.core.case_noun import in_cases, in_cases_of
+from visualjudge.analysis.rule_text import best_rule
+from visualjudge.core.case_noun import in_cases_of
 from visualjudge.core.text_tables import Table, markdown_text
 
 TITLE = "May I rank my models with {}?"
@@ -104,16 +105,14 @@ def gamed(analysis: Analysis, card: Card) -> str:
     """That a rule which never looks at the image reaches the accuracy that a judge must show; empty
     where none does.
     """
-    best = figure_text.best_rule(
-        row for row in analysis.results.leaks if row.scope == "all" and row.flagged
-    )
-    if best is None or (best[1].value or 0.0) < card.thresholds.checks["macro_accuracy"].value:
+    best = best_rule(row for row in analysis.results.leaks if row.scope == "all" and row.flagged)
+    if best is None or (best.share.value or 0.0) < card.thresholds.checks["macro_accuracy"].value:
         return ""
     return (
-        f"These questions can be gamed: “{best[0]}” is right in {figure_text.with_ends(best[1])} "
-        f"of the {best[1].n:,} questions that it can decide, "
-        f"{in_cases('without a look at the image')}. An accuracy near that does "
-        "not show that a judge looks."
+        f"These questions can be gamed: “{best.rule}” is right in "
+        f"{figure_text.with_ends(best.share)} of the {best.share.n:,} questions that it can "
+        "decide, without looking at the image. An accuracy near that does not show that a judge "
+        "looks at it."
     )
 
 

@@ -1,4 +1,6 @@
-"""A figure: its finding in one sentence, its caption, its data, and its drawing at any width."""
+"""A figure: its finding and its caption, one sentence each, its data, and its drawing at any
+width.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +42,8 @@ class Figure:
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     draw: Callable[[float], Canvas]
+    reading: str = ""
+    """How to read its marks, folded below the caption on a page."""
 
     def svg(self, width: float = WIDE) -> str:
         """Return a standalone SVG file, ``width`` pixels wide, with its colours included."""
@@ -57,11 +61,17 @@ class Figure:
         drawings, caption and data.
         """
         link = f'<a class="csv" download="{escape(self.name)}.csv" href="{self.csv_link}">CSV</a>'
-        finding, caption = (escape(unbroken(said)) for said in (self.finding, self.caption))
+        finding, caption, reading = (
+            escape(unbroken(said)) for said in (self.finding, self.caption, self.reading)
+        )
+        if reading:
+            reading = (
+                f'<details class="reading"><summary>How to read it</summary>{reading}</details>'
+            )
         tall = ' class="tall"' if self.draw(PHONE).height > TALL else ""
         return (
             f'<figure id="figure-{escape(self.name)}"{tall}><{heading}>{finding}</{heading}>'
-            f"{self.inline()}<figcaption>{caption} {link}</figcaption></figure>"
+            f"{self.inline()}<figcaption>{caption} {link}{reading}</figcaption></figure>"
         )
 
     @property
@@ -105,7 +115,7 @@ class Figure:
         return (
             f'<figure style="background:{LIGHT["paper"]};color:{LIGHT["ink"]};padding:12px">'
             f"<p><strong>{escape(self.finding)}</strong></p>{self.svg()}"
-            f"<figcaption>{escape(self.caption)}</figcaption></figure>"
+            f"<figcaption>{escape(f'{self.caption} {self.reading}')}</figcaption></figure>"
         )
 
 
@@ -160,12 +170,18 @@ _SCROLL = (
     "linear-gradient(270deg,var(--b) 40%,transparent) 100%/36px 100% no-repeat local,"
     "linear-gradient(90deg,var(--soft),transparent) 0/7px 100% no-repeat,"
     "linear-gradient(270deg,var(--soft),transparent) 100%/7px 100% no-repeat var(--b)}"
+    "@media screen{.wide td:first-child,.wide th:first-child,.keys td:nth-child(2),"
+    ".keys th:nth-child(2){position:sticky;left:0;z-index:1;background:var(--b)}"
+    ".keys td:first-child,.keys th:first-child{min-width:92px;max-width:92px;width:92px}"
+    ".keys td:nth-child(2),.keys th:nth-child(2){left:92px}}"
 )
-"""A table wider than its page has a shade at the edge that hides more columns."""
+"""A table wider than its page has a shade at the edge that hides more columns; the columns that
+identify a row stay in place.
+"""
 FIGURES_ON_PAGES = STYLE + (
     ".plot{display:block;width:100%;height:auto}.on-phone{display:none}"
     "@media screen and (max-width:560px){.on-screen{display:none}.on-phone{display:block}}"
-    + _SCROLL
+    ".reading>summary{cursor:pointer}@media print{.reading>summary{display:none}}" + _SCROLL
 )
 BEHIND = ("#f6f6f3", "#121210")
 """Background of a page's figures: light, dark."""

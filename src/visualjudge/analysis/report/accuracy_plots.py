@@ -38,7 +38,10 @@ MOST_DRAWN = 20
 """Number of judges that a forest plot can distinguish; with more, accuracy is a heat map."""
 SHARES = Scale(0.0, 1.0, percent_tick, rough_share, "Right answers")
 ESTIMATE = ("value", "low", "high", "n", "images")
-SHADES = "Per cent; the further from guessing, the darker, blue above it and brown below."
+SHADES = (
+    "Numbers are per cent; the darker a cell, the further it is from guessing: blue above, brown "
+    "below."
+)
 ICONS_OF_TASKS = (
     "Icons say, judge by judge, whether models of the task may be ranked: ✓ yes, ✗ no, ? can’t "
     "tell yet, – not measured."
@@ -51,6 +54,11 @@ def intervals() -> str:
         "Lines are 95 % intervals with images as the unit; hollow markers stand for fewer than 5 "
         "images."
     )
+
+
+def unadjusted() -> str:
+    """Return the note below figures with intervals of several comparisons."""
+    return f"{intervals()} They are not adjusted for the number of comparisons."
 
 
 Row = tuple[str | float | int | None, ...]
@@ -139,19 +147,19 @@ def by_task(analysis: Analysis) -> Figure | LeftOut:
         beside = (
             ", the triangle the local baseline on the same pairs" if baseline and not judged else ""
         )
-        marks = f"The dashed line is what guessing gets{beside}. {intervals()} {ICONS_OF_TASKS}"
-    caption = (
-        f"Right answers to pairs by task; a reply without an answer counts as wrong. {marks}"
-        + (f" Without any answer: {listed(silent)}." if silent else "")
-        + (f" {SETS}" if len({judge.asked_like for judge in judges}) > 1 else "")
-    )
+        marks = f"The dashed line marks guessing{beside}. {intervals()} {ICONS_OF_TASKS}"
+    reading = "A reply without an answer counts as wrong. " + marks
+    if silent:
+        reading += f" Without any answer: {listed(silent)}."
+    apart = f" {SETS}" if len({judge.asked_like for judge in judges}) > 1 else ""
     return Figure(
         "tasks",
         _task_finding(judges, cells, chance),
-        caption,
+        f"Share of pairs in which the judge gives the right answer, by task.{apart}",
         ("judge", "task", *ESTIMATE, "chance", "baseline"),
         tuple(data),
         _accuracy_drawing(rows, names_of(judges), colours_of(analysis, judges)),
+        reading,
     )
 
 
@@ -210,8 +218,8 @@ def photograph_notes(judges: Iterable[JudgeResult]) -> dict[str, str]:
     for task, found in states.items():
         needed = found.get("needed", [])
         if needed:
-            who = "" if len(found) == 1 else f" ({listed(needed, 2)})"
-            out[task] = f"needs the photograph{who}"
+            who = "" if len(found) == 1 else f" by {listed(needed, 2)}"
+            out[task] = f"photograph needed{who}"
         elif list(found) == ["not_needed"]:
             out[task] = "photograph adds little"
     return out
@@ -228,13 +236,12 @@ def _task_finding(judges: Sequence[JudgeResult], cells: Cells, chance: float) ->
             (judge.name, sum(_above(cells[name][k], chance) for name in known), len(known))
         )
     name, count, total = above[0]
-    said = f"{name} is above chance in {count} of {many(total, 'task')}"
-    if total == 1:
-        said = f"{name} is {'' if count else 'not certain to be '}above chance"
+    if len(names) == 1:
+        states = ("above chance", "not certain to be above chance")
+        return grouped((states[not high], judge) for judge, high, _ in above)
+    said = f"{name}: above chance in {count} of {many(total, 'task')}"
     if len(judges) > 1:
         said = counted("Tasks above chance", above)
-    if total == 1:
-        return said
     weakest, _ = _extremes(judges, cells)
     return f"{said}. Weakest: {weakest}" if weakest else f"{said}. {NO_WEAKEST}"
 
@@ -298,11 +305,15 @@ def by_error_type(analysis: Analysis) -> Figure | LeftOut:
         if hardest
         else "No error is certain to be harder to see than another"
     )
-    marks = intervals() if len(judges) <= MOST_SERIES else SHADES
-    caption = f"Right answers to pairs by the type of error in the worse option. {marks}"
-    drawing = _accuracy_drawing(rows, names_of(judges), colours_of(analysis, judges))
     return Figure(
-        "errors", finding, caption, ("judge", "error_type", *ESTIMATE), tuple(data), drawing
+        "errors",
+        finding,
+        "Share of pairs in which the judge gives the right answer, by the type of error in the "
+        "worse option.",
+        ("judge", "error_type", *ESTIMATE),
+        tuple(data),
+        _accuracy_drawing(rows, names_of(judges), colours_of(analysis, judges)),
+        intervals() if len(judges) <= MOST_SERIES else SHADES,
     )
 
 
@@ -358,10 +369,11 @@ def _encoding_figure(
     return Figure(
         encoding_name(task),
         f"{plain_name(task).capitalize()}: {_advice(judges, choices)}",
-        f"Accuracy of each encoding less that of the reference, on the same pairs. {intervals()}",
+        "Accuracy with each encoding minus accuracy with the reference, on the same pairs.",
         ("judge", "task", "encoding", "reference", *ESTIMATE),
         tuple(data),
         lambda width: forest(rows, names, scale, width, colours=colours),
+        intervals(),
     )
 
 
@@ -402,11 +414,11 @@ def _advised(choice: EncodingChoice) -> str:
         return f"use any encoding; {encoding_title(choice.task, choice.cheapest)} is the cheapest"
     reason = str(choice.reason)
     if reason == TOO_FEW:
-        return "undecided, too few pairs"
+        return "can’t tell yet, too few pairs"
     return (
         "use any encoding; no difference was found"
         if reason == NO_DIFFERENCE
-        else f"undecided, {reason}"
+        else f"can’t tell yet, {reason}"
     )
 
 
@@ -456,18 +468,24 @@ def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
         for chart in charts
         for point in chart.row.points
     ]
-    caption = "Points are the data, larger where more verdicts are behind them."
+    reading = "Each marker is a range of differences, larger where there are more verdicts."
     if any(chart.row.jnd.value is not None for chart in charts):
-        caption += (
-            " The curve is the fit, its band the curve with its 75 % point at the ends of the 95 % "
-            "interval. The line down is at the 75 % point."
+        reading += (
+            " The curve is fitted; the vertical line is at its 75 % point, and the band shows the "
+            "curve with this point at either end of its 95 % interval."
         )
     columns = ("judge", against, "accuracy", "n")
     finding = grouped((_smallest(chart), chart.title) for chart in charts)
     if len(charts) > 2:
         finding = _all_smallest(charts)
     return Figure(
-        against, finding, caption, columns, tuple(data), lambda width: curves(charts, label, width)
+        against,
+        finding,
+        f"Share of right answers against the {label[:1].lower()}{label[1:]}.",
+        columns,
+        tuple(data),
+        lambda width: curves(charts, label, width),
+        reading,
     )
 
 
@@ -481,8 +499,8 @@ def _all_smallest(charts: Sequence[Curve]) -> str:
     if above:
         said.append(f"right in 75 % or more at every difference asked: {listed(above)}")
     if not said:
-        return "It is undecided how small a difference these judges see"
-    told = "; ".join([*said, *([f"undecided for {listed(below)}"] if below else [])])
+        return "Can’t tell yet how small a difference these judges see"
+    told = "; ".join([*said, *([f"can’t tell yet for {listed(below)}"] if below else [])])
     return told[:1].upper() + told[1:]
 
 
@@ -496,11 +514,11 @@ def _smallest(chart: Curve) -> str:
     if jnd.value is None:
         least = _least(chart)
         if least < AT_POINT:
-            return f"undecided, {chart.row.reason}"
+            return f"can’t tell yet, {chart.row.reason}"
         smallest = number(min(point.x for point in chart.row.points), 1)
         return (
             f"right in {100 * least:.0f} % or more at every difference asked, down to {smallest}; "
-            f"where it falls to {100 * AT_POINT:.0f} % is undecided"
+            f"can’t tell yet where it falls to {100 * AT_POINT:.0f} %"
         )
     what = "of 10 points" if chart.row.against == "margin" else "in severity"
     return f"sees a difference of {number(jnd.value)} ({span(jnd.interval)}) {what} in 3 of 4 pairs"

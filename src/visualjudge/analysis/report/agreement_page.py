@@ -67,16 +67,15 @@ def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
         finding = (
             "Rank correlation of judges with people; there is no second person to compare with"
         )
-    caption = (
-        "Each rater’s rank correlation with the mean of people (of people: with the mean of the "
-        "others); a line is the "
-        "95 % interval (the mean of people has none), a hollow marker stands for fewer than 5 "
-        "items."
+    caption = "Rank correlation of each rater with the mean of the people, or of the other people."
+    reading = (
+        "Lines are 95 % intervals (the mean of people has none); hollow markers stand for fewer "
+        "than 5 items."
     )
     data = [(d, title, *figures_of(found.get((d, title)))) for d in dimensions for title in titles]
     return Figure(
         "agreement", finding, caption, ("dimension", "rater", *ESTIMATE), tuple(data),
-        lambda width: forest(rows, titles, scale, width),
+        lambda width: forest(rows, titles, scale, width), reading,
     )  # fmt: skip
 
 

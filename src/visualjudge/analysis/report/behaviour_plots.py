@@ -72,20 +72,17 @@ def leanings(analysis: Analysis) -> Figure | LeftOut:
         for name in features
         if name in found
     ]
-    caption = (
-        "Half the difference in accuracy between pairs where the option with more of something "
-        "is right and pairs where it is wrong, at equal difficulty. A fair judge has 0, a judge "
-        "that looks at nothing else 50. "
-        f"{intervals()}"
-    )
     names, colours = [judge.name for judge in judges], colours_of(analysis, judges)
     return Figure(
         "leanings",
         grouped((told for judge in judges for told in _leaning(judge)), names_last=True),
-        caption,
+        "How far the judge leans towards one kind of option, at equal difficulty: a fair judge has "
+        "0 points, a judge that looks at nothing else 50.",
         ("judge", "feature", *ESTIMATE, "p_holm"),
         tuple(data),
         lambda width: forest(rows, names, scale, width, colours=colours, bars=True),
+        "Half the difference in accuracy between pairs in which this option is right and pairs in "
+        f"which it is wrong. {intervals()}",
     )
 
 
@@ -101,13 +98,13 @@ def _leaning(judge: JudgeResult) -> list[tuple[str, str]]:
     elif place.flagged:
         which = "first" if found.value > 0 else "second"
         said = (
-            f"prefer the option shown {which}",
-            f"{judge.name} by {rough_points(found).lstrip('+')} points",
+            f"preference for the {which} option",
+            f"{judge.name} {rough_points(found).lstrip('+')} points",
         )
     else:
         said = (
             "no clear preference for the first option",
-            f"{judge.name} {rough_points(found)}".strip(),
+            f"{judge.name} {rough_points(found)} points".strip(),
         )
     others = [
         row.leans_to
@@ -143,7 +140,10 @@ def swapped(analysis: Analysis) -> Figure | LeftOut:
     )
     data = [(c.title, c.right, c.wrong, c.first, c.second, c.rest) for c in charts]
     columns = ("judge", "same_right", "same_wrong", "first_both_times", "second_both_times", "rest")
-    caption = "Questions asked in both orders; the area of each square is its share of them."
+    caption = (
+        "Answers to questions that were asked in both orders; the area of a square is its share of "
+        "them."
+    )
     return Figure(
         "swap", said, caption, columns, tuple(data), lambda width: swap_flow(charts, width)
     )
@@ -178,21 +178,17 @@ def scores(analysis: Analysis) -> Figure | LeftOut:
         asked = any("scoring" in run.answered["kind"] for run in analysis.study.runs)
         why = "no reply to a scoring question could be read" if asked else NO_SCORING
         return LeftOut("scores", why)
-    caption = (
-        f"Each dot is a reply (at most {MOST_POINTS} of each judge, moved a little so that equal "
-        "ones "
-        "show); the dashed line is where score and truth are equal; the line joins the judge’s "
-        "mean score "
-        "by true score."
-    )
     columns = ("judge", "true_score", "mean_score", "n")
     return Figure(
         "scores",
         grouped(said) if len(said) < 3 else _orders(shown(analysis)),
-        caption,
+        "Scores that the judge gave against the true scores.",
         columns,
         tuple(data),
         lambda width: scatters(charts, (0.0, 10.0), ("True score", "Judge’s score"), width),
+        f"Each dot is a reply (at most {MOST_POINTS} of each judge), moved a little so that equal "
+        "ones are visible. The solid line joins the judge’s mean scores; on the dashed line, score "
+        "and truth are equal.",
     )
 
 
@@ -254,20 +250,18 @@ def reliability(analysis: Analysis) -> Figure | LeftOut:
             data += [(name, *row) for row in bins]
     if not charts:
         return LeftOut("reliability", "no reply states a probability")
-    caption = (
-        "Where probability and frequency are equal, dots lie on the dashed line; larger dots are "
-        "more answers."
-    )
     columns = ("judge", "stated", "came_true", "n")
     return Figure(
         "reliability",
         grouped(said),
-        caption,
+        "How often A was right, against the probability of A that the judge stated.",
         columns,
         tuple(data),
         lambda width: scatters(
             charts, (0.0, 1.0), ("Stated probability of A", "A was right"), width
         ),
+        "On the dashed line, probability and frequency are equal; larger dots stand for more "
+        "answers.",
     )
 
 
@@ -304,20 +298,20 @@ def probes(analysis: Analysis) -> Figure | LeftOut:
         for judge, found in zip(judges, by_judge, strict=True)
         for row in found.values()
     ]
-    caption = (
-        "Each probe changes one thing that the answer does not depend on. A check mark: it "
-        "passes, its 90 "
-        "% interval lies within the margin; a cross: it fails; a question mark: undecided. "
-        f"{intervals()}" + (f" Too few questions: {listed(unknown, 20)}." if unknown else "")
+    reading = (
+        f"✓ passes: its 90 % interval lies within the margin; ✗ fails; ? undecided. {intervals()}"
+        + (f" Too few questions: {listed(unknown, 20)}." if unknown else "")
     )
     titles, colours = [judge.name for judge in judges], colours_of(analysis, judges)
     return Figure(
         "probes",
         grouped((_probed(judge), judge.name) for judge in judges),
-        caption,
+        "Change in accuracy by probes, each of which changes one thing that the right answer does "
+        "not depend on.",
         ("judge", "probe", *ESTIMATE, "margin", "state"),
         tuple(data),
         lambda width: forest(rows, titles, scale, width, colours=colours),
+        reading,
     )
 
 
@@ -348,18 +342,16 @@ def photograph(analysis: Analysis) -> Figure | LeftOut:
         for name, found in zip(titles, by_judge, strict=True)
         for task in found
     ]
-    caption = (
-        "Accuracy with the photograph minus accuracy with uniform grey or with another photograph "
-        "in its place, the smaller of the two gains, on the same pairs. A judge does not need the "
-        f"photograph where a gain is certain to be below {100 * MARGIN:g} points. {intervals()}"
-    )
     return Figure(
         "photograph",
         grouped((_needs(need.all, name) for name, need in judges), names_last=True),
-        caption,
+        "Accuracy with the photograph minus accuracy without it, on the same pairs.",
         ("judge", "task", *ESTIMATE, "state"),
         tuple(data),
         lambda width: forest(rows, titles, scale, width, colours=colours),
+        "Without it means with uniform grey or with another photograph, whichever makes the "
+        "difference smaller. A judge does not need the photograph where a difference is certain "
+        f"to be below {100 * MARGIN:g} points. {intervals()}",
     )
 
 
@@ -368,7 +360,7 @@ def _needs(row: Photograph, name: str) -> tuple[str, str]:
     said = {
         "needed": "needs the photograph",
         "not_needed": "does not need the photograph",
-        "not_shown": "undecided whether it needs the photograph",
+        "not_shown": "can’t tell yet whether it needs the photograph",
     }[row.state]
     return said, f"{name} {rough_points(row.least)}".strip()
 
@@ -409,10 +401,11 @@ def tools(analysis: Analysis) -> Figure | LeftOut:
     return Figure(
         "tools",
         said,
-        f"Share that follows a wrong tool, by the confidence that it claims. {intervals()}",
+        "Share of answers that follow a wrong tool, by the confidence that it claims.",
         ("judge", "confidence", *ESTIMATE),
         tuple(data),
         lambda width: forest(rows, titles, scale, width, colours=colours),
+        intervals(),
     )
 
 

@@ -13,13 +13,11 @@ from visualjudge.analysis.decisions.card import usual_card
 from visualjudge.analysis.decisions.check_figures import checks_of
 from visualjudge.analysis.figure_text import (
     about_images,
-    best_rule,
     counted,
     grouped,
     listed,
     many,
     plain_name,
-    rule,
 )
 from visualjudge.analysis.figures import Comparison, JudgeResult
 from visualjudge.analysis.plots.figure import Figure, LeftOut
@@ -37,8 +35,10 @@ from visualjudge.analysis.report.accuracy_plots import (
     order,
     reach,
     shown,
+    unadjusted,
 )
 from visualjudge.analysis.report.readings import points_tick, rough_points, rough_share
+from visualjudge.analysis.rule_text import as_right, best_rule
 from visualjudge.analysis.source_figures import SourceRow
 from visualjudge.analysis.value_and_interval import NO_TRUTH, Estimate
 from visualjudge.core.case_noun import in_cases
@@ -95,18 +95,16 @@ def compared(analysis: Analysis) -> Figure | LeftOut:
     label = f"Points by which {first} is better"
     scale = Scale(-end, end, points_tick, rough_points, label, 0.0)
     left = " The other differences are in the table." if len(pairs) > len(rows) else ""
-    caption = (
-        f"Accuracy of {first} minus that of each other judge, on the questions asked of both. "
-        f"{intervals()} They are unadjusted.{left}"
-    )
     data = [(row.a, row.b, *figures_of(row.gap), row.p_holm) for row in pairs]
     return Figure(
         "judges",
         _better(first, turned),
-        caption,
+        f"Accuracy of {first} minus that of each other judge, on the questions that both were "
+        "asked.",
         ("first", "second", *ESTIMATE, "p_holm"),
         tuple(data),
         lambda width: forest(rows, [""], scale, width),
+        f"{unadjusted()}{left}",
     )
 
 
@@ -134,8 +132,8 @@ def _better(first: str, beside: Sequence[tuple[str, Estimate, Comparison]]) -> s
         ("worse", [name for name, gap in certain.items() if (gap.value or 0.0) < 0]),
     )
     said = [f"{word} than {listed(names, 6)}{by}" for word, names in ways if names]
-    rest = f"; undecided beside {listed(level, 6)}" if level else ""
-    return f"{first} is {', '.join(said)}{rest}"
+    rest = f"; can’t tell yet for {listed(level, 6)}" if level else ""
+    return f"{first}: {', '.join(said)}{rest}"
 
 
 def compared_by_task(analysis: Analysis) -> Figure | LeftOut:
@@ -171,19 +169,17 @@ def compared_by_task(analysis: Analysis) -> Figure | LeftOut:
     data = [
         (r.a, r.b, row.task, *figures_of(row.gap), row.p_holm) for r in pairs for row in r.by_task
     ]
-    caption = (
-        f"Accuracy of {first} minus that of "
-        f"{other if len(beside) == 1 else 'each other judge'}, task by task, on the questions that "
-        f"both were asked. {intervals()} They are unadjusted; the title names differences that are "
-        "certain after Holm over all tasks and judges."
-    )
+    minuend = other if len(beside) == 1 else "each other judge"
     return Figure(
         "judges_by_task",
         f"{first} compared with " + grouped((_where_better(beside[name]), name) for name in titles),
-        caption,
+        f"Accuracy of {first} minus that of {minuend} by task, on the questions that both were "
+        "asked.",
         ("first", "second", "task", *ESTIMATE, "p_holm"),
         tuple(data),
         lambda width: forest(rows, series, scale, width, colours=colours),
+        f"{unadjusted()} The title names the differences that are certain after Holm’s adjustment "
+        "over all tasks and judges.",
     )
 
 
@@ -247,22 +243,20 @@ def baseline(analysis: Analysis) -> Figure | LeftOut:
         tasks = [row for row in cells.values() if row.scope == "task"] or list(cells.values())
         counts.append((judge.name, sum(row.standing == "better" for row in tasks), len(tasks)))
     name, better, total = counts[0]
-    finding = f"{name} is better than the local baseline in {better} of {many(total, 'task')}"
+    finding = f"{name}: better than the local baseline in {better} of {many(total, 'task')}"
     if len(counts) > 1:
         finding = counted("Tasks in which a judge is better than the local baseline", counts)
-    caption = (
-        "Judge less the local baseline, on the questions that the baseline answered. "
-        f"{intervals()} They are unadjusted."
-    )
     columns = ("judge", "task", *ESTIMATE, "standing")
     titles, colours = [judge.name for judge in judges], colours_of(analysis, judges)
     return Figure(
         "baseline",
         finding,
-        caption,
+        "Accuracy of the judge minus that of the local baseline, on the questions that the "
+        "baseline answered.",
         columns,
         tuple(data),
         lambda width: forest(rows, titles, scale, width, colours=colours),
+        unadjusted(),
     )
 
 
@@ -284,18 +278,16 @@ def cost(analysis: Analysis) -> Figure | LeftOut:
         return LeftOut("cost", "fewer than two judges have token counts")
     best = [row.title for row in front(rows)]
     finding = f"No judge is both cheaper and better than {listed(best)}"
-    caption = (
-        "Accuracy against prompt and reply tokens per verdict. The dashed line joins the Pareto "
-        f"front. {intervals()}"
-    )
     data = [(row.title, row.cost, *figures_of(row.share)) for row in rows]
     return Figure(
         "cost",
         finding,
-        caption,
+        "Accuracy against the number of tokens in the prompt and the reply, per verdict.",
         ("judge", "tokens_per_verdict", *ESTIMATE),
         tuple(data),
         lambda width: cost_plot(rows, "Tokens per verdict", width),
+        "The dashed line joins the Pareto front: the judges for which no other one is both cheaper "
+        f"and better. {intervals()}",
     )
 
 
@@ -353,16 +345,16 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
         for row in _rows(judge, group)
     ]
     count = max(len(_rows(judge, group)) for judge in judges)
-    caption = (
-        "Sources in the order of their ranks; a number after an error type is its severity. "
-        + (
+    reading = (
+        (
             "The bars left of the markers, one for each source in the order of the rows, span the "
             "ranks that the source may have (95 %, each source by itself); a source without a bar "
             "may have any rank. "
             if any(_narrowed(_rows(judge, group)) for judge in judges)
             else "Each source may have any rank (95 %). "
         )
-        + "Lines that cross are sources that judge and truth put in a different order."
+        + "Lines cross where judge and truth put two sources in a different order. A number after "
+        "an error type is its severity."
         + (f" The first {most} of {count} sources are drawn." if count > most else "")
         + (
             f" The first {MOST_PANELS} of {len(judges)} judges are drawn."
@@ -393,7 +385,15 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
     said = told if len(judges) == 2 else told[:1].upper() + told[1:]  # two begin with a name
     finding = f"{said}, in {group_name(group)}"
     name = "sources" if group == groups[0] else f"sources-{groups.index(group) + 1}"
-    return Figure(name, finding, caption, columns, tuple(data), lambda width: slopes(charts, width))
+    return Figure(
+        name,
+        finding,
+        "Ranks of the sources by the judge and by the truth.",
+        columns,
+        tuple(data),
+        lambda width: slopes(charts, width),
+        reading,
+    )
 
 
 def group_name(group: str) -> str:
@@ -450,27 +450,29 @@ def rules(analysis: Analysis) -> Figure | LeftOut:
         return LeftOut(
             "rules", "no pair differs in length, count or size, or was asked in one order only"
         )
-    found.sort(key=lambda row: -(row.share.value or 0.0))
-    rows = [ForestRow(rule(row), (row.share,), GUESS) for row in found]
+    turned = sorted(
+        ((as_right(row), row.rule) for row in found), key=lambda one: -(one[0].share.value or 0.0)
+    )
+    rows = [ForestRow(row.rule, (row.share,), GUESS) for row, _ in turned]
     flagged = [row for row in found if row.flagged]
     best = best_rule(flagged or found)
     assert best is not None, "at least one rule was found"
-    said = f"“{best[0]}” is right in {rough_share(best[1])} of the {best[1].n:,} it can decide"
+    share = best.share
+    said = f"“{best.rule}” is right in {rough_share(share)} of the {share.n:,} it can decide"
     finding = (
         f"They can be gamed: {said}" if flagged else f"No rule is certain to beat guessing; {said}"
     )
-    data = [(row.rule, *figures_of(row.share), row.p_holm, row.flagged) for row in found]
-    caption = (
-        "How often a rule is right that looks at one property of the options and never at the "
-        f"{in_cases('image')}; questions whose options are equal in it are left out. Below 50 % "
-        "the opposite rule is right more often. "
-        f"{intervals()} The dashed line is guessing."
-    )
+    data = [
+        (rule, row.rule, *figures_of(row.share), row.p_holm, row.flagged) for row, rule in turned
+    ]
     return Figure(
         "rules",
         finding,
-        caption,
-        ("rule", *ESTIMATE, "p_holm", "flagged"),
+        f"How often a rule is right that never looks at the {in_cases('image')}.",
+        ("rule", "drawn", *ESTIMATE, "p_holm", "flagged"),
         tuple(data),
         lambda width: forest(rows, [""], SHARES, width, chance="guessing"),
+        "A rule chooses by one property of the options; questions whose options are equal in it "
+        "are left out. Of a rule and its opposite, the one that is right more often is drawn. "
+        f"{intervals()} The dashed line marks guessing.",
     )

@@ -43,8 +43,9 @@ def encoding_section(
     return Section(
         "encodings",
         "Which encoding should I use?",
-        "Compared on the same pairs. One is recommended only where a difference is certain; its "
-        f"accuracy is from {in_cases('images')} that it was not chosen on."
+        "Encodings are compared on the same pairs. One is recommended only where a difference is "
+        f"certain; its accuracy is measured on {in_cases('images')} that were not used to choose "
+        "it."
         if figures
         else "",
         [titled("By encoding, on different pairs", table), *each(judges, _named_choices)]
@@ -62,8 +63,8 @@ def _undecided(figures: Sequence[Figure]) -> list[str]:
     if not names:
         return []
     return [
-        f"Undecided, as no encoding is known to be better or worse: {listed(names, MOST_TASKS)}. "
-        "The figures on the page show how far they could differ."
+        f"Can’t tell yet which encoding is better or worse: {listed(names, MOST_TASKS)}. The "
+        "figures on the page show how far they could differ."
     ]
 
 

@@ -42,7 +42,8 @@ def write_figures(analysis: Analysis, folder: Path) -> list[str]:
             captions += [f"- **{figure.name}** is not drawn: {figure.reason}."] * (figure in left)
             continue
         captions += [
-            f"- **{figure.name}**: {markdown_text(figure.finding)}. {markdown_text(figure.caption)}"
+            f"- **{figure.name}**: {markdown_text(figure.finding)}. "
+            f"{markdown_text(f'{figure.caption} {figure.reading}')}"
         ]
         for kind in kinds:
             figure.save(folder / f"{figure.name}{kind}")

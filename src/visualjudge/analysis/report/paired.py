@@ -15,7 +15,7 @@ from visualjudge.analysis.comparisons import compare
 from visualjudge.analysis.figure_text import many, number, plain_name
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
-from visualjudge.analysis.report.accuracy_plots import ESTIMATE, figures_of, intervals, reach
+from visualjudge.analysis.report.accuracy_plots import ESTIMATE, figures_of, reach, unadjusted
 from visualjudge.analysis.report.readings import points_tick, rough_points, rough_share
 from visualjudge.analysis.report.section import range_text
 from visualjudge.analysis.tool_use import answer_cost, by_size, tool_use
@@ -89,18 +89,17 @@ def differences(analysis: Analysis, first: int, second: int) -> Figure | LeftOut
     scale = Scale(-end, end, points_tick, rough_points, f"Points by which {b} is better", 0.0)
     whole = found["all questions"]
     finding = (
-        f"{b} less {a}: {rough_points(whole)} points"
+        f"{b} minus {a}: {rough_points(whole)} points"
         if whole.value is not None
         else f"{a} and {b}: {whole.why}"
     )
     data = [(a, b, name, *figures_of(gap)) for name, gap in found.items()]
     caption = (
-        f"Accuracy of {b} less that of {a} on the questions, orders and repeats of both. "
-        f"{intervals()} Unadjusted."
+        f"Accuracy of {b} minus that of {a}, on the questions, orders and repeats that both have."
     )
     return Figure(
         "compared", finding, caption, ("first", "second", "task", *ESTIMATE), tuple(data),
-        lambda width: forest(rows, [""], scale, width),
+        lambda width: forest(rows, [""], scale, width), unadjusted(),
     )  # fmt: skip
 
 

@@ -10,7 +10,17 @@ from typing import TypeVar
 
 from visualjudge.analysis import table_layout
 from visualjudge.analysis.columns import JUDGE
-from visualjudge.analysis.figure_text import NONE, SETS, many, names_of, number, percent, percents
+from visualjudge.analysis.figure_text import (
+    DASH,
+    NONE,
+    NOT_ASKED,
+    SETS,
+    many,
+    names_of,
+    number,
+    percent,
+    percents,
+)
 from visualjudge.analysis.figures import Cell, JudgeResult
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.report.examples import Example
@@ -46,8 +56,14 @@ class Section:
 
     @property
     def tables(self) -> list[Table]:
-        """Return the tables that have rows."""
-        return [table for table in self.asked if table.rows]
+        """Return the tables that have rows; those with a dash explain it."""
+        return [
+            replace(table, notes=(*table.notes, DASH))
+            if any(str(cell).startswith(NONE) for row in table.rows for cell in row)
+            else table
+            for table in self.asked
+            if table.rows
+        ]
 
     @property
     def folded(self) -> list[tuple[str, str]]:
@@ -60,7 +76,7 @@ class Section:
         found = self.tables
         named = [table.title for table in found if table.title]
         count = "Table" if len(found) == 1 else f"{len(found)} tables"
-        return f"{count}: {', '.join(named)}" if named and len(named) <= 4 else count
+        return f"{count}: {', '.join(named)}" if 0 < len(named) == len(found) <= 4 else count
 
     @property
     def unfolded(self) -> bool:
@@ -75,6 +91,11 @@ class Section:
     def printed(self) -> bool:
         """Return whether its tables are short enough for paper."""
         return sum(len(table.rows) for table in self.tables) <= PRINTED
+
+    @property
+    def explanation(self) -> str:
+        """Return the text that explains its figures, examples and tables, "" if there are none."""
+        return self.why if self.figures or self.more or self.examples or self.tables else ""
 
     @property
     def told(self) -> bool:
@@ -176,7 +197,7 @@ def range_text(label: str) -> str:
 
 def _accuracy(cell: Cell | None) -> str:
     if cell is None:
-        return NONE
+        return NOT_ASKED
     a = cell.accuracy
     behind = f"{number(a.share.n)} on {many(a.share.images, 'image')}"
     if a.none:
@@ -195,10 +216,12 @@ def by_rows(
     titles: Sequence[str],
     judges: Sequence[JudgeResult],
     found: Mapping[str, Mapping[str, str]],
+    missing: str = NOT_ASKED,
 ) -> Table:
-    """Return text cells, ``found[row][judge]``, with a column for each judge."""
+    """Return text cells, ``found[row][judge]`` or ``missing``, with a column for each judge."""
     rows = [
-        (name, *(cells.get(judge.name, NONE) for judge in judges)) for name, cells in found.items()
+        (name, *(cells.get(judge.name, missing) for judge in judges))
+        for name, cells in found.items()
     ]
     return _by_judge(titles, judges, rows, numeric=False)
 

@@ -12,7 +12,6 @@ from visualjudge.analysis.comparison_columns import (
     AGREEMENT,
     CHECKED,
     COMPARISON,
-    LEAK,
     SOURCE,
     contrasts,
 )
@@ -26,13 +25,13 @@ from visualjudge.analysis.pairwise_figures import unanswered
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.report import comparison_plots
 from visualjudge.analysis.report.accuracy_plots import MOST_SERIES
+from visualjudge.analysis.report.behaviour_sections import photograph, probes, sways
 from visualjudge.analysis.report.encoding_section import encoding_section
 from visualjudge.analysis.report.examples import (
     USUAL,
     changed,
     encoding_images,
     examples,
-    probe_examples,
 )
 from visualjudge.analysis.report.paired import differences, in_common, titles, tool_tables
 from visualjudge.analysis.report.section import (
@@ -54,7 +53,8 @@ from visualjudge.core.text_tables import Styled, Table
 
 MOST_EXAMPLES = 18
 COUNTED = (
-    "Share of right pairwise verdicts, its 95 % interval, and the verdicts and images behind it."
+    "Cells give the share of right pairwise verdicts, its 95 % interval, and the number of "
+    "verdicts and images."
 )
 
 
@@ -125,7 +125,7 @@ def _graded(judges: Sequence[JudgeResult]) -> Table:
         for cell in judge.by_task:
             for name, value in words.graded(cell).items():
                 found.setdefault(f"{plain_name(cell.name)} · {name}", {})[judge.name] = value
-    return by_rows(["Task · figure"], judges, found)
+    return by_rows(["Task · figure"], judges, found, words.NONE)
 
 
 def _compared(
@@ -133,22 +133,24 @@ def _compared(
 ) -> Section:
     rows = [row for row in results.comparisons if row.a in names and row.b in names]
     gap = f"{100 * rows[0].asked_gap:g}" if rows else ""
-    needed = in_cases("Images needed: how many images like these would show a gap")
+    needed = in_cases("Images needed: how many images like these would show a difference")
     pairs = replace(
-        grid(COMPARISON, rows, hit=lambda row: (row.p_holm or 1) < 0.05),
+        titled("Pairs of judges", grid(COMPARISON, rows, hit=lambda row: (row.p_holm or 1) < 0.05)),
+        keys=2,
         notes=(
-            f"p is clustered by {in_cases('image')}, after Holm over all comparisons, below 5 % in "
-            f"bold rows; intervals are unadjusted. {needed} "
+            f"p is clustered by {in_cases('image')} and adjusted by Holm over all comparisons; it "
+            f"is below 5 % in bold rows. Intervals are not adjusted. {needed} "
             f"of {gap} points (5 %, power 80 %), with its 95 % range.",
             *([left_out] if (left_out := not_compared(len(results.judges))) else []),
         ),
     )
-    alpha = grid(AGREEMENT, results.agreement)
+    alpha = grid(AGREEMENT, [row for row in results.agreement if row.alpha.n])
     return Section(
         "compared",
         "Which judge is better?",
-        "On the questions that both were asked; a missing answer counts as wrong.",
-        [pairs, titled("Krippendorff’s α among judges that were asked the same", alpha)],
+        "Judges are compared on the questions that both were asked; a missing answer counts as "
+        "wrong.",
+        [pairs, titled("Krippendorff’s α among judges that were asked the same questions", alpha)],
         figures=those_drawn(drawn["judges_by_task"], drawn["judges"], drawn["cost"]),
     )
 
@@ -201,69 +203,24 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Lef
                 words.jnd_text(row)
             )
     rest = (
-        f" Not listed: {words.many(missing, 'curve')} of single tasks and error types that are "
-        "undecided."
+        f" Not listed: {words.many(missing, 'curve')} of single tasks and error types for which "
+        "this difference is not known yet."
         if missing
         else ""
     )
     return Section(
         "sensitivity", "How small a difference does it see?",
-        "The difference between two options at which the judge is 75 % right; lower is a sharper "
-        "eye. It is given where accuracy is certain to rise with the difference, over all "
-        f"differences and with {in_cases('images')} as the unit, and the curve fits.{rest}",
+        "The smaller the difference at which a judge is right in 75 % of pairs, the finer the "
+        "differences that it sees. It is given where accuracy is certain to rise with the "
+        f"difference, over all differences and with {in_cases('images')} as the unit, and the "
+        f"curve fits.{rest}",
         [
-            by_rows(["Questions · distance"], judges, found),
+            by_rows(["Questions · distance"], judges, found, words.NONE),
             across("Margin between the scores", judges, lambda j: j.by_margin, range_text),
         ],
         figures=those_drawn(drawn["margin"], drawn["severity"]),
         missing=why_none(drawn["margin"], drawn["severity"]),
     )  # fmt: skip
-
-
-def _sways(
-    results: Results, judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]
-) -> list[Section]:
-    flagged = [
-        row
-        for row in scopes.leaks(results.leaks)
-        if row.flagged or (row.scope == "all" and row.share.n)
-    ]
-    return [
-        Section(
-            "bias",
-            "Does it prefer the first option?",
-            "",
-            each(judges, _leanings),
-            figures=those_drawn(drawn["leanings"], drawn["swap"]),
-            missing=why_none(drawn["leanings"], drawn["swap"]),
-        ),
-        Section(
-            "scores",
-            "How do its scores relate to the true ones?",
-            "",
-            figures=those_drawn(drawn["scores"], drawn["reliability"]),
-            missing=why_none(drawn["scores"], drawn["reliability"]),
-        ),
-        Section(
-            "leaks",
-            "Can the questions be gamed?",
-            "How often a rule is right that chooses by one property of the options, such as the "
-            "size of the file. This is about the dataset; no judge is involved.",
-            [replace(grid(LEAK, flagged, hit=lambda row: row.flagged), notes=(BOLD_RULES,))],
-            figures=those_drawn(drawn["rules"]),
-            missing=why_none(drawn["rules"]),
-        ),
-    ]
-
-
-BOLD_RULES = "Rules in bold differ from 50 %: p is below 5 % and the interval excludes 50 %."
-
-
-def _leanings(judge: JudgeResult) -> Table:
-    rows = [row for row in judge.bias if row.estimate.n]
-    found = grid(columns.PREFERENCE, rows, hit=lambda row: row.flagged)
-    notes = ("In bold rows p is below 5 %.",) if any(row.flagged for row in rows) else ()
-    return replace(found, notes=notes)
 
 
 def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
@@ -278,10 +235,10 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
         Section(
             "variance",
             "Where right and wrong come from",
-            "How much of the variance of right and wrong answers comes from the pair of options, "
-            "its encoding, the order shown and chance; a dash stands for too few "
-            f"{in_cases('images to tell. The last column gives how many more images')}, in per "
-            "cent, would gain as much precision as twice as many pairs, encodings or orders.",
+            "The tables give the share of the variance of right and wrong answers that comes from "
+            "the pair of options, its encoding, the order shown and chance. The last column says "
+            f"how many more {in_cases('images')}, in per cent, would improve precision as much as "
+            "twice as many pairs, encodings or orders.",
             [
                 *each(
                     judges,
@@ -289,14 +246,14 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
                 ),
                 titled(
                     "Across judges, prompts and raters",
-                    grid(columns.FACET, analysis.results.facets),
+                    replace(grid(columns.FACET, analysis.results.facets), keys=2),
                 ),
             ],
             detail=True,
         ),
         Section(
             "sources",
-            "The sources as it ranks them",
+            "How it ranks the sources",
             SOURCES,
             [
                 *boards[:-1],
@@ -346,8 +303,8 @@ def _controls(judges: Sequence[JudgeResult]) -> Table:
         for row in judge.leaderboard.controls
     )
     title = (
-        "What goes with a judge’s choice besides the source, in log odds of a usual difference "
-        "(95 %); no bias where the truth goes with it too"
+        "What a judge’s choices are associated with besides the source, in log odds for a usual "
+        "difference (95 %); no bias if the truth is associated with it, too"
     )
     return Table(("Judge", "Sources of", "Covariate", "Effect"), rows, title=title)
 
@@ -361,8 +318,8 @@ SOURCES = (
 def _published(judges: Sequence[JudgeResult]) -> Section:
     return Section(
         "published",
-        "As published benchmarks count it",
-        "To set these judges beside published ones: scores as these benchmarks compute theirs.",
+        "Scores as in published benchmarks",
+        "The scores are computed as the authors of these benchmarks compute theirs.",
         [
             titled(title, by_rows([first], judges, _by_title(judges, cells)))
             for title, first, cells in (
@@ -443,14 +400,14 @@ def _unread(judges: Sequence[JudgeResult]) -> Section:
         "unread",
         "What could not be read",
         "A reply that could not be read counts as wrong, as does a question that a judge declined "
-        "or a person could not tell."
+        "or that a person could not answer."
         + (
             " The second table shows how unread replies end, with 0 for each digit."
             if any(judge.unread.shapes for judge in judges)
             else ""
         ),
         [
-            by_rows(["All question types"], judges, found),
+            by_rows(["All question types"], judges, found, words.failed_share(0, 0)),
             *each(judges, lambda j: grid(columns.SHAPE, j.unread.shapes)),
         ],
         detail=True,
@@ -469,81 +426,13 @@ def _telling(analysis: Analysis, shown: Sequence[int], count: int) -> Section:
     return Section(
         "questions",
         "Show me its errors",
-        "Answers that were wrong by a wide margin or right in one order only, and replies that "
-        f"could not be read; by task, each on another {in_cases('image')} where possible. "
-        "Letters as shown to the judge. Marked words decided how a reply was read.",
+        "Answers that were wrong by a wide margin or right in only one order, and replies that "
+        f"could not be read, each from a different {in_cases('image')} where possible. The letters "
+        "are those that the judge saw; highlighted words decided how its reply was read.",
         examples=[(name, rows) for name, rows in found if rows],
         notes=[f"Of the first {len(kept)} judges; --questions sets the number."]
         if len(kept) < len(shown)
         else (),
-    )
-
-
-def _probes(
-    analysis: Analysis, shown: Sequence[int], drawn: Mapping[str, Figure | LeftOut]
-) -> Section:
-    judges = [judge for judge in (analysis.results.judges[i] for i in shown) if judge.probes]
-    first = next((i for i in shown if analysis.results.judges[i].probes), None)
-    return Section(
-        "probes",
-        "What must not matter",
-        "Each probe changes one thing that the answer does not depend on; 0 is a judge that it "
-        "does not "
-        "move. A probe passes where its 90 % interval is within the margin (two one-sided tests "
-        "at 5 %), "
-        "and fails where the 95 % interval leaves out 0 and the effect is at least the margin. A "
-        "staircase "
-        "of severity passes where its 95 % interval is below 0.",
-        [
-            *each(
-                judges,
-                lambda j: grid(
-                    columns.PROBE,
-                    [row for row in j.probes if row.effect.value is not None],
-                    hit=lambda row: row.state == "fail",
-                ),
-            ),
-            *each(judges, lambda j: grid(columns.TRUST, j.tool_trust)),
-        ],
-        notes=_without_effect(judges),
-        figures=those_drawn(drawn["probes"], drawn["tools"]),
-        examples=[("An example of each probe", probe_examples(analysis.study, first))]
-        if first is not None
-        else [],
-        open=not those_drawn(drawn["probes"], drawn["tools"]),
-    )
-
-
-def _without_effect(judges: Sequence[JudgeResult]) -> list[str]:
-    """Return the probes that were asked but have too few questions for an effect."""
-    said = []
-    for judge in judges:
-        names = [plain_name(row.name) for row in judge.probes if row.effect.value is None]
-        if names:
-            count = words.many(len(names), "probe")
-            said.append((f"too few questions for {count}: {words.listed(names, 20)}", judge.name))
-    return [f"{words.grouped(said)}."] if said else []
-
-
-def _photograph(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
-    asked = [(judge, judge.photograph) for judge in judges if judge.photograph is not None]
-    return Section(
-        "photograph",
-        "Does the judge need the photograph?",
-        "The same pairs with the photograph, with another one in its place, and with uniform "
-        "grey, in overlays too. A gain is the accuracy with the photograph minus that without "
-        "it, with a 95 % interval; the figure and the sentences give the smaller one. What a judge "
-        "gets right without the photograph comes from the predictions alone.",
-        [
-            titled(judge.name, grid(columns.PHOTOGRAPH, [need.all, *need.by_task]))
-            for judge, need in asked
-        ],
-        notes=[
-            f"{judge.name}: {words.photograph(judge)}"
-            for judge, _ in asked
-            if len(asked) <= MOST_SERIES
-        ],
-        figures=those_drawn(drawn["photograph"]),
     )
 
 
@@ -587,9 +476,9 @@ def sections(
         encoding_section(analysis, judges, small),
         _errors(judges, drawn),
         _sensitivity(judges, drawn),
-        *_sways(results, judges, drawn),
-        _photograph(judges, drawn),
-        _probes(analysis, shown, drawn),
+        *sways(results, judges, drawn, card.thresholds.checks["lean"]),
+        photograph(judges, drawn),
+        probes(analysis, shown, drawn),
         _telling(analysis, shown, questions),
         _raters(judges),
         _headline([results.judges[i] for i in results.shown]),

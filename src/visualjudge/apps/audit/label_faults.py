@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from visualjudge.analysis import repeated_rows as scopes
 from visualjudge.analysis.bias import binomial_p
-from visualjudge.analysis.figure_text import RULES, percent
+from visualjudge.analysis.figure_text import percent
 from visualjudge.analysis.figures import Leak
 from visualjudge.analysis.leaks import leak_audit
+from visualjudge.analysis.rule_text import RULES
 from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.study_table import question_table
 from visualjudge.apps.audit.findings import Finding, finding
