@@ -15,7 +15,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -359,6 +359,36 @@ def test_slow_and_large_requests_end(
             b"GET /static/dom.js HTTP/1.1\r\nHost: study.example.org\r\nConnection: close\r\n\r\n"
         )
         assert _said(port, fine).startswith(b"HTTP/1.1 200")
+
+
+def _is_answered(sent: socket.socket) -> bool:
+    """Whether a connection gets a reply, and is not ended."""
+    try:
+        sent.sendall(b"GET /static/dom.js HTTP/1.1\r\nHost: study.example.org\r\n\r\n")
+        return sent.recv(12) == b"HTTP/1.1 200"
+    except ConnectionError:
+        return False
+
+
+def test_an_address_has_so_many_connections(
+    study: Elsewhere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MOST_CONNECTIONS", 2)
+    monkeypatch.setattr(limits, "_LOCAL", ())
+    with _served(study.app) as port, ExitStack() as opened:
+        first, second, third = (
+            opened.enter_context(socket.create_connection(("127.0.0.1", port), 20))
+            for _ in range(3)
+        )
+        assert [_is_answered(one) for one in (first, second, third)] == [True, True, False]
+        first.close()
+        until = time.monotonic() + 20
+        while True:  # the server may count the closed connection for a moment
+            with socket.create_connection(("127.0.0.1", port), 20) as again:
+                if _is_answered(again):
+                    break
+            assert time.monotonic() < until
+            time.sleep(0.05)
 
 
 def test_a_client_that_takes_no_reply_is_left(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -225,7 +225,6 @@ def _letters(chain: Sequence[Word], links: Sequence[Word], n_options: int) -> st
 def direction_of(said: Iterable[Word]) -> str:
     """Return "down" if words say best first, "up" if worst first, "?" if they only blame, and
     otherwise nothing.
-    nothing.
     """
     kinds = frozenset[str]().union(*(token.kinds for token in said))
     if "best first" in kinds or "worst first" in kinds:
