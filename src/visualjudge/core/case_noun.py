@@ -17,6 +17,8 @@ IMAGE, ITEM = "image", "item"
 _noun: ContextVar[str] = ContextVar("case noun", default=IMAGE)
 _IMAGE = re.compile(r"\b(?:([Aa])n )?([Ii])mage(s?)\b")
 _ID = re.compile(r"[ _-]*(id|name|key|no|number)s?$")
+_NOUN = re.compile(r"[a-z]{2,20}( [a-z]{2,20})?(?:(?<=ss)|(?<!s))")
+"""Names of columns that can be used as a noun in the singular."""
 _LONG = {"conv": "conversation", "convo": "conversation", "vid": "video", "img": IMAGE}
 
 
@@ -55,7 +57,7 @@ def noun_of(meta: Mapping[str, Any]) -> str:
         return ITEM
     noun = _ID.sub("", str(column).strip().lower()).replace("_", " ")
     noun = _LONG.get(noun, noun)
-    return noun if re.fullmatch(r"[a-z]{3,20}( [a-z]{3,20})?", noun) else "group"
+    return noun if _NOUN.fullmatch(noun) else "group"
 
 
 def common_noun(nouns: Iterable[str]) -> str:
