@@ -54,6 +54,13 @@ def test_a_mean_over_tasks_counts_every_verdict(few: int) -> None:
     assert found.pairwise.macro.n == len(tasks)
 
 
+def test_an_image_with_many_scores_is_compared_too() -> None:
+    asked = [scoring(i, i % 70 / 7, image_id=f"image{i // 70}") for i in range(6 * 70)]
+    found = result(asked, [said(question, 10 - question.final_scores[0]) for question in asked])
+    within = found.scoring.within
+    assert (within.value, within.n) == (-1.0, 6)
+
+
 @pytest.mark.parametrize("right", [3.0, 4.0, 0.0])
 def test_images_that_agree_by_luck_do_not_make_an_interval_without_width(right: float) -> None:
     low, high = one_share(np.full(8, right), np.full(8, 4.0)).interval(0) or (0.0, 0.0)

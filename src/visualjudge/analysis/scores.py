@@ -31,7 +31,8 @@ from visualjudge.core.records import LETTERS, FloatArray
 
 GROUP = ["image", "task", "encoding", "classes", "error_type", "repeat"]
 """Columns that are equal for scores in the same order. A reply and its repeat are not a tie."""
-MOST_IN_GROUP = 64
+MOST_AT_ONCE = 64
+"""Scores of a group up to which all groups of one size are compared by the same steps."""
 RANKED = (
     "task",
     "encoding",
@@ -325,20 +326,21 @@ def within_groups(parsed: pl.DataFrame, by: Sequence[str] = GROUP) -> pl.DataFra
     groups = (
         parsed.group_by(by, maintain_order=True)
         .agg(pl.col("cluster").first(), pl.col("number"), pl.col("truth"), k=pl.len())
-        .filter(
-            (pl.col("k") > 1)
-            & (pl.col("k") <= MOST_IN_GROUP)
-            & (pl.col("truth").list.n_unique() > 1)
-        )
+        .filter((pl.col("k") > 1) & (pl.col("truth").list.n_unique() > 1))
     )
     kept = (*by, "cluster")
     none = groups.clear().select(kept).with_columns(tau=pl.lit(None, dtype=pl.Float64))
     parts = [none]
     for (k,), part in groups.partition_by("k", maintain_order=True, as_dict=True).items():
         said, true = (_in_rows(part[name], int(k)) for name in ("number", "truth"))
-        parts.append(
-            part.select(kept).with_columns(tau=np.nan_to_num(correlation.kendall_rows(said, true)))
+        tau = (
+            correlation.kendall_rows(said, true)
+            if said.shape[1] <= MOST_AT_ONCE
+            else np.array(
+                [correlation.kendall(*row) or 0.0 for row in zip(said, true, strict=True)]
+            )
         )
+        parts.append(part.select(kept).with_columns(tau=np.nan_to_num(tau)))
     return pl.concat(parts)
 
 
