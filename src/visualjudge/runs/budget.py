@@ -266,17 +266,15 @@ TOTAL = ("total_tokens", "total_token_count")
 
 def token_counts(usage: Mapping[str, Any] | None) -> tuple[int | None, int | None]:
     """Return the tokens of the prompt and all tokens billed as output, or None if unknown."""
-    prompt, reply, total = (_first(usage or {}, names) for names in (PROMPT, REPLY, TOTAL))
+    if not usage:
+        return None, None
+    prompt, reply, total = _first(usage, PROMPT), _first(usage, REPLY), _first(usage, TOTAL)
     return prompt, whole_output(prompt, reply, total)
 
 
 def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
-    return next((count for name in names if (count := _count(usage.get(name))) is not None), None)
-
-
-def _count(value: Any) -> int | None:
-    return (
-        value
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
-        else None
-    )
+    for name in names:
+        value = usage.get(name)
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST:
+            return value
+    return None

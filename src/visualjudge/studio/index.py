@@ -11,22 +11,22 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.engines import Engine, InlineEngine, open_engine
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.garbage_collection import paused_collector
-from visualjudge.core.records import UNKNOWN, Question
+from visualjudge.core.records import UNKNOWN, Answer, Question
 from visualjudge.dataset.folder import open_questions, questions_file
 from visualjudge.dataset.json_form import JsonQuestions, OtherLayout
 from visualjudge.dataset.question_storage import Located, QuestionFiles
@@ -34,11 +34,12 @@ from visualjudge.runs.journal import LONGEST_LINE
 from visualjudge.studio.text_index import TextIndex, Words, words_of
 
 NONE = "(none)"
+NAN = float("nan")
 SINGLE = ("task", "encoding", "type", "error_type", "image", "answer", "probe", "group")
 """Facets with one value for each question."""
 MULTIPLE = ("subset", "class", "source")
 """Facets with any number of values for each question."""
-STEP = 4 * 2**20
+STEP = 2**20
 """Size of a part in bytes."""
 HERE: Engine = InlineEngine()
 LARGE = 32 * 2**20
@@ -48,22 +49,18 @@ a first index is built while pages are served.
 _MOST_PROCESSES = 4
 # Number of questions in a part that is not a range of bytes.
 _QUESTIONS = 4000
-FORMAT = "9"
-# Older versions of SQLite allow 999 parameters.
-_IDS_A_STATEMENT = 900
+FORMAT = "10"
 _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);
-CREATE TABLE question (row INTEGER PRIMARY KEY, id TEXT UNIQUE, start INTEGER, stop INTEGER);
+CREATE TABLE question (row INTEGER PRIMARY KEY, id TEXT UNIQUE);
 CREATE TABLE image (name TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE vocabulary (facet TEXT, code INTEGER, value TEXT,
     PRIMARY KEY (facet, code)) WITHOUT ROWID;
 CREATE TABLE column_ (name TEXT PRIMARY KEY, dtype TEXT, data BLOB);
 """
-_ADD_QUESTIONS = """
-INSERT OR IGNORE INTO question
-SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'),
-       json_extract(value, '$[2]'), json_extract(value, '$[3]')
-FROM json_each(?)
+_ADD_QUESTIONS = "INSERT OR IGNORE INTO question SELECT ? + key, value FROM json_each(?)"
+_ROWS_OF = """
+SELECT group_concat(ifnull((SELECT row FROM question WHERE id = value), -1)) FROM json_each(?)
 """
 Codes = NDArray[np.int32]
 
@@ -105,29 +102,19 @@ class Part:
 
     Attributes
     ----------
-    places
-        Id, start and stop.
+    ids
+        Of each question.
     multiple
         Rows and codes.
     """
 
-    places: list[tuple[str, int, int]] = field(default_factory=list)
-    images: set[str] = field(default_factory=set)
-    texts: list[Words] = field(default_factory=list)
-    codes: dict[str, _Codes] = field(
-        default_factory=lambda: {name: _Codes() for name in (*SINGLE, *MULTIPLE)}
-    )
-    single: dict[str, array[int]] = field(
-        default_factory=lambda: {
-            name: array("i") for name in (*SINGLE, "options", "length", "changed", "open_ended")
-        }
-    )
-    real: dict[str, array[float]] = field(
-        default_factory=lambda: {name: array("f") for name in ("margin", "truth", "scores")}
-    )
-    multiple: dict[str, tuple[array[int], array[int]]] = field(
-        default_factory=lambda: {name: (array("i"), array("i")) for name in MULTIPLE}
-    )
+    ids: list[str]
+    images: set[str]
+    texts: list[Words]
+    codes: dict[str, _Codes]
+    single: dict[str, Codes]
+    columns: dict[str, NDArray[Any]]
+    multiple: dict[str, tuple[Codes, Codes]]
 
 
 def parts(stored: QuestionFiles, engine: Engine) -> Iterator[Part]:
@@ -145,7 +132,7 @@ def parts(stored: QuestionFiles, engine: Engine) -> Iterator[Part]:
             for part in engine.map(
                 _part_in, ((stored.path.parent, start, stop) for start, stop in ranges)
             ):
-                done += len(part.places)
+                done += len(part.ids)
                 yield part
         except (OtherLayout, DataError):
             # read one by one: this accepts any layout, and errors give the question's position in
@@ -154,7 +141,7 @@ def parts(stored: QuestionFiles, engine: Engine) -> Iterator[Part]:
         else:
             return
     left = islice(stored.scan(), done, None)
-    while (part := _next_part(left)).places:
+    while (part := _next_part(left)).ids:
         yield part
 
 
@@ -171,35 +158,42 @@ def _part_in(place: tuple[Path, int, int]) -> Part:
 
 def part_of(located: Iterable[Located]) -> Part:
     """Convert questions to columns."""
-    part = Part()
-    for row, (start, stop, question) in enumerate(located):
-        part.places.append((question.id, start, stop))
-        part.images.update(question.images)
-        part.texts.append(words_of(question.prompt))
-        for name, value in _single(question).items():
-            part.single[name].append(part.codes[name][value])
-        for name, values in {
-            "subset": question.subset or (NONE,),
-            "class": question.class_of_interest or (NONE,),
-            "source": tuple(source or NONE for source in question.sources) or (NONE,),
-        }.items():
-            distinct = dict.fromkeys(values)
-            rows, codes = part.multiple[name]
-            rows.extend([row] * len(distinct))
-            codes.extend(map(part.codes[name].__getitem__, distinct))
-        scores = question.final_scores
-        part.real["margin"].append(max(scores) - min(scores) if len(scores) > 1 else float("nan"))
-        part.real["scores"].extend(scores)
-        part.real["truth"].append(
-            float("nan") if isinstance(question.answer, str) else float(question.answer)
-        )
-        part.single["options"].append(len(question.annotation_ids))
-        part.single["length"].append(len(question.prompt))
-        part.single["changed"].append(
-            question.probe is not None and question.probe.design != "control"
-        )
-        part.single["open_ended"].append(not has_answer(question))
-    return part
+    starts, stops, questions = tuple(zip(*located, strict=True)) or ((), (), ())
+    codes = {name: _Codes() for name in (*SINGLE, *MULTIPLE)}
+    scores = [question.final_scores for question in questions]
+    return Part(
+        ids=[question.id for question in questions],
+        images=set(chain.from_iterable(question.images for question in questions)),
+        texts=[words_of(question.prompt) for question in questions],
+        codes=codes,
+        single={
+            name: np.array(list(map(codes[name].__getitem__, values)), np.int32)
+            for name, values in _single(questions).items()
+        },
+        columns={
+            "start": np.array(starts, np.int64),
+            "stop": np.array(stops, np.int64),
+            "options": np.array([len(question.annotation_ids) for question in questions], np.int32),
+            "length": np.array([len(question.prompt) for question in questions], np.int32),
+            "changed": np.array([_is_changed(question) for question in questions], np.int32),
+            "open_ended": np.array([not has_answer(question) for question in questions], np.int32),
+            "margin": np.array(
+                [max(s) - min(s) if len(s) > 1 else NAN for s in scores], np.float32
+            ),
+            "truth": np.array([_number(question.answer) for question in questions], np.float32),
+            "scores": np.fromiter(chain.from_iterable(scores), np.float32),
+        },
+        multiple={
+            name: _pairs(codes[name], values) for name, values in _multiple(questions).items()
+        },
+    )
+
+
+def _pairs(codes: _Codes, values: Sequence[Sequence[str]]) -> tuple[Codes, Codes]:
+    """Return the row and code of each distinct value."""
+    distinct = [dict.fromkeys(some) if len(some) > 1 else some for some in values]
+    rows = np.repeat(np.arange(len(distinct), dtype=np.int32), list(map(len, distinct)))
+    return rows, np.array(list(map(codes.__getitem__, chain.from_iterable(distinct))), np.int32)
 
 
 def has_answer(question: Question) -> bool:
@@ -216,22 +210,43 @@ def no_answer(question: Question) -> str:
     return "not known" if question.answer == UNKNOWN else "no answer is right"
 
 
-def _single(question: Question) -> dict[str, str]:
-    answer, probe = question.answer, question.probe
+def _is_changed(question: Question) -> bool:
+    return question.probe is not None and question.probe.design != "control"
+
+
+def _number(answer: Answer) -> float:
+    return NAN if isinstance(answer, str) else float(answer)
+
+
+def _single(questions: Sequence[Question]) -> dict[str, list[str]]:
+    probes = [question.probe for question in questions]
     return {
-        "task": question.task,
-        "encoding": f"{question.task}/{question.encoding}",
-        "type": question.question_type,
-        "error_type": question.error_type or NONE,
-        "image": str(question.image_id),
-        "answer": NONE
-        if not has_answer(question)
-        else answer
-        if isinstance(answer, str)
-        else _bin(answer),
-        "probe": NONE if probe is None else probe.name,
-        "group": NONE if probe is None else probe.group,
+        "task": [question.task for question in questions],
+        "encoding": [f"{question.task}/{question.encoding}" for question in questions],
+        "type": [question.question_type for question in questions],
+        "error_type": [question.error_type or NONE for question in questions],
+        "image": [str(question.image_id) for question in questions],
+        "answer": [_answer(question) for question in questions],
+        "probe": [NONE if probe is None else probe.name for probe in probes],
+        "group": [NONE if probe is None else probe.group for probe in probes],
     }
+
+
+def _multiple(questions: Sequence[Question]) -> dict[str, list[Sequence[str]]]:
+    return {
+        "subset": [question.subset or (NONE,) for question in questions],
+        "class": [question.class_of_interest or (NONE,) for question in questions],
+        "source": [
+            [source or NONE for source in question.sources] or (NONE,) for question in questions
+        ],
+    }
+
+
+def _answer(question: Question) -> str:
+    if not has_answer(question):
+        return NONE
+    answer = question.answer
+    return answer if isinstance(answer, str) else _bin(answer)
 
 
 def _bin(answer: float) -> str:
@@ -263,6 +278,8 @@ class Columns:
         1 if no answer is right, such as when both options are the same.
     text
         Code of the prompt's words in the full-text index.
+    start, stop
+        The numbers with which the question is read from its file.
     """
 
     count: int
@@ -277,6 +294,8 @@ class Columns:
     changed: NDArray[np.int32]
     open_ended: NDArray[np.int32]
     text: Codes
+    start: NDArray[np.int64]
+    stop: NDArray[np.int64]
 
 
 class DatasetIndex:
@@ -298,15 +317,11 @@ class DatasetIndex:
 
     def rows_of(self, identities: Iterable[str]) -> list[int]:
         """Return the row of each id, or -1 if not found."""
-        wanted, rows = list(identities), dict[str, int]()
+        # SQLite's JSON functions truncate text at NUL
+        wanted = [None if "\0" in name else name for name in identities]
         with self._lock:
-            for start in range(0, len(wanted), _IDS_A_STATEMENT):
-                part = wanted[start : start + _IDS_A_STATEMENT]
-                marks = ",".join("?" * len(part))
-                rows |= self._db.execute(
-                    f"SELECT id, row FROM question WHERE id IN ({marks})", part
-                ).fetchall()
-        return [rows.get(name, -1) for name in wanted]
+            found = self._db.execute(_ROWS_OF, (orjson.dumps(wanted).decode(),)).fetchone()[0]
+        return list(map(int, found.split(","))) if found else []
 
     def identities(self, rows: Iterable[int]) -> list[str]:
         """Return the id of each row."""
@@ -325,9 +340,7 @@ class DatasetIndex:
         DataError
             If the dataset has changed since the index was opened.
         """
-        found = self._one("SELECT start, stop FROM question WHERE row = ?", int(row))
-        assert found is not None, "rows come from this index"
-        return self._questions.read(found[0], found[1])
+        return self._questions.read(int(self.columns.start[row]), int(self.columns.stop[row]))
 
     def has_image(self, name: str) -> bool:
         """Return whether a question shows the image with this name."""
@@ -450,7 +463,7 @@ def _build(
             whole = stored.path.stat().st_size if isinstance(stored, JsonQuestions) else len(stored)
             for part in parts(stored, engine):
                 builder.add(part)
-                tick(part.places[-1][2] / max(whole, 1) if part.places else 1.0)
+                tick(part.columns["stop"][-1] / max(whole, 1) if part.ids else 1.0)
             builder.finish()
         finally:
             builder.texts.statements.settle()  # a connection must not be closed while in use
@@ -477,27 +490,20 @@ class _Builder:
 
     def add(self, part: Part) -> None:
         """Add the next questions."""
-        for name, *_ in part.places:
+        for name in part.ids:
             if "\0" in name:  # SQLite's JSON functions truncate text at NUL
                 raise DataError(f"questions: id: must hold no NUL character, got {name!r:.80}")
-        first, self.count = self.count, self.count + len(part.places)
+        first, self.count = self.count, self.count + len(part.ids)
         codes = {name: self._codes(name, words) for name, words in part.codes.items()}
-        columns: dict[str, Any] = {
-            **part.single,
-            **part.real,
-            **{name: codes[name][part.single[name]] for name in SINGLE},
-        }
+        columns = part.columns | {name: codes[name][part.single[name]] for name in SINGLE}
         columns["text"] = np.fromiter(map(self.texts.add, part.texts), np.int32)
         for name, (rows, local) in part.multiple.items():
-            columns |= {
-                f"{name}.rows": np.array(rows, np.int32) + first,
-                f"{name}.codes": codes[name][local],
-            }
+            columns |= {f"{name}.rows": rows + first, f"{name}.codes": codes[name][local]}
         for name, column in columns.items():
-            self.columns.setdefault(name, []).append(np.asarray(column))
+            self.columns.setdefault(name, []).append(column)
         self.texts.flush()
         self.texts.statements.run(
-            (_ADD_QUESTIONS, ([(row, *place) for row, place in enumerate(part.places, first)],)),
+            (_ADD_QUESTIONS, (first, part.ids)),
             ("INSERT OR IGNORE INTO image SELECT value FROM json_each(?)", (sorted(part.images),)),
         )
 
@@ -549,4 +555,6 @@ def _load(connection: sqlite3.Connection) -> Columns:
         changed=column("changed"),
         open_ended=column("open_ended"),
         text=column("text"),
+        start=column("start"),
+        stop=column("stop"),
     )

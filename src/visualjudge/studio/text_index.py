@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Self
 
 import numpy as np
@@ -33,22 +34,28 @@ LONGEST = 20_000
 _BATCH = 4000
 # One text in this many is sampled to find the frequent words: scanning the index takes ten times
 # as long.
-_SAMPLED = 16
+_SAMPLED = 64
 _REMEMBERED = 400_000
 _KEPT = bytes(b if b >= 128 or chr(b).isalpha() else 32 for b in range(256))
 _WORD = re.compile(r'"[^"]+"|\S+')
 _SCHEMA = """
 CREATE TABLE text (digest INTEGER PRIMARY KEY, code INTEGER);
-CREATE VIRTUAL TABLE words USING fts5(body, content='', tokenize='unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE words USING fts5(body, content='', columnsize=0,
+    tokenize='unicode61 remove_diacritics 2');
 INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
 INSERT INTO words (words, rank) VALUES ('automerge', 0);
 INSERT INTO words (words, rank) VALUES ('crisismerge', 64);
 CREATE TABLE frequent (word TEXT PRIMARY KEY, bits BLOB) WITHOUT ROWID;
-CREATE TABLE frequent_covers (texts INTEGER);
-INSERT INTO frequent_covers VALUES (0);
+CREATE TABLE size (texts INTEGER, covered INTEGER);
+INSERT INTO size VALUES (0, 0);
 """
-Words = tuple[int, str]
-"""The words of a text, after their digest."""
+# The texts are one value and their places numbers: JSON would escape them and read them back.
+_ADD_WORDS = """
+INSERT INTO words (rowid, body)
+SELECT ? + key, CAST(substr(?, value >> 16, value & 65535) AS TEXT) FROM json_each(?)
+"""
+Words = tuple[int | None, bytes]
+"""The words of a text in UTF-8, after their digest; None for a text that is hardly repeated."""
 # Shared by all indexes: a second one would only wait for a core.
 _THREADS = ThreadPoolExecutor(2, "studio-index")
 
@@ -96,16 +103,14 @@ class FrequentWords:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
-        self.covers = int(connection.execute("SELECT texts FROM frequent_covers").fetchone()[0])
-        self._sample = Counter[str]()
+        self.covers = int(connection.execute("SELECT covered FROM size").fetchone()[0])
+        self._sample = Counter[bytes]()
         self._sampled = 0
 
-    def see(self, words: str) -> None:
+    def see(self, words: bytes) -> None:
         """Add a text to the sample for choosing the frequent words."""
         self._sampled += 1
-        self._sample.update(
-            {word for word in words.lower().split() if word.isascii() and word.isalpha()}
-        )
+        self._sample.update({word for word in words.lower().split() if word.isalpha()})
 
     def update(self, texts: int) -> None:
         """Recompute the bitmaps if the index has twice the texts they cover.
@@ -115,12 +120,12 @@ class FrequentWords:
         if texts < max(FEWEST_TEXTS, 2 * self.covers) or not self._sampled:
             return
         found = self._sample.most_common(_MOST_WORDS)
-        words = [word for word, count in found if count * _SHARE >= self._sampled]
+        words = [word.decode() for word, count in found if count * _SHARE >= self._sampled]
         self._db.execute("DELETE FROM frequent")
         for word in words:
             bits = np.packbits(mask_of(self._db, f'"{word}"', 0, texts)).tobytes()
             self._db.execute("INSERT INTO frequent VALUES (?, ?)", (word, bits))
-        self._db.execute("UPDATE frequent_covers SET texts = ?", (texts,))
+        self._db.execute("UPDATE size SET covered = ?", (texts,))
         self.covers = texts
 
     def matching(self, word: str, unfinished: bool) -> list[str]:
@@ -159,12 +164,14 @@ def mask_of(connection: sqlite3.Connection, expression: str, first: int, stop: i
 
 
 def words_of(text: str, *, repeated: bool = True) -> Words:
-    """Return a text as indexed; ``repeated`` merges texts that differ only in numbers and
-    punctuation.
+    """Return a text as indexed; those that are often ``repeated`` are merged, even if they differ
+    in numbers and punctuation.
     """
-    words = _words(text) if repeated else _letters(text)
+    if not repeated:
+        return None, _letters(text)
+    words = _words(text)
     digest = int.from_bytes(hashlib.blake2b(words, digest_size=8).digest(), "big", signed=True)
-    return digest, words.decode("utf-8", "ignore")
+    return digest, words
 
 
 class TextIndex:
@@ -172,10 +179,10 @@ class TextIndex:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
-        self._next = int(connection.execute("SELECT count(*) FROM text").fetchone()[0])
+        self._next = int(connection.execute("SELECT texts FROM size").fetchone()[0])
         self._recent: dict[int, int] = {}
         self._recent_is_all = self._next == 0
-        self._waiting: list[tuple[int, str]] = []
+        self._waiting: list[Words] = []
         self.statements = StatementThread(connection)
         self._frequent = FrequentWords(connection)
 
@@ -186,8 +193,10 @@ class TextIndex:
         return cls(connection)
 
     def add(self, text: Words) -> int:
-        """Return the code of a text; a known text keeps its code."""
-        digest, words = text
+        """Return the code of a text; a known text with a digest keeps its code."""
+        digest = text[0]
+        if digest is None:
+            return self._insert(text)
         code = self._recent.get(digest)
         if code is None:
             found = None
@@ -196,15 +205,15 @@ class TextIndex:
                 found = self._db.execute(
                     "SELECT code FROM text WHERE digest = ?", (digest,)
                 ).fetchone()
-            code = int(found[0]) if found else self._insert(digest, words)
+            code = int(found[0]) if found else self._insert(text)
             self._recent[digest] = code
         return code
 
-    def _insert(self, digest: int, words: str) -> int:
+    def _insert(self, text: Words) -> int:
         code, self._next = self._next, self._next + 1
         if code % _SAMPLED == 0:
-            self._frequent.see(words)
-        self._waiting.append((digest, words))
+            self._frequent.see(text[1])
+        self._waiting.append(text)
         if len(self._waiting) >= _BATCH:
             self._write()
         return code
@@ -212,15 +221,18 @@ class TextIndex:
     def _write(self) -> None:
         waiting, self._waiting = self._waiting, []
         first = self._next - len(waiting)
+        sizes = [len(words) for _, words in waiting]
+        places = [
+            stop - size + 1 << 16 | size
+            for stop, size in zip(accumulate(sizes), sizes, strict=True)
+        ]
         self.statements.run(
             (
-                "INSERT INTO text SELECT value, ? + key FROM json_each(?)",
+                "INSERT INTO text SELECT value, ? + key FROM json_each(?) WHERE value IS NOT NULL",
                 (first, [digest for digest, _ in waiting]),
             ),
-            (
-                "INSERT INTO words (rowid, body) SELECT ? + key, value FROM json_each(?)",
-                (first + 1, [words for _, words in waiting]),
-            ),
+            (_ADD_WORDS, (first + 1, b"".join([words for _, words in waiting]), places)),
+            ("UPDATE size SET texts = ?", (self._next,)),
         )
 
     def flush(self) -> None:
@@ -245,7 +257,7 @@ class TextIndex:
         unfinished, "quoted words" must be adjacent.
         """
         found = [
-            (match, words.decode("utf-8", "ignore"))
+            (match, words.decode())
             for match in _WORD.findall(query[:1000])
             if (words := _words(match))
         ]
@@ -308,4 +320,7 @@ def _words(text: str) -> bytes:
 
 def _letters(text: str) -> bytes:
     """Replace everything except letters with spaces."""
-    return text.encode("utf-8", "replace")[:LONGEST].translate(_KEPT)
+    content = text.encode("utf-8", "replace")
+    if len(content) > LONGEST:
+        content = content[:LONGEST].decode("utf-8", "ignore").encode()  # whole characters
+    return content.translate(_KEPT)

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from visualjudge.studio.verdict_reading import (
     read_part,
 )
 
-FORMAT = "8"
+FORMAT = "9"
 TOLD_EVERY_S = 2.0
 """Minimum interval between recomputations while a long journal is read."""
 
@@ -57,6 +58,9 @@ class RunIndex:
         with storing(path):
             self._db, self._rows, self._read = self._opened()
             self._texts = TextIndex(self._db)
+        self._fresh: list[ReadPart] = []
+        """Parts read but not stored yet."""
+        self._counting: tuple[Rows, Rows] | None = None
         self._summary: Summary | None = None
         self._columns: tuple[Rows, Rows] | None = None
 
@@ -112,7 +116,11 @@ class RunIndex:
             return
         try:
             with storing(self._path):
-                self._refresh(engine)
+                try:
+                    self._refresh(engine)
+                except Exception:
+                    self._forget_fresh()
+                    raise
         finally:
             self.behind = None
             self._reading.release()
@@ -131,21 +139,18 @@ class RunIndex:
                 self._db, self._rows, self._read = self._opened()
                 self._texts = TextIndex(self._db)
                 self._changed()
-            before = self._read
-            parts = [(self.journal, *part) for part in ranges(self.journal, before, size)]
+            parts = [(self.journal, *part) for part in ranges(self.journal, self._read, size)]
         for taken in engine.map(read_part, parts):
             with self._lock:
                 self._take(taken)
-                self.behind = self._read / size if len(parts) > 1 else None
-                if time.monotonic() - self._told > TOLD_EVERY_S:
-                    self._changed()
+                self.behind = taken.stop / size if len(parts) > 1 else None
+                if self._fresh and time.monotonic() - self._told > TOLD_EVERY_S:
+                    self._keep()
         with self._lock:
-            if self._read == before:  # only an incomplete line
-                return
-            with self._db:
-                self._texts.complete()
+            self._texts.complete()
             self._texts.forget()
-            self._changed()
+            if self._fresh:
+                self._keep()
 
     def _take(self, taken: ReadPart) -> None:
         if taken.stop == self._read:  # only an incomplete line
@@ -157,22 +162,34 @@ class RunIndex:
         chunk["text"] = [
             -1 if (text := taken.texts[k]) is None else self._texts.add(text) for k in known
         ]
-        causes = self.causes + taken.causes
+        self._texts.flush()
+        self._fresh.append(replace(taken, rows=chunk, ids=[], texts=[]))
+
+    def _keep(self) -> None:
+        """Store the fresh parts and show them. Each commit adds a segment to the full-text index,
+        which slows down searches.
+        """
+        rows, stop = np.concatenate([part.rows for part in self._fresh]), self._fresh[-1].stop
+        causes = sum((part.causes for part in self._fresh), self.causes)
+        stored = {"causes": orjson.dumps(causes).decode(), "read": str(stop)}
         with self._db:
-            self._texts.flush()
-            self._db.execute(
-                "UPDATE meta SET value = ? WHERE name = 'causes'", (orjson.dumps(causes).decode(),)
-            )
-            self._db.execute("INSERT INTO chunk (data) VALUES (?)", (chunk.tobytes(),))
-            self._db.execute("UPDATE meta SET value = ? WHERE name = 'read'", (str(taken.stop),))
-        self.causes, self._rows, self._read = (
-            causes,
-            np.concatenate([self._rows, chunk]),
-            taken.stop,
-        )
+            self._db.execute("INSERT INTO chunk (data) VALUES (?)", (rows.tobytes(),))
+            for name, value in stored.items():
+                self._db.execute("UPDATE meta SET value = ? WHERE name = ?", (value, name))
+        self._fresh = []
+        self.causes, self._read = causes, stop
+        self._rows = np.concatenate([self._rows, rows])
+        self._changed()
+
+    def _forget_fresh(self) -> None:
+        """Drop the parts that are not stored; they are read again by the next refresh."""
+        with self._lock:
+            self._fresh = []
+            self._db.rollback()
+            self._texts = TextIndex(self._db)
 
     def _changed(self) -> None:
-        self._summary = self._columns = None
+        self._counting = self._summary = self._columns = None
         self._told = time.monotonic()
         self.generation += 1
 
@@ -181,16 +198,10 @@ class RunIndex:
     @property
     def rows(self) -> Rows:
         """Return the verdicts that count: the last one of each question, order and repeat."""
-        rows = self._rows
-        if not rows.size:
-            return rows
-        key = (
-            (rows["q"].astype(np.int64) << 33)
-            | (rows["order"].astype(np.int64) << 32)
-            | rows["repeat"]
-        )
-        _, last = np.unique(key[::-1], return_index=True)
-        return rows if last.size == rows.size else rows[np.sort(rows.size - 1 - last)]
+        rows, known = self._rows, self._counting
+        if known is None or known[0] is not rows:
+            known = self._counting = rows, _last_of_each(rows)
+        return known[1]
 
     @property
     def total(self) -> int:
@@ -245,3 +256,12 @@ class RunIndex:
         if known is None or known[0].size != rows.size:
             known = self._columns = (rows["text"].copy(), rows["q"].copy())
         return known
+
+
+def _last_of_each(rows: Rows) -> Rows:
+    """Return the last verdict of each question, order and repeat."""
+    key = (
+        (rows["q"].astype(np.int64) << 33) | (rows["order"].astype(np.int64) << 32) | rows["repeat"]
+    )
+    _, last = np.unique(key[::-1], return_index=True)
+    return rows if last.size == rows.size else rows[np.sort(rows.size - 1 - last)]
