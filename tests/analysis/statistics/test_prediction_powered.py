@@ -9,6 +9,7 @@ from visualjudge.analysis.statistics import (
     draw,
     expected_gain,
     inclusion_probabilities,
+    pooled_means,
     pooled_probabilities,
     ppi_mean,
     rank_sets,
@@ -194,3 +195,17 @@ def test_no_threshold_where_the_judge_guesses() -> None:
 def test_three_right_images_promise_nothing() -> None:
     found = risk_threshold(np.ones(30), np.zeros(30), 0.1, clusters=np.arange(30) % 3)
     assert found.kept == 0
+
+
+def test_few_labels_without_an_error_do_not_prove_that_the_judge_makes_none() -> None:
+    """The judge reverses the answer in a tenth of the losses and wins of one source, for it."""
+    rng, inside = np.random.default_rng(0), 0
+    for _ in range(150):
+        won = (rng.random(600) < 0.4).astype(float)
+        said = np.where(rng.random(600) < 0.1, 1.0, won)
+        seen = np.full(600, np.nan)
+        seen[:15] = won[:15]
+        ends = pooled_means(said, seen, np.zeros(600, int), np.arange(600)).interval(0)
+        assert ends is not None
+        inside += ends[0] <= 0.4 <= ends[1]
+    assert inside / 150 >= 0.93

@@ -194,6 +194,11 @@ def satterthwaite(
 
 LEAST_IMAGES = 3
 """Minimum number of labelled images for an interval."""
+ONE_WRONG = 4.0
+"""Square of an error that reverses an answer, in variances of the labels. Where labels equal the
+judge's values exactly, the variance of their part is at least that with one such error among them:
+that few labels show no error does not prove that there is none.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,13 +347,16 @@ def _estimate(pool: _Pool, labelled: BoolArray, lam: float | None) -> PooledMean
         lam = float(np.clip((truth * turned).sum() / below, 0, 1)) if below > 0 else 0.0
     residual = truth - lam * said
     labels, rest = residual.T @ residual, lam * everything
+    alone = (truth * truth).sum(0)
+    exact = np.nan_to_num(pool.means((pool.y == pool.f).astype(float), pool.weight))
+    unseen = np.minimum(ONE_WRONG * exact * (held * held).sum(0), 1) * alone
+    labels[np.diag_indices_from(labels)] = np.maximum(np.diag(labels), unseen)
     cross = rest.T @ residual
     images = pool.size[0]
     covariance = labels + cross + cross.T + rest.T @ rest * images / max(images - 1, 1)
     corrected = lam * naive + pool.means(pool.y - lam * pool.f, pool.weight)
     floor = np.maximum(np.diag(covariance), 1e-3 * np.diag(labels))
     covariance[np.diag_indices_from(covariance)] = floor
-    alone = (truth * truth).sum(0)
     return PooledMeans(
         naive,
         np.where(enough, corrected, np.nan),
