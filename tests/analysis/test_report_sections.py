@@ -205,11 +205,10 @@ def test_a_dash_is_explained_and_is_not_what_was_not_asked(tmp_path: Path) -> No
     assert dashed.tables[0].notes == (DASH,)
 
 
-def test_a_text_explains_only_what_is_there(small: Analysis) -> None:
-    errors = section(small, "errors")
-    assert errors.why and not errors.explanation and errors.missing
-    shown = section(small, "headline")
-    assert shown.tables and shown.explanation == shown.why
+def test_a_text_explains_only_what_is_there() -> None:
+    table = Table(("x", "y"), (("row", "1"),))
+    assert Section("a", "b", "explains").explanation == ""
+    assert Section("a", "b", "explains", [table]).explanation == "explains"
 
 
 def test_a_table_keeps_the_columns_that_identify_a_row() -> None:

@@ -110,8 +110,8 @@ def _errors(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]
     return Section(
         "errors",
         "Which errors does it see?",
-        COUNTED,
-        [error],
+        "",
+        [replace(error, notes=(*error.notes, COUNTED))],
         figures=those_drawn(drawn["errors"]),
         missing=why_none(drawn["errors"]),
     )
