@@ -165,9 +165,15 @@ def test_a_preference_that_is_certain_and_a_check_that_is_not_are_explained(tmp_
     pairs = [pair(i, (8.0, 3.0), image_id=f"i{i}") for i in range(100)]
     dataset = write_dataset(tmp_path / "ds", pairs)
     runs = []
-    for name, first in (("fair", 0), ("leaning", 16), ("first", 90)):
+    for name, first, second in (
+        ("fair", 0, 0),
+        ("leaning", 16, 0),
+        ("first", 90, 0),
+        ("open", 30, 20),
+    ):
+        places = ["AB"] * first + ["BA"] * second + [""] * (100 - first - second)
         verdicts = [
-            said(q, "A" if order == "AB" or i >= first else "B", order)
+            said(q, "B" if places[i] and order != places[i] else "A", order)
             for order in ("AB", "BA")
             for i, q in enumerate(pairs)
         ]
@@ -177,7 +183,8 @@ def test_a_preference_that_is_certain_and_a_check_that_is_not_are_explained(tmp_
         card.judge: next(line.state for line in card.checks if line.name == "lean")
         for card in usual_card(analysis).judges
     }
-    assert checks == {"fair": "pass", "leaning": "undecided", "first": "fail"}
+    states = {"fair": "pass", "leaning": "undecided", "first": "fail", "open": "undecided"}
+    assert checks == states
     assert section(analysis, "bias").why == (
         "leaning: the preference is certain, since the interval excludes 0, but its check is "
         "undecided, since the interval lies neither entirely within nor entirely outside the ±10 "
