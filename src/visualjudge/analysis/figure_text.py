@@ -157,8 +157,8 @@ def counted(title: str, counts: Sequence[tuple[str, int, int]]) -> str:
     ordered = sorted(counts, key=lambda row: -row[1])
     totals = {total for _, _, total in ordered}
     if len(ordered) > 1 and len({row[1:] for row in ordered}) == 1:
-        who = "both judges" if len(ordered) == 2 else f"each of {len(ordered)} judges"
-        return f"{title}: {ordered[0][1]} of {ordered[0][2]} for {who}"
+        every = "both judges" if len(ordered) == 2 else f"each of {len(ordered)} judges"
+        return f"{title}: {ordered[0][1]} of {ordered[0][2]} for {every}"
     every = f", of {totals.pop()}" if len(totals) == 1 else ""
     shares = [
         (name, f"{count}" + ("" if every else f" of {total}")) for name, count, total in ordered

@@ -532,3 +532,16 @@ def test_a_rule_that_games_the_questions_says_how_many_it_can_decide() -> None:
     assert isinstance(drawn, Figure)
     assert drawn.finding.endswith("of the 30 it can decide")
     assert "questions whose options are equal in it are left out" in drawn.reading
+
+
+def test_the_constant_answer_beside_an_accuracy_is_not_why_a_task_fails() -> None:
+    tasks = ("object_detection", "keypoint")
+    questions = [pair(k, (9.0, 1.0), task=tasks[k % 2], image_id=f"im{k}") for k in range(120)]
+    verdicts = choices_of(questions, 0.55, 0)
+    (judge,) = card_of(analyse_study(study_of(questions, {"judge": verdicts}))).judges
+    failed = [task for task in judge.tasks if task.state == "fail"]
+    assert failed
+    for task in failed:
+        (macro,) = (line for line in task.checks if line.name == "macro_accuracy")
+        assert macro.state == "fail" and "a constant answer gets" in str(macro.why)
+        assert card_page.due(task).startswith("Accuracy, mean over tasks")

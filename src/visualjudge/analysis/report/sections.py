@@ -111,8 +111,8 @@ def _errors(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]
     return Section(
         "errors",
         "Which errors does it see?",
-        in_cases(COUNTED),
-        [error],
+        "",
+        [replace(error, notes=(*error.notes, in_cases(COUNTED)))],
         figures=those_drawn(drawn["errors"]),
         missing=why_none(drawn["errors"]),
     )
