@@ -82,7 +82,7 @@ def test_encodings_that_do_not_differ_are_said_in_a_sentence(tmp_path: Path) -> 
         [said(q, "AB"[bool(w)]) for q, w in zip(pairs, wrong, strict=True)],
     )
     found = section(analyse([run]), "encodings")
-    assert not found.figures, "neither difference is certain"
+    assert not found.figures, "neither difference is significant"
     assert {f.name for f in found.more} == {"encoding-keypoint", "encoding-object_detection"}
     assert found.notes[0].startswith("Can’t tell yet which encoding is better or worse: ")
     assert not any("do not depend on the encoding" in note for note in found.notes)

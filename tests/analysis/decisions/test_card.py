@@ -127,7 +127,7 @@ def test_omega_has_no_interval_and_needs_three_people(
 
 def test_the_ranks_of_the_sources_are_said_to_hold_for_each_alone() -> None:
     told = card_page.text(_card(World.of(20, 3), 0.9))
-    assert "Ranks: those that each source may have, by itself" in told
+    assert "Ranks: the ranks that each source may have by itself" in told
 
 
 def test_a_judge_that_turns_the_order_round_fails() -> None:
