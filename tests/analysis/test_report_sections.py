@@ -45,7 +45,7 @@ def test_a_question_without_a_figure_is_answered_by_its_reason(small: Analysis) 
     assert section(small, "scores").missing.startswith("No scoring question was asked")
     assert section(small, "errors").missing == "The questions have a single error type."
     assert section(small, "encodings").missing.startswith(
-        "Encodings cannot be compared, because each task was asked in one: object detection"
+        "Encodings cannot be compared, because each task was asked in only one: object detection"
     )
     text = page(small)
     for anchor in ("scores", "errors", "encodings"):

@@ -173,7 +173,7 @@ def test_worse_than_chance_is_said_of_what_was_read(tmp_path: Path) -> None:
 def test_consistency_is_shown_of_what_was_read_too(tmp_path: Path) -> None:
     judge, _ = judged(tmp_path, swapped([("ok", "ok")] * 6 + [("ok", "unparseable")] * 2))
     shown = dict(zip(JUDGE.titles, JUDGE.cells(judge), strict=True))
-    assert (shown["Same when swapped"], shown["Same of what was read"]) == ("75.0 %", "100.0 %")
+    assert (shown["Same when swapped"], shown["Same of the replies read"]) == ("75.0 %", "100.0 %")
     assert "the same answer in both orders in 75.0 %, in 100.0 % of those read in both" in answer(
         judge
     )

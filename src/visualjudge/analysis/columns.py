@@ -67,7 +67,7 @@ ACCURACY: Table[Accuracy] = Table(
         Column(
             "accuracy_parsed",
             lambda a: a.parsed.value,
-            "Right of what was read",
+            "Accuracy of the replies read",
             lambda a: percent(a.parsed.value),
         ),
         Column("accuracy_parsed_ci95", lambda a: a.parsed.interval),
@@ -517,7 +517,7 @@ JUDGE: Table[f.JudgeResult] = Table(
         Column(
             None,
             lambda j: j,
-            "Right of what was read",
+            "Accuracy of the replies read",
             lambda j: percent(j.pairwise.accuracy.parsed.value),
         ),
         Column(None, lambda j: j, "Best constant answer", lambda j: percent(j.pairwise.constant)),
@@ -532,7 +532,7 @@ JUDGE: Table[f.JudgeResult] = Table(
         Column(
             None,
             lambda j: j,
-            "Same of what was read",
+            "Same of the replies read",
             lambda j: percent(j.pairwise.swap.consistency_parsed),
         ),
         Column(

@@ -27,7 +27,7 @@ from visualjudge.core.plurals import plural
 
 Ends = Sequence[float | None] | None
 NONE = "–"
-DASH = f"{NONE}: cannot be computed, mostly because there are too few images or answers."
+DASH = f"{NONE}: not computed, usually because there are too few images or answers."
 NOT_ASKED = "not asked"
 APART = (
     "The judges were not all asked the same questions. Each headline table compares judges that "
@@ -70,7 +70,7 @@ OWN_SCORES = (
 """Note below a table of a benchmark's own scores."""
 
 STRENGTHS = (
-    "Strengths are those of a Bradley–Terry model with ties (log odds, mean 0) and Firth's "
+    "Strengths are those of a Bradley–Terry model with ties (log odds, mean 0) and Firth’s "
     "penalty; a question answered differently when swapped is a tie. The interval of a source that "
     "never lost, or never won, is open on one side. Ranks, 95 %: the ranks that each source may "
     "have by itself; “all together” covers all sources of the table at once. The matrix gives the "
@@ -315,8 +315,8 @@ def verdict(judge: JudgeResult) -> str:
 
 
 def answer(judge: JudgeResult) -> str:
-    """Return the result in one sentence: accuracy, chance, effect of the order, biases,
-    failures.
+    """Return the result in one sentence: accuracy, chance, effect of the order, whether no bias was
+    found, failures.
     """
     p, swap = judge.pairwise.accuracy, judge.pairwise.swap.consistency
     if not p.share.n:
@@ -336,8 +336,8 @@ def answer(judge: JudgeResult) -> str:
         same = judge.pairwise.swap.consistency_parsed
         read = "" if same in (None, swap.value) else f", in {percent(same)} of those read in both"
         parts.append(f"the same answer in both orders in {percent(swap.value)}{read}")
-    biases = [f"{_prefers(row)} {row.leans_to}" for row in judge.bias if row.flagged]
-    parts += biases or ["no bias was found"]
+    if not any(row.flagged for row in judge.bias):
+        parts.append("no bias was found")
     if not judge.order_shown:
         parts.append(f"position bias is not measured: {ORDER_UNKNOWN}")
     found = unanswered(judge.unread.causes)

@@ -530,5 +530,5 @@ def test_a_rule_that_games_the_questions_says_how_many_it_can_decide() -> None:
     assert " of the 30 questions that it can decide, without" in gamed(analysis, card_of(analysis))
     drawn = rules(analysis)
     assert isinstance(drawn, Figure)
-    assert drawn.finding.endswith("of the 30 it can decide")
-    assert "questions whose options are equal in it are left out" in drawn.reading
+    assert drawn.finding.endswith("of the 30 questions that it can decide")
+    assert "questions whose options have the same value are left out" in drawn.reading

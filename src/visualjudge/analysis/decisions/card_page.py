@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 ANSWERS = {"yes": "yes", "no": "no", "unclear": "can’t tell yet"}
 """Names of the answers on pages."""
 MOST_OVERTURNED = 3
-TASKS_NOTE = (
-    "Each task is answered from its own questions alone, the overall answer from all questions."
-)
+TASKS_NOTE = "The answer for a task uses only its own questions, the overall answer all questions."
 
 
 def signed(value: float) -> str:

@@ -415,11 +415,11 @@ def _advised(choice: EncodingChoice) -> str:
         return f"use any encoding; {encoding_title(choice.task, choice.cheapest)} is the cheapest"
     reason = str(choice.reason)
     if reason == TOO_FEW:
-        return "can’t tell yet, too few pairs"
+        return "can’t tell yet (too few pairs)"
     return (
         "use any encoding; no difference was found"
         if reason == NO_DIFFERENCE
-        else f"can’t tell yet, {reason}"
+        else f"can’t tell yet ({reason})"
     )
 
 
@@ -461,7 +461,7 @@ def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
         few = "the same difference" if distances == 1 else f"one of {distances} differences"
         return LeftOut(against, f"all pairs that differ have {few} in {against}")
     label = {
-        "margin": "Difference between the options’ scores, of 10",
+        "margin": "Difference between the options’ scores (out of 10)",
         "severity": "Difference in severity",
     }[against]
     data = [
@@ -515,11 +515,11 @@ def _smallest(chart: Curve) -> str:
     if jnd.value is None:
         least = _least(chart)
         if least < AT_POINT:
-            return f"can’t tell yet, {chart.row.reason}"
+            return f"can’t tell yet ({chart.row.reason})"
         smallest = number(min(point.x for point in chart.row.points), 1)
         return (
             f"right in at least {100 * least:.0f} % at every difference asked, down to {smallest}; "
             f"can’t tell yet where accuracy falls to {100 * AT_POINT:.0f} %"
         )
-    what = "of 10 points" if chart.row.against == "margin" else "in severity"
+    what = "out of 10 points" if chart.row.against == "margin" else "in severity"
     return f"sees a difference of {number(jnd.value)} ({span(jnd.interval)}) {what} in 3 of 4 pairs"

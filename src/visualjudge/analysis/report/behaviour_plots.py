@@ -81,8 +81,8 @@ def leanings(analysis: Analysis) -> Figure | LeftOut:
         ("judge", "feature", *ESTIMATE, "p_holm"),
         tuple(data),
         lambda width: forest(rows, names, scale, width, colours=colours, bars=True),
-        "Half the difference in accuracy between pairs in which this option is right and pairs in "
-        f"which it is wrong. {intervals()}",
+        "The preference is half the difference in accuracy between pairs in which this option is "
+        f"right and pairs in which it is wrong. {intervals()}",
     )
 
 
@@ -103,7 +103,7 @@ def _leaning(judge: JudgeResult) -> list[tuple[str, str]]:
         )
     else:
         said = (
-            "no clear preference for the first option",
+            "no significant preference for the first option",
             f"{judge.name} {rough_points(found)} points".strip(),
         )
     others = [

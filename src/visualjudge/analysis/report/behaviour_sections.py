@@ -92,7 +92,7 @@ BOLD_RULES = "Rules in bold differ from 50 %: p is below 5 % and the interval ex
 def _leanings(judge: JudgeResult) -> Table:
     rows = [row for row in judge.bias if row.estimate.n]
     found = grid(columns.PREFERENCE, rows, hit=lambda row: row.flagged)
-    notes = ("In bold rows p is below 5 %.",) if any(row.flagged for row in rows) else ()
+    notes = ("Rows with p below 5 % are bold.",) if any(row.flagged for row in rows) else ()
     return replace(found, notes=notes)
 
 

@@ -436,14 +436,14 @@ def _first_source(rows: Sequence[SourceRow]) -> str:
     ahead = min(rows, key=lambda row: row.rank)
     true = [row.source for row in rows if row.true_rank == 1]
     if ahead.source in true:
-        return f"judge and truth put “{ahead.source}” first"
+        return f"judge and truth rank “{ahead.source}” first"
     if len(true) < 3:
         return (
-            f"the judge puts “{ahead.source}” first, the truth "
+            f"the judge ranks “{ahead.source}” first, the truth "
             f"{listed([f'“{name}”' for name in true])}"
         )
     return (
-        f"the judge puts “{ahead.source}” first; by the truth, {len(true)} sources share the first "
+        f"the judge ranks “{ahead.source}” first; by the truth, {len(true)} sources share the first "
         "place"
     )
 
@@ -466,7 +466,7 @@ def rules(analysis: Analysis) -> Figure | LeftOut:
     best = best_rule(flagged or found)
     assert best is not None, "at least one rule was found"
     share = best.share
-    said = f"“{best.rule}” is right in {rough_share(share)} of the {share.n:,} that it can decide"
+    said = f"“{best.rule}” is right in {rough_share(share)} of the {share.n:,} questions that it can decide"
     finding = (
         f"The questions can be gamed: {said}"
         if flagged

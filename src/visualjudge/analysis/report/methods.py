@@ -29,17 +29,17 @@ TEXT = (
     "as the unit: variances come from leaving out each image in turn (the delete-one-cluster "
     "jackknife). Intervals of shares (and of mean τ-b, as (τ-b + 1)/2) invert tests: they contain "
     "every share that neither the binomial test of all cases nor a test with images as the unit "
-    "rejects (Student's t, with skewness and a variance that is partly assumed beforehand). Other "
-    "figures have intervals by Student's t with Satterthwaite's degrees of freedom, which are "
+    "rejects (Student’s t, with skewness and a variance that is partly assumed beforehand). Other "
+    "figures have intervals by Student’s t with Satterthwaite’s degrees of freedom, which are "
     "fewer than the effective number of images, and a correction for skewness: correlations on "
-    "Fisher's z, Krippendorff's α and Cohen's κ of verdicts and right answers (a failed reply "
+    "Fisher’s z, Krippendorff’s α and Cohen’s κ of verdicts and right answers (a failed reply "
     "agrees with none) on −log(1 − α), differences of shares and errors on their own scales, and "
     "differences of shares with at least the width of a 90 % interval for independent cases. "
     "Intervals of 75 % points and of the order of sources are from resampled images, those of "
     "penalised strengths from randomly weighted images and half games. With fewer than 5 images, "
     "no interval is given. Biases are measured by comparing questions at equal difficulty (task, "
     "margin and image); their tests and intervals are by sign flips of images. Tests of biases and "
-    "of differences are two-sided and clustered by image, with Holm's adjustment over the tests of "
+    "of differences are two-sided and clustered by image, with Holm’s adjustment over the tests of "
     "a family; comparisons with simulated judges are a separate family. A difference is called "
     "significant if its adjusted p is below 5 %, a single figure if its 95 % interval excludes "
     "chance. Encodings are recommended only if a difference is significant; the accuracy of a "
@@ -60,7 +60,7 @@ TERMS = (
     ),
     (
         "p (Holm)",
-        "the chance of such a result if there were no effect, adjusted for the number of tests.",
+        "the probability of such a result without an effect, adjusted for the number of tests.",
     ),
 )
 """Glossary of the page's less common terms."""

@@ -53,8 +53,7 @@ from visualjudge.core.text_tables import Styled, Table
 
 MOST_EXAMPLES = 18
 COUNTED = (
-    "Cells give the share of right pairwise verdicts, its 95 % interval, and the number of "
-    "verdicts and images."
+    "Cells give the accuracy on pairs, its 95 % interval, and the number of verdicts and images."
 )
 
 
@@ -93,7 +92,7 @@ def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Sect
     table = by_rows(["Task"], judges, found)
     return Section(
         "answers",
-        "May I rank models of one task?",
+        "May I rank models of a single task?",
         TASKS_NOTE,
         [table],
         open=len(judges) <= MOST_SERIES,
@@ -203,8 +202,8 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Lef
                 words.jnd_text(row)
             )
     rest = (
-        f" Not listed: {words.many(missing, 'curve')} of single tasks and error types, whose "
-        "difference is not known yet."
+        f" Not listed: {words.many(missing, 'curve')} of single tasks and error types, for "
+        "which it is not known yet."
         if missing
         else ""
     )
@@ -310,7 +309,7 @@ def _controls(judges: Sequence[JudgeResult]) -> Table:
 
 SOURCES = (
     "A source is a model whose predictions are judged, or a controlled error with its severity "
-    "(duplicate 0.50). Its strength says how often the judge prefers it."
+    "(duplicate 0.50). Its strength shows how often the judge prefers it."
 )
 
 
@@ -324,7 +323,7 @@ def _published(judges: Sequence[JudgeResult]) -> Section:
             titled(title, by_rows([first], judges, _by_title(judges, cells)))
             for title, first, cells in (
                 ("The benchmark’s own scores", "Score", columns.own_scores),
-                ("Right pairwise verdicts by the rules of benchmarks", "Rule", columns.counted_as),
+                ("Accuracy on pairs by the rules of benchmarks", "Rule", columns.counted_as),
             )
         ],
         notes=[words.OWN_SCORES] if any(columns.own_scores(judge) for judge in judges) else [],
@@ -379,8 +378,8 @@ def _unread(judges: Sequence[JudgeResult]) -> Section:
                 found.setdefault(title, {})[judge.name] = words.failed_share(
                     u.read_by.get(tier, 0), u.n
                 )
-        found.setdefault("Pairwise: right of all", {})[judge.name] = words.with_ends(p.share)
-        found.setdefault("Pairwise: right of what was read", {})[judge.name] = words.with_ends(
+        found.setdefault("Accuracy on pairs", {})[judge.name] = words.with_ends(p.share)
+        found.setdefault("Accuracy on pairs of the replies read", {})[judge.name] = words.with_ends(
             p.parsed
         )
         if u.of_probes:
@@ -389,7 +388,7 @@ def _unread(judges: Sequence[JudgeResult]) -> Section:
             found.setdefault("Read by a second reader", {})[judge.name] = words.failed_share(
                 u.extracted, u.n
             )
-            found.setdefault("Pairwise: right with the second reader", {})[judge.name] = (
+            found.setdefault("Accuracy on pairs with the second reader", {})[judge.name] = (
                 words.percent(u.accuracy_with_extracted)
             )
         for cause, n in u.causes.items():
