@@ -443,8 +443,8 @@ def _first_source(rows: Sequence[SourceRow]) -> str:
             f"{listed([f'“{name}”' for name in true])}"
         )
     return (
-        f"the judge ranks “{ahead.source}” first; by the truth, {len(true)} sources share the first "
-        "place"
+        f"the judge ranks “{ahead.source}” first; by the truth, {len(true)} sources share the "
+        "first place"
     )
 
 
@@ -466,7 +466,10 @@ def rules(analysis: Analysis) -> Figure | LeftOut:
     best = best_rule(flagged or found)
     assert best is not None, "at least one rule was found"
     share = best.share
-    said = f"“{best.rule}” is right in {rough_share(share)} of the {share.n:,} questions that it can decide"
+    said = (
+        f"“{best.rule}” is right in {rough_share(share)} of the {share.n:,} questions that it can "
+        "decide"
+    )
     finding = (
         f"The questions can be gamed: {said}"
         if flagged
