@@ -152,8 +152,9 @@ def test_above_a_baseline_below_chance_nothing_is_proved(tmp_path: Path) -> None
     row = found.results.judges[0].above_baseline[0]
     assert row.baseline_right == pytest.approx(0.2)
     assert row.standing != "better"
-    assert "this proves nothing, the baseline is right in 20.0 %, below chance" in str(
-        above(found.results.judges[0])
+    assert (
+        "no evidence, because the baseline is right in only 20.0 %, which is below chance"
+        in str(above(found.results.judges[0]))
     )
     assert found.metrics["judges"][0]["above_baseline"][0]["baseline_accuracy"] == pytest.approx(
         0.2
@@ -167,6 +168,8 @@ def test_worse_than_a_baseline_below_chance_is_said(tmp_path: Path) -> None:
 def test_both_differences_from_the_baseline_say_what_they_count(tmp_path: Path) -> None:
     found = analysed(tmp_path, 9, 6, declined=2)
     alone = str(above(found.results.judges[0]))
-    assert "unadjusted) on" in alone and "4 that the baseline declined left out" in alone
+    assert "unadjusted) on" in alone and "without 4 that the baseline declined" in alone
     page = " ".join(text(found.results, []).split())
-    assert "after Holm over all comparisons" in page and "a missing answer counts as wrong" in page
+    assert (
+        "Holm’s method over all comparisons" in page and "a missing answer counts as wrong" in page
+    )

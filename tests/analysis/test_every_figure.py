@@ -114,8 +114,8 @@ RULES = {
     "text_chars": ("the longer text", "the shorter text"),
     "png_bytes": ("the larger image file", "the smaller image file"),
     "combined": (
-        "all properties but the position together",
-        "the opposite of all properties but the position together",
+        "all properties except position, combined",
+        "the opposite of all properties except position, combined",
     ),
 }
 

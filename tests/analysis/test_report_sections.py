@@ -47,7 +47,7 @@ def test_a_question_without_a_figure_is_answered_by_its_reason(small: Analysis) 
     assert section(small, "scores").missing.startswith("No scoring question was asked")
     assert section(small, "errors").missing == "The questions have a single error type."
     assert section(small, "encodings").missing.startswith(
-        "Encodings cannot be compared, because each task was asked in one: object detection"
+        "Encodings cannot be compared, because each task was asked in only one: object detection"
     )
     text = page(small)
     for anchor in ("scores", "errors", "encodings"):
@@ -84,7 +84,7 @@ def test_encodings_that_do_not_differ_are_said_in_a_sentence(tmp_path: Path) -> 
         [said(q, "AB"[bool(w)]) for q, w in zip(pairs, wrong, strict=True)],
     )
     found = section(analyse([run]), "encodings")
-    assert not found.figures, "neither difference is certain"
+    assert not found.figures, "neither difference is significant"
     assert {f.name for f in found.more} == {"encoding-keypoint", "encoding-object_detection"}
     assert found.notes[0].startswith("Can’t tell yet which encoding is better or worse: ")
     assert not any("do not depend on the encoding" in note for note in found.notes)

@@ -127,7 +127,7 @@ def test_omega_has_no_interval_and_needs_three_people(
 
 def test_the_ranks_of_the_sources_are_said_to_hold_for_each_alone() -> None:
     told = card_page.text(_card(World.of(20, 3), 0.9))
-    assert "Ranks: those that each source may have, by itself" in told
+    assert "Ranks: the ranks that each source may have by itself" in told
 
 
 def test_a_judge_that_turns_the_order_round_fails() -> None:
@@ -530,8 +530,8 @@ def test_a_rule_that_games_the_questions_says_how_many_it_can_decide() -> None:
     assert " of the 30 questions that it can decide, without" in gamed(analysis, card_of(analysis))
     drawn = rules(analysis)
     assert isinstance(drawn, Figure)
-    assert drawn.finding.endswith("of the 30 it can decide")
-    assert "questions whose options are equal in it are left out" in drawn.reading
+    assert drawn.finding.endswith("of the 30 questions that it can decide")
+    assert "questions whose options have the same value are left out" in drawn.reading
 
 
 def test_the_constant_answer_beside_an_accuracy_is_not_why_a_task_fails() -> None:

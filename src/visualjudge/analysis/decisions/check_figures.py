@@ -92,8 +92,8 @@ def checks_of(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
         for line in judge.checks
     ]
     reading = (
-        "Each check has an axis of its own; the vertical line is the threshold. No check passes "
-        "for a judge that is not certain to be better than chance, which may be guessing."
+        "Each check has its own axis; the vertical line is the threshold. No check passes for a "
+        "judge that is not significantly better than chance, because it may be guessing."
         + (f" {FAVOURITISM}" if "favour" in measured else "")
         + (f" Not measured: {listed(missing, 7)}." if missing else "")
         + (
@@ -118,8 +118,8 @@ def checks_of(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
     return Figure(
         "checks",
         _counted(judges),
-        "A check passes where its whole 95 % interval lies in the shaded part, fails where it lies "
-        "outside, and is undecided otherwise.",
+        "A check passes if its whole 95 % interval lies in the shaded part, fails if the whole "
+        "interval lies outside, and is undecided otherwise.",
         columns,
         tuple(data),
         lambda width: thresholds(rows, titles, width),

@@ -74,7 +74,7 @@ def too_few() -> str:
 
 def all_alike() -> str:
     """Say that no image moves the figure."""
-    return in_cases("every image gives the same")
+    return in_cases("all images give the same result")
 
 
 @dataclass(frozen=True, eq=False)
