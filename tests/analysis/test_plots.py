@@ -466,7 +466,8 @@ def test_a_task_that_needs_the_photograph_says_so_beside_its_row() -> None:
     eye = judge("eye", a="needed", b="not_shown", c="not_needed", d="needed")
     blind = judge("blind", a="needed", b="not_shown", c="not_needed", d="not_needed")
     unasked = cast("JudgeResult", SimpleNamespace(name="x", photograph=None))
-    notes = photograph_notes([eye, blind, unasked])
+    assert photograph_notes([eye, unasked])["a"] == "photograph needed by eye"
+    notes = photograph_notes([eye, blind])
     assert notes == {
         "a": "photograph needed",
         "c": "photograph adds little",

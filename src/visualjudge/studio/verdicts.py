@@ -35,7 +35,7 @@ from visualjudge.studio.verdict_reading import (
 )
 
 FORMAT = "9"
-TOLD_EVERY_S = 2.0
+TOLD_EVERY_S = 4.0
 """Minimum interval between recomputations while a long journal is read."""
 
 

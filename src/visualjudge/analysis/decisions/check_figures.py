@@ -171,8 +171,8 @@ def _said(line: Check, *, more: bool) -> str:
 
 
 def _counted(judges: Sequence[JudgeCard]) -> str:
-    """Describe the results: "local passes 3 of 6 checks and fails “Right in both orders”; gpt
-    passes 6 of 6 checks".
+    """Describe the results: "local: passes 3 of 6 checks and fails “Right in both orders”;
+    gpt: passes 6 of 6 checks".
     """
     if len(judges) >= MOST_NAMED:
         return counted("Checks that pass", [(judge.judge, *_passed(judge)) for judge in judges])
@@ -181,7 +181,7 @@ def _counted(judges: Sequence[JudgeCard]) -> str:
         passed, total = _passed(judge)
         failed = [f"“{LABELS[line.name]}”" for line in judge.checks if line.state == "fail"]
         named = f" and fails {listed(failed, 3) or 'none'}" if failed or passed < total else ""
-        said.append(f"{judge.judge} passes {passed} of {many(total, 'check')}{named}")
+        said.append(f"{judge.judge}: passes {passed} of {many(total, 'check')}{named}")
     return "; ".join(said)
 
 

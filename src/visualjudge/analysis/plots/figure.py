@@ -179,7 +179,7 @@ _SCROLL = (
 identify a row stay in place.
 """
 FIGURES_ON_PAGES = STYLE + (
-    ".plot{display:block;width:100%;height:auto}.on-phone{display:none}"
+    ".plot{display:block;width:100%;max-width:var(--width);height:auto}.on-phone{display:none}"
     "@media screen and (max-width:560px){.on-screen{display:none}.on-phone{display:block}}"
     ".reading>summary{cursor:pointer}@media print{.reading>summary{display:none}}" + _SCROLL
 )

@@ -211,14 +211,15 @@ def photograph_notes(judges: Iterable[JudgeResult]) -> dict[str, str]:
     left out.
     """
     states: dict[str, dict[str, list[str]]] = {}
-    for judge in judges:
+    every = list(judges)
+    for judge in every:
         for row in judge.photograph.by_task if judge.photograph else ():
             states.setdefault(row.task, {}).setdefault(row.state, []).append(judge.name)
     out = {}
     for task, found in states.items():
         needed = found.get("needed", [])
         if needed:
-            who = "" if len(found) == 1 else f" by {listed(needed, 2)}"
+            who = "" if len(needed) == len(every) else f" by {listed(needed, 2)}"
             out[task] = f"photograph needed{who}"
         elif list(found) == ["not_needed"]:
             out[task] = "photograph adds little"

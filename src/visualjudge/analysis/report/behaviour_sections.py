@@ -37,11 +37,7 @@ def sways(
         Section(
             "bias",
             "Does it prefer the first option?",
-            "A preference for the first option can be certain while its check is undecided: the "
-            "interval excludes 0, but lies neither entirely within nor entirely outside the "
-            f"±{100 * allowed.value:g} points that are allowed."
-            if any(row.feature == "position" for judge in judges for row in judge.bias)
-            else "",
+            _preference(judges, allowed),
             each(judges, _leanings),
             figures=those_drawn(drawn["leanings"], drawn["swap"]),
             missing=why_none(drawn["leanings"], drawn["swap"]),
@@ -67,6 +63,27 @@ def sways(
             missing=why_none(drawn["rules"]),
         ),
     ]
+
+
+def _preference(judges: Sequence[JudgeResult], allowed: Threshold) -> str:
+    """Explain a preference for a place that is certain while its check is undecided; "" if no judge
+    has one.
+    """
+    names = [
+        judge.name
+        for judge in judges
+        for row in judge.bias
+        if row.feature == "position" and row.flagged and row.estimate.interval is not None
+        for low, high in [row.estimate.interval]
+        if low is not None and high is not None and allowed.state((low, high)) == "undecided"
+    ]
+    if not names:
+        return ""
+    return (
+        f"{words.listed(names)}: the preference is certain, since the interval excludes 0, but its "
+        "check is undecided, since the interval lies neither entirely within nor entirely outside "
+        f"the ±{100 * allowed.value:g} points that are allowed."
+    )
 
 
 BOLD_RULES = "Rules in bold differ from 50 %: p is below 5 % and the interval excludes 50 %."

@@ -92,7 +92,7 @@ def compared(analysis: Analysis) -> Figure | LeftOut:
     number = {judge.name: k for k, judge in enumerate(judges)} if few else {}
     rows = [ForestRow(name, (gap,), colour=number.get(name)) for name, gap, _ in turned]
     end = reach((gap for _, gap, _ in turned), 0.05)
-    label = f"Points by which {first} is better"
+    label = f"Points in favour of {first}"
     scale = Scale(-end, end, points_tick, rough_points, label, 0.0)
     left = " The other differences are in the table." if len(pairs) > len(rows) else ""
     data = [(row.a, row.b, *figures_of(row.gap), row.p_holm) for row in pairs]
@@ -163,7 +163,7 @@ def compared_by_task(analysis: Analysis) -> Figure | LeftOut:
     ]
     end = reach((e for row in rows for e in row.estimates), 0.05)
     other = titles[0] if len(beside) == 1 else "the other judge"
-    label = f"← {other} is better, points · {first} is better →"
+    label = f"← in favour of {other} · points · {first} →"
     scale = Scale(-end, end, points_tick, rough_points, label, 0.0)
     series, colours = ([""], [0]) if len(others) == 1 else (titles, colours_of(analysis, others))
     data = [

@@ -67,6 +67,7 @@ class Line:
     icon: str
     word: str
     more: tuple[Reason, ...]
+    several: bool = False
 
 
 def environment() -> Environment:
@@ -132,6 +133,7 @@ def _lines(judges: Sequence[JudgeResult], found: Sequence[JudgeCard]) -> list[Li
             icon,
             word,
             _for_all(more, names),
+            len(names) > 1,
         )
         for (state, icon, word, more), names in best
     ]

@@ -86,7 +86,7 @@ def differences(analysis: Analysis, first: int, second: int) -> Figure | LeftOut
         return LeftOut("compared", found["all questions"].why or "nothing was measured")
     rows = [ForestRow(plain_name(name), (gap,)) for name, gap in measured.items()]
     end = reach(measured.values())
-    scale = Scale(-end, end, points_tick, rough_points, f"Points by which {b} is better", 0.0)
+    scale = Scale(-end, end, points_tick, rough_points, f"Points in favour of {b}", 0.0)
     whole = found["all questions"]
     finding = (
         f"{b} minus {a}: {rough_points(whole)} points"
