@@ -24,6 +24,7 @@ from visualjudge.apps.adopting.rows import (
     models_of,
     shown_order,
     verdict_of,
+    with_texts,
 )
 from visualjudge.apps.adopting.tables import frame_of
 from visualjudge.apps.published.importing import SCORES, check_targets, folder_name
@@ -189,7 +190,7 @@ def adopt(
     graded = bool(_said(taken, "verdict") & set(GRADES))
     read = Table(
         files,
-        taken[given].to_dicts(),
+        with_texts(taken[given]).to_dicts(),
         given,
         found,
         answers or {},
@@ -416,7 +417,7 @@ def _notes(table: Table, told: _Told, counts: Mapping[str, int]) -> Iterator[str
         yield NO_TRUTH
     if unknown and counts["reread"]:
         yield "replies: read as if model_a was shown first where no order is known"
-    grouped = [not is_missing(row["group"]) for row in table.rows if "group" in row]
+    grouped = [row["group"] is not None for row in table.rows if "group" in row]
     if any(grouped) and not all(grouped):
         yield (
             f"{table.columns['group']}: {pluralize(grouped.count(False), 'row')} without it, whose "
@@ -528,7 +529,7 @@ def _save(
 def _questions(table: Table, ties: tuple[str, ...]) -> Iterator[Question]:
     store = PromptAssetStore()
     for asked in table.questions.values():
-        item = replace(asked.item, ties=ties)
+        item = replace(asked.item, ties=ties) if ties else asked.item
         said = wording(item, store=store)
         texts = tuple(OptionFeatures(text_chars=len(option.text)) for option in item.options)
         answer = item.answer
