@@ -443,11 +443,12 @@ def _headlines(
     for k, pairs in enumerate(judges):
         parsed = pairs.select("parsed", "said_first", "text").filter(pl.col("parsed"))
         first, told = int(parsed["said_first"].sum() or 0), parsed["said_first"].count()
+        once = pairs["question"].n_unique() == pairs.height
         figures = Pairwise(
             accuracy=overall[k] or accuracy(pairs),
             questions=pairs["question"].n_unique(),
             chance=chances[k],
-            constant=constant_answer(pairs) if order_shown[k] else None,
+            constant=constant_answer(pairs) if order_shown[k] or once else None,
             macro=next(found),
             position_p=binomial_p(first, told),
             swap=swaps[k].figures([next(found), next(found)]),

@@ -154,7 +154,8 @@ class Pairwise:
     """
     constant: float | None
     """Accuracy of always giving the same answer, for the best such answer: the option shown first,
-    the one shown second, or a tie. None if the order shown is not known.
+    the one shown second, or a tie. If the order shown is not known, options are named as stored;
+    None if questions were then asked more than once.
     """
     macro: Share
     """Accuracy averaged over tasks."""

@@ -292,7 +292,7 @@ def answer_of(
     ``people`` is the evidence from people's ratings.
     """
     ordered = ordered or system(study, run, rules.families)
-    skill = skill_of(shown)
+    skill = skill_of(shown, rules.checks["macro_accuracy"])
     evidence = {
         **_evidence(shown),
         "failed": _failed(study, run),
@@ -419,15 +419,18 @@ def _favour(found: System) -> Evidence:
     return Evidence(value, (float(ends[0]), float(ends[1])), main.found.images, note=said)
 
 
-def skill_of(shown: Shown) -> Evidence:
+def skill_of(shown: Shown, accurate: Threshold | None = None) -> Evidence:
     """Return the skill shown by the first kind of question that was asked (pairwise, ranking,
-    scoring), less chance.
+    scoring), less chance. If the best constant answer is ``accurate`` too, the skill is less that
+    answer's accuracy, and ``note`` says so.
 
     Skill is over all pairs, as in the report. It is not a mean over tasks, in which four verdicts
     of a second task would outweigh hundreds of the first.
     """
     pairwise = shown.pairwise
-    chance = pairwise.chance if pairwise.questions else 0.0
+    chance, note = pairwise.chance if pairwise.questions else 0.0, None
+    if accurate and pairwise.constant is not None and accurate.met_by(pairwise.constant):
+        chance, note = pairwise.constant, f"{_constant(pairwise)} and may do as well"
     ranked = shown.ranking is not None and shown.ranking.value is not None
     found = (
         pairwise.accuracy.shown
@@ -443,6 +446,7 @@ def skill_of(shown: Shown) -> Evidence:
         found.value - chance,
         None if ends is None else (ends[0] - chance, ends[1] - chance),
         found.images,
+        note=note,
     )
 
 

@@ -212,7 +212,7 @@ def _state(
     if state == "undecided":
         return state, WITHIN, projected
     if state == "pass" and not (skill.interval and skill.interval[0] > 0):
-        why = SKILL_UNKNOWN if skill.why == NO_TRUTH else UNSKILLED
+        why = SKILL_UNKNOWN if skill.why == NO_TRUTH else skill.note or UNSKILLED
         return "undecided", why, _for_skill(skill)
     return state, None, None
 
