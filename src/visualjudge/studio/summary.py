@@ -178,7 +178,7 @@ def _shares(
 def _status_pairs(
     q: NDArray[np.int32], status: NDArray[np.uint8], n: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the rows and codes of all distinct statuses, sorted, without sorting verdicts."""
+    """Return the rows and codes of all distinct statuses, in order of the rows."""
     has = np.zeros((n, len(STATUSES)), dtype=bool)
     has[q, status] = True
     rows, codes = np.divmod(np.flatnonzero(has), len(STATUSES))

@@ -36,7 +36,10 @@ from visualjudge.studio.verdict_reading import (
 
 FORMAT = "9"
 TOLD_EVERY_S = 4.0
-"""Minimum interval between recomputations while a long journal is read."""
+TOLD_SHARE = 0.1
+"""Minimum interval between recomputations while a long journal is read, and the minimum share of it
+that is new.
+"""
 
 
 class RunIndex:
@@ -144,7 +147,8 @@ class RunIndex:
             with self._lock:
                 self._take(taken)
                 self.behind = taken.stop / size if len(parts) > 1 else None
-                if self._fresh and time.monotonic() - self._told > TOLD_EVERY_S:
+                waited = time.monotonic() - self._told > TOLD_EVERY_S
+                if waited and taken.stop - self._read > TOLD_SHARE * size:
                     self._keep()
         with self._lock:
             self._texts.complete()
