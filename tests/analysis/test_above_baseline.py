@@ -64,7 +64,7 @@ def test_a_judge_above_the_baseline_is_said_to_be(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("right", "said_of_it"), [(6, "can’t tell yet whether it is better"), (3, "worse than it")]
+    ("right", "said_of_it"), [(6, "can’t tell yet whether the judge is better"), (3, "the judge is worse")]
 )
 def test_a_judge_that_is_not_better_is_said_not_to_be(
     tmp_path: Path, right: int, said_of_it: str
@@ -162,7 +162,7 @@ def test_above_a_baseline_below_chance_nothing_is_proved(tmp_path: Path) -> None
 
 
 def test_worse_than_a_baseline_below_chance_is_said(tmp_path: Path) -> None:
-    assert "worse than it" in str(above(analysed(tmp_path, 1, 4).results.judges[0]))
+    assert "the judge is worse" in str(above(analysed(tmp_path, 1, 4).results.judges[0]))
 
 
 def test_both_differences_from_the_baseline_say_what_they_count(tmp_path: Path) -> None:
