@@ -374,7 +374,8 @@ def above(judge: JudgeResult) -> str | None:
     if row.standing == "better" or row.gap.interval is None:
         return f"{text}."
     unclear = row.standing == UNDECIDED
-    return f"{text}: {'can’t tell yet whether the judge is better' if unclear else 'worse'}."
+    better = "can’t tell yet whether the judge is better" if unclear else "the judge is worse"
+    return f"{text}: {better}."
 
 
 def unfinished(judge: JudgeResult) -> str | None:

@@ -145,7 +145,7 @@ def test_a_judge_that_lifts_a_source_by_two_ranks_is_refused_and_the_source_name
     found = _judge(questions, verdicts)
     favour = _line(found, "favour")
     assert found.verdict == "no" and favour.state == "fail" and (favour.value or 0) >= 1
-    assert "model 3 is 2 ranks above" in str(favour.why) and "model 3 is" in found.answer
+    assert "model 3 is" in str(favour.why) and "above where an unbiased judge" in found.answer
 
 
 @pytest.mark.parametrize("direction", ["at_least", "at_most"])

@@ -44,7 +44,7 @@ def sways(
         ),
         Section(
             "scores",
-            "How do the judge’s scores relate to the true scores?",
+            "How do the judge’s scores relate to the truth?",
             "",
             figures=those_drawn(drawn["scores"], drawn["reliability"]),
             missing=why_none(drawn["scores"], drawn["reliability"]),
