@@ -247,7 +247,7 @@ def test_the_short_help_names_the_option_of_columns() -> None:
 
 
 def test_answers_given_twice_without_an_order_ask_for_its_column_first(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"before; a column of the order shown \(--column order="):
+    with pytest.raises(DataError, match=r"tells them apart: the order shown \(--column order="):
         vj.adopt(without(leaning(4), "shown_first", "letter", "raw") * 2, tmp_path / "out")
 
 

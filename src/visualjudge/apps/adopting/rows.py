@@ -217,7 +217,7 @@ def _item(
     texts = (row.get("text_a"), row.get("text_b")) if table.pairs else (row.get("text_a"),)
     scores = (
         tuple(table.score(row.get(role), place, role) for role in ("score_a", "score_b"))
-        if table.pairs
+        if table.pairs and "score_a" in row
         else ()
     )
     return Item(
