@@ -380,6 +380,21 @@ def unchanged() -> pl.Expr:
     return pl.col("probe_design").is_null() | (pl.col("probe_design") == "control")
 
 
+def fully_asked(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Keep the orders and repeats, and the questions with a verdict in each of them, that hold the
+    most verdicts. Elsewhere in an unfinished run, an answer would rest on fewer calls.
+    """
+    asks = (
+        verdicts.group_by("order", "repeat").len().sort("len", "order", "repeat", descending=True)
+    )
+    kept = verdicts.clear()
+    for k in range(1, asks.height + 1):
+        asked = verdicts.join(asks.head(k), on=["order", "repeat"], how="semi")
+        found = asked.filter(pl.len().over("id") == k)
+        kept = found if found.height >= kept.height else kept
+    return kept
+
+
 def has_truth() -> pl.Expr:
     """Return whether the true answer of a question is known."""
     return (pl.col("answer") != UNKNOWN).fill_null(True)

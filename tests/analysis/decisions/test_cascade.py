@@ -17,6 +17,7 @@ from visualjudge.analysis import study_of
 from visualjudge.analysis.decisions.cascade import cascade_study
 from visualjudge.analysis.decisions.decision_json import cascade_json
 from visualjudge.analysis.statistics.cascade import upper_bound
+from visualjudge.apps.planning.cheapest_judges import plan_of
 from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import FAILED, Question, Verdict
@@ -51,6 +52,20 @@ def _recorded(verdicts: list[Verdict]) -> RecordedJudge:
 @pytest.fixture(scope="module")
 def questions() -> list[Question]:
     return World.of(150, 4).pair_questions()
+
+
+@pytest.mark.parametrize(("second", "used", "asks"), [(150, 900, 1), (890, 890, 2)])
+def test_answers_of_an_unfinished_run_rest_on_the_same_calls(
+    questions: list[Question], second: int, used: int, asks: int
+) -> None:
+    """The second order was asked of ``second`` questions: one order alone always agrees."""
+    begun = {question.id for question in questions[:second]}
+    cheap = [v for v in choices_of(questions, 0.8, swap=True) if v.order == "AB" or v.id in begun]
+    study = study_of(questions, {"cheap": cheap, "dear": choices_of(questions, 0.95, 1)})
+    found = cascade_study(study, risk=0.25)
+    assert (found.questions, len(found.rule.asks)) == (used, asks)
+    votes = [one for one in plan_of(study).candidates if len(one.members) == 1]
+    assert {one.cost for one in votes if one.members[0].judge == "cheap"} == {1.0, float(asks)}
 
 
 def test_the_sure_answers_stand_and_the_others_are_asked_again(questions: list[Question]) -> None:

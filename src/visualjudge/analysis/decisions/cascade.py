@@ -17,7 +17,7 @@ from visualjudge.analysis.load import load_study
 from visualjudge.analysis.statistics import RiskThreshold, risk_threshold
 from visualjudge.analysis.statistics.jackknife import renumbered, sums
 from visualjudge.analysis.statistics.share_intervals import gap_ends, one_share, ratio
-from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
+from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, fully_asked, remarks_on
 from visualjudge.core.case_noun import current_noun, in_cases, in_cases_of
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
@@ -137,8 +137,11 @@ def cascade(
 
 @in_cases_of
 def cascade_study(study: Study, *, risk: float = 0.1, delta: float = 0.1) -> Cascade:
-    """Return :func:`cascade` of the first two runs of ``study``."""
-    tables = [_questions(study.kind(run, "pairwise")) for run in (0, 1)]
+    """Return :func:`cascade` of the first two runs of ``study``. Of an unfinished cheap run, only
+    questions asked in the same orders and repeats are used.
+    """
+    own = fully_asked(study.kind(0, "pairwise"))
+    tables = [_questions(pairs) for pairs in (own, study.kind(1, "pairwise"))]
     both = (
         tables[0]
         .join(tables[1].select("id", later="texts", later_tokens="tokens"), on="id")
@@ -168,9 +171,7 @@ def cascade_study(study: Study, *, risk: float = 0.1, delta: float = 0.1) -> Cas
     sure = np.array([confidence if answer else 0.0 for answer, confidence in first])
     found = risk_threshold(sure, (~right).astype(float), risk, delta=delta, clusters=image)
     kept = (sure >= found.value) & (sure > 0)
-    asked = study.kind(0, "pairwise").select(
-        pl.col("order").cast(pl.String).replace("unknown", "AB"), "repeat"
-    )
+    asked = own.select(pl.col("order").cast(pl.String).replace("unknown", "AB"), "repeat")
     asks = tuple(sorted(asked.unique().rows()))
     return Cascade(
         study.runs[0].name,

@@ -22,7 +22,7 @@ import polars as pl
 from visualjudge.analysis.decisions.cascade import Accuracy, accuracy_of
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, sums
-from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
+from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, fully_asked, remarks_on
 from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
 from visualjudge.core.case_noun import current_noun, in_cases, in_cases_of
 from visualjudge.core.errors import DataError, UsageError
@@ -149,7 +149,7 @@ def plan_judges(
         If ``risk`` or ``prices`` are invalid.
     DataError
         If a run cannot be read, fewer than 10 images have a pairwise question that all runs
-        answered, or the right answers are not known.
+        answered in the same orders and repeats, or the right answers are not known.
 
     Examples
     --------
@@ -307,7 +307,7 @@ def voted(said: IntArray) -> IntArray:
 
 
 def _answers(study: Study, prices: dict[str, Price]) -> list[_Answers]:
-    tables = [study.kind(run, "pairwise") for run in range(len(study.runs))]
+    tables = [fully_asked(study.kind(run, "pairwise")) for run in range(len(study.runs))]
     common = tables[0].select(pl.col("id").cast(pl.String), "answer", "cluster").unique("id")
     for table in tables[1:]:
         common = common.join(table.select(pl.col("id").cast(pl.String)), on="id", how="semi")
