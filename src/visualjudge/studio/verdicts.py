@@ -142,7 +142,8 @@ class RunIndex:
                 self._db, self._rows, self._read = self._opened()
                 self._texts = TextIndex(self._db)
                 self._changed()
-            parts = [(self.journal, *part) for part in ranges(self.journal, self._read, size)]
+            before = self._read
+            parts = [(self.journal, *part) for part in ranges(self.journal, before, size)]
         for taken in engine.map(read_part, parts):
             with self._lock:
                 self._take(taken)
@@ -150,8 +151,10 @@ class RunIndex:
                 waited = time.monotonic() - self._told > TOLD_EVERY_S
                 if waited and taken.stop - self._read > TOLD_SHARE * size:
                     self._keep()
+        if self._read == before and not self._fresh:  # only an incomplete line
+            return
+        self._texts.complete(self._lock)
         with self._lock:
-            self._texts.complete()
             self._texts.forget()
             if self._fresh:
                 self._keep()
