@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -112,8 +114,8 @@ RULES = {
     "text_chars": ("the longer text", "the shorter text"),
     "png_bytes": ("the larger image file", "the smaller image file"),
     "combined": (
-        "all properties but the position together",
-        "the opposite of all properties but the position together",
+        "all properties except position, combined",
+        "the opposite of all properties except position, combined",
     ),
 }
 
@@ -354,7 +356,9 @@ def test_every_figure_of_the_study_stands_on_its_page_with_a_finding(whole: Anal
         assert isinstance(found, Figure)
         part = text.split(f'id="figure-{found.name}"')
         assert len(part) == 2, found.name
-        assert found.finding and found.caption.endswith((".", ")"))
+        assert found.finding and re.fullmatch(r"[^.]+(\.\d[^.]*)*\.", found.caption), "one sentence"
+        below = part[1].split("</figure>")[0].split("<figcaption>")[1]
+        assert (f"{escape(found.reading)}</details>" in below) == bool(found.reading)
         assert found.csv_link in part[1].split("</figure>")[0]
 
 

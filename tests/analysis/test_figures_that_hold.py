@@ -108,8 +108,8 @@ def test_many_judges_are_compared_near_the_top_and_with_the_best(
         ("b", "d"), ("d", "e"), ("b", "e"),
         ("a", "d"), ("c", "d"),
     }  # fmt: skip
-    assert "Of 5 judges, the 3 that are right most often" in html(analysis)
-    assert "Of 5 judges, the 3 that are right most often" in markdown(analysis)
+    assert "Of 5 judges, the 3 most accurate ones" in html(analysis)
+    assert "Of 5 judges, the 3 most accurate ones" in markdown(analysis)
 
 
 def _numbers(value: Any, place: str = "") -> dict[str, Any]:
@@ -390,7 +390,7 @@ def test_table_of_metrics_and_markdown_come_from_the_same_columns() -> None:
     accuracy = analysis.results.judges[0].pairwise.accuracy
     stated = analysis.metrics["judges"][0]["pairwise"]
     assert stated["accuracy"] == accuracy.share.value == 0.75
-    assert ACCURACY.cells(accuracy)[ACCURACY.titles.index("Right")] == "75.0 %"
+    assert ACCURACY.cells(accuracy)[ACCURACY.titles.index("Accuracy")] == "75.0 %"
     assert isinstance(analysis.tables["headline"], pl.DataFrame)
 
 

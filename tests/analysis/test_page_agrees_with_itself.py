@@ -59,7 +59,7 @@ def test_a_difference_that_tasks_hide_from_each_other_is_found(opposite_judges: 
     )
     together = PLOTS["judges"](opposite_judges)
     assert isinstance(together, Figure)
-    assert together.finding.startswith("Over all questions together, no difference")
+    assert together.finding.startswith("Over all questions, no difference")
     (row,) = opposite_judges.metrics["comparisons"]
     for task in TASKS:
         accuracy = [
@@ -140,7 +140,7 @@ def test_images_are_counted_to_two_figures(count: int, said: str) -> None:
     [
         ("png_bytes", "the smaller image file"),
         ("count", "fewer boxes, masks or points"),
-        ("combined", "the opposite of all properties but the position together"),
+        ("combined", "the opposite of all properties except position, combined"),
     ],
 )
 def test_a_rule_that_is_mostly_wrong_is_given_as_its_opposite(rule: str, said: str) -> None:

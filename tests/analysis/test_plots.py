@@ -466,7 +466,8 @@ def test_a_task_that_needs_the_photograph_says_so_beside_its_row() -> None:
     eye = judge("eye", a="needed", b="not_shown", c="not_needed", d="needed")
     blind = judge("blind", a="needed", b="not_shown", c="not_needed", d="not_needed")
     unasked = cast("JudgeResult", SimpleNamespace(name="x", photograph=None))
-    notes = photograph_notes([eye, blind, unasked])
+    assert photograph_notes([eye, unasked])["a"] == "photograph needed by eye"
+    notes = photograph_notes([eye, blind])
     assert notes == {
         "a": "photograph needed",
         "c": "photograph adds little",
@@ -594,12 +595,12 @@ def test_runs_on_different_questions_are_said_to_be(tmp_path: Path) -> None:
     found = analyse(runs)
     assert in_common(found, 0, 3) == "Both were asked the same 30 pairwise questions."
     assert in_common(found, 0, 1) == (
-        "Not the same questions: only the 10 pairwise questions of both are compared, of 30 of a "
-        "and 20 of b."
+        "The judges were not asked the same questions: only the 10 pairwise questions asked of "
+        "both are compared, out of 30 of a and 20 of b."
     )
     assert in_common(found, 0, 2) == (
-        "Not the same questions: only the 20 pairwise questions of both are compared, of 30 of a "
-        "and 20 of c."
+        "The judges were not asked the same questions: only the 20 pairwise questions asked of "
+        "both are compared, out of 30 of a and 20 of c."
     )
     assert (
         in_common(found, 1, 2)
@@ -640,10 +641,10 @@ def test_many_judges_are_rows_and_one_answer_a_line(
     assert compared.finding.startswith("judge-07: better than ")
     assert "can’t tell yet for judge-06" in compared.finding
     assert len(compared.rows) == 8 * 7 / 2
-    assert "most accurate are in all else" not in text
+    assert "everything else has the" not in text
     monkeypatch.setattr("visualjudge.analysis.report.accuracy_plots.MOST_DRAWN", 7)
     fewer = page(analysis)
-    assert "Of 8 judges" in fewer and "the 7 most accurate are in all else" in fewer
+    assert "have all 8 judges; everything else has the 7 most accurate." in fewer
     headline, in_words = (
         fewer.split(f'id="{name}"')[1].split("</section>")[0] for name in ("headline", "judges")
     )

@@ -254,7 +254,7 @@ def test_judge_of_one_place_is_said_to_lean_to_it_and_has_an_interval(tmp_path: 
         markdown(analyse([run])),
         page(analyse([run])),
     ):
-        assert "The lean to the option shown first is 50.0 points" in text
+        assert "The judge prefers the option shown first by 50.0 points" in text
     low, high = analyse([run]).metrics["judges"][0]["pairwise"]["ci95"]
     assert low < 0.5 < high
 
@@ -270,7 +270,7 @@ def test_the_true_score_of_a_source_is_said_to_be_of_the_pairs_asked(tmp_path: P
     for text in (markdown(analysis), page(analysis)):
         assert "True score: the mean of the true scores" in text
         assert (
-            "for a source that the truth always puts above" in text
+            "if the source is always better, or always worse, than" in text
         )  # as it does here: By truth is a dash
 
 
@@ -327,8 +327,8 @@ def test_encoding_is_recommended_only_where_the_judge_beats_chance(
     analysis = analyse([write_run(tmp_path / "run", dataset, verdicts)])
     row = analysis.metrics["judges"][0]["encodings"][0]
     assert (row["recommended"] is not None) is recommended
-    assert ("not certain to be better than chance (best" in page(analysis)) is not recommended
-    assert ("not certain to be better than chance (best" in markdown(analysis)) is not recommended
+    assert ("not significantly better than chance (best" in page(analysis)) is not recommended
+    assert ("not significantly better than chance (best" in markdown(analysis)) is not recommended
 
 
 def test_every_run_that_is_named_is_a_judge_of_the_report(tmp_path: Path) -> None:
@@ -472,7 +472,7 @@ def test_rows_of_the_only_task_are_shown_once_and_kept_in_files(tmp_path: Path) 
         )
 
     one, two = of("object_detection"), of("object_detection", "keypoint_detection")
-    undecided = "Not listed: [0-9]+ curves of single tasks and error types for which"
+    undecided = "Not listed: [0-9]+ curves of single tasks and error types, whose"
     assert not re.search(undecided, page(one))
     assert re.search(undecided, page(two))
     for analysis, times in ((one, 0), (two, 2)):  # the error type is one in both; the tasks are two

@@ -10,7 +10,8 @@ import pytest
 from judged_records import pair, said, write_dataset, write_run
 from page_text import page
 from visualjudge.analysis import Analysis, analyse
-from visualjudge.analysis.figure_text import points
+from visualjudge.analysis.decisions.card import usual_card
+from visualjudge.analysis.figure_text import DASH, points
 from visualjudge.analysis.plots.figure import Figure
 from visualjudge.analysis.report.examples import examples
 from visualjudge.analysis.report.markdown import markdown
@@ -18,6 +19,7 @@ from visualjudge.analysis.report.page import context
 from visualjudge.analysis.report.paired import differences
 from visualjudge.analysis.report.section import Section
 from visualjudge.core.records import Question
+from visualjudge.core.text_tables import Table
 
 
 def study(folder: Path, pairs: list[Question], period: int = 5) -> Analysis:
@@ -45,7 +47,7 @@ def test_a_question_without_a_figure_is_answered_by_its_reason(small: Analysis) 
     assert section(small, "scores").missing.startswith("No scoring question was asked")
     assert section(small, "errors").missing == "The questions have a single error type."
     assert section(small, "encodings").missing.startswith(
-        "Encodings cannot be compared, because each task was asked in one: object detection"
+        "Encodings cannot be compared, because each task was asked in only one: object detection"
     )
     text = page(small)
     for anchor in ("scores", "errors", "encodings"):
@@ -82,7 +84,7 @@ def test_encodings_that_do_not_differ_are_said_in_a_sentence(tmp_path: Path) -> 
         [said(q, "AB"[bool(w)]) for q, w in zip(pairs, wrong, strict=True)],
     )
     found = section(analyse([run]), "encodings")
-    assert not found.figures, "neither difference is certain"
+    assert not found.figures, "neither difference is significant"
     assert {f.name for f in found.more} == {"encoding-keypoint", "encoding-object_detection"}
     assert found.notes[0].startswith("Can’t tell yet which encoding is better or worse: ")
     assert not any("do not depend on the encoding" in note for note in found.notes)
@@ -157,3 +159,66 @@ def test_a_comparison_stands_in_markdown_as_on_the_page(tmp_path: Path) -> None:
     assert rows[0] == points(float(str(value)))
     assert "| now right | " in text and "| now wrong | " in text
     assert "before and after" not in markdown(analysis)
+
+
+def test_a_preference_that_is_certain_and_a_check_that_is_not_are_explained(tmp_path: Path) -> None:
+    pairs = [pair(i, (8.0, 3.0), image_id=f"i{i}") for i in range(100)]
+    dataset = write_dataset(tmp_path / "ds", pairs)
+    runs = []
+    for name, first, second in (
+        ("fair", 0, 0),
+        ("leaning", 16, 0),
+        ("first", 90, 0),
+        ("open", 30, 20),
+    ):
+        places = ["AB"] * first + ["BA"] * second + [""] * (100 - first - second)
+        verdicts = [
+            said(q, "B" if places[i] and order != places[i] else "A", order)
+            for order in ("AB", "BA")
+            for i, q in enumerate(pairs)
+        ]
+        runs.append(write_run(tmp_path / name, dataset, verdicts, judge=name))
+    analysis = analyse(runs)
+    checks = {
+        card.judge: next(line.state for line in card.checks if line.name == "lean")
+        for card in usual_card(analysis).judges
+    }
+    states = {"fair": "pass", "leaning": "undecided", "first": "fail", "open": "undecided"}
+    assert checks == states
+    assert section(analysis, "bias").why == (
+        "leaning: the preference is certain, since the interval excludes 0, but its check is "
+        "undecided, since the interval lies neither entirely within nor entirely outside the ±10 "
+        "points that are allowed."
+    )
+    assert section(analyse(runs[:1]), "bias").why == ""
+
+
+def test_a_dash_is_explained_and_is_not_what_was_not_asked(tmp_path: Path) -> None:
+    tasks = ("object_detection", "keypoint")
+    pairs = [pair(i, (8.0, 3.0), task=tasks[i % 2], image_id=f"i{i}") for i in range(24)]
+    dataset = write_dataset(tmp_path / "ds", pairs)
+    runs = [
+        write_run(tmp_path / name, dataset, [said(q, "A") for q in kept], judge=name)
+        for name, kept in (("both", pairs), ("one", pairs[::2]))
+    ]
+    analysis = analyse(runs)
+    (table,) = section(analysis, "tasks").tables
+    assert ("keypoint", "not asked") in [(row[0], row[2]) for row in table.rows]
+    for one in context(analysis)["sections"]:
+        for table in one.tables:
+            dashes = any(cell.startswith("–") for row in table.rows for cell in row)
+            assert (DASH in table.notes) == dashes, one.title
+    dashed = Section("a", "b", "", [Table(("x", "y"), (("row", "–"),))])
+    assert dashed.tables[0].notes == (DASH,)
+
+
+def test_a_text_explains_only_what_is_there() -> None:
+    table = Table(("x", "y"), (("row", "1"),))
+    assert Section("a", "b", "explains").explanation == ""
+    assert Section("a", "b", "explains", [table]).explanation == "explains"
+
+
+def test_a_table_keeps_the_columns_that_identify_a_row() -> None:
+    rows = (("a", "b", "1"),)
+    assert 'class="wide keys"' in Table(("First", "Second", "n"), rows, keys=2).html()
+    assert 'class="wide"' in Table(("First", "Second", "n"), rows).html()

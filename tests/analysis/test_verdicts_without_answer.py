@@ -55,7 +55,7 @@ def test_what_people_cannot_tell_is_no_failed_reply(tmp_path: Path) -> None:
         "ranking."
     )
     assert failures(judge) == line and line in markdown(analyse([run]))
-    assert "1 replies failed, 3 say “cannot tell” and count as wrong" in headline(judge)
+    assert "1 replies failed, 3 say “cannot tell”; they count as wrong" in headline(judge)
     assert (
         "9.1 % of all replies could not be read; 36.4 % of all replies say “cannot tell”"
         in answer(judge)
@@ -98,7 +98,7 @@ def test_a_question_that_was_declined_was_read(tmp_path: Path) -> None:
     assert "25.0 % of all replies were declined" in answer(judge)
     assert "could not be read" not in answer(
         judge
-    ) and "2 were declined and count as wrong" in headline(judge)
+    ) and "2 were declined; they count as wrong" in headline(judge)
     text = page(analyse([run]))
     assert "Declined by the judge" in text
 
@@ -138,7 +138,7 @@ def test_a_judge_that_declined_everything_is_compared_with_none(tmp_path: Path) 
     assert judge.above_baseline == ()
     assert verdict(judge) == "can’t tell yet whether better than chance"
     assert headline(judge).startswith(
-        "None of 10 pairwise verdicts on 10 images has an answer: 10 were declined"
+        "None of 10 pairwise verdicts on 10 images has an answer (10 were declined)"
     )
     assert "right in" not in answer(judge)
     shown = dict(zip(JUDGE.titles, JUDGE.cells(judge), strict=True))
@@ -173,7 +173,7 @@ def test_worse_than_chance_is_said_of_what_was_read(tmp_path: Path) -> None:
 def test_consistency_is_shown_of_what_was_read_too(tmp_path: Path) -> None:
     judge, _ = judged(tmp_path, swapped([("ok", "ok")] * 6 + [("ok", "unparseable")] * 2))
     shown = dict(zip(JUDGE.titles, JUDGE.cells(judge), strict=True))
-    assert (shown["Same when swapped"], shown["Same of what was read"]) == ("75.0 %", "100.0 %")
+    assert (shown["Same when swapped"], shown["Same of the replies read"]) == ("75.0 %", "100.0 %")
     assert "the same answer in both orders in 75.0 %, in 100.0 % of those read in both" in answer(
         judge
     )
@@ -192,10 +192,10 @@ def test_questions_of_probes_and_failed_calls_are_counted_apart(tmp_path: Path) 
     judge, run = judged(tmp_path, verdicts, probed)
     assert failed(judge) == "2 of 10"
     assert "could not be read" not in answer(judge)
-    assert "20.0 % of all replies never came: the call failed" in answer(judge)
+    assert "20.0 % of all replies were not received, because the call failed" in answer(judge)
     assert (judge.unread.n, judge.unread.failed, judge.unread.of_probes) == (10, 2, 10)
     found = analyse([run])
     assert found.results.dataset.extent.endswith(
         "10 questions on 12 images, and 10 more for probes"
     )
-    assert "Failed besides, in probes" in page(found)
+    assert "Failed in probes" in page(found)

@@ -156,3 +156,28 @@ def test_a_large_dataset_that_cannot_be_read_is_said_on_its_page_only(
     slug = site.places.datasets[0].slug
     assert client.get(f"/d/{slug}", headers={"accept": "text/html"}).status_code == 404
     assert "question_type" in caplog.text
+
+
+def test_replies_read_before_a_failure_are_read_again_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_module, "STEP", 1000)
+    index = index_module.open_index(folder / "ds", folder / "cache", "x")
+    run = verdicts.RunIndex(folder / "run" / "verdicts.jsonl", index, folder / "r.sqlite")
+    read, parts = verdicts.read_part, list[Any]()
+
+    def failing(part: Any) -> Any:
+        parts.append(part)
+        if len(parts) == 3:
+            raise DataError("unreadable")
+        return read(part)
+
+    monkeypatch.setattr(verdicts, "read_part", failing)
+    with pytest.raises(DataError, match="unreadable"):
+        run.refresh()
+    run.refresh()
+    assert len(parts) > 5
+    again = verdicts.RunIndex(folder / "run" / "verdicts.jsonl", index, folder / "r.sqlite")
+    for found in (run, again):
+        assert found.total == 40
+        assert found.summary().outcome.tolist() == [1, 3] * 20

@@ -62,3 +62,23 @@ def test_words_in_many_texts_have_bits_and_rare_ones_do_not(
     assert index._frequent.matching("aaq", unfinished=False) == []
     assert index.search("cat").sum() == 60
     assert index.search("cat aaq").tolist() == [k == 0 for k in range(60)]
+
+
+def test_words_at_the_end_of_a_batch_and_after_other_letters_are_found() -> None:
+    texts = ["猫 é cat", "", "dog", "ü" * texts_module.LONGEST, "last"]
+    index = TextIndex.create(sqlite3.connect(":memory:", check_same_thread=False))
+    codes = [index.add(words_of(text, repeated=False)) for text in texts]
+    assert codes == [0, 1, 2, 3, 4]
+    index.flush()
+    for word, code in (("猫", 0), ("e", 0), ("cat", 0), ("dog", 2), ("last", 4)):
+        assert np.flatnonzero(index.search(f'"{word}"')).tolist() == [code]
+    assert np.flatnonzero(index.search("u")).tolist() == [3]
+
+
+def test_only_texts_that_are_often_repeated_are_merged() -> None:
+    index = TextIndex.create(sqlite3.connect(":memory:", check_same_thread=False))
+    short, long = words_of("box 1, 2"), words_of("box 1, 2", repeated=False)
+    same = words_of("box: 7")
+    assert [index.add(text) for text in (short, long, same, long)] == [0, 1, 0, 2]
+    index.flush()
+    assert index.search("box").tolist() == [True] * 3

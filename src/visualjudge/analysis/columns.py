@@ -29,6 +29,7 @@ from visualjudge.analysis.table_layout import Column, Json, Table, declared, fig
 from visualjudge.analysis.value_and_interval import Estimate, Share
 
 Row = TypeVar("Row")
+DOUBLING = "Doubling is worth this many more images"
 
 
 def share(get: Callable[[Row], Estimate]) -> Callable[[Row], Json]:
@@ -50,7 +51,7 @@ ACCURACY: Table[Accuracy] = Table(
     (
         Column("n", lambda a: a.share.n, "Verdicts", lambda a: number(a.share.n)),
         Column("images", lambda a: a.share.images, "Images", lambda a: number(a.share.images)),
-        *figure("accuracy", lambda a: a.share, "Right", ends="ci95", shown=lambda a: a.shown),
+        *figure("accuracy", lambda a: a.share, "Accuracy", ends="ci95", shown=lambda a: a.shown),
         Column(
             "failed",
             lambda a: a.failed,
@@ -66,7 +67,7 @@ ACCURACY: Table[Accuracy] = Table(
         Column(
             "accuracy_parsed",
             lambda a: a.parsed.value,
-            "Right of what was read",
+            "Accuracy of the replies read",
             lambda a: percent(a.parsed.value),
         ),
         Column("accuracy_parsed_ci95", lambda a: a.parsed.interval),
@@ -105,7 +106,7 @@ PUBLISHED: Table[Mapping[str, Share]] = Table(tuple(_counted(rule) for rule in R
 PREFERENCE: Table[Preference] = Table(
     (
         Column("feature", lambda b: b.feature),
-        Column("leans_to", lambda b: b.leans_to, "Leans to", text=True),
+        Column("leans_to", lambda b: b.leans_to, "Preference for", text=True),
         Column("n", lambda b: b.estimate.n, "Verdicts", lambda b: number(b.estimate.n)),
         Column(
             "images", lambda b: b.estimate.images, "Images", lambda b: number(b.estimate.images)
@@ -196,7 +197,7 @@ ENCODING: Table[f.Encoding] = Table(
         Column("encoding", lambda e: e.name, "Encoding", text=True),
         Column("n", lambda e: e.share.n, "Verdicts", lambda e: number(e.share.n)),
         Column("images", lambda e: e.share.images, "Images", lambda e: number(e.share.images)),
-        *figure("accuracy", lambda e: e.share, "Right", ends="ci95"),
+        *figure("accuracy", lambda e: e.share, "Accuracy", ends="ci95"),
         Column("tokens", lambda e: e.tokens, "Prompt tokens", lambda e: number(e.tokens, 0)),
         Column("standing", lambda e: e.standing, "Standing", text=True),
         Column("common_pairs", lambda e: e.common_pairs),
@@ -226,7 +227,7 @@ CHOICE: Table[f.EncodingChoice] = Table(
         Column(
             "recommended_accuracy",
             share(lambda c: c.chosen),
-            "Right, on the other half of the images",
+            "Accuracy, on the other half of the images",
             lambda c: words.with_ends(c.chosen),
         ),
         Column("cheapest", lambda c: c.cheapest),
@@ -234,7 +235,11 @@ CHOICE: Table[f.EncodingChoice] = Table(
         Column("comparisons", lambda c: [DUEL.json(row) for row in c.duels]),
         Column(None, lambda c: c, "Worse", lambda c: words.of_standing(c, "worse"), text=True),
         Column(
-            None, lambda c: c, "Open", lambda c: words.of_standing(c, "open", "unknown"), text=True
+            None,
+            lambda c: c,
+            "Undecided",
+            lambda c: words.of_standing(c, "open", "unknown"),
+            text=True,
         ),
     )
 )
@@ -298,7 +303,7 @@ VARIANCE: Table[f.Variance] = Table(
         ),
         Column(None, lambda v: v, "From the image", lambda v: words.variance_share(v, "image")),
         Column(None, lambda v: v, "From the sources", lambda v: words.variance_share(v, "source")),
-        Column(None, lambda v: v, "Doubling equals more images by", words.gains, text=True),
+        Column(None, lambda v: v, DOUBLING, words.gains, text=True),
         *declared(f.Variance),
     )
 )
@@ -324,14 +329,14 @@ FACET: Table[f.Facet] = Table(
                 {g.name: {"value": g.value, "ci95": g.interval} for g in v.variance.gains}
             ),
         ),
-        Column(None, lambda v: v, "Doubling equals more images by", words.facet_gains, text=True),
+        Column(None, lambda v: v, DOUBLING, words.facet_gains, text=True),
     )
 )
 
 SHAPE: Table[f.Shape] = Table(
     (
         Column("cause", lambda s: s.cause, "Cause", text=True),
-        Column("shape", lambda s: s.shape, "Ends like", text=True),
+        Column("shape", lambda s: s.shape, "Ending", text=True),
         Column("count", lambda s: s.count, "Replies", lambda s: number(s.count)),
         Column("example", lambda s: s.example, "Example", text=True),
         Column("question", lambda s: s.question),
@@ -379,7 +384,7 @@ TRUST: Table[f.ToolTrust] = Table(
         Column(
             "confidence",
             lambda t: t.confidence,
-            "Confidence the tool claims",
+            "Confidence claimed by the tool",
             lambda t: number(t.confidence),
         ),
         Column(
@@ -512,12 +517,12 @@ JUDGE: Table[f.JudgeResult] = Table(
         Column(
             None,
             lambda j: j,
-            "Right of what was read",
+            "Accuracy of the replies read",
             lambda j: percent(j.pairwise.accuracy.parsed.value),
         ),
         Column(None, lambda j: j, "Best constant answer", lambda j: percent(j.pairwise.constant)),
-        Column(None, lambda j: j, "Said A", lambda j: percent(j.pairwise.accuracy.answered_a)),
-        Column(None, lambda j: j, "Said tie", lambda j: percent(j.pairwise.ties)),
+        Column(None, lambda j: j, "Answered A", lambda j: percent(j.pairwise.accuracy.answered_a)),
+        Column(None, lambda j: j, "Answered tie", lambda j: percent(j.pairwise.ties)),
         Column(
             None,
             lambda j: j,
@@ -527,7 +532,7 @@ JUDGE: Table[f.JudgeResult] = Table(
         Column(
             None,
             lambda j: j,
-            "Same of what was read",
+            "Same of the replies read",
             lambda j: percent(j.pairwise.swap.consistency_parsed),
         ),
         Column(

@@ -303,7 +303,7 @@ def not_compared(judges: int) -> str:
     if judges <= COMPARED:
         return ""
     return (
-        f"Of {judges:,} judges, the {COMPARED} that are right most often are compared with each "
+        f"Of {judges:,} judges, the {COMPARED} most accurate ones are compared with each "
         "other, and each further one with the best; --compare A B compares any two."
     )
 

@@ -216,7 +216,7 @@ def _why_none(rows: list[Encoding], candidates: list[Encoding]) -> str | None:
             if ends and None not in ends
             else ""
         )
-        return f"not certain to be better than chance (best: {rows[0].name}{spread})"
+        return f"not significantly better than chance (best: {rows[0].name}{spread})"
     return None if any(row.standing == "worse" for row in rows) else NO_DIFFERENCE
 
 

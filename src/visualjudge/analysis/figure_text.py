@@ -21,22 +21,19 @@ from visualjudge.analysis.figures import (
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Preference, unanswered
 from visualjudge.analysis.source_figures import SourceRow
 from visualjudge.analysis.study_table import missing_verdicts
-from visualjudge.analysis.value_and_interval import NO_TRUTH, UNANSWERED, Estimate
+from visualjudge.analysis.value_and_interval import NO_TRUTH, ORDER_UNKNOWN, UNANSWERED, Estimate
 from visualjudge.core.case_noun import in_cases
 from visualjudge.core.plurals import plural
 
 Ends = Sequence[float | None] | None
 NONE = "–"
-DASH = f"{NONE}: cannot be computed, mostly because there are too few images or answers."
+DASH = f"{NONE}: not computed, usually because there are too few images or answers."
 NOT_ASKED = "not asked"
 APART = (
-    "The judges were not all asked the same questions. Each headline table is of judges with at "
-    "least 95 % of their "
-    "questions in common; figures of two such tables are not comparable."
+    "The judges were not all asked the same questions. Each headline table compares judges that "
+    "share at least 95 % of their questions; figures from different tables are not comparable."
 )
-SETS = (
-    "Judges of different sets were not asked the same questions: their figures are not comparable."
-)
+SETS = "Judges in different sets answered different questions, so their figures are not comparable."
 PROBE_STATES = {"pass": "passes", "fail": "fails", "not_shown": "undecided"}
 """Names of the states of probes on pages."""
 UNSURE = "say “cannot tell”"
@@ -66,25 +63,22 @@ def number(value: float | None, digits: int = 2) -> str:
 
 
 OWN_SCORES = (
-    "The benchmark's own scores, computed and rounded as by its authors, with their reading "
-    "where the replies are "
-    "theirs. A score is of the questions of this copy of the benchmark; where a run has answers "
-    "to a part of them, the "
-    "part is named, and the score need not be the published one."
+    "Scores as the benchmark’s authors compute and round them; their published replies are read "
+    "with their rules. Scores cover the questions in this copy of the benchmark. If a run answered "
+    "only a part of these, the part is stated, and the score may differ from the published one."
 )
 """Note below a table of a benchmark's own scores."""
 
 STRENGTHS = (
-    "Strengths are those of a Bradley–Terry model with ties (log odds, mean 0) and Firth's "
+    "Strengths are those of a Bradley–Terry model with ties (log odds, mean 0) and Firth’s "
     "penalty; a question answered differently when swapped is a tie. The interval of a source that "
-    "never lost, or never won, is open on one side. Ranks, 95 %: the ranks that a source may have, "
-    "for each source by itself; “all together” covers every source of the table at once. The "
-    "matrix gives the two-sided p, unadjusted, for no difference between the sources of row and "
-    "column, and the interval of the difference. By truth: the "
-    f"strength from the right answers to the same pairs; {NONE} for a source that the truth "
-    "always puts above, or always below, the others it is compared with. Controlled: the strength "
-    "if order shown, number of objects, text length and file size were equal, given where enough "
-    "pairs differ in one of them."
+    "never lost, or never won, is open on one side. Ranks, 95 %: the ranks that each source may "
+    "have by itself; “all together” covers all sources of the table at once. The matrix gives the "
+    "two-sided p, unadjusted, and the interval of the difference between the sources of row and "
+    "column. By truth: the strength computed from the right answers to the same pairs; "
+    f"{NONE} if the source is always better, or always worse, than those it is compared with. "
+    "Controlled: the strength if order shown, number of objects, text length and file size were "
+    "equal, given if enough pairs differ in one of them."
 )
 """Note below the table of sources."""
 TRUE_SCORES = (
@@ -157,8 +151,8 @@ def counted(title: str, counts: Sequence[tuple[str, int, int]]) -> str:
     ordered = sorted(counts, key=lambda row: -row[1])
     totals = {total for _, _, total in ordered}
     if len(ordered) > 1 and len({row[1:] for row in ordered}) == 1:
-        who = "both judges" if len(ordered) == 2 else f"each of {len(ordered)} judges"
-        return f"{title}: {ordered[0][1]} of {ordered[0][2]} for {who}"
+        every = "both judges" if len(ordered) == 2 else f"each of {len(ordered)} judges"
+        return f"{title}: {ordered[0][1]} of {ordered[0][2]} for {every}"
     every = f", of {totals.pop()}" if len(totals) == 1 else ""
     shares = [
         (name, f"{count}" + ("" if every else f" of {total}")) for name, count, total in ordered
@@ -272,7 +266,9 @@ def headline(judge: JudgeResult) -> str:
     if p.without_truth:
         return f"Accuracy is not measured: {NO_TRUTH} of {_asked(p)}."
     if p.none:
-        return f"None of {_asked(p)} has an answer: {_without_answer(p.causes)} and count as wrong."
+        return (
+            f"None of {_asked(p)} has an answer ({_without_answer(p.causes)}); they count as wrong."
+        )
     known = (
         f"95 % interval {percents(p.share.interval)}"
         if p.share.interval
@@ -280,8 +276,8 @@ def headline(judge: JudgeResult) -> str:
     )
     text = f"Right in {percent(p.share.value)} of {_asked(p)} ({known})."
     if p.failed:
-        text += f" {_without_answer(p.causes)} and count as wrong; of what was read, "
-        text += f"{percent(p.parsed.value)} is right."
+        text += f" Without an answer: {_without_answer(p.causes)}; they count as wrong. Of the "
+        text += f"others, {percent(p.parsed.value)} are right."
     return text
 
 
@@ -319,8 +315,8 @@ def verdict(judge: JudgeResult) -> str:
 
 
 def answer(judge: JudgeResult) -> str:
-    """Return the result in one sentence: accuracy, chance, effect of the order, biases,
-    failures.
+    """Return the result in one sentence: accuracy, chance, effect of the order, whether no bias was
+    found, failures.
     """
     p, swap = judge.pairwise.accuracy, judge.pairwise.swap.consistency
     if not p.share.n:
@@ -334,20 +330,20 @@ def answer(judge: JudgeResult) -> str:
     ]
     if not p.without_truth:
         if p.failed and not p.none:
-            parts[0] += f", in {with_ends(p.parsed)} of what was read"
+            parts[0] += f", in {with_ends(p.parsed)} of those read"
         parts.append(verdict(judge))
     if swap.n and not p.none:
         same = judge.pairwise.swap.consistency_parsed
         read = "" if same in (None, swap.value) else f", in {percent(same)} of those read in both"
         parts.append(f"the same answer in both orders in {percent(swap.value)}{read}")
-    leans = [f"{_way(row)} {row.leans_to}" for row in judge.bias if row.flagged]
-    parts.append(f"leans {', '.join(leans)}" if leans else "no lean was found")
+    if not any(row.flagged for row in judge.bias):
+        parts.append("no bias was found")
     if not judge.order_shown:
-        parts.append("position bias is not measured: no order shown")
+        parts.append(f"position bias is not measured: {ORDER_UNKNOWN}")
     found = unanswered(judge.unread.causes)
     counts = (
         (found.unread, "could not be read"),
-        (found.no_reply, "never came: the call failed"),
+        (found.no_reply, "were not received, because the call failed"),
         (found.declined, "were declined"),
         (found.cannot_tell, UNSURE),
     )
@@ -365,20 +361,21 @@ def above(judge: JudgeResult) -> str | None:
     ends = percents(row.gap.interval) if row.gap.interval else row.gap.why
     size = number(abs(100 * row.gap.value), 1)
     left_out = (
-        f", {number(row.declined)} that the baseline declined left out" if row.declined else ""
+        f", without {number(row.declined)} that the baseline declined" if row.declined else ""
     )
     where = f"on {number(row.gap.n)} verdicts{left_out}"
     side = "above" if row.gap.value >= 0 else "below"
     text = f"{size} points {side} the {row.baseline} ({ends}, unadjusted) {where}"
     if row.standing == NO_PROOF:
         return (
-            f"{text}: this proves nothing, the baseline is right in "
-            f"{percent(row.baseline_right)}, below chance."
+            f"{text}: this is no evidence, because the baseline is right in only "
+            f"{percent(row.baseline_right)}, which is below chance."
         )
     if row.standing == "better" or row.gap.interval is None:
         return f"{text}."
     unclear = row.standing == UNDECIDED
-    return f"{text}: {'can’t tell yet whether it is better' if unclear else 'worse than it'}."
+    better = "can’t tell yet whether the judge is better" if unclear else "the judge is worse"
+    return f"{text}: {better}."
 
 
 def unfinished(judge: JudgeResult) -> str | None:
@@ -472,10 +469,10 @@ def leanings(judge: JudgeResult) -> list[str]:
     out = []
     for row in judge.bias:
         if row.flagged and row.estimate.value is not None:
-            way = _way(row)
             size = f"{100 * abs(row.estimate.value):.1f} points at equal difficulty"
             out.append(
-                f"The lean {way} {row.leans_to} is {size} (p {p_value(row.p_holm)} after Holm)."
+                f"The judge {_prefers(row)} {row.leans_to} by {size} "
+                f"(p {p_value(row.p_holm)} after Holm’s adjustment)."
             )
     return out
 
@@ -511,7 +508,7 @@ def photograph(judge: JudgeResult) -> str | None:
         else ""
     )
     seen = percent(row.first.seen.value)
-    return f"{photograph_gain(row)}; right in {seen} with it, {shown}{few}."
+    return f"{photograph_gain(row)}; accuracy {seen} with the photograph, {shown}{few}."
 
 
 PHOTOGRAPH_STATES = {
@@ -526,15 +523,15 @@ def photograph_gain(row: Photograph) -> str:
     said = {
         "needed": "Needs the photograph",
         "not_needed": "Does not need the photograph",
-        "not_shown": "Can’t tell yet whether it needs the photograph",
+        "not_shown": "Can’t tell yet whether the judge needs the photograph",
     }[row.state]
     over = "grey" if row.grey is not None and row.least is row.grey.gain else "another photograph"
     ends = f" ({percents(row.least.interval)})" if row.least.interval else ""
     return f"{said}, {points(row.least.value)} points{ends} over {over}"
 
 
-def _way(row: Preference) -> str:
-    return "to" if (row.estimate.value or 0) > 0 else "away from"
+def _prefers(row: Preference) -> str:
+    return "prefers" if (row.estimate.value or 0) > 0 else "avoids"
 
 
 def jnd_text(row: Sensitivity) -> str:
@@ -548,9 +545,7 @@ def recommended(choice: EncodingChoice) -> str:
     """Return the recommended encoding, or the reason why there is none."""
     if choice.recommended:
         return choice.recommended
-    cheapest = (
-        f"; cheapest of those at most 5 points apart: {choice.cheapest}" if choice.cheapest else ""
-    )
+    cheapest = f"; cheapest of those within 5 points: {choice.cheapest}" if choice.cheapest else ""
     return f"none: {choice.reason}{cheapest}"
 
 

@@ -522,7 +522,7 @@ def fit_p(data: _Asked) -> float | None:
 
 def _why_no_slope(slope: float | None, fits: float | None) -> str | None:
     if slope is None or slope >= SLOPE_LEVEL:
-        return "accuracy is not certain to rise with the difference"
+        return "accuracy does not rise significantly with the difference"
     if fits is not None and fits < FIT_LEVEL:
         return "the curve does not fit"
     return None

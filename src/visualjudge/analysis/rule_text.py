@@ -15,7 +15,7 @@ RULES = {
     "count": "more boxes, masks or points",
     "area": "the larger marked area",
     "png_bytes": "the larger image file",
-    "combined": "all properties but the position together",
+    "combined": "all properties except position, combined",
 }
 OPPOSITES = {"first": "second", "longer": "shorter", "more": "fewer", "larger": "smaller"}
 

@@ -52,4 +52,5 @@ class Share(Estimate):
 NOTHING = Estimate(None, None, 0, 0, "nothing was asked")
 UNANSWERED = "no answer to any"
 NO_TRUTH = "no truth is known"
+ORDER_UNKNOWN = "the order of the options is not known"
 NO_SHARE = Share(None, None, 0, 0, "nothing was asked")

@@ -175,6 +175,16 @@ def _shares(
     return tuple(found[name] for name in get_args(QuestionType) if name in found)
 
 
+def _status_pairs(
+    q: NDArray[np.int32], status: NDArray[np.uint8], n: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the rows and codes of all distinct statuses, in order of the rows."""
+    has = np.zeros((n, len(STATUSES)), dtype=bool)
+    has[q, status] = True
+    rows, codes = np.divmod(np.flatnonzero(has), len(STATUSES))
+    return rows.astype(np.int32), codes.astype(np.int32)
+
+
 def _mean(rows: Rows, values: NDArray[Any], n: int) -> NDArray[np.float32]:
     known = np.isfinite(values)
     count = np.bincount(rows["q"][known], minlength=n)
@@ -202,7 +212,6 @@ def summary_of(rows: Rows, dataset: DatasetIndex) -> Summary:
         default=2,
     ).astype(np.int32)
     counted = ~open_ended[q]
-    entries = np.unique(q.astype(np.int64) * len(STATUSES) + rows["status"])
     chars = np.zeros(n, np.int32)
     np.maximum.at(chars, q, rows["chars"])
     value, number = np.full(n, -1, np.int32), np.full(n, np.nan, np.float32)
@@ -211,10 +220,7 @@ def summary_of(rows: Rows, dataset: DatasetIndex) -> Summary:
     p = rows["probability"]
     return Summary(
         outcome=outcome,
-        statuses=(
-            (entries // len(STATUSES)).astype(np.int32),
-            (entries % len(STATUSES)).astype(np.int32),
-        ),
+        statuses=_status_pairs(q, rows["status"], n),
         consistency=_consistency(rows, good, n),
         asked=np.bincount(q[counted], minlength=n).astype(np.int32),
         answered=np.bincount(q[counted & good], minlength=n).astype(np.int32),

@@ -13,6 +13,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Self
@@ -28,7 +29,7 @@ FEWEST_TEXTS = 10_000
 # A word is frequent if at least one text in this many contains it; rarer words are found in a few
 # milliseconds anyway.
 _SHARE = 8
-_MOST_WORDS = 32
+_MOST_WORDS = 16
 LONGEST = 20_000
 """Number of bytes of a text that are indexed."""
 _BATCH = 4000
@@ -56,6 +57,7 @@ SELECT ? + key, CAST(substr(?, value >> 16, value & 65535) AS TEXT) FROM json_ea
 """
 Words = tuple[int | None, bytes]
 """The words of a text in UTF-8, after their digest; None for a text that is hardly repeated."""
+NOT_SHARED: AbstractContextManager[Any] = nullcontext()
 # Shared by all indexes: a second one would only wait for a core.
 _THREADS = ThreadPoolExecutor(2, "studio-index")
 
@@ -112,8 +114,9 @@ class FrequentWords:
         self._sampled += 1
         self._sample.update({word for word in words.lower().split() if word.isalpha()})
 
-    def update(self, texts: int) -> None:
-        """Recompute the bitmaps if the index has twice the texts they cover.
+    def update(self, texts: int, lock: AbstractContextManager[Any]) -> None:
+        """Recompute the bitmaps if the index has twice the texts they cover, with ``lock`` held for
+        one word at a time.
 
         Frequent words are estimated from the sample; a wrong estimate affects only the speed.
         """
@@ -121,12 +124,15 @@ class FrequentWords:
             return
         found = self._sample.most_common(_MOST_WORDS)
         words = [word.decode() for word, count in found if count * _SHARE >= self._sampled]
-        self._db.execute("DELETE FROM frequent")
+        bits = dict[str, bytes]()
         for word in words:
-            bits = np.packbits(mask_of(self._db, f'"{word}"', 0, texts)).tobytes()
-            self._db.execute("INSERT INTO frequent VALUES (?, ?)", (word, bits))
-        self._db.execute("UPDATE size SET covered = ?", (texts,))
-        self.covers = texts
+            with lock:
+                bits[word] = np.packbits(mask_of(self._db, f'"{word}"', 0, texts)).tobytes()
+        with lock:
+            self._db.execute("DELETE FROM frequent")
+            self._db.executemany("INSERT INTO frequent VALUES (?, ?)", bits.items())
+            self._db.execute("UPDATE size SET covered = ?", (texts,))
+            self.covers = texts
 
     def matching(self, word: str, unfinished: bool) -> list[str]:
         """Return the frequent words equal to ``word`` or, if unfinished, starting with it."""
@@ -243,9 +249,11 @@ class TextIndex:
         if len(self._recent) > _REMEMBERED:
             self.forget()
 
-    def complete(self) -> None:
-        """Update the frequent words after a flush; call this before the connection commits."""
-        self._frequent.update(self._next)
+    def complete(self, lock: AbstractContextManager[Any] = NOT_SHARED) -> None:
+        """Update the frequent words after a flush, with ``lock`` held while the connection is used;
+        call this before the connection commits.
+        """
+        self._frequent.update(self._next, lock)
 
     def forget(self) -> None:
         """Free the memory for added texts; later ones are looked up in the index."""

@@ -124,7 +124,7 @@ def _opened(path: Path, written: int) -> CompactedFile:
 
 
 # A line with all line breaks after it, so that a file of line breaks is one step.
-_LINE = re.compile(rb"[^\n]*\n+")
+_LINE = re.compile(rb".*\n+")
 
 
 def ranges(path: Path, start: int, stop: int) -> Iterator[tuple[int, int]]:

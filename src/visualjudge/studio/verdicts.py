@@ -35,8 +35,11 @@ from visualjudge.studio.verdict_reading import (
 )
 
 FORMAT = "9"
-TOLD_EVERY_S = 2.0
-"""Minimum interval between recomputations while a long journal is read."""
+TOLD_EVERY_S = 4.0
+TOLD_SHARE = 0.1
+"""Minimum interval between recomputations while a long journal is read, and the minimum share of it
+that is new.
+"""
 
 
 class RunIndex:
@@ -139,15 +142,19 @@ class RunIndex:
                 self._db, self._rows, self._read = self._opened()
                 self._texts = TextIndex(self._db)
                 self._changed()
-            parts = [(self.journal, *part) for part in ranges(self.journal, self._read, size)]
+            before = self._read
+            parts = [(self.journal, *part) for part in ranges(self.journal, before, size)]
         for taken in engine.map(read_part, parts):
             with self._lock:
                 self._take(taken)
                 self.behind = taken.stop / size if len(parts) > 1 else None
-                if self._fresh and time.monotonic() - self._told > TOLD_EVERY_S:
+                waited = time.monotonic() - self._told > TOLD_EVERY_S
+                if waited and taken.stop - self._read > TOLD_SHARE * size:
                     self._keep()
+        if self._read == before and not self._fresh:  # only an incomplete line
+            return
+        self._texts.complete(self._lock)
         with self._lock:
-            self._texts.complete()
             self._texts.forget()
             if self._fresh:
                 self._keep()

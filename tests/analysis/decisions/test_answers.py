@@ -46,7 +46,7 @@ def test_where_no_reply_failed_the_card_says_how_many_images_may_fail_as_a_whole
     none = _line(_judge(questions, verdicts), "failed")
     assert (none.state, none.why) == (
         "pass",
-        "none failed here, but on up to 16.8 % of images all replies may fail",
+        "no reply failed here, but all replies may fail on up to 16.8 % of images",
     )
     one = [replace(verdicts[0], value="Failed", status="refusal"), *verdicts[1:]]
     assert "none failed" not in str(_line(_judge(questions, one), "failed").why)
@@ -145,7 +145,7 @@ def test_a_judge_that_lifts_a_source_by_two_ranks_is_refused_and_the_source_name
     found = _judge(questions, verdicts)
     favour = _line(found, "favour")
     assert found.verdict == "no" and favour.state == "fail" and (favour.value or 0) >= 1
-    assert "model 3 stands" in str(favour.why) and "model 3 stands" in found.answer
+    assert "model 3 is" in str(favour.why) and "above where an unbiased judge" in found.answer
 
 
 @pytest.mark.parametrize("direction", ["at_least", "at_most"])

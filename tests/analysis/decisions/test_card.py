@@ -128,7 +128,7 @@ def test_omega_has_no_interval_and_needs_three_people(
 
 def test_the_ranks_of_the_sources_are_said_to_hold_for_each_alone() -> None:
     told = card_page.text(_card(World.of(20, 3), 0.9))
-    assert "Ranks: those that each source may have, by itself" in told
+    assert "Ranks: the ranks that each source may have by itself" in told
 
 
 def test_a_judge_that_turns_the_order_round_fails() -> None:
@@ -529,7 +529,7 @@ def test_what_a_constant_answer_gets_too_does_not_pass(
     names = ("macro_accuracy", "failed", "order_of_sources", "favour")
     assert {found[name].state for name in names} == {state}
     if state == "undecided":
-        assert found["failed"].why == "a constant answer gets 100.0 % and may do as well"
+        assert found["failed"].why == "a constant answer is right in 100.0 % and may do as well"
 
 
 @pytest.mark.parametrize("right", [0.5, 0.56, 0.6, 0.65, 0.7])
@@ -561,5 +561,18 @@ def test_a_rule_that_games_the_questions_says_how_many_it_can_decide() -> None:
     assert " of the 30 questions that it can decide, without" in gamed(analysis, card_of(analysis))
     drawn = rules(analysis)
     assert isinstance(drawn, Figure)
-    assert drawn.finding.endswith("of the 30 it can decide")
-    assert "questions whose options are equal in it are left out" in drawn.reading
+    assert drawn.finding.endswith("of the 30 questions that it can decide")
+    assert "questions whose options have the same value are left out" in drawn.reading
+
+
+def test_the_constant_answer_beside_an_accuracy_is_not_why_a_task_fails() -> None:
+    tasks = ("object_detection", "keypoint")
+    questions = [pair(k, (9.0, 1.0), task=tasks[k % 2], image_id=f"im{k}") for k in range(120)]
+    verdicts = choices_of(questions, 0.55, 0)
+    (judge,) = card_of(analyse_study(study_of(questions, {"judge": verdicts}))).judges
+    failed = [task for task in judge.tasks if task.state == "fail"]
+    assert failed
+    for task in failed:
+        (macro,) = (line for line in task.checks if line.name == "macro_accuracy")
+        assert macro.state == "fail" and "a constant answer is right in" in str(macro.why)
+        assert card_page.due(task).startswith("Accuracy, mean over tasks")

@@ -207,14 +207,14 @@ def test_a_source_whose_labels_all_agree_has_no_ranks_and_the_reason_is_given(
     board = correct_study(study, _labels(tmp_path / "labels.csv", labels, "question_id,answer"))
     best = next(row for row in board.rows if row.source == "model 0")
     assert board.lam == 0 and (best.corrected, best.interval, best.rank_set) == (1.0, None, None)
-    assert best.why == "its labels all agree"
-    assert "No interval and no ranks: model 0 (its labels all agree)." in str(board)
-    assert leaderboard_json(board)["rows"][0]["why"] == "its labels all agree"
+    assert best.why == "all its labels are equal"
+    assert "No interval and no ranks: model 0 (all its labels are equal)." in str(board)
+    assert leaderboard_json(board)["rows"][0]["why"] == "all its labels are equal"
 
 
 def test_rank_sets_are_said_to_hold_for_each_source_alone(world: World, tmp_path: Path) -> None:
     board = correct_study(_scored(world), _random_scores(world, tmp_path / "labels.csv", 15))
-    assert "Ranks: those that each source may have, by itself" in str(board)
+    assert "Ranks: the ranks that each source may have by itself" in str(board)
 
 
 def test_one_source_is_no_leaderboard(tmp_path: Path) -> None:
@@ -356,7 +356,6 @@ def test_labels_of_a_single_source_promise_no_number_of_labels_for_a_gap(
     board = correct_study(_scored(world), labels, gap=0.5)
     assert sum(row.corrected is not None for row in board.rows) == 1
     assert board.labels_for_gap is None
-    assert (
-        "a difference of 0.5: not known: no two sources that are compared have labels enough"
-        in " ".join(str(board).split())
+    assert "a difference of 0.5: not known: no two compared sources have enough labels" in " ".join(
+        str(board).split()
     )

@@ -110,7 +110,7 @@ def test_correct_ranks_within_a_task(tmp_path: Path) -> None:
         "det 2",
     ]
     assert [row.rank_set for row in board.rows] == [(1, 1), (2, 2), (3, 3)] * 2
-    assert str(board).splitlines()[0].startswith("Group") and "inside a group only" in " ".join(
+    assert str(board).splitlines()[0].startswith("Group") and "only within a group" in " ".join(
         str(board).split()
     )
     assert leaderboard_json(board)["rows"][0]["group"] == "instance_segmentation"
@@ -162,7 +162,7 @@ def test_an_order_that_the_scores_of_all_annotations_overturn_is_named() -> None
     main = card.judges[0].system.main
     assert main is not None and main.overturned == (("a", "b"),)
     assert (
-        "The mean true scores of all annotations say otherwise: a above b."
+        "The mean true scores of all annotations give another order: a above b."
         in card_page.markdown(card)
     )
     alone = _card(pairs, choices_of(pairs, 1.0)).system.main

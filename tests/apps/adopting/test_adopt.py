@@ -113,7 +113,7 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(tmp_path: Path) 
     [
         (
             [row(), row(verdict="B")],
-            r"answered 'q1' before; a column of the order shown \(--column order=NAME\), repeats",
+            r"answered 'q1' before; .* apart: the order shown \(--column order=NAME\), the repeat",
         ),
         (
             [row(), row(verdict="A", truth="B", repeat=1)],
@@ -205,3 +205,57 @@ def test_a_folder_that_is_no_run_says_where_the_runs_are(tmp_path: Path) -> None
 def test_a_truth_that_is_a_share_is_no_letter(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"true scores .* go into columns score_a and score_b"):
         vj.adopt([row(truth="0.7")], tmp_path / "out")
+
+
+def test_numbers_from_0_are_read_only_as_stated(tmp_path: Path) -> None:
+    """With 0 for A, 1 is hardly A as well."""
+    rows = [row("q1", verdict=0, truth=0), row("q2", verdict=1, truth=0)]
+    with pytest.raises(DataError, match=r"row 3: verdict must be .*got '1'; --answer 1=MEANING"):
+        vj.adopt(rows, tmp_path / "out", answers={"0": "A"})
+    done = vj.adopt(rows, tmp_path / "out", answers={"0": "A", "1": "B"})
+    assert [v["value"] for v in verdicts(done.runs[0])] == ["A", "B"]
+    thirds = [row("q1", verdict="1"), row("q2", verdict="3")]
+    done = vj.adopt(thirds, tmp_path / "thirds", answers={"3": "tie"})
+    assert [v["value"] for v in verdicts(done.runs[0])] == ["A", "tie"]
+
+
+@pytest.mark.parametrize("noun", ["Assistant", "Response", "Model", "option"])
+def test_names_of_options_are_answers(noun: str, tmp_path: Path) -> None:
+    rows = [row("q1", verdict=f"{noun} A", truth=f"{noun} 1"), row("q2", verdict=f"{noun} 2")]
+    done = vj.adopt(rows, tmp_path / "out")
+    assert [v["value"] for v in verdicts(done.runs[0])] == ["A", "B"]
+
+
+def test_mistakes_of_newcomers_are_named_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"row 3: item: judge has answered 'q1' before; remove rows"
+    ):
+        vj.adopt([row(), row()], tmp_path / "twice")
+    with pytest.raises(DataError, match="0 and 1 are read in a column named swapped"):
+        vj.adopt([row(order=0), row(order=1)], tmp_path / "order")
+    book = tmp_path / "book.xlsx"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(
+            "visualjudge.apps.adopting.tables.pl.read_excel",
+            lambda *_, **__: pl.DataFrame({"About": ["my study"]}),
+        )
+        book.write_bytes(b"")
+        with pytest.raises(UsageError, match=r"has About; found: none\); of a workbook, the first"):
+            vj.adopt(book, tmp_path / "sheet")
+
+
+def test_rows_without_a_verdict_are_counted(tmp_path: Path) -> None:
+    scores = [
+        {"item": f"q{k}", "score": float("nan") if k else 3.0, "truth": 5.2} for k in range(3)
+    ]
+    done = vj.adopt(scores, tmp_path / "out")
+    assert any(note.startswith("score: 2 rows without a verdict") for note in done.notes)
+    assert [v["value"] for v in verdicts(done.runs[0])] == [3.0, "Failed", "Failed"]
+
+
+def test_cells_without_a_name_are_missing_whatever_their_type(tmp_path: Path) -> None:
+    rows = [row(item=" ", group=" ", order="n/a"), row(group=float("nan"), order=None)]
+    done = vj.adopt(pl.DataFrame(rows, strict=False), tmp_path / "out")
+    questions = vj.load_dataset(done.dataset).questions
+    assert [question.image_id for question in questions] == ["row 2", "q1"]
+    assert any(note.startswith("order: no column") for note in done.notes)

@@ -98,7 +98,10 @@ def test_a_planted_position_bias_is_not_measured_without_the_order(
         ]
     done, card = carded(rows, tmp_path / "out")
     assert any(note.startswith("order: no column") for note in done.notes)
-    assert (lean(card).state, lean(card).why) == ("not_measured", "no order shown")
+    assert (lean(card).state, lean(card).why) == (
+        "not_measured",
+        "the order of the options is not known",
+    )
     metrics = tmp_path / "metrics.json"
     report = ["report", str(done.runs[0]), "--out", str(tmp_path / "r.html")]
     assert CliRunner().invoke(app, [*report, "--json", str(metrics)]).exit_code == 0
@@ -108,7 +111,7 @@ def test_a_planted_position_bias_is_not_measured_without_the_order(
     assert pairwise["position_preference"]["preference"] is None
     assert pairwise["accuracy"] == pytest.approx(0.75)
     html = (tmp_path / "r.html").read_text("utf-8")
-    assert "no order shown" in html
+    assert "the order of the options is not known" in html
     assert "prefer the option shown" not in html
 
 
@@ -244,7 +247,7 @@ def test_the_short_help_names_the_option_of_columns() -> None:
 
 
 def test_answers_given_twice_without_an_order_ask_for_its_column_first(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"before; a column of the order shown \(--column order="):
+    with pytest.raises(DataError, match=r"tells them apart: the order shown \(--column order="):
         vj.adopt(without(leaning(4), "shown_first", "letter", "raw") * 2, tmp_path / "out")
 
 

@@ -19,6 +19,7 @@ from visualjudge.vision.drawing.grid import grid_of
 from visualjudge.vision.drawing.tags import Anchor, draw_tags, text_bitmap, words
 from visualjudge.vision.encode import encode_each
 from visualjudge.vision.encodings import encoding_named
+from visualjudge.vision.rows import Encoding
 from visualjudge.vision.tasks import TASKS
 
 
@@ -264,6 +265,24 @@ def test_numbers_of_a_grid_belong_to_the_classes_not_to_the_prediction(stem: str
     for text in (legend(["road", "car"]), legend(["pedestrian", "car", "building"])):
         assert '"2":"car"' in text or "2 is car" in text
         assert '"1":"road"' not in text
+
+
+@pytest.mark.parametrize("row", encodings("semantic_segmentation"), ids=lambda row: row.stem)
+def test_segments_of_one_label_are_encoded_as_their_union(row: Encoding) -> None:
+    """The second cat, and the hole in the first."""
+    cats = np.zeros((2, 96, 128), np.uint8)
+    cats[0, 8:40, 8:56], cats[0, 16:24, 16:32], cats[1, 56:88, 64:120] = 1, 0, 1
+    image = np.random.default_rng(0).integers(0, 256, (96, 128, 3), dtype=np.uint8)
+
+    def shown(*masks: np.ndarray) -> Encoded:
+        segments = [{"label": "cat", "segmentation": mask} for mask in masks]
+        return encode("semantic_segmentation", row.stem, {"segments": segments}, image,
+                      classes=["cat", "dog"])  # fmt: skip
+
+    apart, united, first = shown(*cats), shown(cats.max(axis=0)), shown(cats[0])
+    assert (apart.text, apart.legend) == (united.text, united.legend)
+    assert np.array_equal(apart.image, united.image)
+    assert apart.text != first.text or not np.array_equal(apart.image, first.image)
 
 
 def test_a_referred_region_is_number_one_whatever_else_is_referred_to() -> None:

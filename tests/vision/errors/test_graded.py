@@ -109,6 +109,12 @@ def test_swap_needs_two_people() -> None:
     assert graded("keypoint", "swap", People((standing(40),)), SCENE, seed=1, key=0) == []
 
 
+def test_what_remains_of_a_degradation_needs_the_degraded_image() -> None:
+    truth = TRUTHS["restoration"]
+    assert graded("lowlevel-deblur", "residual", truth, ErrorScene(SIZE), seed=1, key=0) == []
+    assert graded("lowlevel-deblur", "residual", truth, SCENE, seed=1, key=0)
+
+
 def test_invalid_depth_stays_invalid() -> None:
     values = GRADIENT.copy()
     values[:10] = 0

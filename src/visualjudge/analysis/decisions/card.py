@@ -334,7 +334,7 @@ def _constant(pairwise: Pairwise) -> str | None:
     """Return the accuracy of a judge that ignores the content, for comparison."""
     if pairwise.constant is None:
         return None
-    return f"a constant answer gets {figure_text.percent(pairwise.constant)}"
+    return f"a constant answer is right in {figure_text.percent(pairwise.constant)}"
 
 
 def _closed(ends: Ends | None) -> Interval | None:
@@ -361,7 +361,8 @@ def _failed(study: Study, run: int) -> Evidence:
     note = (
         None
         if failed.any()
-        else f"none failed here, but on up to {may} of {in_cases('images all replies may fail')}"
+        else "no reply failed here, but all replies may fail on up to "
+        f"{may} of {in_cases('images')}"
     )
     return Evidence(float(failed.mean()), found.interval(0), images, found.why(0), note=note)
 
@@ -375,7 +376,12 @@ def _order(found: System, least: int) -> Evidence:
         )
     tau = main.found.tau_b
     if tau.value is not None and math.isnan(tau.value):
-        return Evidence(None, None, main.found.images, "judge or truth puts all sources level")
+        return Evidence(
+            None,
+            None,
+            main.found.images,
+            "all sources are equally good by the judge or by the truth",
+        )
     return Evidence(
         tau.value,
         tau.interval,

@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 ANSWERS = {"yes": "yes", "no": "no", "unclear": "can’t tell yet"}
 """Names of the answers on pages."""
 MOST_OVERTURNED = 3
-TASKS_NOTE = (
-    "Each task is answered from its own questions alone, the overall answer from all questions."
-)
+TASKS_NOTE = "The answer for a task uses only its own questions, the overall answer all questions."
 
 
 def signed(value: float) -> str:
@@ -75,7 +73,14 @@ def tasks_table(card: Card) -> Table | None:
         for found in card.judges
         for task in found.tasks
     )
-    columns = ("Judge", "Task", "May I rank models?", "Right", "Order of sources (τ-b)", "Due to")
+    columns = (
+        "Judge",
+        "Task",
+        "May I rank models?",
+        "Accuracy",
+        "Order of sources (τ-b)",
+        "Reason",
+    )
     return Table(columns, rows, (TASKS_NOTE,), keys=2, title="By task")
 
 
@@ -171,7 +176,7 @@ def sources_table(kind: KindOfSystem) -> Table:
         "By truth",
         "95 %",
         "Ranks by judge",
-        "Beyond a fair judge",
+        "Above an unbiased judge",
         "95 %",
     )
     return Table(
@@ -190,14 +195,16 @@ def _source_notes(kind: KindOfSystem) -> list[str]:
             "inside groups."
         )
     if kind.left_out:
-        notes.append(f"Left out, as no usable reply compares them: {'; '.join(kind.left_out)}.")
+        notes.append(
+            f"Left out, because no usable reply compares them: {'; '.join(kind.left_out)}."
+        )
     if kind.overturned:
         shown = [f"{above} above {below}" for above, below in kind.overturned[:MOST_OVERTURNED]]
         more = len(kind.overturned) - len(shown)
         listed = "; ".join([*shown, *([f"{more} more"] if more else [])])
         notes.append(
-            "By truth is of these questions. The mean true scores of all annotations say "
-            f"otherwise: {listed}."
+            "The column “By truth” covers only these questions. The mean true scores of all "
+            f"annotations give another order: {listed}."
         )
     if kind.self_preference is not None:
         own = kind.self_preference
@@ -230,14 +237,11 @@ def _extras(found: JudgeCard) -> list[str]:
     radius = found.score_radius
     if radius is not None:
         told = (
-            f"± {radius.value:.2f}"
+            f"the score is within {radius.value:.2f} of the truth"
             if radius.value < float("inf")
-            else in_cases("not bounded by so few images")
+            else in_cases("no bound is known: too few images")
         )
-        out.append(
-            f"{in_cases('A score of a new image')} lies near the truth in 90 %: {told} "
-            f"({many(radius.images, 'image')})."
-        )
+        out.append(f"{in_cases('In 90 % of new images')}, {told} ({many(radius.images, 'image')}).")
     return out
 
 
@@ -360,15 +364,13 @@ def methods(card: Card) -> str:
     )
     return in_cases(
         f"Judges were checked with visualjudge {visualjudge.__version__} against fixed thresholds "
-        f"({asked}). A check passes where its whole 95 % interval meets the threshold, and "
-        "fails where it "
-        f"misses it; otherwise, and on fewer than {least} images, it is undecided. Intervals "
-        "treat the image as the unit: of shares by tests of counts and of images (Clopper & "
-        "Pearson 1934; Wilson 1927; Rao, Scott & Skinner 1998), of "
-        "means by the delete-one-cluster jackknife (Bell & McCaffrey 2002). The "
-        "order of sources is compared with that of the ground truth by Kendall’s τ-b (1945), with "
-        "resampled images; ranks are sets (Mogstad et al. 2024). The number of further images is "
-        "that of a "
+        f"({asked}). A check passes if its whole 95 % interval meets the threshold, and fails if "
+        f"the whole interval misses it; otherwise, and on fewer than {least} images, it is "
+        "undecided. Intervals treat the image as the unit: those of shares invert tests of counts "
+        "and of images (Clopper & Pearson 1934; Wilson 1927; Rao, Scott & Skinner 1998), those of "
+        "means are from the delete-one-cluster jackknife (Bell & McCaffrey 2002). The order of "
+        "sources is compared with that of the ground truth by Kendall’s τ-b (1945), with resampled "
+        "images; ranks are sets (Mogstad et al. 2024). The number of further images is that for a "
         "power of 80 % (Lachin 2011)."
     )
 

@@ -65,22 +65,21 @@ class Cascade:
         """The recommendation in one sentence."""
         if self.cheap_is_better:
             return (
-                f"Do not use this cascade: {self.cheap} alone is right more often than "
+                f"Do not use this cascade: {self.cheap} alone is more accurate than "
                 f"{self.expensive} "
                 f"({percent(self.cheap_accuracy.value, 0)} against "
                 f"{percent(self.expensive_accuracy.value, 0)})."
             )
         if not self.saved:
             return (
-                f"{self.cheap} keeps a risk of {self.threshold.alpha:g} at no threshold shown by "
-                f"{many(self.questions, 'question')} on {many(self.images, 'image')}: ask "
+                f"No threshold keeps the risk of {self.cheap} within {self.threshold.alpha:g} "
+                f"({many(self.questions, 'question')} on {many(self.images, 'image')}): ask "
                 f"{self.expensive}."
             )
         return (
             f"Let {self.cheap} answer where its confidence ({self.rule.by}) is at least "
-            f"{self.rule.threshold:.3f}: "
-            f"{percent(self.saved, 0)} of the questions, at most "
-            f"{percent(self.threshold.alpha, 0)} of them wrong; ask "
+            f"{self.rule.threshold:.3f}. This accepts its answers to {percent(self.saved, 0)} of "
+            f"the questions, of which at most {percent(self.threshold.alpha, 0)} are wrong; ask "
             f"{self.expensive} the others.{self._doubt}"
         )
 
@@ -94,7 +93,7 @@ class Cascade:
         if self.ahead.value <= 0:
             return ""
         return (
-            f" {self.expensive} was not right more often than {self.cheap} here: compare them on "
+            f" {self.expensive} was not more accurate than {self.cheap} here: compare them on "
             f"{in_cases('more images')} first."
         )
 

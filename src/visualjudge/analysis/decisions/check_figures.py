@@ -92,8 +92,8 @@ def checks_of(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
         for line in judge.checks
     ]
     reading = (
-        "Each check has an axis of its own; the vertical line is the threshold. No check passes "
-        "for a judge that is not certain to be better than chance, which may be guessing."
+        "Each check has its own axis; the vertical line is the threshold. No check passes for a "
+        "judge that is not significantly better than chance, because it may be guessing."
         + (f" {FAVOURITISM}" if "favour" in measured else "")
         + (f" Not measured: {listed(missing, 7)}." if missing else "")
         + (
@@ -118,8 +118,8 @@ def checks_of(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
     return Figure(
         "checks",
         _counted(judges),
-        "A check passes where its whole 95 % interval lies in the shaded part, fails where it lies "
-        "outside, and is undecided otherwise.",
+        "A check passes if its whole 95 % interval lies in the shaded part, fails if the whole "
+        "interval lies outside, and is undecided otherwise.",
         columns,
         tuple(data),
         lambda width: thresholds(rows, titles, width),
@@ -171,8 +171,8 @@ def _said(line: Check, *, more: bool) -> str:
 
 
 def _counted(judges: Sequence[JudgeCard]) -> str:
-    """Describe the results: "local passes 3 of 6 checks and fails “Right in both orders”; gpt
-    passes 6 of 6 checks".
+    """Describe the results: "local: passes 3 of 6 checks and fails “Right in both orders”;
+    gpt: passes 6 of 6 checks".
     """
     if len(judges) >= MOST_NAMED:
         return counted("Checks that pass", [(judge.judge, *_passed(judge)) for judge in judges])
@@ -181,7 +181,7 @@ def _counted(judges: Sequence[JudgeCard]) -> str:
         passed, total = _passed(judge)
         failed = [f"“{LABELS[line.name]}”" for line in judge.checks if line.state == "fail"]
         named = f" and fails {listed(failed, 3) or 'none'}" if failed or passed < total else ""
-        said.append(f"{judge.judge} passes {passed} of {many(total, 'check')}{named}")
+        said.append(f"{judge.judge}: passes {passed} of {many(total, 'check')}{named}")
     return "; ".join(said)
 
 

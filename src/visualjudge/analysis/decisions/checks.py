@@ -18,7 +18,7 @@ from typing import Any, Literal
 import yaml
 
 from visualjudge.analysis.figure_text import about_images, many
-from visualjudge.analysis.value_and_interval import NO_TRUTH
+from visualjudge.analysis.value_and_interval import NO_TRUTH, ORDER_UNKNOWN
 from visualjudge.core.case_noun import current_noun, in_cases, in_cases_of
 from visualjudge.core.errors import DataError
 from visualjudge.core.yamls import read_yaml
@@ -128,7 +128,7 @@ class Evidence:
 
 NOT_ASKED = Evidence(None, None, 0, "was not asked")
 WITHOUT_TRUTH = Evidence(None, None, 0, NO_TRUTH)
-NO_ORDER = Evidence(None, None, 0, "no order shown")
+NO_ORDER = Evidence(None, None, 0, ORDER_UNKNOWN)
 """Evidence of a run in which the order of the options is unknown."""
 MEASURED_BY = (
     "; people’s answers to some questions (visualjudge label, then correct), or a column of the "

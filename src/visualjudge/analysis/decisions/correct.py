@@ -210,7 +210,7 @@ def _why_open(means: PooledMeans, s: int) -> str | None:
     """Explain why a source has no interval; None if it has one."""
     if not np.isfinite(means.values[s]):
         return in_cases(f"labels on fewer than {LEAST_LABELLED_IMAGES} images")
-    return "its labels all agree" if means.interval(s) is None else None
+    return "all its labels are equal" if means.interval(s) is None else None
 
 
 def _row(
@@ -346,11 +346,11 @@ def _assumptions(found: Items, placed: Placed, means: PooledMeans) -> tuple[Assu
     how = (
         "with the probabilities of the labels file"
         if told
-        else f"at random, all {nouns} of a source alike"
+        else f"at random, with equal probability for all {nouns} of a source"
     )
     drawn = Assumption(
         f"the labelled {nouns} were chosen {how}",
-        f"the judge says of the labelled {nouns} what it says of all",
+        f"the judge answers on the labelled {nouns} as on all",
         None if means.balance_p is None else means.balance_p >= 0.01,
         means.balance_p,
     )

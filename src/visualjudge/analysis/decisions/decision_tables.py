@@ -21,8 +21,10 @@ number, span = partial(figure_text.number, digits=3), partial(figure_text.span, 
 """A number and its interval; a dash stands for a missing one."""
 
 
-RANKS_NOTE = "Ranks: those that each source may have, by itself, at 95 %."
-GROUPS_NOTE = "Sources are compared inside a group only: in tasks that compare the same sources."
+RANKS_NOTE = "Ranks: the ranks that each source may have by itself (95 %)."
+GROUPS_NOTE = (
+    "Sources are compared only within a group, that is, in tasks that compare the same sources."
+)
 
 
 @in_cases_of
@@ -73,8 +75,8 @@ def leaderboard_notes(board: Leaderboard) -> tuple[str, ...]:
     ]
     if 0 < len(unbounded) < len(board.rows) and any(row.strength is not None for row in board.rows):
         out.append(
-            f"No strength: {', '.join(unbounded)} (its comparisons do not bound it; the others "
-            "are among themselves)."
+            f"No strength: {', '.join(unbounded)} (its comparisons do not determine one; the "
+            "strengths of the others are relative to each other)."
         )
     for assumption in board.assumptions:
         said = {True: "holds", False: "DOES NOT HOLD", None: "not checked"}[assumption.holds]
@@ -89,7 +91,7 @@ def _needed(board: Leaderboard) -> str:
     if board.labels_for_gap is not None:
         return f"{board.labels_for_gap} labels in all"
     if not _compared(board):
-        return "not known: no two sources that are compared have labels enough"
+        return "not known: no two compared sources have enough labels"
     return in_cases("labels alone do not decide it: more images are needed")
 
 
@@ -126,16 +128,19 @@ def cascade_table(found: Cascade) -> Table:
     notes = [found.answer]
     if found.saved:
         notes.append(
-            f"Share of errors among those that stand: {kept.errors:.3f}, at most {kept.bound:.3f}."
+            f"Share of errors among the accepted answers: {kept.errors:.3f}, at most "
+            f"{kept.bound:.3f}."
         )
     notes.append(
-        "Right: one answer a question over all its orders and repeats; without a majority it is "
-        "wrong."
+        "Accuracy: each question has one answer, the majority over its orders and repeats; "
+        "without a majority, it counts as wrong."
     )
     if found.tokens_saved is not None:
         notes.append(f"Tokens saved: {percent(found.tokens_saved)} of the expensive judge's.")
     return Table(
-        ("Judge", "Right", "95 %", "Asks the expensive judge"), rows, (*notes, *found.remarks.lines)
+        ("Judge", "Accuracy", "95 %", "Asks the expensive judge"),
+        rows,
+        (*notes, *found.remarks.lines),
     )
 
 
@@ -152,7 +157,7 @@ def published_table(cells: Sequence[PublishedCell], scheme: str) -> Table:
         for cell in cells
     )
     note = (
-        f"As published ({scheme}): tanh of the mean of Spearman's ρ over sources, too small. "
-        "Mean: that of ρ."
+        f"As published ({scheme}): tanh of the mean of Spearman's ρ over sources, which is too "
+        "small. Mean: the mean of ρ."
     )
     return Table(("Dimension", "Rater", "As published", "Mean", "Sources"), rows, (note,), keys=2)

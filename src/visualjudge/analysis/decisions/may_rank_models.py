@@ -120,12 +120,12 @@ class KindOfSystem:
         ends = max(ends[0] for _, ends, _ in places), max(ends[1] for _, ends, _ in places)
         if not value:
             verb = "favours" if way == "above" else "disfavours"
-            return value, ends, f"it {verb} {self.names[s]}{among}, but by less than a rank"
+            return value, ends, f"it {verb} {self.names[s]}{among}, but by less than one rank"
         return (
             value,
             ends,
-            f"{self.names[s]}{among} stands {many(value, 'rank')} {way} "
-            "where a fair judge would put it",
+            f"{self.names[s]}{among} is {many(value, 'rank')} {way} "
+            "where an unbiased judge would place it",
         )
 
     def _ends(self, source: int, favour: Favour) -> tuple[int, int]:
@@ -209,11 +209,8 @@ def _why_none(found: Items) -> str:
     silent = sorted({name for s, name in enumerate(found.names) if s not in answered})
     if silent:
         every = many(len(set(found.names)), "source")
-        return (
-            f"it gave no answer that can be used on {len(silent)} of {every}, the first: "
-            f"{silent[0]}"
-        )
-    return in_cases("it answered questions on a single image")
+        return f"it gave no usable answer on {len(silent)} of {every}, the first: {silent[0]}"
+    return in_cases("it answered questions on only one image")
 
 
 def _own_sources(judge: str, families: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

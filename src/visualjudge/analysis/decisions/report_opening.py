@@ -111,8 +111,8 @@ def gamed(analysis: Analysis, card: Card) -> str:
     return (
         f"These questions can be gamed: “{best.rule}” is right in "
         f"{figure_text.with_ends(best.share)} of the {best.share.n:,} questions that it can "
-        "decide, without looking at the image. An accuracy near that does not show that a judge "
-        "looks at it."
+        "decide, without using the image. A similar accuracy of a judge does not show that the "
+        "judge uses it."
     )
 
 

@@ -236,7 +236,7 @@ class Canvas:
         named = f'role="img" aria-label="{escape(label)}" viewBox="0 0 {width} {height}"'
         body = "".join(self._parts)
         if colours is None:
-            return f'<svg class="plot" {named} style="max-width:{width}px">{body}</svg>'
+            return f'<svg class="plot" {named} style="--width:{width}px">{body}</svg>'
         style = (
             in_colours(STYLE, colours)
             + ".plot text{font-family:Helvetica,Arial,'DejaVu Sans',sans-serif}"

@@ -39,11 +39,11 @@ MOST_DRAWN = 20
 SHARES = Scale(0.0, 1.0, percent_tick, rough_share, "Right answers")
 ESTIMATE = ("value", "low", "high", "n", "images")
 SHADES = (
-    "Numbers are per cent; the darker a cell, the further it is from guessing: blue above, brown "
-    "below."
+    "Numbers are in per cent. Blue cells are above the accuracy of guessing, brown cells below it; "
+    "darker cells are further from it."
 )
 ICONS_OF_TASKS = (
-    "Icons say, judge by judge, whether models of the task may be ranked: ✓ yes, ✗ no, ? can’t "
+    "Icons show for each judge whether models of the task may be ranked: ✓ yes, ✗ no, ? can’t "
     "tell yet, – not measured."
 )
 
@@ -150,7 +150,7 @@ def by_task(analysis: Analysis) -> Figure | LeftOut:
         marks = f"The dashed line marks guessing{beside}. {intervals()} {ICONS_OF_TASKS}"
     reading = "A reply without an answer counts as wrong. " + marks
     if silent:
-        reading += f" Without any answer: {listed(silent)}."
+        reading += f" Tasks without any answer: {listed(silent)}."
     apart = f" {SETS}" if len({judge.asked_like for judge in judges}) > 1 else ""
     return Figure(
         "tasks",
@@ -211,14 +211,15 @@ def photograph_notes(judges: Iterable[JudgeResult]) -> dict[str, str]:
     left out.
     """
     states: dict[str, dict[str, list[str]]] = {}
-    for judge in judges:
+    every = list(judges)
+    for judge in every:
         for row in judge.photograph.by_task if judge.photograph else ():
             states.setdefault(row.task, {}).setdefault(row.state, []).append(judge.name)
     out = {}
     for task, found in states.items():
         needed = found.get("needed", [])
         if needed:
-            who = "" if len(found) == 1 else f" by {listed(needed, 2)}"
+            who = "" if len(needed) == len(every) else f" by {listed(needed, 2)}"
             out[task] = f"photograph needed{who}"
         elif list(found) == ["not_needed"]:
             out[task] = "photograph adds little"
@@ -228,7 +229,7 @@ def photograph_notes(judges: Iterable[JudgeResult]) -> dict[str, str]:
 def _task_finding(judges: Sequence[JudgeResult], cells: Cells, chance: float) -> str:
     names = list(cells)
     if not names:
-        return "Nothing was answered"
+        return "No question was answered"
     above = []
     for k, judge in enumerate(judges):
         known = [name for name in names if cells[name][k] is not None]
@@ -237,7 +238,7 @@ def _task_finding(judges: Sequence[JudgeResult], cells: Cells, chance: float) ->
         )
     name, count, total = above[0]
     if len(names) == 1:
-        states = ("above chance", "not certain to be above chance")
+        states = ("above chance", "not significantly above chance")
         return grouped((states[not high], judge) for judge, high, _ in above)
     said = f"{name}: above chance in {count} of {many(total, 'task')}"
     if len(judges) > 1:
@@ -249,7 +250,7 @@ def _task_finding(judges: Sequence[JudgeResult], cells: Cells, chance: float) ->
 Cells = Mapping[str, tuple[Estimate | None, ...]]
 
 
-NO_WEAKEST = "No task is certain to be weaker than another"
+NO_WEAKEST = "No task is significantly weaker than another"
 
 
 def _extremes(judges: Sequence[JudgeResult], cells: Cells) -> tuple[str, str]:
@@ -303,7 +304,7 @@ def by_error_type(analysis: Analysis) -> Figure | LeftOut:
     finding = (
         f"Hardest to see: {hardest}; easiest: {easiest}"
         if hardest
-        else "No error is certain to be harder to see than another"
+        else "No error type is significantly harder to see than another"
     )
     return Figure(
         "errors",
@@ -414,11 +415,11 @@ def _advised(choice: EncodingChoice) -> str:
         return f"use any encoding; {encoding_title(choice.task, choice.cheapest)} is the cheapest"
     reason = str(choice.reason)
     if reason == TOO_FEW:
-        return "can’t tell yet, too few pairs"
+        return "can’t tell yet (too few pairs)"
     return (
         "use any encoding; no difference was found"
         if reason == NO_DIFFERENCE
-        else f"can’t tell yet, {reason}"
+        else f"can’t tell yet ({reason})"
     )
 
 
@@ -460,7 +461,7 @@ def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
         few = "the same difference" if distances == 1 else f"one of {distances} differences"
         return LeftOut(against, f"all pairs that differ have {few} in {against}")
     label = {
-        "margin": "Difference between the options’ scores, of 10",
+        "margin": "Difference between the options’ scores (out of 10)",
         "severity": "Difference in severity",
     }[against]
     data = [
@@ -468,7 +469,7 @@ def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
         for chart in charts
         for point in chart.row.points
     ]
-    reading = "Each marker is a range of differences, larger where there are more verdicts."
+    reading = "Each marker stands for a range of differences; larger markers have more verdicts."
     if any(chart.row.jnd.value is not None for chart in charts):
         reading += (
             " The curve is fitted; the vertical line is at its 75 % point, and the band shows the "
@@ -497,7 +498,7 @@ def _all_smallest(charts: Sequence[Curve]) -> str:
     below = [chart.title for chart in others if _least(chart) < AT_POINT]
     said = [f"the difference seen in 3 of 4 pairs: {', '.join(known)}"] if known else []
     if above:
-        said.append(f"right in 75 % or more at every difference asked: {listed(above)}")
+        said.append(f"right in at least 75 % at every difference asked: {listed(above)}")
     if not said:
         return "Can’t tell yet how small a difference these judges see"
     told = "; ".join([*said, *([f"can’t tell yet for {listed(below)}"] if below else [])])
@@ -514,11 +515,11 @@ def _smallest(chart: Curve) -> str:
     if jnd.value is None:
         least = _least(chart)
         if least < AT_POINT:
-            return f"can’t tell yet, {chart.row.reason}"
+            return f"can’t tell yet ({chart.row.reason})"
         smallest = number(min(point.x for point in chart.row.points), 1)
         return (
-            f"right in {100 * least:.0f} % or more at every difference asked, down to {smallest}; "
-            f"can’t tell yet where it falls to {100 * AT_POINT:.0f} %"
+            f"right in at least {100 * least:.0f} % at every difference asked, down to {smallest}; "
+            f"can’t tell yet where accuracy falls to {100 * AT_POINT:.0f} %"
         )
-    what = "of 10 points" if chart.row.against == "margin" else "in severity"
+    what = "out of 10 points" if chart.row.against == "margin" else "in severity"
     return f"sees a difference of {number(jnd.value)} ({span(jnd.interval)}) {what} in 3 of 4 pairs"

@@ -14,8 +14,8 @@ from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
 
 INTERVALS = (
-    "95 %: each item is left out in turn (of runs each image); one that moves the figure makes "
-    "it wide."
+    "95 % intervals leave out each item in turn (for runs, each image); a single influential item "
+    "widens them."
 )
 
 
@@ -65,11 +65,15 @@ def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
     )
     if not any(row.kind == "ceiling" for row in kept):
         finding = (
-            "Rank correlation of judges with people; there is no second person to compare with"
+            "Rank correlation of judges with people; agreement between people is not known, "
+            "because there is only one person"
         )
-    caption = "Rank correlation of each rater with the mean of the people, or of the other people."
+    caption = (
+        "Rank correlation of each rater with the mean of the people; for a person, with the mean "
+        "of the other people."
+    )
     reading = (
-        "Lines are 95 % intervals (the mean of people has none); hollow markers stand for fewer "
+        "Lines are 95 % intervals (none for the mean of people); hollow markers stand for fewer "
         "than 5 items."
     )
     data = [(d, title, *figures_of(found.get((d, title)))) for d in dimensions for title in titles]

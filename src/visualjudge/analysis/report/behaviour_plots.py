@@ -1,4 +1,4 @@
-"""Figures of a judge's behaviour: leanings, exchanged options, scores, probabilities, probes and
+"""Figures of a judge's behaviour: biases, exchanged options, scores, probabilities, probes and
 tools.
 """
 
@@ -29,7 +29,7 @@ from visualjudge.analysis.report.accuracy_plots import (
     shown,
 )
 from visualjudge.analysis.report.readings import points_tick, rough_points, rough_share
-from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.analysis.value_and_interval import ORDER_UNKNOWN, Estimate
 from visualjudge.core.case_noun import in_cases
 
 MOST_POINTS = 400
@@ -51,8 +51,8 @@ def leanings(analysis: Analysis) -> Figure | LeftOut:
     )
     if not features:
         if not all(judge.order_shown for judge in judges):
-            return LeftOut("leanings", "position bias is not measured: no order shown")
-        return LeftOut("leanings", "no pairwise question was asked in a way that shows a leaning")
+            return LeftOut("leanings", f"position bias is not measured: {ORDER_UNKNOWN}")
+        return LeftOut("leanings", "the pairwise questions asked cannot show a bias")
     by_judge = [{row.feature: row for row in judge.bias} for judge in judges]
     titles = {row.feature: row.leans_to for judge in judges for row in judge.bias}
     rows = [
@@ -64,7 +64,7 @@ def leanings(analysis: Analysis) -> Figure | LeftOut:
     ]
     end = reach(e for row in rows for e in row.estimates)
     scale = Scale(
-        -end, end, points_tick, rough_points, "Points towards it, at equal difficulty", 0.0
+        -end, end, points_tick, rough_points, "Preference in points, at equal difficulty", 0.0
     )
     data = [
         (judge.name, name, *figures_of(found[name].estimate), found[name].p_holm)
@@ -76,24 +76,24 @@ def leanings(analysis: Analysis) -> Figure | LeftOut:
     return Figure(
         "leanings",
         grouped((told for judge in judges for told in _leaning(judge)), names_last=True),
-        "How far the judge leans towards one kind of option, at equal difficulty: a fair judge has "
-        "0 points, a judge that looks at nothing else 50.",
+        "Preference of the judge for one kind of option, at equal difficulty: an unbiased judge "
+        "has 0 points, a judge that uses nothing else 50.",
         ("judge", "feature", *ESTIMATE, "p_holm"),
         tuple(data),
         lambda width: forest(rows, names, scale, width, colours=colours, bars=True),
-        "Half the difference in accuracy between pairs in which this option is right and pairs in "
-        f"which it is wrong. {intervals()}",
+        "The preference is half the difference in accuracy between pairs in which this option is "
+        f"right and pairs in which it is wrong. {intervals()}",
     )
 
 
 def _leaning(judge: JudgeResult) -> list[tuple[str, str]]:
-    """Say whether the judge prefers the option shown first, and its other leanings, as statements
+    """Say whether the judge prefers the option shown first, and its other biases, as statements
     with its name and numbers.
     """
     place = next((row for row in judge.bias if row.feature == "position"), None)
     found = None if place is None else place.estimate
     if place is None or found is None or found.value is None:
-        why = "" if judge.order_shown else ": no order shown"
+        why = "" if judge.order_shown else f": {ORDER_UNKNOWN}"
         said = (f"preference for the first option not measured{why}", judge.name)
     elif place.flagged:
         which = "first" if found.value > 0 else "second"
@@ -103,15 +103,15 @@ def _leaning(judge: JudgeResult) -> list[tuple[str, str]]:
         )
     else:
         said = (
-            "no clear preference for the first option",
+            "no significant preference for the first option",
             f"{judge.name} {rough_points(found)} points".strip(),
         )
     others = [
-        row.leans_to
+        f"preference {'for' if row.estimate.value > 0 else 'against'} {row.leans_to}"
         for row in judge.bias
         if row.flagged and row.feature != "position" and row.estimate.value
     ]
-    return [said, *((f"swayed by {other}", judge.name) for other in others)]
+    return [said, *((other, judge.name) for other in others)]
 
 
 def swapped(analysis: Analysis) -> Figure | LeftOut:
@@ -132,7 +132,7 @@ def swapped(analysis: Analysis) -> Figure | LeftOut:
             )
     if not charts:
         if not all(judge.order_shown for judge in judges):
-            return LeftOut("swap", "swaps are not measured: no order shown")
+            return LeftOut("swap", f"swaps are not measured: {ORDER_UNKNOWN}")
         return LeftOut("swap", "no question was asked in both orders (judge --swap)")
     shares = sorted(charts, key=lambda chart: -_same(chart))
     said = "The same answer in both orders: " + ", ".join(
@@ -141,8 +141,8 @@ def swapped(analysis: Analysis) -> Figure | LeftOut:
     data = [(c.title, c.right, c.wrong, c.first, c.second, c.rest) for c in charts]
     columns = ("judge", "same_right", "same_wrong", "first_both_times", "second_both_times", "rest")
     caption = (
-        "Answers to questions that were asked in both orders; the area of a square is its share of "
-        "them."
+        "Answers to questions that were asked in both orders; the area of a square is proportional "
+        "to its share."
     )
     return Figure(
         "swap", said, caption, columns, tuple(data), lambda width: swap_flow(charts, width)
@@ -186,9 +186,9 @@ def scores(analysis: Analysis) -> Figure | LeftOut:
         columns,
         tuple(data),
         lambda width: scatters(charts, (0.0, 10.0), ("True score", "Judge’s score"), width),
-        f"Each dot is a reply (at most {MOST_POINTS} of each judge), moved a little so that equal "
-        "ones are visible. The solid line joins the judge’s mean scores; on the dashed line, score "
-        "and truth are equal.",
+        f"Each dot is a reply (at most {MOST_POINTS} of each judge), with jitter, so that equal "
+        "replies do not overlap. The solid line joins the judge’s mean scores; on the dashed line, "
+        "score and truth are equal.",
     )
 
 
@@ -218,21 +218,21 @@ def _follows(judge: JudgeResult, means: Sequence[tuple[float, float, int]]) -> s
     of an image.
     """
     (low, first, _), (high, last, _) = means[0], means[-1]
-    said = f"mean score {number(first, 1)} where the true one is {number(low, 1)}"
+    said = f"mean score {number(first, 1)} at a true score of {number(low, 1)}"
     if len(means) > 1:
-        said += f", {number(last, 1)} where it is {number(high, 1)}"
+        said += f", {number(last, 1)} at {number(high, 1)}"
     within = judge.scoring.within
     if within.value is None:
         return said
-    inside = in_cases("order inside an image")
-    return f"{said}; {inside} τ-b {number(within.value)} ({span(within.interval)})"
+    inside = in_cases("τ-b within an image")
+    return f"{said}; {inside} {number(within.value)} ({span(within.interval)})"
 
 
 def _orders(judges: Sequence[JudgeResult]) -> str:
     """Say how well each of many judges orders the predictions of an image."""
     known = [(judge.scoring.within.value, judge.name) for judge in judges]
     told = sorted(((tau, name) for tau, name in known if tau is not None), reverse=True)
-    return in_cases("Order inside an image (τ-b): ") + ", ".join(
+    return in_cases("Order within an image (τ-b): ") + ", ".join(
         f"{n} {number(tau)}" for tau, n in told[:6]
     )
 
@@ -280,7 +280,7 @@ def probes(analysis: Analysis) -> Figure | LeftOut:
         if any(n in found and found[n].effect.value is not None for found in by_judge)
     ]
     if not names:
-        return LeftOut("probes", "no probe has questions enough for an effect")
+        return LeftOut("probes", "no probe has enough questions to measure an effect")
     unknown = [plain_name(name) for name in asked if name not in names]
     rows = [
         ForestRow(
@@ -306,8 +306,8 @@ def probes(analysis: Analysis) -> Figure | LeftOut:
     return Figure(
         "probes",
         grouped((_probed(judge), judge.name) for judge in judges),
-        "Change in accuracy by probes, each of which changes one thing that the right answer does "
-        "not depend on.",
+        "Effect of each probe on the accuracy. A probe changes one thing that must not affect the "
+        "answer.",
         ("judge", "probe", *ESTIMATE, "margin", "state"),
         tuple(data),
         lambda width: forest(rows, titles, scale, width, colours=colours),
@@ -349,9 +349,9 @@ def photograph(analysis: Analysis) -> Figure | LeftOut:
         ("judge", "task", *ESTIMATE, "state"),
         tuple(data),
         lambda width: forest(rows, titles, scale, width, colours=colours),
-        "Without it means with uniform grey or with another photograph, whichever makes the "
-        "difference smaller. A judge does not need the photograph where a difference is certain "
-        f"to be below {100 * MARGIN:g} points. {intervals()}",
+        "“Without” means with uniform grey or with another photograph, whichever makes the "
+        "difference smaller. A judge does not need the photograph if the difference is "
+        f"significantly below {100 * MARGIN:g} points. {intervals()}",
     )
 
 
@@ -383,7 +383,7 @@ def tools(analysis: Analysis) -> Figure | LeftOut:
     """Plot how often a judge follows a wrong tool, by the confidence that the tool claims."""
     judges = [judge for judge in shown(analysis) if judge.tool_trust][:MOST_SERIES]
     if not judges:
-        return LeftOut("tools", "no question shows what a tool says")
+        return LeftOut("tools", "no question includes the result of a tool")
     by_judge = [{row.confidence: row.wrong_tool for row in judge.tool_trust} for judge in judges]
     levels = sorted({level for found in by_judge for level in found})
     rows = [
@@ -412,7 +412,7 @@ def tools(analysis: Analysis) -> Figure | LeftOut:
 def _trusts(rows: Sequence[ToolTrust]) -> str:
     values: list[Estimate] = [row.wrong_tool for row in rows if row.wrong_tool.value is not None]
     if not values:
-        return "no answer beside a wrong tool"
+        return "no answer when a tool is wrong"
     most = max(values, key=lambda e: e.value or 0.0)
     if not most.value:
         return "never follows a wrong tool"

@@ -25,7 +25,7 @@ def sways(
     drawn: Mapping[str, Figure | LeftOut],
     allowed: Threshold,
 ) -> list[Section]:
-    """Return the sections on leanings, scores and rules; ``allowed`` is the position bias that the
+    """Return the sections on biases, scores and rules; ``allowed`` is the position bias that the
     card allows.
     """
     flagged = [
@@ -36,19 +36,15 @@ def sways(
     return [
         Section(
             "bias",
-            "Does it prefer the first option?",
-            "A preference for the first option can be certain while its check is undecided: the "
-            "interval excludes 0, but lies neither entirely within nor entirely outside the "
-            f"±{100 * allowed.value:g} points that are allowed."
-            if any(row.feature == "position" for judge in judges for row in judge.bias)
-            else "",
+            "Does the judge prefer the first option?",
+            _preference(judges, allowed),
             each(judges, _leanings),
             figures=those_drawn(drawn["leanings"], drawn["swap"]),
             missing=why_none(drawn["leanings"], drawn["swap"]),
         ),
         Section(
             "scores",
-            "How do its scores relate to the true ones?",
+            "How do the judge’s scores relate to the truth?",
             "",
             figures=those_drawn(drawn["scores"], drawn["reliability"]),
             missing=why_none(drawn["scores"], drawn["reliability"]),
@@ -56,8 +52,8 @@ def sways(
         Section(
             "leaks",
             "Can the questions be gamed?",
-            "A rule chooses by one property of the options, such as the size of the file. How "
-            "often it is right is a property of the questions, whichever judge answers them.",
+            "A rule chooses by one property of the options, such as the size of the file. Its "
+            "accuracy is a property of the questions, not of the judges.",
             [
                 replace(
                     grid(LEAK, flagged, hit=lambda row: row.flagged), keys=2, notes=(BOLD_RULES,)
@@ -69,13 +65,34 @@ def sways(
     ]
 
 
+def _preference(judges: Sequence[JudgeResult], allowed: Threshold) -> str:
+    """Explain a preference for a place that is certain while its check is undecided; "" if no judge
+    has one.
+    """
+    names = [
+        judge.name
+        for judge in judges
+        for row in judge.bias
+        if row.feature == "position" and row.flagged and row.estimate.interval is not None
+        for low, high in [row.estimate.interval]
+        if low is not None and high is not None and allowed.state((low, high)) == "undecided"
+    ]
+    if not names:
+        return ""
+    return (
+        f"{words.listed(names)}: the preference is significant, because its interval excludes 0, "
+        "but its check is undecided, because the interval lies neither entirely within nor "
+        f"entirely outside the ±{100 * allowed.value:g} points that are allowed."
+    )
+
+
 BOLD_RULES = "Rules in bold differ from 50 %: p is below 5 % and the interval excludes 50 %."
 
 
 def _leanings(judge: JudgeResult) -> Table:
     rows = [row for row in judge.bias if row.estimate.n]
     found = grid(columns.PREFERENCE, rows, hit=lambda row: row.flagged)
-    notes = ("In bold rows p is below 5 %.",) if any(row.flagged for row in rows) else ()
+    notes = ("Rows with p below 5 % are bold.",) if any(row.flagged for row in rows) else ()
     return replace(found, notes=notes)
 
 
@@ -128,7 +145,7 @@ def photograph(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftO
         "photograph",
         "Does the judge need the photograph?",
         "The judge was asked the same pairs again with uniform grey, and with another photograph, "
-        "in place of the photograph, also below overlays. What it gets right then comes from the "
+        "in place of the photograph, also below overlays. Right answers then come from the "
         "predictions alone. The figure and the sentences give the smaller of the two gains.",
         [
             titled(judge.name, grid(columns.PHOTOGRAPH, [need.all, *need.by_task]))

@@ -92,7 +92,7 @@ def compared(analysis: Analysis) -> Figure | LeftOut:
     number = {judge.name: k for k, judge in enumerate(judges)} if few else {}
     rows = [ForestRow(name, (gap,), colour=number.get(name)) for name, gap, _ in turned]
     end = reach((gap for _, gap, _ in turned), 0.05)
-    label = f"Points by which {first} is better"
+    label = f"Points in favour of {first}"
     scale = Scale(-end, end, points_tick, rough_points, label, 0.0)
     left = " The other differences are in the table." if len(pairs) > len(rows) else ""
     data = [(row.a, row.b, *figures_of(row.gap), row.p_holm) for row in pairs]
@@ -115,13 +115,14 @@ def _better(first: str, beside: Sequence[tuple[str, Estimate, Comparison]]) -> s
     if not certain:
         row = beside[0][2]
         more = (
-            f"; {about_images(row.more_images)} would show {100 * row.asked_gap:g} points"
+            f"; {about_images(row.more_images)} would show a difference of "
+            f"{100 * row.asked_gap:g} points"
             if row.more_images
             else ""
         )
         return (
-            f"Over all questions together, no difference between {first} and {listed(level)} is "
-            f"certain{more}"
+            f"Over all questions, no difference between {first} and {listed(level)} is "
+            f"significant{more}"
         )
     alone = len(beside) == 1
     gap = beside[0][1]
@@ -163,7 +164,7 @@ def compared_by_task(analysis: Analysis) -> Figure | LeftOut:
     ]
     end = reach((e for row in rows for e in row.estimates), 0.05)
     other = titles[0] if len(beside) == 1 else "the other judge"
-    label = f"← {other} is better, points · {first} is better →"
+    label = f"← in favour of {other} · points · {first} →"
     scale = Scale(-end, end, points_tick, rough_points, label, 0.0)
     series, colours = ([""], [0]) if len(others) == 1 else (titles, colours_of(analysis, others))
     data = [
@@ -178,8 +179,8 @@ def compared_by_task(analysis: Analysis) -> Figure | LeftOut:
         ("first", "second", "task", *ESTIMATE, "p_holm"),
         tuple(data),
         lambda width: forest(rows, series, scale, width, colours=colours),
-        f"{unadjusted()} The title names the differences that are certain after Holm’s adjustment "
-        "over all tasks and judges.",
+        f"{unadjusted()} The title names the differences that are significant after Holm’s "
+        "adjustment over all tasks and judges.",
     )
 
 
@@ -195,7 +196,7 @@ def _where_better(found: Mapping[str, tuple[Estimate, float | None]]) -> str:
         ("worse", [task for task, gap in certain if gap < 0]),
     )
     said = [f"{word} at {listed(names, 3)}" for word, names in ways if names]
-    return ", ".join(said) or f"no difference in any of {many(len(found), 'task')} is certain"
+    return ", ".join(said) or f"no significant difference in any of {many(len(found), 'task')}"
 
 
 def baseline(analysis: Analysis) -> Figure | LeftOut:
@@ -207,7 +208,7 @@ def baseline(analysis: Analysis) -> Figure | LeftOut:
             "baseline",
             "the local baseline is the only judge"
             if alone
-            else "no run of the local baseline is beside these judges; --baseline adds one",
+            else "the local baseline was not run; --baseline adds it",
         )
     found = [
         {
@@ -286,8 +287,8 @@ def cost(analysis: Analysis) -> Figure | LeftOut:
         ("judge", "tokens_per_verdict", *ESTIMATE),
         tuple(data),
         lambda width: cost_plot(rows, "Tokens per verdict", width),
-        "The dashed line joins the Pareto front: the judges for which no other one is both cheaper "
-        f"and better. {intervals()}",
+        "The dashed line joins the Pareto front: the judges that no other judge beats in both cost "
+        f"and accuracy. {intervals()}",
     )
 
 
@@ -353,7 +354,7 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
             if any(_narrowed(_rows(judge, group)) for judge in judges)
             else "Each source may have any rank (95 %). "
         )
-        + "Lines cross where judge and truth put two sources in a different order. A number after "
+        + "Lines cross where judge and truth rank two sources differently. A number after "
         "an error type is its severity."
         + (f" The first {most} of {count} sources are drawn." if count > most else "")
         + (
@@ -431,14 +432,20 @@ def _agreed(rows: Sequence[SourceRow]) -> bool:
 def _first_source(rows: Sequence[SourceRow]) -> str:
     """Say whether judge and truth agree on the best source."""
     if len({row.true_rank for row in rows}) == 1:
-        return f"not measured, the truth puts all {len(rows)} sources level"
+        return f"not measured, because all {len(rows)} sources are equally good by the truth"
     ahead = min(rows, key=lambda row: row.rank)
     true = [row.source for row in rows if row.true_rank == 1]
     if ahead.source in true:
-        return f"judge and truth put “{ahead.source}” first"
+        return f"judge and truth rank “{ahead.source}” first"
     if len(true) < 3:
-        return f"first is “{ahead.source}”, by the truth {listed([f'“{name}”' for name in true])}"
-    return f"first is “{ahead.source}”; by the truth {len(true)} sources share the first place"
+        return (
+            f"the judge ranks “{ahead.source}” first, the truth "
+            f"{listed([f'“{name}”' for name in true])}"
+        )
+    return (
+        f"the judge ranks “{ahead.source}” first; by the truth, {len(true)} sources share the "
+        "first place"
+    )
 
 
 def rules(analysis: Analysis) -> Figure | LeftOut:
@@ -448,7 +455,8 @@ def rules(analysis: Analysis) -> Figure | LeftOut:
     found = [row for row in analysis.results.leaks if row.scope == "all" and row.share.n]
     if not found:
         return LeftOut(
-            "rules", "no pair differs in length, count or size, or was asked in one order only"
+            "rules",
+            "no pair differs in length, count or size, and none was asked in one order only",
         )
     turned = sorted(
         ((as_right(row), row.rule) for row in found), key=lambda one: -(one[0].share.value or 0.0)
@@ -458,9 +466,14 @@ def rules(analysis: Analysis) -> Figure | LeftOut:
     best = best_rule(flagged or found)
     assert best is not None, "at least one rule was found"
     share = best.share
-    said = f"“{best.rule}” is right in {rough_share(share)} of the {share.n:,} it can decide"
+    said = (
+        f"“{best.rule}” is right in {rough_share(share)} of the {share.n:,} questions that it can "
+        "decide"
+    )
     finding = (
-        f"They can be gamed: {said}" if flagged else f"No rule is certain to beat guessing; {said}"
+        f"The questions can be gamed: {said}"
+        if flagged
+        else f"No rule is significantly better than guessing; {said}"
     )
     data = [
         (rule, row.rule, *figures_of(row.share), row.p_holm, row.flagged) for row, rule in turned
@@ -468,11 +481,11 @@ def rules(analysis: Analysis) -> Figure | LeftOut:
     return Figure(
         "rules",
         finding,
-        f"How often a rule is right that never looks at the {in_cases('image')}.",
+        f"Accuracy of rules that never look at the {in_cases('image')}.",
         ("rule", "drawn", *ESTIMATE, "p_holm", "flagged"),
         tuple(data),
         lambda width: forest(rows, [""], SHARES, width, chance="guessing"),
-        "A rule chooses by one property of the options; questions whose options are equal in it "
-        "are left out. Of a rule and its opposite, the one that is right more often is drawn. "
+        "A rule chooses by one property of the options; questions whose options have the same "
+        "value are left out. Of a rule and its opposite, the more accurate one is drawn. "
         f"{intervals()} The dashed line marks guessing.",
     )

@@ -43,9 +43,9 @@ def encoding_section(
     return Section(
         "encodings",
         "Which encoding should I use?",
-        "Encodings are compared on the same pairs. One is recommended only where a difference is "
-        f"certain; its accuracy is measured on {in_cases('images')} that were not used to choose "
-        "it."
+        "Encodings are compared on the same pairs. An encoding is recommended only if a difference "
+        f"is significant; its accuracy is measured on {in_cases('images')} that were not used to "
+        "choose it."
         if figures
         else "",
         [titled("By encoding, on different pairs", table), *each(judges, _named_choices)]
@@ -99,7 +99,9 @@ def _singles(judges: Sequence[JudgeResult]) -> list[str]:
     said = [f"{listed(tasks, MOST_TASKS)} ({title})" for title, tasks in found.items()]
     if not said:
         return []
-    return [f"Encodings cannot be compared, because each task was asked in one: {'; '.join(said)}."]
+    return [
+        f"Encodings cannot be compared, because each task was asked in only one: {'; '.join(said)}."
+    ]
 
 
 def _encoding(name: str) -> Styled:

@@ -23,35 +23,27 @@ SOURCES = (
 )
 
 TEXT = (
-    "In the share of right verdicts, a reply without a usable answer (not readable, declined, or "
-    "never received) "
-    "counts as wrong; the number of such replies and the share among the others are given beside "
-    "it. Correlations and "
-    "errors are of the usable replies. Intervals are 95 % and treat the image as the unit: "
-    "variances come from leaving "
-    "out each image in turn (the delete-one-cluster jackknife). Shares, and mean τ-b as (τ-b + "
-    "1)/2, have intervals from tests: the interval holds each share that neither the binomial test "
-    "of all cases nor a test with images as the unit rejects (Student's t, with skewness and a "
-    "variance that is partly assumed beforehand). Other "
-    "figures have intervals by Student's t at Satterthwaite's degrees of freedom, fewer than the "
-    "effective number of "
-    "images, with a correction for skewness: correlations on Fisher's z, Krippendorff's α "
-    "and Cohen's κ of verdicts and right answers (a failed reply agrees with none) on "
-    "−log(1 − α), differences "
-    "of shares and errors on their own scales, and differences of shares with at least the width "
-    "of a 90 % "
-    "interval for independent cases. Intervals of 75 % points and of the order of sources are "
-    "from resampled images, "
-    "those of penalised strengths from randomly weighted images and half games. "
-    "With fewer than 5 images no interval is given. Leanings compare questions at equal difficulty "
-    "(task, margin and image); their tests and intervals are by sign flips of images. Tests of "
-    "leanings and of "
-    "differences are two-sided and clustered by image, with Holm's adjustment over the tests of "
-    "a family; comparisons "
-    "with simulated judges are a family of their own. Encodings are "
-    "recommended only where a difference is certain; the figure of the recommended one is from "
-    "images that it was "
-    "not chosen on."
+    "In the accuracy, a reply without a usable answer (not readable, declined, or never received) "
+    "counts as wrong; the number of such replies and the accuracy of the others are given beside "
+    "it. Correlations and errors are of the usable replies. Intervals are 95 % and treat the image "
+    "as the unit: variances come from leaving out each image in turn (the delete-one-cluster "
+    "jackknife). Intervals of shares (and of mean τ-b, as (τ-b + 1)/2) invert tests: they contain "
+    "every share that neither the binomial test of all cases nor a test with images as the unit "
+    "rejects (Student’s t, with skewness and a variance that is partly assumed beforehand). Other "
+    "figures have intervals by Student’s t with Satterthwaite’s degrees of freedom, which are "
+    "fewer than the effective number of images, and a correction for skewness: correlations on "
+    "Fisher’s z, Krippendorff’s α and Cohen’s κ of verdicts and right answers (a failed reply "
+    "agrees with none) on −log(1 − α), differences of shares and errors on their own scales, and "
+    "differences of shares with at least the width of a 90 % interval for independent cases. "
+    "Intervals of 75 % points and of the order of sources are from resampled images, those of "
+    "penalised strengths from randomly weighted images and half games. With fewer than 5 images, "
+    "no interval is given. Biases are measured by comparing questions at equal difficulty (task, "
+    "margin and image); their tests and intervals are by sign flips of images. Tests of biases and "
+    "of differences are two-sided and clustered by image, with Holm’s adjustment over the tests of "
+    "a family; comparisons with simulated judges are a separate family. A difference is called "
+    "significant if its adjusted p is below 5 %, a single figure if its 95 % interval excludes "
+    "chance. Encodings are recommended only if a difference is significant; the accuracy of a "
+    "recommended encoding is measured on images that were not used to choose it."
 )
 
 TERMS = (
@@ -64,11 +56,11 @@ TERMS = (
     ("κ", "agreement beyond what would arise by chance: 1 is perfect, 0 is chance."),
     (
         "ω",
-        "the share of people whose place the judge could take, by the alternative annotator test.",
+        "the share of people whom the judge could replace, by the alternative annotator test.",
     ),
     (
         "p (Holm)",
-        "the chance of such a result if there were no effect, adjusted for the number of tests.",
+        "the probability of such a result without an effect, adjusted for the number of tests.",
     ),
 )
 """Glossary of the page's less common terms."""

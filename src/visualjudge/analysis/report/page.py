@@ -67,6 +67,7 @@ class Line:
     icon: str
     word: str
     more: tuple[Reason, ...]
+    several: bool = False
 
 
 def environment() -> Environment:
@@ -132,6 +133,7 @@ def _lines(judges: Sequence[JudgeResult], found: Sequence[JudgeCard]) -> list[Li
             icon,
             word,
             _for_all(more, names),
+            len(names) > 1,
         )
         for (state, icon, word, more), names in best
     ]
@@ -219,8 +221,9 @@ def context(
         "best": ""
         if len(judges) == len(results.shown)
         else (
-            f"Of {words.number(len(results.shown))} judges, all are in the headline figures and in "
-            f"metrics.json (--json); the {len(judges)} most accurate are in all else."
+            "The headline figures and metrics.json (--json) have all "
+            f"{words.number(len(results.shown))} judges; everything else has the {len(judges)} "
+            "most accurate."
         ),
         "answers": _lines(judges, [card.judges[i] for i in shown]),
         "many": len(judges) > MOST_SERIES,

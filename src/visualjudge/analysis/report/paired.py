@@ -70,8 +70,8 @@ def in_common(analysis: Analysis, first: int, second: int) -> str:
         return f"{a} and {b} have no pairwise question in common: their figures cannot be compared."
     each = f"{number(len(one))} of {a} and {number(len(other))} of {b}"
     return (
-        f"Not the same questions: only the {many(both, 'pairwise question')} of both are "
-        f"compared, of {each}."
+        "The judges were not asked the same questions: only the "
+        f"{many(both, 'pairwise question')} asked of both are compared, out of {each}."
     )
 
 
@@ -86,7 +86,7 @@ def differences(analysis: Analysis, first: int, second: int) -> Figure | LeftOut
         return LeftOut("compared", found["all questions"].why or "nothing was measured")
     rows = [ForestRow(plain_name(name), (gap,)) for name, gap in measured.items()]
     end = reach(measured.values())
-    scale = Scale(-end, end, points_tick, rough_points, f"Points by which {b} is better", 0.0)
+    scale = Scale(-end, end, points_tick, rough_points, f"Points in favour of {b}", 0.0)
     whole = found["all questions"]
     finding = (
         f"{b} minus {a}: {rough_points(whole)} points"
@@ -128,11 +128,11 @@ def gap_of(analysis: Analysis, first: int, second: int, part: pl.Expr | None = N
 
 
 USE = (
-    "Tools on pairwise questions. A judge calls tools where it is unsure: the shares do not say "
-    "what a tool does."
+    "Tools on pairwise questions. Judges call tools when they are unsure, so these shares do not "
+    "show the effect of a tool."
 )
-COST = "Cost of a right answer, all turns included."
-GAIN = "Gain by margin, in points: the second judge less the first."
+COST = "Cost of a right answer, over all turns."
+GAIN = "Gain by margin, in points: the second judge minus the first."
 GAIN_BY_SIZE = "Gain by size, the share of the image that the options cover (their mean)."
 
 

@@ -150,7 +150,7 @@ def grid(
 
 EMPTY = frozenset(f"{NONE} ()")
 """Characters of an empty cell."""
-READ = "of what was read"
+READ = "of the replies read"
 
 
 def headline_grid(judges: Sequence[JudgeResult]) -> Table:

@@ -53,8 +53,7 @@ from visualjudge.core.text_tables import Styled, Table
 
 MOST_EXAMPLES = 18
 COUNTED = (
-    "Cells give the share of right pairwise verdicts, its 95 % interval, and the number of "
-    "verdicts and images."
+    "Cells give the accuracy on pairs, its 95 % interval, and the number of verdicts and images."
 )
 
 
@@ -93,7 +92,7 @@ def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Sect
     table = by_rows(["Task"], judges, found)
     return Section(
         "answers",
-        "May I rank models of one task?",
+        "May I rank models of a single task?",
         TASKS_NOTE,
         [table],
         open=len(judges) <= MOST_SERIES,
@@ -110,9 +109,9 @@ def _errors(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]
     error = across("Error type", judges, lambda j: j.by_error_type, plain_name)
     return Section(
         "errors",
-        "Which errors does it see?",
-        in_cases(COUNTED),
-        [error],
+        "Which errors does the judge see?",
+        "",
+        [replace(error, notes=(*error.notes, in_cases(COUNTED)))],
         figures=those_drawn(drawn["errors"]),
         missing=why_none(drawn["errors"]),
     )
@@ -133,14 +132,14 @@ def _compared(
 ) -> Section:
     rows = [row for row in results.comparisons if row.a in names and row.b in names]
     gap = f"{100 * rows[0].asked_gap:g}" if rows else ""
-    needed = in_cases("Images needed: how many images like these would show a difference")
+    needed = in_cases("Images needed: the number of images like these that detects a difference")
     pairs = replace(
         titled("Pairs of judges", grid(COMPARISON, rows, hit=lambda row: (row.p_holm or 1) < 0.05)),
         keys=2,
         notes=(
-            f"p is clustered by {in_cases('image')} and adjusted by Holm over all comparisons; it "
-            f"is below 5 % in bold rows. Intervals are not adjusted. {needed} "
-            f"of {gap} points (5 %, power 80 %), with its 95 % range.",
+            f"p is clustered by {in_cases('image')} and adjusted by Holm’s method over all "
+            "comparisons; rows with p below 5 % are bold. Intervals are not adjusted. "
+            f"{needed} of {gap} points (level 5 %, power 80 %), with its 95 % range.",
             *([left_out] if (left_out := not_compared(len(results.judges))) else []),
         ),
     )
@@ -163,17 +162,18 @@ def _baseline(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOu
         rows = scopes.above(judge.above_baseline)
         found = grid(ABOVE, rows, hit=lambda row: row.standing == "worse")
         note = (
-            "Intervals are unadjusted. Bold rows are worse than the baseline: their intervals lie "
-            "below 0, and p after Holm over tasks and error types is below 5 %."
+            "Intervals are not adjusted. In bold rows, the judge is worse than the baseline: the "
+            "interval lies below 0, and p, adjusted by Holm’s method over tasks and error types, "
+            "is below 5 %."
         )
         return replace(found, notes=(note,))
 
     return Section(
         "baseline",
-        "Beyond the local baseline?",
-        "The local baseline is a small model without language that looks at image and "
-        "prediction. Where a judge is not better, low-level features tell as much as it does. "
-        "Questions that the baseline declined are left out here.",
+        "Is the judge better than the local baseline?",
+        "The local baseline is a small model without language that sees the image and the "
+        "prediction. Where a judge is not better, low-level features carry as much information as "
+        "its answers. Questions that the baseline declined are left out.",
         each(judges, table),
         notes=said,
         figures=those_drawn(drawn["baseline"]),
@@ -185,8 +185,7 @@ def _raters(judges: Sequence[JudgeResult]) -> Section:
         "raters",
         "Were the raters attentive?",
         "Known questions are those with the widest margins; repeats are questions that a rater saw "
-        "before. "
-        "They check the raters: no other figure counts them.",
+        "before. These questions only check the raters; no other figure includes them.",
         each(judges, lambda j: grid(CHECKED, j.rater_checks)),
     )
 
@@ -203,17 +202,16 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Lef
                 words.jnd_text(row)
             )
     rest = (
-        f" Not listed: {words.many(missing, 'curve')} of single tasks and error types for which "
-        "this difference is not known yet."
+        f" Not listed: {words.many(missing, 'curve')} of single tasks and error types, for "
+        "which it is not known yet."
         if missing
         else ""
     )
     return Section(
-        "sensitivity", "How small a difference does it see?",
-        "The smaller the difference at which a judge is right in 75 % of pairs, the finer the "
-        "differences that it sees. It is given where accuracy is certain to rise with the "
-        f"difference, over all differences and with {in_cases('images')} as the unit, and the "
-        f"curve fits.{rest}",
+        "sensitivity", "How small a difference does the judge see?",
+        "The table gives the difference at which a judge is right in 75 % of pairs; lower is "
+        "better. It is given only if accuracy rises significantly with the difference "
+        f"({in_cases('images')} as the unit) and the curve fits.{rest}",
         [
             by_rows(["Questions · distance"], judges, found, words.NONE),
             across("Margin between the scores", judges, lambda j: j.by_margin, range_text),
@@ -234,11 +232,11 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
     return [
         Section(
             "variance",
-            "Where right and wrong come from",
+            "Components of variance",
             "The tables give the share of the variance of right and wrong answers that comes from "
-            "the pair of options, its encoding, the order shown and chance. The last column says "
-            f"how many more {in_cases('images')}, in per cent, would improve precision as much as "
-            "twice as many pairs, encodings or orders.",
+            "the pair of options, its encoding, the order shown and chance. The last column gives "
+            f"the increase in {in_cases('images')}, in per cent, that would improve precision as "
+            "much as twice as many pairs, encodings or orders.",
             [
                 *each(
                     judges,
@@ -253,7 +251,7 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
         ),
         Section(
             "sources",
-            "How it ranks the sources",
+            "How the judge ranks the sources",
             SOURCES,
             [
                 *boards[:-1],
@@ -303,15 +301,15 @@ def _controls(judges: Sequence[JudgeResult]) -> Table:
         for row in judge.leaderboard.controls
     )
     title = (
-        "What a judge’s choices are associated with besides the source, in log odds for a usual "
-        "difference (95 %); no bias if the truth is associated with it, too"
+        "Properties associated with a judge’s choices besides the source, in log odds for a "
+        "typical difference (95 %); not a bias if the truth has the same association"
     )
     return Table(("Judge", "Sources of", "Covariate", "Effect"), rows, title=title)
 
 
 SOURCES = (
     "A source is a model whose predictions are judged, or a controlled error with its severity "
-    "(duplicate 0.50). Its strength says how often the judge prefers it."
+    "(duplicate 0.50). Its strength shows how often the judge prefers it."
 )
 
 
@@ -319,12 +317,13 @@ def _published(judges: Sequence[JudgeResult]) -> Section:
     return Section(
         "published",
         "Scores as in published benchmarks",
-        "The scores are computed as the authors of these benchmarks compute theirs.",
+        "These scores follow the rules of the benchmarks’ authors, for comparison with published "
+        "scores.",
         [
             titled(title, by_rows([first], judges, _by_title(judges, cells)))
             for title, first, cells in (
                 ("The benchmark’s own scores", "Score", columns.own_scores),
-                ("Right pairwise verdicts by the rules of benchmarks", "Rule", columns.counted_as),
+                ("Accuracy on pairs by the rules of benchmarks", "Rule", columns.counted_as),
             )
         ],
         notes=[words.OWN_SCORES] if any(columns.own_scores(judge) for judge in judges) else [],
@@ -348,7 +347,7 @@ def _board_notes(judges: Sequence[JudgeResult]) -> list[str]:
     apart = [
         (
             f"the sources fall into {board.components} groups that were never compared in the "
-            "same tasks; ranks and axes are those of each group",
+            "same tasks; each group has its own ranks and axis",
             name,
         )
         for name, board in boards
@@ -379,19 +378,17 @@ def _unread(judges: Sequence[JudgeResult]) -> Section:
                 found.setdefault(title, {})[judge.name] = words.failed_share(
                     u.read_by.get(tier, 0), u.n
                 )
-        found.setdefault("Pairwise: right of all", {})[judge.name] = words.with_ends(p.share)
-        found.setdefault("Pairwise: right of what was read", {})[judge.name] = words.with_ends(
+        found.setdefault("Accuracy on pairs", {})[judge.name] = words.with_ends(p.share)
+        found.setdefault("Accuracy on pairs of the replies read", {})[judge.name] = words.with_ends(
             p.parsed
         )
         if u.of_probes:
-            found.setdefault("Failed besides, in probes", {})[judge.name] = words.number(
-                u.of_probes
-            )
+            found.setdefault("Failed in probes", {})[judge.name] = words.number(u.of_probes)
         if u.extracted:
             found.setdefault("Read by a second reader", {})[judge.name] = words.failed_share(
                 u.extracted, u.n
             )
-            found.setdefault("Pairwise: right with the second reader", {})[judge.name] = (
+            found.setdefault("Accuracy on pairs with the second reader", {})[judge.name] = (
                 words.percent(u.accuracy_with_extracted)
             )
         for cause, n in u.causes.items():
@@ -425,12 +422,12 @@ def _telling(analysis: Analysis, shown: Sequence[int], count: int) -> Section:
     found = [(analysis.results.judges[i].name, examples(analysis.study, i, each)) for i in kept]
     return Section(
         "questions",
-        "Show me its errors",
+        "Examples of errors",
         "Answers that were wrong by a wide margin or right in only one order, and replies that "
         f"could not be read, each from a different {in_cases('image')} where possible. The letters "
         "are those that the judge saw; highlighted words decided how its reply was read.",
         examples=[(name, rows) for name, rows in found if rows],
-        notes=[f"Of the first {len(kept)} judges; --questions sets the number."]
+        notes=[f"Only the first {len(kept)} judges; --questions sets the number of examples."]
         if len(kept) < len(shown)
         else (),
     )
@@ -442,8 +439,8 @@ def pair(analysis: Analysis, compare: tuple[int, int]) -> Section:
     found, figures = changed(analysis.study, *compare), those_drawn(differences(analysis, *compare))
     return Section(
         "pair", f"{first} and {second}",
-        "Differences are paired: of the questions that both were asked. Below, questions that "
-        "one of them answered rightly and the other wrongly, as the second one answered, the "
+        "Differences are paired: they use the questions asked of both judges. Below are questions "
+        "that one judge answered correctly and the other did not, with the second judge’s answer, "
         "widest margins first."
         if figures else "",
         notes=[in_common(analysis, *compare)], figures=figures,

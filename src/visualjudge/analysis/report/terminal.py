@@ -104,7 +104,7 @@ def _differences(results: Results) -> list[str]:
         return []
     more = len(known) - len(rows)
     notes = (
-        "p after Holm over all comparisons; a missing answer counts as wrong."
+        "p is adjusted by Holm’s method over all comparisons; a missing answer counts as wrong."
         + (f" {many(more, 'more comparison')} in the report." if more else ""),
     )
     columns = ("Difference", "−50 to +50 points", "Points", "95 %", "p", "Questions")

@@ -74,7 +74,7 @@ def too_few() -> str:
 
 def all_alike() -> str:
     """Say that no image moves the figure."""
-    return in_cases("every image gives the same")
+    return in_cases("all images give the same result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,11 @@ def spread(influence: FloatArray, weights: FloatArray, column: IntArray, columns
     """
     images = np.bincount(column, minlength=columns)
     effective = effective_number(weights, column, columns)
-    second, third, fourth = (sums(column, influence**power, columns) for power in (2, 3, 4))
+    squares = influence * influence  # powers of 3 and 4 take twenty times as long as products
+    second, third, fourth = (
+        sums(column, values, columns)
+        for values in (squares, squares * influence, squares * squares)
+    )
     told = second > TINY**2
     kurtosis = np.divide(images * fourth, second**2, out=np.full(columns, 3.0), where=told)
     by_kurtosis = 2 * effective / np.maximum(kurtosis - 1, 0.5)

@@ -24,6 +24,7 @@ from visualjudge.apps.adopting.rows import (
     models_of,
     shown_order,
     verdict_of,
+    with_texts,
 )
 from visualjudge.apps.adopting.tables import frame_of
 from visualjudge.apps.published.importing import SCORES, check_targets, folder_name
@@ -189,7 +190,7 @@ def adopt(
     graded = bool(_said(taken, "verdict") & set(GRADES))
     read = Table(
         files,
-        taken[given].to_dicts(),
+        with_texts(taken[given]).to_dicts(),
         given,
         found,
         answers or {},
@@ -225,12 +226,13 @@ def _check(
     """Raise an error if the table or the options cannot be used."""
     lists = [one.name for one in frame if one.dtype.is_nested()]
     nested = f"; columns of lists or objects are not read: {', '.join(lists)}" if lists else ""
+    sheet = "; of a workbook, the first sheet is read" if name.endswith((".xlsx", ".xls")) else ""
     if "verdict" not in found:
         raise UsageError(
             f"{name}: no column has the name of a verdict; give --column verdict=NAME (its "
             f"first row has {', '.join(frame.columns)}{nested}; found: "
             f"{', '.join(f'{role}={column}' for role, column in found.items()) or 'none'})"
-            f"{no_header(frame.columns)}"
+            f"{no_header(frame.columns)}{sheet}"
         )
     if score_range is not None and not score_range[0] < score_range[1]:
         raise UsageError(
@@ -348,13 +350,12 @@ def _written(
         key = (who, asked.item.key, order, repeat)
         if key in keys:
             again = "" if shown is None else f" in the order {order}"
-            order_column = (
-                "the order shown (--column order=NAME), " if table.pairs and not again else ""
-            )
+            lacking = "the order shown (--column order=NAME), " if table.pairs and not again else ""
             raise DataError(
                 f"{table.where(place, 'item')}: {who} has answered {row.get('item')!r} before"
-                f"{again}; a column of {order_column}repeats (--column repeat=NAME) or items "
-                "(--column item=NAME) tells them apart"
+                f"{again}; remove rows that are there twice, or name a column that tells them "
+                f"apart: {lacking}the repeat (--column repeat=NAME) or the item "
+                "(--column item=NAME)"
             )
         keys.add(key)
         verdict = verdict_of(table, place, row, asked, order, repeat, turned, shown)
@@ -368,6 +369,7 @@ def _written(
             if shown == "BA" and is_lettered(table, row):
                 theirs = TURNED.get(theirs, theirs)
             told.differing_otherwise += FAILED not in (ours, theirs) and ours != theirs
+        told.failed += found is None and verdict.value == FAILED
         if table.pairs and verdict.value != FAILED:
             told.of_order[who, shown] += 1
             if is_lettered(table, row):
@@ -395,6 +397,7 @@ class _Told:
     """
 
     of_order: Counter[tuple[str, Order | None]] = field(default_factory=Counter)
+    failed: int = 0
     lettered: int = 0
     letters: list[Lettered] = field(default_factory=list)
     differing_otherwise: int = 0
@@ -414,9 +417,14 @@ def _notes(table: Table, told: _Told, counts: Mapping[str, int]) -> Iterator[str
         )
     if table.without_truth:
         yield NO_TRUTH
+    if told.failed:
+        yield (
+            f"{table.columns['verdict']}: {pluralize(told.failed, 'row')} without a verdict, which "
+            "count as failed replies"
+        )
     if unknown and counts["reread"]:
         yield "replies: read as if model_a was shown first where no order is known"
-    grouped = [not is_missing(row["group"]) for row in table.rows if "group" in row]
+    grouped = [row["group"] is not None for row in table.rows if "group" in row]
     if any(grouped) and not all(grouped):
         yield (
             f"{table.columns['group']}: {pluralize(grouped.count(False), 'row')} without it, whose "
@@ -428,6 +436,13 @@ def _notes(table: Table, told: _Told, counts: Mapping[str, int]) -> Iterator[str
             f"{table.columns['model_a']}, {table.columns['model_b']}: the same source in "
             f"{pluralize(alike, 'row')}, which rank no sources"
         )
+    yield from _notes_on_letters(table, told, counts, turned or unknown)
+
+
+def _notes_on_letters(
+    table: Table, told: _Told, counts: Mapping[str, int], open_rows: int
+) -> Iterator[str]:
+    """Say what letters were taken for; ``open_rows``: in which they could mean something else."""
     now, other = ("shown", "columns") if table.letters_shown else ("columns", "shown")
     if counts["reread"]:
         if told.differing_otherwise < counts["differing"]:
@@ -443,7 +458,7 @@ def _notes(table: Table, told: _Told, counts: Mapping[str, int]) -> Iterator[str
             f"so read they equal the truth in {_share(otherwise)}, as now read in "
             f"{_share(right)}; --letters {other}"
         )
-    elif told.lettered and (turned or unknown):
+    elif told.lettered and open_rows:
         yield (
             f"letters in {table.columns['verdict']}: taken as those {MEANINGS[now]}; "
             f"--letters {other} takes them as those {MEANINGS[other]}"
@@ -528,7 +543,7 @@ def _save(
 def _questions(table: Table, ties: tuple[str, ...]) -> Iterator[Question]:
     store = PromptAssetStore()
     for asked in table.questions.values():
-        item = replace(asked.item, ties=ties)
+        item = replace(asked.item, ties=ties) if ties else asked.item
         said = wording(item, store=store)
         texts = tuple(OptionFeatures(text_chars=len(option.text)) for option in item.options)
         answer = item.answer

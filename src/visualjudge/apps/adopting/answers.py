@@ -13,12 +13,13 @@ from visualjudge.core.records import FAILED, Order
 Models = tuple[str | None, str | None]
 """Sources of A and B."""
 LETTER_OF = {
-    **dict.fromkeys(
-        ("a", "1", "1.0", "model_a", "model_1", "left", "first", "option a", "response_a"), "A"
-    ),
-    **dict.fromkeys(
-        ("b", "2", "2.0", "model_b", "model_2", "right", "second", "option b", "response_b"), "B"
-    ),
+    **dict.fromkeys(("a", "1", "1.0", "model_a", "model_1", "left", "first", "response_a"), "A"),
+    **dict.fromkeys(("b", "2", "2.0", "model_b", "model_2", "right", "second", "response_b"), "B"),
+    **{
+        f"{noun} {name}": letter
+        for noun in ("option", "response", "assistant", "answer", "model")
+        for name, letter in (("a", "A"), ("1", "A"), ("b", "B"), ("2", "B"))
+    },
     **dict.fromkeys(("a>b", "a>>b", "[[a]]", "[[a>b]]", "[[a>>b]]", "a is better"), "A"),
     **dict.fromkeys(("b>a", "b>>a", "[[b]]", "[[b>a]]", "[[b>>a]]", "b is better"), "B"),
     **dict.fromkeys(
@@ -117,6 +118,8 @@ def letter_of(value: Any, models: Models, stated: Mapping[str, str], where: str)
     if text in stated:
         return FAILED if stated[text].lower() in MISSING else stated[text]
     known = _source(text, models) or LETTER_OF.get(text.lower()) or _source_any_case(text, models)
+    if is_number(text) and not {"0", "0.0"}.isdisjoint(stated):
+        known = None  # if 0 is an answer, 1 and 2 need not be the first and the second option
     if known is None:
         raise DataError(
             f"{where} must be A, B, tie, both_bad or the name of a source, got {text!r}; "
@@ -168,5 +171,6 @@ def order_of(value: Any, models: Models, column: str = "") -> Order:
         raise DataError(
             " must be A or B, 1 or 2, model_a or model_b (the option shown first), AB, BA, or the "
             f"name of a source of the row, got {value!r}"
+            + ("; 0 and 1 are read in a column named swapped" if text in SWAPPED else "")
         )
     return "BA" if known in ("B", "BA") else "AB"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from visualjudge.apps.adopting.answers import is_missing, is_number, letter_of, order_of
-from visualjudge.apps.adopting.rows import models_of
+from visualjudge.apps.adopting.rows import models_of, with_texts
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, TIES
 from visualjudge.replies import read_reply
@@ -72,7 +72,7 @@ def fits(frame: pl.DataFrame, role: str, column: str, found: Mapping[str, str]) 
     ``found`` has the columns of known roles.
     """
     models = [pl.col(found[name]).alias(name) for name in ("model_a", "model_b") if name in found]
-    rows = frame.select(pl.col(column).alias("value"), *models).rows(named=True)
+    rows = with_texts(frame.select(pl.col(column).alias("value"), *models)).rows(named=True)
     told = [row for row in rows if not is_missing(row["value"])][:LOOKED_AT]
     good = sum(_fits(role, row) for row in told)
     return bool(told) and (good == len(told) if role == "order" else 2 * good >= len(told))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from visualjudge.apps.adopting.answers import is_missing
-from visualjudge.apps.adopting.rows import Table
 from visualjudge.core.engines import open_engine
 from visualjudge.core.records import FAILED, TIES, TURNED, Answer, QuestionType, Verdict
 from visualjudge.replies import Reading, read_reply
+
+if TYPE_CHECKING:
+    from visualjudge.apps.adopting.rows import Table
 
 ReplyKey = tuple[str, str]
 """Text and finish reason."""
@@ -26,7 +27,7 @@ def reply_key(row: Mapping[str, Any]) -> ReplyKey:
 
 def read_replies(table: Table, workers: int) -> dict[ReplyKey, Reading]:
     """Return the readings of all replies in the table."""
-    rows = (row for row in table.rows if not is_missing(row["reply"]))
+    rows = (row for row in table.rows if row["reply"] is not None)
     keys = list(dict.fromkeys(map(reply_key, rows)))
     kind: QuestionType = "pairwise" if table.pairs else "scoring"
     jobs = ((kind, part) for part in _parts(keys))

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+import polars as pl
+
 from visualjudge.apps.adopting.answers import (
     GRADES,
+    MISSING,
     Models,
     is_letter,
     is_missing,
@@ -23,6 +26,24 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, TURNED, UNKNOWN, Answer, Order, Verdict
 
 TASK = "verdicts"
+TOKENS = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
+TEXTS = (
+    *("item", "group", "model", "model_a", "model_b", "order", "repeat", "reply"),
+    *TOKENS.values(),
+)
+"""Roles whose cells are read as text, or as missing."""
+
+
+def with_texts(taken: pl.DataFrame) -> pl.DataFrame:
+    """Return the cells of :data:`TEXTS` as text, and None where they say that there is none."""
+    return taken.with_columns(_texts(taken[role]) for role in TEXTS if role in taken.columns)
+
+
+def _texts(cells: pl.Series) -> pl.Series:
+    if cells.dtype != pl.String:
+        told = [None if value is None else str(value) for value in cells]
+        cells = pl.Series(cells.name, told, pl.String)
+    return cells.set(cells.str.strip_chars().str.to_lowercase().is_in(list(MISSING)), None)
 
 
 @dataclass(slots=True)
@@ -53,8 +74,10 @@ class Table:
     letters_shown: bool = False
     """Whether letters of verdicts refer to the order shown rather than to the columns."""
     questions: dict[tuple[Any, ...], Asked] = field(default_factory=dict)
-    letters: dict[tuple[Any, ...], str] = field(default_factory=dict)
+    letters: dict[tuple[Any, Models], str] = field(default_factory=dict)
     """Meanings of the cells read so far."""
+    lettered: dict[tuple[Any, Models], bool] = field(default_factory=dict)
+    orders: dict[tuple[Any, Models], Order] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -118,9 +141,9 @@ class Table:
 def count_of(table: Table, place: int, row: Mapping[str, Any], role: str) -> int:
     """Return a count from a cell; 0 if it is empty."""
     value = row.get(role)
-    if is_missing(value):
+    if value is None:
         return 0
-    number = float(str(value)) if is_number(value) else -1.0
+    number = float(value) if is_number(value) else -1.0
     if number < 0 or number != int(number):
         raise DataError(f"{table.where(place, role)} must be a whole number from 0, got {value!r}")
     return int(number)
@@ -128,12 +151,10 @@ def count_of(table: Table, place: int, row: Mapping[str, Any], role: str) -> int
 
 def asked_of(table: Table, place: int, row: Mapping[str, Any]) -> tuple[Asked, bool]:
     """Return the question of a row, and whether the row has its options in the other order."""
-    names = models_of(row) if table.pairs else (_source(row.get("model")),)
+    names = sources_of(table, row)
     task = str(row.get("task") or TASK)
-    item = (
-        str(row["item"]) if not is_missing(row.get("item")) else f"row {table.numbers[place] + 2}"
-    )
-    key = (task, item, tuple(sorted(map(str, names))))
+    item = row.get("item") or f"row {table.numbers[place] + 2}"
+    key = (task, item, _sorted(names))
     known = table.questions.get(key)
     turned = known is not None and table.pairs and names != known.models
     truth = _truth(table, place, row, names)
@@ -192,17 +213,17 @@ def _item(
     key: tuple[Any, ...],
     truth: Answer,
 ) -> Item:
-    models = models_of(row) if table.pairs else (_source(row.get("model")),)
+    models = sources_of(table, row)
     texts = (row.get("text_a"), row.get("text_b")) if table.pairs else (row.get("text_a"),)
     scores = (
         tuple(table.score(row.get(role), place, role) for role in ("score_a", "score_b"))
-        if table.pairs
+        if table.pairs and "score_a" in row
         else ()
     )
     return Item(
         key="\0".join((task, item, *key[2])),
         task=task,
-        cluster=str(row["group"]) if not is_missing(row.get("group")) else item,
+        cluster=row.get("group") or item,
         request=str(row.get("request") or item),
         options=tuple(
             Option(str(text or ""), source=model) for model, text in zip(models, texts, strict=True)
@@ -218,23 +239,31 @@ def _item(
 def shown_order(table: Table, place: int, row: Mapping[str, Any]) -> Order | None:
     """Return the order in which the row's options were shown; None if unknown."""
     stated = row.get("order")
-    if not table.pairs or is_missing(stated):
+    if not table.pairs or stated is None:
         return None
-    try:
-        return order_of(stated, models_of(row), table.columns["order"])
-    except DataError as error:
-        raise DataError(f"{table.where(place, 'order')}{error}") from None
+    key = stated, models_of(row)
+    if key not in table.orders:
+        try:
+            table.orders[key] = order_of(*key, table.columns["order"])
+        except DataError as error:
+            raise DataError(f"{table.where(place, 'order')}{error}") from None
+    return table.orders[key]
 
 
 def models_of(row: Mapping[str, Any]) -> Models:
     """Return the two sources of a pairwise row."""
-    return _source(row.get("model_a")), _source(row.get("model_b"))
+    return row.get("model_a"), row.get("model_b")
 
 
-@lru_cache(maxsize=4096, typed=True)
-def _source(cell: Any) -> str | None:
-    """Return the name in a cell; tables name few sources in many rows."""
-    return None if is_missing(cell) else str(cell)
+def sources_of(table: Table, row: Mapping[str, Any]) -> tuple[str | None, ...]:
+    """Return the sources of a row's options."""
+    return models_of(row) if table.pairs else (row.get("model"),)
+
+
+@lru_cache(maxsize=4096)
+def _sorted(names: tuple[str | None, ...]) -> tuple[str, ...]:
+    """Return sorted names; tables name few sources in many rows."""
+    return tuple(sorted(map(str, names)))
 
 
 def verdict_of(
@@ -268,20 +297,16 @@ def verdict_of(
         value = table.score(row["verdict"], place, "verdict")
     tokens = {
         name: count_of(table, place, row, role)
-        for name, role in (
-            ("prompt_tokens", "input_tokens"),
-            ("completion_tokens", "output_tokens"),
-        )
-        if not is_missing(row.get(role))
+        for name, role in TOKENS.items()
+        if row.get(role) is not None
     }
     failed = value is None or value == FAILED
-    reply = None if is_missing(row.get("reply")) else str(row["reply"])
     return Verdict(
         asked.id,
         order,
         FAILED if value is None else value,
         "unparseable" if failed else "ok",
-        reply,
+        row.get("reply"),
         tokens or None,
         repeat=repeat,
         cause="not read by its authors" if failed else None,
@@ -290,8 +315,11 @@ def verdict_of(
 
 def is_lettered(table: Table, row: Mapping[str, Any]) -> bool:
     """Return whether the verdict of a row is a letter, which may refer to a position."""
-    text = str(row["verdict"]).strip()
-    return (is_letter(text) or text in table.answers) and text not in models_of(row)
+    key = row["verdict"], models_of(row)
+    if key not in table.lettered:
+        text = str(key[0]).strip()
+        table.lettered[key] = (is_letter(text) or text in table.answers) and text not in key[1]
+    return table.lettered[key]
 
 
 def _identity(key: str) -> str:

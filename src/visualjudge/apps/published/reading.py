@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.core.arrow import table_parts
 from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK, Answer, Order, QuestionType, Span
 from visualjudge.formats.sample import read_json, read_table
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.benchmark_scores import Score
 
 LARGEST = 1 << 30
 """Maximum bytes of one file."""
@@ -209,6 +211,8 @@ def by_part(
     """Return the scores over all parts, and one per part."""
 
     def scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
+        from visualjudge.analysis.benchmark_scores import Score
+
         return (
             *overall,
             *(Score(f"{name}/{part}", rule, (part,), digits=digits) for part in parts),
