@@ -186,8 +186,8 @@ def test_a_preference_that_is_certain_and_a_check_that_is_not_are_explained(tmp_
     states = {"fair": "pass", "leaning": "undecided", "first": "fail", "open": "undecided"}
     assert checks == states
     assert section(analysis, "bias").why == (
-        "leaning: the preference is certain, since the interval excludes 0, but its check is "
-        "undecided, since the interval lies neither entirely within nor entirely outside the ±10 "
+        "leaning: the preference is significant, because its interval excludes 0, but its check is "
+        "undecided, because the interval lies neither entirely within nor entirely outside the ±10 "
         "points that are allowed."
     )
     assert section(analyse(runs[:1]), "bias").why == ""

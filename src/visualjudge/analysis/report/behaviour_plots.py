@@ -306,7 +306,7 @@ def probes(analysis: Analysis) -> Figure | LeftOut:
     return Figure(
         "probes",
         grouped((_probed(judge), judge.name) for judge in judges),
-        "Effect of each probe on the accuracy. A probe changes one thing that must not affect the "
+        "Effect of each probe on the accuracy; a probe changes one thing that must not affect the "
         "answer.",
         ("judge", "probe", *ESTIMATE, "margin", "state"),
         tuple(data),
