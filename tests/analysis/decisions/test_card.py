@@ -529,7 +529,7 @@ def test_what_a_constant_answer_gets_too_does_not_pass(
     names = ("macro_accuracy", "failed", "order_of_sources", "favour")
     assert {found[name].state for name in names} == {state}
     if state == "undecided":
-        assert found["failed"].why == "a constant answer gets 100.0 % and may do as well"
+        assert found["failed"].why == "a constant answer is right in 100.0 % and may do as well"
 
 
 @pytest.mark.parametrize("right", [0.5, 0.56, 0.6, 0.65, 0.7])
@@ -574,5 +574,5 @@ def test_the_constant_answer_beside_an_accuracy_is_not_why_a_task_fails() -> Non
     assert failed
     for task in failed:
         (macro,) = (line for line in task.checks if line.name == "macro_accuracy")
-        assert macro.state == "fail" and "a constant answer gets" in str(macro.why)
+        assert macro.state == "fail" and "a constant answer is right in" in str(macro.why)
         assert card_page.due(task).startswith("Accuracy, mean over tasks")
