@@ -186,8 +186,8 @@ def test_the_page_of_agreement_draws_the_table_s_figures(tmp_path: Path) -> None
     )
     assert judge < people
     assert figure.finding == (
-        "Dimensions in which a judge agrees with people as well as they do with each other, of 2: "
-        "gpt 0"
+        "Dimensions in which a judge agrees with people as well as people do with each other, "
+        "of 2: gpt 0"
     )
     ratings, page = tmp_path / "r.csv", tmp_path / "a.html"
     table.write_csv(ratings)

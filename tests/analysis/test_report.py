@@ -472,7 +472,7 @@ def test_rows_of_the_only_task_are_shown_once_and_kept_in_files(tmp_path: Path) 
         )
 
     one, two = of("object_detection"), of("object_detection", "keypoint_detection")
-    undecided = "Not listed: [0-9]+ curves of single tasks and error types, whose"
+    undecided = "Not listed: [0-9]+ curves of single tasks and error types, for which it"
     assert not re.search(undecided, page(one))
     assert re.search(undecided, page(two))
     for analysis, times in ((one, 0), (two, 2)):  # the error type is one in both; the tasks are two

@@ -548,7 +548,10 @@ JUDGE: Table[f.JudgeResult] = Table(
             lambda j: number(j.scoring.within.value),
         ),
         Column(
-            None, lambda j: j, "Scoring ρ, images mixed", lambda j: number(j.scoring.spearman.value)
+            None,
+            lambda j: j,
+            "Scoring ρ over all images",
+            lambda j: number(j.scoring.spearman.value),
         ),
         Column("by_task", lambda j: {cell.name: _cell(cell) for cell in j.by_task}),
         Column("by_encoding", lambda j: {cell.name: _cell(cell) for cell in j.by_encoding}),

@@ -95,7 +95,7 @@ CHECKED: Table[f.RaterChecks] = Table(
         Column(
             "same",
             lambda r: r.same,
-            "Repeats answered the same",
+            "Repeats with the same answer",
             lambda r: figure_text.part(r.same, r.repeats),
         ),
         Column("turned", lambda r: r.turned),

@@ -264,7 +264,7 @@ def headline(judge: JudgeResult) -> str:
     if not p.share.n:
         return "No pairwise question was answered; see ranking and scoring below."
     if p.without_truth:
-        return f"Accuracy is not measured: {NO_TRUTH} of {_asked(p)}."
+        return f"Accuracy is not measured: {NO_TRUTH} for {_asked(p)}."
     if p.none:
         return (
             f"None of {_asked(p)} has an answer ({_without_answer(p.causes)}); they count as wrong."
@@ -324,7 +324,7 @@ def answer(judge: JudgeResult) -> str:
     parts = [
         f"{UNANSWERED} of {_asked(p)}"
         if p.none
-        else f"accuracy not measured, since {NO_TRUTH} of {_asked(p)}"
+        else f"accuracy not measured, since {NO_TRUTH} for {_asked(p)}"
         if p.without_truth
         else f"right in {with_ends(p.share)} of {_asked(p)}"
     ]

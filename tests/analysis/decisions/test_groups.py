@@ -82,7 +82,7 @@ def test_tables_name_the_group_of_each_source_where_there_are_several() -> None:
     page = card_page.text(card)
     assert (
         "object_detection       det 0" in page
-        and "over the 6 pairs inside groups" in card_page.markdown(card)
+        and "uses the 6 pairs within groups" in card_page.markdown(card)
     )
     rows = card_json(card)["judges"][0]["system"]["sources"]
     assert {row["group"] for row in rows} == {"object_detection", "instance_segmentation"}

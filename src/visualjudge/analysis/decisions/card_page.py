@@ -191,8 +191,8 @@ def _source_notes(kind: KindOfSystem) -> list[str]:
     notes = [RANKS_NOTE]
     if len(set(kind.groups)) > 1:
         notes.append(
-            f"{GROUPS_NOTE} The order of sources is over the {many(kind.found.pairs, 'pair')} "
-            "inside groups."
+            f"{GROUPS_NOTE} The order of sources uses the {many(kind.found.pairs, 'pair')} "
+            "within groups."
         )
     if kind.left_out:
         notes.append(

@@ -367,7 +367,7 @@ def _assumptions(found: Items, placed: Placed, means: PooledMeans) -> tuple[Assu
         f"{percent(absent)} of the {nouns} have no usable reply; the naive figure leaves them out",
         True if absent == 0 else None,
     )
-    lee = f"Lee's rate: {nouns} are independent, and the judge errs on all as on the labelled"
+    lee = f"Lee's rate: {nouns} are independent, and the judge errs on all as on the labelled ones"
     rates = Assumption(lee, "none", None)
     return (drawn, enough, replies, rates) if found.kind == "pairwise" else (drawn, enough, replies)
 

@@ -14,8 +14,8 @@ from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
 
 INTERVALS = (
-    "95 % intervals leave out each item in turn (for runs, each image); a single influential item "
-    "widens them."
+    "95 % intervals are computed by leaving out each item (for runs, each image) in turn; a single "
+    "influential item widens them."
 )
 
 
@@ -60,7 +60,7 @@ def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
     judges = sorted({row.rater for row in kept if row.kind == "judge"})
     reached = [(name, *_reached(found, dimensions, name)) for name in judges]
     finding = counted(
-        "Dimensions in which a judge agrees with people as well as they do with each other",
+        "Dimensions in which a judge agrees with people as well as people do with each other",
         reached,
     )
     if not any(row.kind == "ceiling" for row in kept):

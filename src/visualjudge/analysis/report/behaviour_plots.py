@@ -182,7 +182,7 @@ def scores(analysis: Analysis) -> Figure | LeftOut:
     return Figure(
         "scores",
         grouped(said) if len(said) < 3 else _orders(shown(analysis)),
-        "Scores that the judge gave against the true scores.",
+        "Scores of the judge against the true scores.",
         columns,
         tuple(data),
         lambda width: scatters(charts, (0.0, 10.0), ("True score", "Judge’s score"), width),
@@ -254,7 +254,7 @@ def reliability(analysis: Analysis) -> Figure | LeftOut:
     return Figure(
         "reliability",
         grouped(said),
-        "How often A was right, against the probability of A that the judge stated.",
+        "How often A was right, against the probability that the judge stated for A.",
         columns,
         tuple(data),
         lambda width: scatters(

@@ -86,7 +86,9 @@ def _preference(judges: Sequence[JudgeResult], allowed: Threshold) -> str:
     )
 
 
-BOLD_RULES = "Rules in bold differ from 50 %: p is below 5 % and the interval excludes 50 %."
+BOLD_RULES = (
+    "Rules in bold differ significantly from 50 %: p is below 5 % and the interval excludes 50 %."
+)
 
 
 def _leanings(judge: JudgeResult) -> Table:
@@ -103,7 +105,7 @@ def probes(
     first = next((i for i in shown if analysis.results.judges[i].probes), None)
     return Section(
         "probes",
-        "What must not matter",
+        "Do irrelevant changes affect the answers?",
         "A judge that ignores the change has an effect of 0. A probe passes where its 90 % "
         "interval is within the margin (two one-sided tests at 5 %), fails where its 95 % interval "
         "excludes 0 and the effect is at least the margin, and is undecided otherwise. A staircase "

@@ -81,7 +81,7 @@ def compared(analysis: Analysis) -> Figure | LeftOut:
         if {row.a, row.b} <= names and row.gap.value is not None
     ]
     if not pairs:
-        alone = "a single judge was asked" if len(names) == 1 else "no two judges share a question"
+        alone = "only one judge was asked" if len(names) == 1 else "no two judges share a question"
         unknown = any(row.gap.why == NO_TRUTH for row in analysis.results.comparisons)
         return LeftOut("judges", NO_TRUTH if unknown else alone)
     mine = sorted(

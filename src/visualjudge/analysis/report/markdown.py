@@ -73,7 +73,7 @@ def _judge_parts(judge: JudgeResult) -> Iterable[str]:
     own = columns.own_scores(judge)
     yield f"\n{_cell(words.OWN_SCORES)}\n\n" + table(["Score", "Value"], own.items()) if own else ""
     yield "\n" + table(
-        ["As benchmarks count right pairwise verdicts", "Right"], columns.counted_as(judge).items()
+        ["Accuracy on pairs by the rules of benchmarks", "Right"], columns.counted_as(judge).items()
     )
     for cells, title in (
         (judge.by_task, "Task"),
@@ -122,8 +122,8 @@ def _headline(judges: Iterable[JudgeResult]) -> str:
 
 
 PAIRED = (
-    "Paired, on the questions, orders and repeats of both; 95 % intervals with images as the unit, "
-    "unadjusted."
+    "Differences use the questions, orders and repeats common to both judges; 95 % intervals have "
+    "images as the unit and are not adjusted."
 )
 
 

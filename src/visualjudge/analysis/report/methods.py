@@ -25,7 +25,7 @@ SOURCES = (
 TEXT = (
     "In the accuracy, a reply without a usable answer (not readable, declined, or never received) "
     "counts as wrong; the number of such replies and the accuracy of the others are given beside "
-    "it. Correlations and errors are of the usable replies. Intervals are 95 % and treat the image "
+    "it. Correlations and errors use only usable replies. Intervals are 95 % and treat the image "
     "as the unit: variances come from leaving out each image in turn (the delete-one-cluster "
     "jackknife). Intervals of shares (and of mean τ-b, as (τ-b + 1)/2) invert tests: they contain "
     "every share that neither the binomial test of all cases nor a test with images as the unit "
