@@ -14,8 +14,10 @@ from PIL import Image
 
 from making import detection, photograph, write_records
 from visualjudge.cli.main import app
-from visualjudge.dataset.build import build
+from visualjudge.core.image_storage import Form as MediaForm
+from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.folder import load_dataset
+from visualjudge.dataset.sampling import Caps
 from visualjudge.dataset.validate import validate
 
 
@@ -142,3 +144,27 @@ def test_a_predicted_image_that_cannot_be_decoded_costs_its_own_questions(
     assert "1-2" not in {name for q in questions for name in q.annotation_ids}
     assert len([q for q in questions if q.question_type == "pairwise"]) == pairs
     assert validate(tmp_path / "out")[1] == []
+
+
+@pytest.mark.parametrize("media", ["files", "shards"])
+def test_an_image_drawn_for_a_question_that_is_left_out_is_not_kept(
+    tmp_path: Path, media: MediaForm
+) -> None:
+    """One of two restored images can be decoded, and is drawn for a pair that cannot be asked."""
+    data = _restorations(tmp_path / "data", _other_stream)
+    file = data / "annotations/lowlevel-deblur_annotations.json"
+    kept = [row for row in json.loads(file.read_text()) if row["annotation_id"] != "1-1"]
+    write_records(data, "lowlevel-deblur", kept)
+    pairs_only = BuildOptions(caps=Caps(scoring_groups=0, ranking_groups=0))
+    build(data, tmp_path / "out", pairs_only, media=media)
+    questions = load_dataset(tmp_path / "out").questions
+    shown = {path for q in questions for path in q.images}
+    assert {name for q in questions for name in q.annotation_ids} == {"0-0", "0-1", "0-2"}
+    if media == "files":
+        stored = {str(path.relative_to(tmp_path / "out")) for path in _images(tmp_path / "out")}
+        assert stored == shown
+    assert validate(tmp_path / "out")[1] == []
+
+
+def _images(dataset: Path) -> list[Path]:
+    return [path for path in (dataset / "media").rglob("*") if path.is_file()]

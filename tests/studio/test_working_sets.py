@@ -71,6 +71,16 @@ def test_a_whole_selection_is_tagged_and_taken_back(client: TestClient, slug: st
     assert _post(client, f"/d/{slug}/undo").json() == {"undone": None, "views": {}, "undo": None}
 
 
+def test_a_tag_is_removed_where_it_is_and_the_others_stay(client: TestClient, slug: str) -> None:
+    for tag in ("hard", "odd"):
+        _post(client, f"/d/{slug}/marks", ids=["q1", "r0"], add=tag)
+    removed = _post(client, f"/d/{slug}/marks", ids=["q1", "r1"], remove="odd").json()
+    assert removed == {"changed": 1, "undo": "no tag odd of 1 question"}
+    for tag, ids in (("odd", ["r0"]), ("hard", ["q1", "r0"])):
+        shown = client.get(f"/d/{slug}/cards?tag={tag}").json()["cards"]
+        assert sorted(card["id"] for card in shown) == ids
+
+
 def test_one_tag_is_a_filter_and_so_is_none(client: TestClient, slug: str) -> None:
     _post(client, f"/d/{slug}/marks", query="type=ranking", add="order flip")
     facets = client.get(f"/d/{slug}/facets").json()["facets"]
