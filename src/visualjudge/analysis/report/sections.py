@@ -82,9 +82,11 @@ def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Sect
     for card in cards:
         for task in card.tasks if len(card.tasks) > 1 else ():
             more = [due(task), needs(task.needs_images) if task.state == "undecided" else ""]
+            verb = {"fail": "fails: ", "undecided": "undecided: "}.get(task.state, "")
+            below = "; ".join(filter(None, more))
             cell = Styled(
                 said(task),
-                below="; ".join(filter(None, more)),
+                below=verb + below if below else "",
                 state=task.state,
                 icon=ICONS[task.state],
             )
@@ -150,7 +152,7 @@ def _compared(
         "Judges are compared on the questions that both were asked; a missing answer counts as "
         "wrong.",
         [pairs, titled("Krippendorff’s α among judges that were asked the same questions", alpha)],
-        figures=those_drawn(drawn["judges_by_task"], drawn["judges"], drawn["cost"]),
+        figures=those_drawn(drawn["judges"], drawn["judges_by_task"], drawn["cost"]),
     )
 
 
