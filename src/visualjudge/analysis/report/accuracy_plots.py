@@ -478,7 +478,8 @@ def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
     columns = ("judge", against, "accuracy", "n")
     finding = grouped((_smallest(chart), chart.title) for chart in charts)
     if len(charts) > 2:
-        finding = _all_smallest(charts)
+        what = "difference" if against == "margin" else "difference in severity"
+        finding = f"Smallest {what} seen in 75 % of pairs: {_all_smallest(charts)}"
     return Figure(
         against,
         finding,
@@ -496,13 +497,12 @@ def _all_smallest(charts: Sequence[Curve]) -> str:
     others = [chart for chart in charts if not chart.row.jnd.value]
     above = [chart.title for chart in others if _least(chart) >= AT_POINT]
     below = [chart.title for chart in others if _least(chart) < AT_POINT]
-    said = [f"the difference seen in 3 of 4 pairs: {', '.join(known)}"] if known else []
+    said = [", ".join(known)] if known else []
     if above:
-        said.append(f"right in at least 75 % at every difference asked: {listed(above)}")
-    if not said:
-        return "Can’t tell yet how small a difference these judges see"
-    told = "; ".join([*said, *([f"can’t tell yet for {listed(below)}"] if below else [])])
-    return told[:1].upper() + told[1:]
+        said.append(f"every difference asked by {listed(above)}")
+    if below:
+        said.append(f"can’t tell yet for {listed(below) if said else 'these judges'}")
+    return "; ".join(said)
 
 
 def _least(chart: Curve) -> float:

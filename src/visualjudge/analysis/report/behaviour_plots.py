@@ -73,9 +73,11 @@ def leanings(analysis: Analysis) -> Figure | LeftOut:
         if name in found
     ]
     names, colours = [judge.name for judge in judges], colours_of(analysis, judges)
+    told = [part for judge in judges for part in _leaning(judge, values=len(judges) < 3)]
+    told.sort(key=lambda part: part[0] == NO_PREFERENCE)
     return Figure(
         "leanings",
-        grouped((told for judge in judges for told in _leaning(judge)), names_last=True),
+        grouped(told, names_last=True),
         "Preference of the judge for one kind of option, at equal difficulty: an unbiased judge "
         "has 0 points, a judge that uses nothing else 50.",
         ("judge", "feature", *ESTIMATE, "p_holm"),
@@ -86,9 +88,12 @@ def leanings(analysis: Analysis) -> Figure | LeftOut:
     )
 
 
-def _leaning(judge: JudgeResult) -> list[tuple[str, str]]:
+NO_PREFERENCE = "no significant preference for the first option"
+
+
+def _leaning(judge: JudgeResult, *, values: bool) -> list[tuple[str, str]]:
     """Say whether the judge prefers the option shown first, and its other biases, as statements
-    with its name and numbers.
+    with its name and numbers; ``values`` gives the number of a preference that is not significant.
     """
     place = next((row for row in judge.bias if row.feature == "position"), None)
     found = None if place is None else place.estimate
@@ -102,10 +107,8 @@ def _leaning(judge: JudgeResult) -> list[tuple[str, str]]:
             f"{judge.name} {rough_points(found).lstrip('+')} points",
         )
     else:
-        said = (
-            "no significant preference for the first option",
-            f"{judge.name} {rough_points(found)} points".strip(),
-        )
+        number = f" {rough_points(found)} points" if values else ""
+        said = NO_PREFERENCE, judge.name + number
     others = [
         f"preference {'for' if row.estimate.value > 0 else 'against'} {row.leans_to}"
         for row in judge.bias
