@@ -13,7 +13,7 @@ from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.page import html
 from visualjudge.analysis.source_figures import Leaderboard
 from visualjudge.analysis.statistics.bradley_terry import NEVER_LOST
-from visualjudge.analysis.statistics.jackknife import ALIKE
+from visualjudge.analysis.statistics.jackknife import all_alike
 from visualjudge.analysis.study_table import question_table
 from visualjudge.core.records import Question, Verdict
 
@@ -97,7 +97,9 @@ def test_sources_that_the_judge_cannot_tell_apart_share_a_rank() -> None:
     ]
     board = analyse_study(study_of(questions, {"judge": verdicts})).results.judges[0].leaderboard
     assert [row.rank for row in board.rows] == [1, 1, 1]
-    assert all((row.strength.interval, row.strength.why) == (None, ALIKE) for row in board.rows)
+    assert all(
+        (row.strength.interval, row.strength.why) == (None, all_alike()) for row in board.rows
+    )
     assert sorted(row.true_rank for row in board.rows) == [1, 2, 3]
 
 

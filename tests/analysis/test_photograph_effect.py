@@ -146,7 +146,7 @@ def test_metrics_and_the_report_say_that_a_judge_does_not_need_the_photograph() 
     from visualjudge.analysis.report.markdown import markdown
 
     gain = f"Does not need the photograph, 0.0 points ({percents(row['interval'])}) over grey"
-    assert f"judge: d{gain[1:]}; right in 90.0 % with it" in page(analysis)
+    assert f"judge: d{gain[1:]}; accuracy 90.0 % with the photograph" in page(analysis)
     card = card_of(analysis)
     for told in (
         markdown(analysis),
@@ -182,7 +182,7 @@ def test_judges_with_one_answer_are_told_together(judges: int) -> None:
     [
         ("needed", "Needs the photograph, "),
         ("not_needed", "Does not need the photograph, "),
-        ("not_shown", "Can’t tell yet whether it needs the photograph, "),
+        ("not_shown", "Can’t tell yet whether the judge needs the photograph, "),
     ],
 )
 def test_the_states_in_words(state: str, said: str) -> None:
@@ -200,6 +200,6 @@ def test_the_gain_that_is_stated_is_the_smaller_one() -> None:
     assert row.least.value == 0.1 and row.state == "not_shown"
     assert (
         photograph_gain(row)
-        == "Can’t tell yet whether it needs the photograph, +10.0 points (−5.0 to 30.0) over "
-        "another photograph"
+        == "Can’t tell yet whether the judge needs the photograph, +10.0 points (−5.0 to 30.0) "
+        "over another photograph"
     )

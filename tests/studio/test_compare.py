@@ -225,7 +225,7 @@ def test_matrix_cells_lead_to_their_questions(asked: TestClient) -> None:
         for link in cells
     ]
     assert sum(totals) == 2
-    assert "They differ on <b>2</b> of 2 questions." in text
+    assert "The judges differ on <b>2</b> of 2 questions." in text
     assert asked.get(f"/d/{slug}/judges?a=nonsense&b=%3Cscript%3E").status_code == 200
 
 

@@ -21,6 +21,12 @@ Row = dict[str, Any]
 IMAGES = re.compile(r"\b(images?|photographs?|pictures?)\b", re.IGNORECASE)
 
 
+@pytest.fixture(autouse=True)
+def no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables are as wide as they need, as in a file."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 def chats(group: str | None = None) -> list[Row]:
     """Two judges of pairs of texts in both orders, three pairs a group."""
     rng = rng_for(0, "case noun")

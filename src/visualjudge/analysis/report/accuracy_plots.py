@@ -499,7 +499,7 @@ def _all_smallest(charts: Sequence[Curve]) -> str:
     below = [chart.title for chart in others if _least(chart) < AT_POINT]
     said = [", ".join(known)] if known else []
     if above:
-        said.append(f"every difference asked by {listed(above)}")
+        said.append(f"at least 75 % right at every difference asked: {listed(above)}")
     if below:
         said.append(f"can’t tell yet for {listed(below) if said else 'these judges'}")
     return "; ".join(said)

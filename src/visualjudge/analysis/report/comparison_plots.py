@@ -173,7 +173,8 @@ def compared_by_task(analysis: Analysis) -> Figure | LeftOut:
     minuend = other if len(beside) == 1 else "each other judge"
     return Figure(
         "judges_by_task",
-        f"{first} compared with " + grouped((_where_better(beside[name]), name) for name in titles),
+        f"{first} compared "
+        + grouped((_where_better(beside[name]), f"with {name}") for name in titles),
         f"Accuracy of {first} minus that of {minuend} by task, on the questions that both were "
         "asked.",
         ("first", "second", "task", *ESTIMATE, "p_holm"),
