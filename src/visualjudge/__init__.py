@@ -109,7 +109,7 @@ if TYPE_CHECKING:
     from visualjudge.vision.tools.base import Shown as Shown, Tool as Tool, tool as tool
     from visualjudge.vision.view import Given as Given
 
-__version__ = "1.0.0.dev0"
+__version__ = "1.0.0"
 
 old_module_names.install()
 
