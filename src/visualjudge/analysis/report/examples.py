@@ -134,6 +134,7 @@ class Example:
     order: str
     said: str
     answer: str
+    """Empty if no answer is right, because nothing distinguishes the options."""
     options: str
     """True scores and sources of the options if no image shows the options, else empty."""
     prompt: str
@@ -317,7 +318,11 @@ def _probe_example(
     the same way, else as asked.
     """
     changed, plain = known.get(row["id"]), known.get(before or "")
-    found = _example(study, run, {**row, "why": _changed(row, changed)}, changed)
+    row = {**row, "why": _changed(row, changed)}
+    probe = changed.question.probe if changed else None
+    if probe is not None and probe.expected == "any":
+        return replace(_example(study, run, {**row, "answer": None}, changed), answer="")
+    found = _example(study, run, row, changed)
     if row["probe_design"] != "change" or not changed or not plain:
         return found
     pair = (("unchanged", plain), ("changed", changed))
