@@ -235,7 +235,8 @@ def reached(
     name = {"rank": "order_of_sources", "right": "macro_accuracy", "bias": "lean"}[world.goal]
     found = answer_of(study, 0, shown, rules, NOT_ASKED) if world.goal == "rank" else None
     if found is None:
-        return check(name, _evidence(shown)[name], rules, skill=skill_of(shown)).state == state
+        skill = skill_of(shown, rules.checks["macro_accuracy"])
+        return check(name, _evidence(shown)[name], rules, skill=skill).state == state
     return next(row for row in found.checks if row.name == name).state == state
 
 
