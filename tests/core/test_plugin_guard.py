@@ -90,6 +90,13 @@ class Lines(LabelledItems):
         self.items = tuple(SimpleNamespace(label=label) for label in labels)
 
 
+class Torn(Lines):
+    """Items that cannot be resized."""
+
+    def scaled(self, size: object, to: object) -> Torn:
+        raise ValueError("no size")
+
+
 def test_methods_of_a_record_are_guarded() -> None:
     vj.register_type(vj.PredictionType("lines", Lines, refused, refused))
     try:
@@ -100,6 +107,12 @@ def test_methods_of_a_record_are_guarded() -> None:
             Lines("a").scaled((10, 20), (5, 10))
     finally:
         registry.table("prediction type").remove("lines")
+    vj.register_type(vj.PredictionType("torn", Torn, refused, refused))
+    try:
+        with pytest.raises(PluginError, match=r"^script, type torn, Torn.scaled: ValueError"):
+            Torn("a").scaled((10, 20), (5, 10))
+    finally:
+        registry.table("prediction type").remove("torn")
 
 
 def test_an_encoding_that_fails_costs_the_questions_about_that_annotation(
