@@ -316,7 +316,7 @@ def _finish(result: InferReport, places: Places) -> None:
     from visualjudge.runs.progress_display import counted, spent_in_all
 
     statuses = f": {counted(result.statuses)}" if result.statuses else ""
-    replied = pluralize(result.replied, "reply", "replies")
+    replied = pluralize(result.replied, "reply")
     print(f"{places.workbook}: {replied}{statuses} ({places.journal.name} is the record)")
     if money := spent_in_all(result.progress, result.total):
         print(f"spent: {money}")

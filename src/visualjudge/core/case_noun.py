@@ -13,6 +13,8 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+from visualjudge.core.plurals import plural
+
 IMAGE, ITEM = "image", "item"
 _noun: ContextVar[str] = ContextVar("case noun", default=IMAGE)
 _IMAGE = re.compile(r"\b(?:([Aa])n )?([Ii])mage(s?)\b")
@@ -107,12 +109,6 @@ def in_cases(text: str, noun: str | None = None) -> str:
 
 def _put(found: re.Match[str], noun: str) -> str:
     article, first, several = found.groups()
-    word = _plural(noun) if several else noun
+    word = plural(2 if several else 1, noun)
     word = word.capitalize() if first == "I" else word
     return word if article is None else f"{article}{'n' if word[0] in 'aeiouAEIOU' else ''} {word}"
-
-
-def _plural(noun: str) -> str:
-    if noun[-1] == "y" and noun[-2] not in "aeiou":
-        return f"{noun[:-1]}ies"
-    return noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")

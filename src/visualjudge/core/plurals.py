@@ -10,4 +10,10 @@ def pluralize(number: int, noun: str, several: str = "") -> str:
 
 def plural(number: int, noun: str, several: str = "") -> str:
     """Return only the noun, singular or plural."""
-    return noun if number == 1 else several or f"{noun}s"
+    if number == 1:
+        return noun
+    if several:
+        return several
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")

@@ -14,6 +14,7 @@ from visualjudge.analysis.figure_text import (
     counted,
     grouped,
     listed,
+    lower_first,
     many,
     names_of,
     number,
@@ -483,7 +484,7 @@ def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
     return Figure(
         against,
         finding,
-        f"Share of right answers against the {label[:1].lower()}{label[1:]}.",
+        f"Share of right answers against the {lower_first(label)}.",
         columns,
         tuple(data),
         lambda width: curves(charts, label, width),

@@ -18,7 +18,7 @@ from visualjudge.analysis.comparison_columns import (
 from visualjudge.analysis.comparisons import not_compared
 from visualjudge.analysis.decisions.card import Card, JudgeCard
 from visualjudge.analysis.decisions.card_page import TASKS_NOTE, due, said
-from visualjudge.analysis.decisions.checks import ICONS, needs
+from visualjudge.analysis.decisions.checks import ICONS, STATES, needs
 from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.figures import JudgeResult, Results
 from visualjudge.analysis.pairwise_figures import unanswered
@@ -82,11 +82,11 @@ def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Sect
     for card in cards:
         for task in card.tasks if len(card.tasks) > 1 else ():
             more = [due(task), needs(task.needs_images) if task.state == "undecided" else ""]
-            verb = {"fail": "fails: ", "undecided": "undecided: "}.get(task.state, "")
+            state = "" if task.state == "not_measured" else f"{STATES[task.state]}: "
             below = "; ".join(filter(None, more))
             cell = Styled(
                 said(task),
-                below=verb + below if below else "",
+                below=state + below if below else "",
                 state=task.state,
                 icon=ICONS[task.state],
             )
