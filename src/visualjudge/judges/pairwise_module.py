@@ -11,7 +11,7 @@ from visualjudge.clients.base import Reply
 from visualjudge.core.records import FAILED
 from visualjudge.judges.judge_module import ClientPipe, Judgement
 from visualjudge.judges.module_schemas import PairJudgeInput
-from visualjudge.replies.logprobs import winner_probabilities
+from visualjudge.judges.logprobs import winner_probabilities
 
 ALIASES = {
     "Image A": ("image_a", "image a", "a"),

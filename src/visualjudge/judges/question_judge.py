@@ -35,7 +35,7 @@ from visualjudge.judges.toolbox import ToolBox, Tools, trace_of
 from visualjudge.prompts.spans import interleaved, swapped
 from visualjudge.replies import Reading, Tiers, read_reply
 from visualjudge.replies.confidence import stated_confidence
-from visualjudge.replies.logprobs import expected_score, probability_of_a
+from visualjudge.judges.logprobs import expected_score, probability_of_a
 
 TOP_LOGPROBS = 20
 TIE_ALLOWED = (

@@ -1,340 +1,227 @@
-"""Sentences and their clauses: where a phrase counts, and where it is denied, supposed or
-limited.
-"""
+"""Answers in the sentences of the last paragraph, by the phrases of ``phrases.yaml``."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import zip_longest
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
-from visualjudge.replies.phrases import Match, listed, matches, spoken
-from visualjudge.replies.tokens import Word, tokens
-from visualjudge.replies.value_tokens import with_orders, with_scores
+from visualjudge.replies.marks import Mark
+from visualjudge.replies.values import BOTH_BAD, TIE, stated
+from visualjudge.replies.words import Asked, Word, source, words
 
-HEAD, TAIL = 260, 760
-"""Number of characters at the beginning and end of a reply in which sentences are read."""
-FAR_HEAD, FAR_TAIL = 1_000, 2_000
-FAR_LINES = 20
-"""Maximum number of characters, and of lines, that are searched for labels and lists."""
-_CONNECTIVES = ("reason", "although", "but", "so", "and")
-_HARMLESS_BEFORE = frozenset(
-    (
-        "option",
-        "I",
-        "again",
-        "so",
-        "and",
-        "but",
-        "answer",
-        "heading",
-        "is",
-        "score",
-        "best first",
-        "ranking",
-    )
+LONGEST_PARAGRAPH = 4_000
+LONGEST_GAP = 5
+_STOPS = frozenset(".!?;\n")
+_BREAKS = frozenset(",:()-–—")
+_OTHER = {"A": "B", "B": "A"}
+_STEP = re.compile(r"\{[^}]+\}|…|[^\s{}…]+")
+_KEEPS = ("so", "better", "worse", "is", "chooses", "bad", "tie", "denies", "answer", "is better")
+_AND = frozenset(("and", "und", "et", "y", "e", "и"))
+_OF_PLACES = (
+    "best",
+    "worst",
+    "middle",
+    "first",
+    "second",
+    "place",
+    "is",
+    "filler",
+    "noun",
+    "so",
+    "order",
 )
-_HARMLESS_AFTER = frozenset(
-    (
-        "around",
-        "is",
-        "option",
-        "better",
-        "best",
-        "points",
-        "so",
-        "again",
-        "I",
-        "answer",
-        "winner",
-        "best first",
-        "worst first",
+# The kind of a phrase, and its words and lists in order.
+Phrase = tuple[str, tuple[str, ...]]
+
+
+@cache
+def phrases() -> Mapping[str, Sequence[Phrase]]:
+    """Return the phrases of the file by their first step, longest first."""
+    rows = [
+        (kind, tuple(_STEP.findall(text)))
+        for kind, texts in source()["phrases"].items()
+        for text in texts
+    ]
+    first: dict[str, list[Phrase]] = {}
+    for kind, steps in sorted(rows, key=lambda row: -len(row[1])):
+        first.setdefault(steps[0], []).append((kind, steps))
+    return first
+
+
+def sentences(text: str, asked: Asked, start: int, end: int | None = None) -> list[list[Word]]:
+    """Return the sentences between two positions."""
+    said: list[list[Word]] = [[]]
+    stop = min(len(text) if end is None else end, start + LONGEST_PARAGRAPH)
+    for word in words(text, asked, start, stop):
+        said[-1].append(word)
+        if word.text in _STOPS:
+            said.append([])
+    return said if said[-1] else said[:-1]
+
+
+def last_paragraph(text: str) -> int:
+    """Return where the last paragraph begins."""
+    stop = len(text.rstrip())
+    return max(text.rfind("\n\n", 0, stop), stop - LONGEST_PARAGRAPH, 0)
+
+
+def retracts(said: Iterable[Sequence[Word]]) -> bool:
+    """Return whether a sentence takes back what stands before."""
+    return any(map(_takes_back, said))
+
+
+def _takes_back(said: Sequence[Word]) -> bool:
+    return any(word.of("retracts") for word in [w for w in said if w.text[0].isalnum()][:2])
+
+
+def read_sentences(found: Sequence[Sequence[Word]], asked: Asked) -> Mark:
+    """Return the answer of sentences, or the cause why there is none."""
+    claims, cause = list[Mark](), "no answer"
+    for said in found:
+        claims = [] if _takes_back(said) else claims
+        if any(word.of("supposes", "if") for word in said) and any(w.option for w in said):
+            cause = "hedge"
+        if said[-1].text != "?":
+            claims += _ranked(said, asked) if asked.kind == "ranking" else _claims(said, asked)
+            listed = (
+                said is not found[0] and len(found[-2]) == 2 and found[-2][0].number is not None
+            )
+            last = stated(said, asked) if said is found[-1] and not listed else None
+            if last is not None and last.bare and last.value is not None:
+                claims.append(Mark(last.value, None, last.start, last.end, "line"))
+    values = {claim.value for claim in claims if not (claims[-1].final and claim is not claims[-1])}
+    if len(values) == 1:
+        return claims[-1]
+    return Mark(None, "tie" if TIE in values else "several answers" if values else cause)
+
+
+# Return what one sentence states; ``final`` is what follows "but" or "so".
+def _claims(said: Sequence[Word], asked: Asked) -> list[Mark]:
+    kept = [
+        word
+        for word in said
+        if word.option
+        or word.number is not None
+        or word.of(*_KEEPS)
+        or not (word.of("filler", "noun") or word.text == "'")
+    ]
+    claims, at = list[Mark](), 0
+    while at < len(kept):
+        phrase, end, value = _match(kept, at, asked)
+        stands = value is not None and _stands(phrase, kept, at, end)
+        if stands and value is not None:
+            final = any(word.of("but", "so") for word in kept[max(0, at - 2) : at + 1])
+            claims.append(Mark(value, None, kept[at].start, kept[end - 1].end, phrase, final))
+        at = end if stands else at + 1
+    return claims
+
+
+# Return the kind, the end and the value of the longest phrase at a word.
+def _match(kept: Sequence[Word], at: int, asked: Asked) -> tuple[str, int, str | float | None]:
+    word = kept[at]
+    firsts = ("{X}", "{Y}") if word.option else (word.text, *(f"{{{kind}}}" for kind in word.kinds))
+    rows = [row for first in firsts for row in phrases().get(first, ())]
+    for kind, steps in sorted(rows, key=lambda row: -len(row[1])) if rows else ():
+        slots: dict[str, Word] = {}
+        end = _fits(steps, kept, at, slots)
+        if end is not None and (asked.kind == "scoring") == (kind == "scores"):
+            value = _value(kind, slots, asked)
+            if value is not None:
+                return kind, end, value
+    return "", at, None
+
+
+# Return the end of the steps at a word, and fill their slots.
+def _fits(
+    steps: Sequence[str], kept: Sequence[Word], at: int, slots: dict[str, Word]
+) -> int | None:
+    for n, step in enumerate(steps):
+        if step == "…":
+            ahead = range(at, min(at + LONGEST_GAP, len(kept)))
+            ends = (_fits(steps[n + 1 :], kept, k, slots) for k in ahead if _is_gap(kept[at:k]))
+            return next((end for end in ends if end is not None), None)
+        if at >= len(kept):
+            return None
+        word, name = kept[at], step.strip("{}")
+        if name in ("X", "Y", "n"):
+            taken = word.option in [one.option for one in slots.values()]
+            if (word.number is None) if name == "n" else (not word.option or taken):
+                return None
+            slots[name] = word
+        elif word.option or not (word.of(name) if step[0] == "{" else word.text == step):
+            return None
+        at += 1
+    return at
+
+
+def _is_gap(gap: Sequence[Word]) -> bool:
+    return not any(w.option or w.number is not None or w.text in _BREAKS | _STOPS for w in gap)
+
+
+def _value(kind: str, slots: dict[str, Word], asked: Asked) -> str | float | None:
+    if kind == "scores":
+        number = slots["n"].number or 0.0
+        return number if number <= 10 else None
+    if kind in ("ties", "bad"):
+        return (TIE if kind == "ties" else BOTH_BAD) if asked.kind == "pairwise" else None
+    return (
+        slots["X"].option
+        if "X" in slots
+        else _OTHER.get(slots["Y"].option)
+        if asked.letters == "AB"
+        else None
     )
-)
-_FAR = re.compile(r"(?:^|(?<=[.!?。]))(?=[^\n]{0,30}$|[^\n.:=]{1,60}[:=：])[^\n]{1,200}", re.M)
-_FAR_LINE = re.compile(r"^[^\n]{1,100}", re.M)
 
 
-@dataclass(slots=True)
-class Clause:
-    """Tokens ``start`` to ``end`` of a sentence; ``opened`` is the kind of word that begins the
-    clause, and ``limb`` counts the parts of the sentence separated by "but", "so" and semicolons.
-    """
-
-    start: int
-    end: int
-    opened: str
-    limb: int
-
-
-@dataclass(slots=True)
-class Sentence:
-    """A sentence without fillers. ``asks``: it is a question. ``whole``: it fills its line.
-    ``near``: it is in the head or tail, so its phrases are read. ``parts``: the tokens before
-    orders and scores are joined.
-    """
-
-    said: list[Word]
-    asks: bool
-    number: int = 0
-    line: int = 0
-    whole: bool = False
-    near: bool = True
-    parts: list[Word] = field(default_factory=list)
-    clauses: list[Clause] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.clauses = list(_clauses(self.said))
-
-    def has(self, kind: str, start: int = 0, end: int | None = None) -> bool:
-        """Return whether a word of this list occurs between two tokens."""
-        return any(kind in token.kinds for token in self.said[start:end])
-
-    def options(self) -> list[str]:
-        """Letters of the options named, in order."""
-        return [letter for token in self.said for letter in token.option or token.letters]
-
-    def clause_of(self, at: int) -> Clause:
-        """Return the clause that contains or begins with a token."""
-        held = (one for one in self.clauses if at < one.end and not one.start > at + 1)
-        return next(held, self.clauses[-1])
-
-    def limb_of(self, clause: Clause) -> list[Clause]:
-        """Return the clauses of the same part of the sentence."""
-        return [one for one in self.clauses if one.limb == clause.limb]
-
-    def matches(self) -> Iterator[Match]:
-        """Yield the phrases in the sentence."""
-        return matches(self.said)
-
-    def takes_back(self) -> bool:
-        """Whether it begins by retracting the preceding text: "Wait, …", "No, …"."""
-        words = [token for token in self.said if token.text[0].isalnum()][:2]
-        return has(words, "again") or self.said[0].text == "no"
-
-    def concludes(self) -> bool:
-        """Whether it begins with "so", "overall", or a label and a colon."""
-        if not self.clauses:
-            return False
-        first = self.clauses[0]
-        labelled = [token.text for token in self.said[first.end : first.end + 1]] == [":"]
-        return first.opened == "so" or (
-            labelled and has(self.said[: first.end], "answer", "heading", "score")
-        )
-
-
-def sentences(text: str, question_type: str, n_options: int) -> list[Sentence]:
-    """Return the sentences of plain text: those of the head and the tail, and between them only
-    those of labels.
-    """
-    found: list[Sentence] = []
-    line = 0
-    for start, end, near in _windows(text, question_type):
-        held: list[Word] = []
-        line_begins, line = len(found), line + 1
-        found_tokens = [*tokens(text, start, end), Word("\n", end, end)]
-        for token, following in zip_longest(
-            found_tokens, found_tokens[1:], fillvalue=found_tokens[-1]
-        ):
-            if not _ends(token, held, following, question_type):
-                held.append(token)
-                continue
-            if held:
-                numbered = (
-                    len(held) > 2 and held[0].number is not None and held[1].text in (".", ")")
-                )
-                said = spoken(listed(held), ordinals=question_type == "pairwise")
-                drop = int(numbered and question_type == "pairwise")  # "1. B is better."
-                valued = _valued(said[drop:], question_type, n_options)
-                found.append(Sentence(valued, "?" in token.text, line=line, near=near, parts=said))
-                held = []
-            elif found and "?" in token.text:
-                found[-1].asks = True
-            if token.text == "\n":
-                if len(found) == line_begins + 1:
-                    found[-1].whole = True
-                line_begins, line = len(found), line + 1
-    found = [sentence for sentence in found if sentence.clauses]
-    for number, sentence in enumerate(found):
-        sentence.number = number
-    return found
-
-
-def _valued(said: list[Word], question_type: str, n_options: int) -> list[Word]:
-    if question_type == "pairwise":
-        return _without_brackets(said)
-    return with_scores(said) if question_type == "scoring" else with_orders(said, n_options)
-
-
-def _without_brackets(said: list[Word]) -> list[Word]:
-    """Return the tokens with "B" for "(B)", and without "(A or B)", which a label may contain."""
-    out: list[Word] = []
-    for token in said:
-        out.append(token)
-        if token.text == ")" and len(out) > 2 and out[-3].text == "(" and out[-2].option:
-            said_before = (
-                len(out) > 3 and out[-4].option == out[-2].option
-            )  # "B (the second image)"
-            out[-3:] = [] if said_before else [out[-2]]
-        elif (
-            token.text == ")"
-            and len(out) > 4
-            and out[-5].text == "("
-            and out[-4].option
-            and out[-2].option
-        ):
-            del out[-5:]
-    return out
-
-
-def _ends(token: Word, held: Sequence[Word], following: Word, question_type: str) -> bool:
-    """Return whether a token ends a sentence; the point of "1. B" does not."""
-    before = held[-2] if len(held) > 1 else None
-    listing = question_type == "ranking" or (len(held) == 3 and held[0].text == "ranking")
-    leads = before is None or bool(before.option) or (listing and before.text in (":", ",", "rank"))
-    names = bool(following.option) or following.text in ("option", "image", "prediction", "model")
-    if token.text == "." and held and held[-1].number is not None and leads and names:
+# Return whether nothing denies a phrase, makes it conditional or continues its last word.
+def _stands(kind: str, kept: Sequence[Word], at: int, end: int) -> bool:
+    bounds = [n for n, word in enumerate(kept[:at]) if word.of("but", "so") or word.text in ":;"]
+    lead, rest = kept[bounds[-1] + 1 if bounds else 0 : at], kept[end:]
+    if any(word.of("denies", "supposes", "if", "worse") for word in lead):
         return False
-    return token.text[0] in ".!?\n…;" and token.number is None
-
-
-def _windows(text: str, question_type: str) -> Iterator[tuple[int, int, bool]]:
-    """Yield the parts of a text to read, and whether they are read completely."""
-    if len(text) <= HEAD + TAIL:
-        yield 0, len(text), True
-        return
-    tail = len(text) - TAIL
-    bounds = [
-        at + 1 for sign in (". ", "\n", "。") if (at := text.find(sign, tail, tail + 300)) >= 0
-    ]
-    tail = min(bounds, default=tail)
-    yield 0, HEAD, True
-    pattern = _FAR_LINE if question_type == "ranking" else _FAR
-    head = list(pattern.finditer(text, HEAD, max(HEAD, min(FAR_HEAD, tail))))[:FAR_LINES]
-    begin = max(FAR_HEAD, len(text) - FAR_TAIL)
-    far = [*head, *list(pattern.finditer(text, begin, max(begin, tail)))[-FAR_LINES:]]
-    yield from ((one.start(), one.end(), False) for one in far)
-    yield tail, len(text), True
-
-
-def _clauses(said: Sequence[Word]) -> Iterator[Clause]:
-    start, opened, limb = 0, "", 0
-    for at, token in enumerate(said):
-        kind = next((kind for kind in _CONNECTIVES if kind in token.kinds), "")
-        dash = token.text[0] == "-" and 0 < at < len(said) - 1
-        spaced = dash and said[at - 1].end < token.start and token.end < said[at + 1].start
-        dash = spaced or (dash and token.text == "--")  # the Chinese dash has no spaces
-        if kind or token.text[0] in ",;:()[]|" or dash:
-            if at > start:
-                yield Clause(start, at, opened, limb)
-                opened = ""
-            limb += kind in ("but", "so")
-            start, opened = at + 1, kind or opened
-    if start < len(said):
-        yield Clause(start, len(said), opened, limb)
-
-
-def has(said: Iterable[Word], *kinds: str) -> bool:
-    """Return whether a token is on one of these lists."""
-    return any(not token.kinds.isdisjoint(kinds) for token in said)
-
-
-def stands(sentence: Sentence, match: Match) -> str:
-    """Return whether a phrase counts: ``"yes"``, ``"denied"``, ``"limited"``, or ``"no"``."""
-    said, first = sentence.said, sentence.clause_of(match.start)
-    last = sentence.clause_of(match.end - 1)
-    before, after = said[first.start : match.start], said[match.end : last.end]
-    limb = (range(one.start, one.end) for one in sentence.limb_of(first))
-    limb_words = [said[at] for part in limb for at in part if not match.start <= at < match.end]
-    taken_back = sentence.has("again", match.end) or any(t.text == "no" for t in said[match.end :])
-    supposed = first.opened in ("reason", "although") or sentence.asks or sentence.has("doubts")
-    if taken_back or supposed or has(limb_words, "supposes"):
-        return "no"
+    if any(word.of("if") for word in rest) or any(word.of("worse") for word in rest[:5]):
+        return False
+    if kind == "scores":
+        beside = ("noun", "because", "score", "points", "of ten", "so", "but")
+        ends = not rest or not rest[0].text[0].isalnum() or rest[0].of(*beside)
+        return ends and all(word.number in (None, 10.0) for word in rest)
     if (
-        has([*before, *after], "denies")
-        or _denied_before(sentence, first)
-        or _blamed_later(sentence, last)
+        not rest
+        or rest[0].text in _STOPS | _BREAKS
+        or (rest[0].text in _AND and not rest[1].option)
     ):
-        return "denied"
-    if has([*before, *after], "worse", "worst", "middle", "blame"):
-        return "no"
-    if match.kind == "in one respect" and has([*said[: match.start], *said[match.end :]], "blame"):
-        return "no"
-    if match.kind == "scores" and has(before, "best", "better", "middle"):
-        return "no"
-    linked = [
-        token for token in said[match.start : match.end] if token.text not in ("to", "and", "or")
-    ]
-    if match.kind in ("scores", "in one respect") and has(linked, "denies", "supposes", "bounds"):
-        return "no"
-    follows = [one for one in sentence.clauses if one.start >= last.end][:1]
-    if any(
-        c.opened in ("", "and") and all(t.option for t in said[c.start : c.end]) for c in follows
-    ):
-        return "no"  # "I choose B and A"
-    earlier = [
-        one
-        for one in sentence.limb_of(first)
-        if one.end <= first.start and one.opened in ("", "and")
-    ]
-    if any("limits" in said[one.start].kinds for one in earlier):
-        return "limited"  # "In terms of sharpness, …"
-    return _bounded(match, before, after)
+        return True
+    follows = ("answer", "noun") if kind == "compares" else ("limits", "answer", "better")
+    if rest[0].of("limits") and any(word.option for word in rest):
+        return False
+    return not rest[0].option and rest[0].of("than", "because", "but", "so", *follows)
 
 
-def _bounded(match: Match, before: Sequence[Word], after: Sequence[Word]) -> str:
-    """Return whether the words of the clause directly before and after a phrase are known."""
-    if not all(_harmless(token, _HARMLESS_BEFORE) for token in before):
-        return "limited" if has(before, "limits") else "no"
-    if has(after, "limits"):
-        return "limited"
-    known = all(_harmless(token, _HARMLESS_AFTER) for token in _without_other(after, match))
-    return "yes" if known or match.kind in ("in one respect", "when concluding") else "no"
+# Return the order of a sentence that only names options and their places.
+def _ranked(said: Sequence[Word], asked: Asked) -> list[Mark]:
+    kept = [word for word in said if word.text not in _STOPS]
+    parts = [list[Word]()]
+    for word in kept:
+        if word.text in _BREAKS or word.of("then") or word.text in _AND:
+            parts.append([])
+        elif not (word.option or word.of(*_OF_PLACES)):
+            return []
+        parts[-1].append(word)
+    named = [part for part in parts if any(word.option for word in part)]
+    options = "".join(word.option for word in kept)
+    places = [_place(part, len(asked.letters)) for part in named]
+    if sorted(options) != sorted(asked.letters) or len(named) != len(options) or not any(places):
+        return []
+    for order, due in ((options, range(1, 9)), (options[::-1], range(len(options), 0, -1))):
+        if all(place in (0, k) for place, k in zip(places, due, strict=False)):
+            return [Mark(order, None, kept[0].start, kept[-1].end, "placed")]
+    return []
 
 
-def _harmless(token: Word, kinds: frozenset[str]) -> bool:
-    linking = token.text in ("that", "than", "to", "->", "=>") or not token.text[0].isalnum()
-    return linking or not token.kinds.isdisjoint(kinds)
-
-
-def _without_other(after: Sequence[Word], match: Match) -> Sequence[Word]:
-    """Return the words after a phrase without "than A", if A is the other option."""
-    other = [n for n, token in enumerate(after[:3]) if token.option]
-    named = match.slots.get("X") or match.slots.get("Y")
-    lead = {token.text for token in after[: other[0]]} if other else set()
-    if (
-        named
-        and "Y" not in match.slots
-        and lead & {"than", "over", "to"}
-        and after[other[0]].option != named.option
-    ):
-        return after[other[0] + 1 :]
-    return after
-
-
-def _denied_before(sentence: Sentence, clause: Clause) -> bool:
-    """Return whether an earlier clause of the part, which names no option, denies: "It is not true
-    that, …".
-    """
-    for one in sentence.limb_of(clause):
-        held = sentence.said[one.start : one.end]
-        if one.end <= clause.start and one.opened not in ("reason", "although"):
-            alone = all("again" in token.kinds or token.text == "no" for token in held)
-            if not alone and not any(token.option for token in held) and has(held, "denies"):
-                return True
-    return False
-
-
-def _blamed_later(sentence: Sentence, clause: Clause) -> bool:
-    """Return whether a later part, which names no option, denies or blames: "A looks better but is
-    worse".
-    """
-    for one in sentence.clauses:
-        held = sentence.said[one.start : one.end]
-        if one.start >= clause.end and one.opened in ("but", "") and one.limb >= clause.limb:
-            named = any(token.option for token in held[: 1 if one.opened else None])
-            numbers = any(token.number is not None for token in held)
-            if not named and not numbers and has(held, "denies", "worse", "worst", "blame"):
-                return True
-    return False
+# Return the place that the words beside an option state, or 0.
+def _place(part: Sequence[Word], n: int) -> int:
+    for names, place in ((("worst",), n), (("best", "first"), 1), (("second",), 2)):
+        if any(word.of(*names) for word in part):
+            return place
+    return 0

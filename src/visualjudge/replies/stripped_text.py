@@ -11,14 +11,13 @@ _NAMES = (
     "reflection seed:think plan "
     "inner_monologue chain_of_thought"
 )
+# Marks of a model's thoughts, by family: DeepSeek, Qwen and most others; Sky; Kimi; Mistral; gpt-
+# oss; MedGemma.
 _THOUGHT = re.compile(
-    rf"(?P<open><(?:{'|'.join(_NAMES.split())})>|<\|begin_of_thought\|>|◁think▷|\[think\]|<\|channel\|>(?:analysis|commentary)"
-    rf"|<unused94>thought)|</(?:{'|'.join(_NAMES.split())})>|<\|end_of_thought\|>|◁/think▷|\[/think\]"
+    rf"(?P<open><(?:{'|'.join(_NAMES.split())})>|<\|(?:begin_of_thought|thinking)\|>|◁think▷|\[think\]|<\|channel\|>(?:analysis|commentary)"
+    rf"|<unused94>thought)|</(?:{'|'.join(_NAMES.split())})>|<\|(?:end_of_thought|/thinking)\|>|◁/think▷|\[/think\]"
     r"|<\|channel\|>final(?:<\|message\|>)?|assistantfinal|<unused95>"
 )
-"""Marks of a model's thoughts, by family: DeepSeek, Qwen and most others; Sky; Kimi; Mistral;
-gpt-oss; MedGemma.
-"""
 _MAY_THINK = ("<", "◁", "[think]", "[/think]", "assistantfinal")
 _TAG = re.compile(r"<\|?/?[a-z][a-zA-Z0-9_|:\- /]{0,40}>|<｜[^｜>\n]{1,40}｜>|\[/?INST\]")
 _BREAK = re.compile(r"<br ?/?>")
@@ -28,11 +27,11 @@ _LATEX = re.compile(
 _FRACTION = re.compile(r"\\[dt]?frac\s*\{\s*(\d{1,2})\s*\}\s*\{\s*(\d{1,2})\s*\}")
 _ABOVE = re.compile(r"\\(?:succ(?:eq)?|gt|rightarrow|to|geq?)(?![a-zA-Z])|&gt;")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[a-zA-Z]{2,}[ \t]*$", re.M)
+# Speaker labels, if a model also writes the chat template or the question.
 _ROLE = re.compile(
     r"\A\W{0,20}(?:assistant|model|bot|ai|gpt|judge|q(?:uestion)?:[^\n]{0,200}\sa)\s*:(?=\s*\S)",
     re.I,
 )
-"""Speaker labels, if a model also writes the chat template or the question."""
 _STRUCK = re.compile(r"~~[^~\n]{1,80}~~|<(del|s|strike)>[^<\n]{1,80}</\1>")
 _ECHOES = (
     "respond with the ranking as a single string of letters only",
@@ -45,6 +44,7 @@ _ECHOES = (
     "10 = best possible",
     "for example, bcaed",
 )
+# Sentences of the prompts: a model that repeats its question has not answered.
 _MAY_ECHO = (
     "respond with",
     "rank the",
@@ -54,7 +54,6 @@ _MAY_ECHO = (
     "bcaed",
     "random",
 )
-"""Sentences of the prompts: a model that repeats its question has not answered."""
 _IMAGE_MARK = re.compile(r"^[ \t]*[A-H]\.[ \t]*(?:<image>|(?=[{\[]))", re.M)
 
 

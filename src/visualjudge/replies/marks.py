@@ -1,0 +1,181 @@
+"""Answers in marks: boxes, tags, brackets, JSON objects, labels ("Answer: B") and "7/10"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from visualjudge.replies.json_answers import answers
+from visualjudge.replies.values import BREAKS, Value, is_label, stated
+from visualjudge.replies.words import TOKEN, Asked, Word, known_words, plain, words
+
+TAGS = frozenset(
+    "answer final_answer final verdict choice output solution score rating ranking winner response "
+    "result conclusion decision judgment judgement preference selection pick vote".split()
+)
+LONGEST_MARK, LONGEST_HEAD, NEAR, SHORT = 400, 90, 40, 80
+_BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{|<\|begin_of_box\|>")
+_TAG = re.compile(r"<([A-Za-z_]{3,14})>")
+_BRACKETS = re.compile(r"\[\[([^\[\]\n]{1,60})\]\]|\[([AB] ?[>=~<]{1,2} ?[^\[\]\n]{1,14})\]")
+_BRACKETED_ORDER = re.compile(r"\[\[([^\n]{1,120})\]\]")
+_OUT_OF_TEN = re.compile(
+    r"(?<![\d.,/(-])\d{1,2}(?:[.,]\d+)? ?(?:/|out of|von|sur|из) ?10\b(?![.,/]?\d)"
+)
+_SENTENCE = re.compile(
+    r"(?:\.(?=\d))?[^\n.!?;。！？]+(?:[.!?;](?!\s)[^\n.!?;。！？]*)*[.!?;。！？]*"
+)
+_FIRST = re.compile(r"\W*([A-Za-z]+)(?!\w)")
+_SAYS = re.compile(r"\b(?<![\u00c0-\u1fff])(?:[A-E]{2,5}|[A-Z])\b(?![\u00c0-\u1fff])|\d", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """An answer at characters ``start`` to ``end``; without a value, ``cause`` says why.
+
+    ``final`` outranks others of its paragraph; ``prose`` is the tier.
+    """
+
+    value: Value | None
+    cause: str | None
+    start: int = 0
+    end: int = 0
+    rule: str = ""
+    final: bool = False
+    prose: bool = False
+
+
+# Start and end of a mark, start and end of its content, rule.
+Span = tuple[int, int, int, int, str]
+
+
+def marks_of(text: str, clean: str, labels: Sequence[Mark], asked: Asked) -> list[Mark]:
+    """Return every mark that says something of the options, in order.
+
+    ``clean`` is the same text without markup, at the same positions, ``labels`` its labelled
+    answers. A box with a letter of no
+    option has neither value nor cause: it may be mathematics.
+    """
+    objects = answers(text, asked.kind)
+    found = list(labels)
+    found += _out_of_ten(clean, asked) if asked.kind == "scoring" else []
+    for start, end, opened, closed, rule in (*_boxes(text), *_tags(text), *_bracketed(text, asked)):
+        one = stated(words(clean, asked, opened, closed), asked)
+        if one is not None:
+            cause = None if rule == "box" and one.cause == "unknown option" else one.cause
+            found.append(Mark(one.value, cause, start, end, rule))
+    found = [mark for mark in found if not any(a <= mark.start < b for _, a, b in objects)]
+    for said, start, end in objects:
+        if (one := stated(words(plain(said), asked), asked)) is not None:
+            found.append(Mark(one.value, one.cause, start, end, "JSON"))
+    found.sort(key=lambda mark: (mark.end, mark.start))
+    ends = [0, *(mark.end for mark in found)]
+    return [m for m, end in zip(found, ends, strict=False) if not _denied(clean, m, end, asked)]
+
+
+def _boxes(text: str) -> Iterator[Span]:
+    for opening in _BOX.finditer(text):
+        at, depth = opening.end(), 1
+        limit = min(len(text), at + LONGEST_MARK)
+        while at < limit and depth:
+            depth += {"{": 1, "}": -1}.get(text[at], -depth if text[at : at + 2] == "<|" else 0)
+            at += 1
+        if not depth:
+            yield opening.start(), at, opening.end(), at - 1, "box"
+
+
+def _tags(text: str) -> Iterator[Span]:
+    for opening in _TAG.finditer(text):
+        start = opening.end()
+        closing = text.find("<", start, start + LONGEST_MARK)
+        if closing < 0 and len(text) - start < LONGEST_MARK:
+            closing = len(text)  # the stop word of the request was the closing tag
+        if closing >= 0 and opening[1].lower() in TAGS:
+            yield opening.start(), closing, start, closing, "tag"
+
+
+def _bracketed(text: str, asked: Asked) -> Iterator[Span]:
+    form = _BRACKETED_ORDER if asked.kind == "ranking" else _BRACKETS
+    for found in form.finditer(text) if "[" in text else ():
+        yield *found.span(), *found.span(found.lastindex or 1), "brackets"
+
+
+def statements(clean: str, asked: Asked) -> list[tuple[Mark, bool]]:
+    """Return the sentences that are an answer, or a label and an answer (rule ``label``), each with
+    whether it is a whole line; a label on a line of its own belongs to the next line.
+    """
+    found, label = list[tuple[Mark, bool]](), list[Word]()
+    numbered = asked.kind == "scoring" or bool(asked.names)
+    for sentence in _SENTENCE.finditer(clean):
+        begin, end = sentence.span()
+        if not sentence[0].strip(" .:-|" if numbered else " .:-|0123456789"):
+            continue
+        said = _answering(clean, asked, begin, end)
+        one = stated([*label, *said], asked) if said else None
+        if one is not None:
+            stop = clean.find("\n", end)
+            around = (
+                clean[clean.rfind("\n", 0, begin) + 1 : begin]
+                + clean[end : stop if stop >= 0 else None]
+            )
+            rule = "label" if one.labelled and (one.bare or not label) else "line"
+            start = one.led_by[0].start if rule == "label" else one.start
+            final = any(word.of("final") for word in one.led_by)
+            if rule == "label" or not any(word.text == ":" for word in one.led_by):
+                alone = one.bare and not around.strip(" .|-")
+                found.append((Mark(one.value, one.cause, start, one.end, rule, final), alone))
+        label = [*said, Word("\n", end, end)] if is_label(said, asked) else []
+    return found
+
+
+# Return the words of a sentence, or nothing where those around its first letter or number show at
+# once that it is no answer.
+def _answering(clean: str, asked: Asked, begin: int, end: int) -> list[Word]:
+    first = _FIRST.match(clean, begin, end)
+    if first is not None and not _is_known(first[1]):
+        return []
+    says = _SAYS.search(clean, begin, min(end, begin + LONGEST_HEAD))
+    reached = says.end() if says else end
+    if (says is None and end - begin > SHORT) or clean[reached : reached + 2].lower() == "'s":
+        return []
+    after = TOKEN.search(clean, reached, end)
+    if after is not None and not _is_known(after[0]):
+        return []
+    if not all(map(_is_known, TOKEN.findall(clean, begin, says.start() if says else end))):
+        return []
+    return words(clean, asked, begin, min(end, reached + NEAR))
+
+
+# Return whether a word begins an entry of a list, or is a letter or a mark.
+@lru_cache(4096)
+def _is_known(part: str) -> bool:
+    return (
+        len(part) < 2
+        or not part.isalpha()
+        or part.lower() in known_words()
+        or set(part) <= set("ABCDE")
+    )
+
+
+# Yield "7/10" where it is neither a share of things nor the score of one quality.
+def _out_of_ten(clean: str, asked: Asked) -> Iterator[Mark]:
+    for found in _OUT_OF_TEN.finditer(clean):
+        begin = max(clean.rfind("\n", 0, found.start()) + 1, found.start() - LONGEST_HEAD)
+        before = words(clean, asked, begin, found.start())
+        clause = max((n for n, word in enumerate(before) if word.text in ",.;"), default=-1)
+        head = before[clause + 1 :]
+        labelled = not any(word.text == ":" for word in head) or is_label(head, asked)
+        one = stated(words(clean, asked, found.start(), found.end() + NEAR), asked)
+        if one is not None and labelled:
+            yield Mark(one.value, one.cause, found.start(), one.end, "out of ten")
+
+
+# Return whether the words of its clause before a mark deny it: "not [[A]]", "the worse is".
+def _denied(clean: str, mark: Mark, after: int, asked: Asked) -> bool:
+    begin = max(clean.rfind("\n", 0, mark.start), mark.start - NEAR, after)
+    denied = False
+    for word in words(clean, asked, begin, mark.start):
+        opens = word.text in BREAKS or word.text in "?[" or word.of("but", "so", "because")
+        denied = word.of("denies", "worse", "supposes") or (denied and not opens)
+    return denied
