@@ -21,10 +21,11 @@ from visualjudge.core.errors import PromptError, UsageError
 from visualjudge.core.records import IMAGE_MARK
 from visualjudge.judges.bounded_reading import read_or_none
 from visualjudge.judges.module_schemas import INPUTS, OUTPUTS, checked, json_schema, schema_named
+from visualjudge.judges.reply_objects import OBJECT_RULES
 from visualjudge.prompts.store import PromptTemplate, fill
-from visualjudge.replies.json_answers import OBJECT_RULES, Object
-from visualjudge.replies.refusals import is_refusal
+from visualjudge.replies.json_answers import Object
 from visualjudge.replies.reply_to_value import Cause
+from visualjudge.replies.sentences import is_refusal
 from visualjudge.replies.stripped_text import without_thoughts
 
 Result = dict[str, Any]

@@ -10,8 +10,8 @@ from typing import Any
 from visualjudge.clients.base import Reply
 from visualjudge.core.records import FAILED
 from visualjudge.judges.judge_module import ClientPipe, Judgement
-from visualjudge.judges.module_schemas import PairJudgeInput
 from visualjudge.judges.logprobs import winner_probabilities
+from visualjudge.judges.module_schemas import PairJudgeInput
 
 ALIASES = {
     "Image A": ("image_a", "image a", "a"),

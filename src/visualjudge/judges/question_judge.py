@@ -30,12 +30,12 @@ from visualjudge.core.records import FAILED, LETTERS, TIES, Question, Verdict
 from visualjudge.judges.base import Ask, Judged, failed, in_stored_letters
 from visualjudge.judges.bounded_reading import NotRead, read_bounded
 from visualjudge.judges.judge_options import Mode
+from visualjudge.judges.logprobs import expected_score, probability_of_a
 from visualjudge.judges.schema_trial import SchemaTrial
 from visualjudge.judges.toolbox import ToolBox, Tools, trace_of
 from visualjudge.prompts.spans import interleaved, swapped
 from visualjudge.replies import Reading, Tiers, read_reply
 from visualjudge.replies.confidence import stated_confidence
-from visualjudge.judges.logprobs import expected_score, probability_of_a
 
 TOP_LOGPROBS = 20
 TIE_ALLOWED = (

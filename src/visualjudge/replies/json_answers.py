@@ -7,17 +7,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import json_repair
 
-from visualjudge.replies.stripped_text import without_thoughts
-
 Object = dict[str, Any]
 # Maximum number of objects to consider.
 MOST_OBJECTS = 24
-_FENCE = re.compile(r"```[A-Za-z0-9_+-]*(.*?)(?:```|\Z)", re.DOTALL)
-_FENCED_JSON = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
 _OPENS = re.compile(r"\{\s*(?:[\"'}]|\w+\s*:)")
 _COMPLETE_ENDS = "\"'”’]}"
 _DECODER = json.JSONDecoder(strict=False)  # a line feed inside a string is a minor error
@@ -40,45 +37,8 @@ _OPTION_KEYS = "option prediction image candidate letter label id name model res
 _SCALE = re.compile(r"^(?:of|total_points|best_possible|highest)$|max|scale|range|out_of")
 
 
-def object_with(text: str, key: str) -> Object | None:
-    """Return the one object of ``text`` that has ``key`` at its top level, or None.
-
-    Thoughts are ignored; code fences have precedence over prose; a list with a single object counts
-    as that object. Different values of the key in different objects give None.
-    """
-    said = without_thoughts(text).strip()
-    try:
-        whole = _DECODER.decode(said)
-    except (ValueError, RecursionError):
-        whole = None
-    if whole is not None:
-        whole = whole[0] if isinstance(whole, list) and len(whole) == 1 else whole
-        return whole if isinstance(whole, dict) and key in whole else None
-    for regions in (_FENCE.findall(said), [said]):
-        found = [value for region in regions for _, _, value in objects(region) if key in value]
-        if found:
-            return found[-1] if all(other[key] == found[-1][key] for other in found) else None
-    return None
-
-
-def object_as_geditbench(text: str, key: str) -> Object | None:
-    """Return the object that GEditBench's judges read, for figures comparable with theirs.
-
-    This is the repaired JSON block (a fence, or from the first brace to the last), or without a
-    block, the whole text repaired. Thoughts count as text. Unlike there, a value truncated by the
-    end of the reply remains unread.
-    """
-    fence = _FENCED_JSON.search(text)
-    braces = text[text.find("{") : text.rfind("}") + 1] if "{" in text else ""
-    block = fence[1] if fence else braces or text
-    return _repaired(block, key)
-
-
-OBJECT_RULES = {"strict": object_with, "geditbench": object_as_geditbench}
-
-
-# Return an object of slightly malformed JSON, unless its last value may be cut.
-def _repaired(block: str, key: str | None = None) -> Object | None:
+def repaired(block: str, key: str | None = None) -> Object | None:
+    """Return an object of slightly malformed JSON, unless its last value may be cut."""
     if len(block) > _LONGEST_REPAIR or block.rstrip()[-1:] not in _COMPLETE_ENDS:
         return None
     try:
@@ -89,31 +49,20 @@ def _repaired(block: str, key: str | None = None) -> Object | None:
 
 
 def objects(text: str) -> Iterator[tuple[int, int, Object]]:
-    """Yield the outermost objects in order, each with its start and end."""
-    reached = tried = 0
-    for opening in _OPENS.finditer(text):
-        start = opening.start()
-        if start < reached or tried >= MOST_OBJECTS:
+    """Yield the outermost objects in order, each with its start and end. One that is malformed is
+    repaired up to the last brace, and ends the search.
+    """
+    end = 0
+    for opening in islice(_OPENS.finditer(text), MOST_OBJECTS):
+        if opening.start() < end:
             continue
-        tried += 1
         try:
-            value, end = _DECODER.raw_decode(text, start)
+            value, end = _DECODER.raw_decode(text, opening.start())
         except (ValueError, RecursionError):
-            end = _end_of(text, start)
-            value = _repaired(text[start:end])
+            closed = text.rfind("}", opening.start()) + 1
+            value, end = repaired(text[opening.start() : closed or len(text)]), len(text)
         if isinstance(value, dict):
-            reached = end
-            yield start, end, value
-
-
-# Return where the braces of malformed JSON close, or the end of the text.
-def _end_of(text: str, start: int) -> int:
-    depth = 0
-    for sign in re.finditer(r"[{}]", text[start : start + _LONGEST_REPAIR]):
-        depth += 1 if sign[0] == "{" else -1
-        if not depth:
-            return start + sign.end()
-    return len(text)
+            yield opening.start(), end, value
 
 
 def answers(text: str, question_type: str) -> list[tuple[str, int, int]]:

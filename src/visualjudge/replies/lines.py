@@ -80,14 +80,12 @@ def best_first(clean: str, found: Mark, asked: Asked) -> Mark:
     """Return the order best first; without a value if the text leaves its direction open."""
     if not isinstance(found.value, str) or found.rule == "placed":
         return found
-    before = words(clean, asked, max(0, found.start - BEFORE), found.start)
-    own = words(clean, asked, found.start, found.end)
     line = clean.find("\n", found.end, found.end + AFTER)
-    after = words(clean, asked, found.end, min(len(clean), found.end + AFTER) if line < 0 else line)
-    ways = _directions(before) | _directions(own) | _directions(after)
-    head = [*before[-NEAR:], *own]
-    first = next((n for n, word in enumerate(head) if word.option), len(head))
-    unclear = not ways and any(word.of("worst") for word in head[:first])
+    stop = min(len(clean), found.end + AFTER) if line < 0 else line
+    around = words(clean, asked, max(0, found.start - BEFORE), stop)
+    first = next((n for n, w in enumerate(around) if w.option and w.start >= found.start), 0)
+    ways = _directions(around)
+    unclear = not ways and any(word.of("worst") for word in around[max(0, first - NEAR) : first])
     if len(ways) > 1 or unclear:
         return replace(found, value=None, cause="several answers")
     return replace(found, value=found.value[::-1]) if ways == {"up"} else found
@@ -95,16 +93,15 @@ def best_first(clean: str, found: Mark, asked: Asked) -> Mark:
 
 # Return "up" and "down" where words or signs say worst first or best first.
 def _directions(said: Sequence[Word]) -> set[str]:
-    named = ("best", "worst", "to", "foremost", "rising", "falling")
-    kept = [word for word in said if word.option or word.of(*named)]
-    signs = {word.text[0] for word in said if word.text and set(word.text) <= {"<", ">"}}
-    ways = {"up" for word in kept if word.of("rising")} | {"up" for sign in signs if sign == "<"}
-    ways |= {"down" for word in kept if word.of("falling")}
+    kept = [word for word in said if word.option or word.of(*_WAYS) or word.text[0] in "<>"]
+    ways = {"up" for word in kept if word.text[0] == "<" or word.of("rising")}
+    ways |= {"down" for word in kept if word.text[0] == ">" or word.of("falling")}
     for n, word in enumerate(kept):
+        after, then = [*kept[n + 1 : n + 3], Word("-"), Word("-")][:2]
         way, other = ("up", "best") if word.of("worst") else ("down", "worst")
-        after, then = [*kept[n + 1 : n + 3], Word(""), Word("")][:2]
-        if word.of("best", "worst") and (
-            after.of("foremost") or (after.of("to") and then.of(other))
-        ):
-            ways.add(way)
+        turns = after.of("foremost") or (after.of("to") and then.of(other))
+        ways |= {way} if turns and word.of("best", "worst") else set()
     return ways
+
+
+_WAYS = ("best", "worst", "to", "foremost", "rising", "falling")

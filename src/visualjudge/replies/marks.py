@@ -26,6 +26,7 @@ _OUT_OF_TEN = re.compile(
 _SENTENCE = re.compile(
     r"(?:\.(?=\d))?[^\n.!?;。！？]+(?:[.!?;](?!\s)[^\n.!?;。！？]*)*[.!?;。！？]*"
 )
+_LINE = re.compile(r"[^\n]*")
 _FIRST = re.compile(r"\W*([A-Za-z]+)(?!\w)")
 _SAYS = re.compile(r"\b(?<![\u00c0-\u1fff])(?:[A-E]{2,5}|[A-Z])\b(?![\u00c0-\u1fff])|\d", re.ASCII)
 
@@ -114,17 +115,15 @@ def statements(clean: str, asked: Asked) -> list[tuple[Mark, bool]]:
         said = _answering(clean, asked, begin, end)
         one = stated([*label, *said], asked) if said else None
         if one is not None:
-            stop = clean.find("\n", end)
-            around = (
-                clean[clean.rfind("\n", 0, begin) + 1 : begin]
-                + clean[end : stop if stop >= 0 else None]
-            )
-            rule = "label" if one.labelled and (one.bare or not label) else "line"
-            start = one.led_by[0].start if rule == "label" else one.start
-            final = any(word.of("final") for word in one.led_by)
-            if rule == "label" or not any(word.text == ":" for word in one.led_by):
+            line = _LINE.search(clean, clean.rfind("\n", 0, begin) + 1)
+            around = f"{clean[line.start() : begin]}{clean[end : line.end()]}" if line else ""
+            labelled = one.labelled and (one.bare or not label)
+            if labelled or not any(word.text == ":" for word in one.led_by):
+                start = one.led_by[0].start if labelled else one.start
+                place = start, one.end, "label" if labelled else "line"
+                final = any(word.of("final") for word in one.led_by)
                 alone = one.bare and not around.strip(" .|-")
-                found.append((Mark(one.value, one.cause, start, one.end, rule, final), alone))
+                found.append((Mark(one.value, one.cause, *place, final), alone))
         label = [*said, Word("\n", end, end)] if is_label(said, asked) else []
     return found
 
@@ -137,14 +136,13 @@ def _answering(clean: str, asked: Asked, begin: int, end: int) -> list[Word]:
         return []
     says = _SAYS.search(clean, begin, min(end, begin + LONGEST_HEAD))
     reached = says.end() if says else end
-    if (says is None and end - begin > SHORT) or clean[reached : reached + 2].lower() == "'s":
+    may = says or end - begin <= SHORT
+    if not may or clean[reached : reached + 2].lower() == "'s":
         return []
     after = TOKEN.search(clean, reached, end)
-    if after is not None and not _is_known(after[0]):
-        return []
-    if not all(map(_is_known, TOKEN.findall(clean, begin, says.start() if says else end))):
-        return []
-    return words(clean, asked, begin, min(end, reached + NEAR))
+    beside = TOKEN.findall(clean, begin, says.start() if says else end)
+    known = all(map(_is_known, [*beside, after[0] if after else ""]))
+    return words(clean, asked, begin, min(end, reached + NEAR)) if known else []
 
 
 # Return whether a word begins an entry of a list, or is a letter or a mark.
@@ -164,18 +162,16 @@ def _out_of_ten(clean: str, asked: Asked) -> Iterator[Mark]:
         begin = max(clean.rfind("\n", 0, found.start()) + 1, found.start() - LONGEST_HEAD)
         before = words(clean, asked, begin, found.start())
         clause = max((n for n, word in enumerate(before) if word.text in ",.;"), default=-1)
-        head = before[clause + 1 :]
-        labelled = not any(word.text == ":" for word in head) or is_label(head, asked)
+        named = any(word.text == ":" for word in before[clause + 1 :])
         one = stated(words(clean, asked, found.start(), found.end() + NEAR), asked)
-        if one is not None and labelled:
+        if one is not None and (not named or is_label(before[clause + 1 :], asked)):
             yield Mark(one.value, one.cause, found.start(), one.end, "out of ten")
 
 
 # Return whether the words of its clause before a mark deny it: "not [[A]]", "the worse is".
 def _denied(clean: str, mark: Mark, after: int, asked: Asked) -> bool:
     begin = max(clean.rfind("\n", 0, mark.start), mark.start - NEAR, after)
-    denied = False
-    for word in words(clean, asked, begin, mark.start):
-        opens = word.text in BREAKS or word.text in "?[" or word.of("but", "so", "because")
-        denied = word.of("denies", "worse", "supposes") or (denied and not opens)
-    return denied
+    before = words(clean, asked, begin, mark.start)
+    opens = (w.text in BREAKS or w.text in "?[" or w.of("but", "so", "because") for w in before)
+    clause = max((n for n, opened in enumerate(opens) if opened), default=0)
+    return any(word.of("denies", "worse", "supposes") for word in before[clause:])

@@ -11,9 +11,14 @@ from visualjudge.core.finish_reasons import finish_of
 from visualjudge.core.records import FAILED, LETTERS, QuestionType as QuestionType
 from visualjudge.replies.lines import best_first, read_lines
 from visualjudge.replies.marks import Mark, marks_of, statements
-from visualjudge.replies.refusals import is_refusal
-from visualjudge.replies.sentences import last_paragraph, read_sentences, retracts, sentences
-from visualjudge.replies.stripped_text import without_echo, without_markup, without_thoughts
+from visualjudge.replies.sentences import (
+    is_refusal,
+    last_paragraph,
+    read_sentences,
+    retracts,
+    sentences,
+)
+from visualjudge.replies.stripped_text import without_markup, without_thoughts
 from visualjudge.replies.values import BOTH_BAD, TIE
 from visualjudge.replies.words import Asked, plain
 
@@ -123,7 +128,7 @@ def read_reply(
         return Reading(FAILED, "unparseable", "too long")
     letters = {"pairwise": "AB", "ranking": LETTERS[:n_options], "scoring": ""}[question_type]
     asked = Asked(question_type, letters, {name.lower(): value for name, value in names.items()})
-    spoken = without_echo(without_thoughts(text))
+    spoken = without_thoughts(text)
     found = answer_in(spoken, asked, prose=read == "all")
     tier: Tier = "prose" if found.prose else "marked"
     span = (found.start, found.end)
@@ -160,17 +165,11 @@ def answer_in(spoken: str, asked: Asked, *, prose: bool = True) -> Mark:
 
 # Return the last mark, unless another in its paragraph differs and nothing took it back.
 def _last(clean: str, marks: list[Mark], asked: Asked) -> Mark:
-    last = marks[-1]
-    begin = clean.rfind("\n\n", 0, last.start)
-    rivals = [
-        mark
-        for mark in marks
-        if mark.start > begin and (mark.value, mark.cause) != (last.value, last.cause)
-    ]
-    outranked = last.final and not any(mark.final for mark in rivals)
-    if not rivals or (outranked and asked.kind == "scoring"):
-        return last
-    if retracts(sentences(clean, asked, rivals[-1].end, last.start)):
+    last, begin = marks[-1], clean.rfind("\n\n", 0, marks[-1].start)
+    said = last.value, last.cause
+    rivals = [mark for mark in marks if mark.start > begin and (mark.value, mark.cause) != said]
+    final = asked.kind == "scoring" and last.final and not any(mark.final for mark in rivals)
+    if not rivals or final or retracts(sentences(clean, asked, rivals[-1].end, last.start)):
         return last
     return replace(last, value=None, cause="several answers")
 

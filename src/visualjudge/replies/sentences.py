@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from visualjudge.replies.marks import Mark
-from visualjudge.replies.values import BOTH_BAD, TIE, stated
-from visualjudge.replies.words import Asked, Word, source, words
+from visualjudge.replies.values import BOTH_BAD, GREATEST, TIE, Value, stated
+from visualjudge.replies.words import Asked, Word, plain, source, words
 
 LONGEST_PARAGRAPH = 4_000
 LONGEST_GAP = 5
+LONGEST_REFUSAL = 1_000
 _STOPS = frozenset(".!?;\n")
 _BREAKS = frozenset(",:()-–—")
 _OTHER = {"A": "B", "B": "A"}
@@ -98,38 +99,44 @@ def read_sentences(found: Sequence[Sequence[Word]], asked: Asked) -> Mark:
 
 # Return what one sentence states; ``final`` is what follows "but" or "so".
 def _claims(said: Sequence[Word], asked: Asked) -> list[Mark]:
-    kept = [
-        word
-        for word in said
-        if word.option
-        or word.number is not None
-        or word.of(*_KEEPS)
-        or not (word.of("filler", "noun") or word.text == "'")
-    ]
+    kept = [word for word in said if word.option or word.number is not None or _counts(word)]
     claims, at = list[Mark](), 0
     while at < len(kept):
-        phrase, end, value = _match(kept, at, asked)
-        stands = value is not None and _stands(phrase, kept, at, end)
-        if stands and value is not None:
-            final = any(word.of("but", "so") for word in kept[max(0, at - 2) : at + 1])
-            claims.append(Mark(value, None, kept[at].start, kept[end - 1].end, phrase, final))
-        at = end if stands else at + 1
+        claim = next(filter(None, (_claim(row, kept, at, asked) for row in _rows(kept[at]))), None)
+        claims += [claim[0]] if claim else []
+        at = claim[1] if claim else at + 1
     return claims
 
 
-# Return the kind, the end and the value of the longest phrase at a word.
-def _match(kept: Sequence[Word], at: int, asked: Asked) -> tuple[str, int, str | float | None]:
-    word = kept[at]
+def _counts(word: Word) -> bool:
+    return word.of(*_KEEPS) or not (word.of("filler", "noun") or word.text == "'")
+
+
+# Return the phrases that may begin with a word, longest first.
+def _rows(word: Word) -> Sequence[Phrase]:
     firsts = ("{X}", "{Y}") if word.option else (word.text, *(f"{{{kind}}}" for kind in word.kinds))
     rows = [row for first in firsts for row in phrases().get(first, ())]
-    for kind, steps in sorted(rows, key=lambda row: -len(row[1])) if rows else ():
-        slots: dict[str, Word] = {}
-        end = _fits(steps, kept, at, slots)
-        if end is not None and (asked.kind == "scoring") == (kind == "scores"):
-            value = _value(kind, slots, asked)
-            if value is not None:
-                return kind, end, value
-    return "", at, None
+    return sorted(rows, key=lambda row: -len(row[1]))
+
+
+# Return what a phrase states at a word, and where it ends.
+def _claim(row: Phrase, kept: Sequence[Word], at: int, asked: Asked) -> tuple[Mark, int] | None:
+    kind, steps = row
+    slots: dict[str, Word] = {}
+    end = _fits(steps, kept, at, slots)
+    if end is None or (asked.kind == "scoring") != (kind == "scores"):
+        return None
+    value: Value | None = {"ties": TIE, "bad": BOTH_BAD}.get(kind)
+    if "n" in slots:
+        value = slots["n"].number
+    elif "X" in slots and kind != "ties":
+        value = slots["X"].option
+    elif "Y" in slots and asked.letters == "AB":
+        value = _OTHER.get(slots["Y"].option)
+    if value is None or not _stands(kind, kept, at, end):
+        return None
+    final = any(word.of("but", "so") for word in kept[max(0, at - 2) : at + 1])
+    return Mark(value, None, kept[at].start, kept[end - 1].end, kind, final), end
 
 
 # Return the end of the steps at a word, and fill their slots.
@@ -138,64 +145,47 @@ def _fits(
 ) -> int | None:
     for n, step in enumerate(steps):
         if step == "…":
-            ahead = range(at, min(at + LONGEST_GAP, len(kept)))
-            ends = (_fits(steps[n + 1 :], kept, k, slots) for k in ahead if _is_gap(kept[at:k]))
+            ends = (_fits(steps[n + 1 :], kept, at + k, slots) for k in _gaps(kept[at:]))
             return next((end for end in ends if end is not None), None)
-        if at >= len(kept):
+        word, name = kept[at] if at < len(kept) else Word(""), step.strip("{}")
+        taken = word.option in [one.option for one in slots.values()]
+        fits = (
+            (word.number or 11) <= GREATEST
+            if name == "n"
+            else word.option and not taken
+            if name in ("X", "Y")
+            else not word.option and (word.of(name) if step[0] == "{" else word.text == step)
+        )
+        if not fits:
             return None
-        word, name = kept[at], step.strip("{}")
-        if name in ("X", "Y", "n"):
-            taken = word.option in [one.option for one in slots.values()]
-            if (word.number is None) if name == "n" else (not word.option or taken):
-                return None
-            slots[name] = word
-        elif word.option or not (word.of(name) if step[0] == "{" else word.text == step):
-            return None
+        slots.update({name: word} if name in ("X", "Y", "n") else {})
         at += 1
     return at
 
 
-def _is_gap(gap: Sequence[Word]) -> bool:
-    return not any(w.option or w.number is not None or w.text in _BREAKS | _STOPS for w in gap)
-
-
-def _value(kind: str, slots: dict[str, Word], asked: Asked) -> str | float | None:
-    if kind == "scores":
-        number = slots["n"].number or 0.0
-        return number if number <= 10 else None
-    if kind in ("ties", "bad"):
-        return (TIE if kind == "ties" else BOTH_BAD) if asked.kind == "pairwise" else None
-    return (
-        slots["X"].option
-        if "X" in slots
-        else _OTHER.get(slots["Y"].option)
-        if asked.letters == "AB"
-        else None
-    )
+# Return the lengths that "…" may have: up to an option, a number or a mark.
+def _gaps(rest: Sequence[Word]) -> range:
+    ends = (w.option or w.number is not None or w.text in _BREAKS | _STOPS for w in rest)
+    return range(min(LONGEST_GAP, next((n for n, end in enumerate(ends) if end), len(rest))) + 1)
 
 
 # Return whether nothing denies a phrase, makes it conditional or continues its last word.
 def _stands(kind: str, kept: Sequence[Word], at: int, end: int) -> bool:
     bounds = [n for n, word in enumerate(kept[:at]) if word.of("but", "so") or word.text in ":;"]
     lead, rest = kept[bounds[-1] + 1 if bounds else 0 : at], kept[end:]
-    if any(word.of("denies", "supposes", "if", "worse") for word in lead):
-        return False
-    if any(word.of("if") for word in rest) or any(word.of("worse") for word in rest[:5]):
+    denied = any(word.of("denies", "supposes", "if", "worse") for word in lead)
+    if denied or any(w.of("if") for w in rest) or any(w.of("worse") for w in rest[:5]):
         return False
     if kind == "scores":
         beside = ("noun", "because", "score", "points", "of ten", "so", "but")
         ends = not rest or not rest[0].text[0].isalnum() or rest[0].of(*beside)
         return ends and all(word.number in (None, 10.0) for word in rest)
-    if (
-        not rest
-        or rest[0].text in _STOPS | _BREAKS
-        or (rest[0].text in _AND and not rest[1].option)
-    ):
+    joined = bool(rest) and rest[0].text in _AND and not rest[1].option
+    if not rest or rest[0].text in _STOPS | _BREAKS or joined:
         return True
     follows = ("answer", "noun") if kind == "compares" else ("limits", "answer", "better")
-    if rest[0].of("limits") and any(word.option for word in rest):
-        return False
-    return not rest[0].option and rest[0].of("than", "because", "but", "so", *follows)
+    away = rest[0].option or (rest[0].of("limits") and any(word.option for word in rest))
+    return not away and rest[0].of("than", "because", "but", "so", *follows)
 
 
 # Return the order of a sentence that only names options and their places.
@@ -203,25 +193,39 @@ def _ranked(said: Sequence[Word], asked: Asked) -> list[Mark]:
     kept = [word for word in said if word.text not in _STOPS]
     parts = [list[Word]()]
     for word in kept:
-        if word.text in _BREAKS or word.of("then") or word.text in _AND:
-            parts.append([])
-        elif not (word.option or word.of(*_OF_PLACES)):
+        links = word.text in _BREAKS or word.of("then") or word.text in _AND
+        if not (links or word.option or word.of(*_OF_PLACES)):
             return []
+        parts += [[]] if links else []
         parts[-1].append(word)
     named = [part for part in parts if any(word.option for word in part)]
     options = "".join(word.option for word in kept)
     places = [_place(part, len(asked.letters)) for part in named]
     if sorted(options) != sorted(asked.letters) or len(named) != len(options) or not any(places):
         return []
-    for order, due in ((options, range(1, 9)), (options[::-1], range(len(options), 0, -1))):
-        if all(place in (0, k) for place, k in zip(places, due, strict=False)):
-            return [Mark(order, None, kept[0].start, kept[-1].end, "placed")]
-    return []
+    down = all(place in (0, n) for n, place in enumerate(places, 1))
+    up = all(place in (0, len(options) + 1 - n) for n, place in enumerate(places, 1))
+    order = options if down else options[::-1] if up else None
+    return [Mark(order, None, kept[0].start, kept[-1].end, "placed")] if order else []
 
 
 # Return the place that the words beside an option state, or 0.
 def _place(part: Sequence[Word], n: int) -> int:
-    for names, place in ((("worst",), n), (("best", "first"), 1), (("second",), 2)):
-        if any(word.of(*names) for word in part):
-            return place
-    return 0
+    names = {"worst": n, "best": 1, "first": 1, "second": 2}
+    return next((place for name, place in names.items() for word in part if word.of(name)), 0)
+
+
+def is_refusal(text: str) -> bool:
+    """Return whether any sentence declines ("cannot … help", a policy); indecision is none."""
+    said = sentences(plain(text[:LONGEST_REFUSAL]), Asked("", ""), 0)
+    return any(map(_declines, said))
+
+
+def _declines(said: Sequence[Word]) -> bool:
+    if any(word.of("declines") for word in said):
+        return True
+    cannot = next((n for n, word in enumerate(said) if word.of("cannot")), len(said))
+    undecided = any(word.of("undecided") for word in said[cannot:])
+    sorry = any(word.of("sorry") for word in said[:cannot])
+    helps = any(word.of("helps") for word in said[cannot:])
+    return cannot < len(said) and not undecided and (sorry or helps)

@@ -20,6 +20,7 @@ _ALSO = frozenset(("or", "and", "/", "|", "+", "&", ",", "oder", "und", "ou", "e
 _LABELS = {"pairwise": "answer", "choice": "answer", "ranking": "order", "scoring": "score"}
 _BESIDE = ("noun", "filler", "is", "so", "final")
 _OF_ORDERS = ("best", "worst", "to", "foremost", "rising", "falling", "place")
+_BETWEEN = ("noun", "filler", "then", "middle", "first", "second")
 _NOTHING = Word("")
 
 
@@ -109,10 +110,8 @@ def _lead(kept: Sequence[Word], asked: Asked) -> int | None:
         signed = asked.kind == "scoring" and at and kept[at - 1].end == kept[at].start
         return None if signed and kept[at - 1].text in "-–" else at
     # "b." and "option a": the letter may be a word that changes no answer
-    last = max((n for n, word in enumerate(kept) if word.text.isalpha()), default=None)
-    small = (
-        last is not None and len(kept[last].text) == 1 and kept[last].text.upper() in asked.letters
-    )
+    last = max((n for n, word in enumerate(kept) if word.text.isalpha()), default=0)
+    small = kept and len(kept[last].text) == 1 and kept[last].text.upper() in asked.letters
     return last if small else None
 
 
@@ -149,12 +148,9 @@ def _ends(rest: Sequence[Word]) -> bool:
 
 # Return whether the sentence goes on with another option that is not set aside: "A, B".
 def _names_another(letter: str, rest: Sequence[Word]) -> bool:
-    for word in rest:
-        if word.text in ".\n;" or word.of("because", "denies", "than"):
-            return False
-        if word.option not in ("", letter):
-            return True
-    return False
+    ends = (word.text in ".\n;" or word.of("because", "denies", "than") for word in rest)
+    stop = next((n for n, end in enumerate(ends) if end), len(rest))
+    return any(word.option not in ("", letter) for word in rest[:stop])
 
 
 # Return the value of "A > B", "A = B = Bad" and their like.
@@ -182,22 +178,21 @@ def _without_scale(said: Sequence[Word]) -> Sequence[Word]:
 
 
 def _score(kept: Sequence[Word], _asked: Asked) -> Read | None:
-    number, at = kept[0].number, 1
+    number = kept[0].number
     after, then = [*kept[1:], _NOTHING, _NOTHING][:2]
     if number is None:
         return None
-    if (after.text == "/" or after.of("of ten")) and then.number is not None:
-        if then.number != GREATEST:
-            return None, "other scale", 3
-        at = 3
+    scaled = then.number is not None and (after.text == "/" or after.of("of ten"))
+    at = 3 if scaled else 1
     at += sum(word.of("points") for word in kept[at : at + 1])
+    over = number > GREATEST or (scaled and then.number != GREATEST)
     after, then = [*kept[at:], _NOTHING, _NOTHING][:2]
-    if number > GREATEST or after.text in ("%", "/", "+", "percent"):
+    if over or after.text in ("%", "/", "+", "percent"):
         return None, "other scale", at
-    if then.number is not None and (after.text in _ALSO or after.of("to") or after.text in "-–"):
+    ranges = after.text in _ALSO or after.of("to") or after.text in "-–"
+    if then.number is not None and ranges:
         return None, "several answers", at
-    after_close = [word for word in kept[at:] if word.text not in _CLOSE]
-    return (number, None, at) if _ends(after_close) else None
+    return (number, None, at) if _ends([w for w in kept[at:] if w.text not in _CLOSE]) else None
 
 
 # Return whether a word is an order: "BCA".
@@ -210,30 +205,24 @@ def order_of(kept: Sequence[Word], asked: Asked) -> Read | None:
     """Return the order that options and links state, as written."""
     if _is_order(kept[0], asked):
         return kept[0].text.upper(), None, 1
-    letters, signs, stop = "", set[str](), 0
-    for at, word in enumerate(kept):
-        if word.unknown or (word.option and word.option in letters[-1:]):
-            return None, "unknown option" if word.unknown else "several answers", at + 1
-        if word.option:
-            letters, stop = letters + word.option, at + 1
-        elif word.text and set(word.text) <= _SIGNS:
-            signs.add(word.text[0])
-        elif len(letters) >= len(asked.letters) or not _links(word):
-            break
-    rest = [word for word in kept[stop:] if word.text not in _CLOSE]
-    if len(letters) < 2 or not (_ends(rest) or rest[0].of("best", "worst", "first")):
+    stop = next((n for n, word in enumerate(kept) if not _links(word)), len(kept))
+    letters = [n for n, word in enumerate(kept[:stop]) if word.option][: len(asked.letters)]
+    if len(letters) < 2:
         return None
-    if len(letters) < len(asked.letters) or len(set(letters)) < len(letters):
-        return None, "incomplete" if len(set(letters)) == len(letters) else "several answers", stop
-    return (
-        (None, "several answers", stop)
-        if signs - {">", "<"} or len(signs) > 1
-        else (letters, None, stop)
-    )
+    at = letters[-1] + 1
+    rest = [word for word in kept[at:] if word.text not in _CLOSE]
+    order = "".join(kept[n].option for n in letters)
+    signs = {word.text[0] for word in kept[:at] if word.text and set(word.text) <= _SIGNS}
+    goes_on = any(w.option or w.unknown for w in rest[1:2]) and rest[0].text != "("
+    if any(word.unknown for word in kept[at : stop + 1]) or (goes_on and rest[1].unknown):
+        return None, "unknown option", at
+    if len(set(order)) < len(order) or goes_on or signs - {">", "<"} or len(signs) > 1:
+        return None, "several answers", at
+    if not (_ends(rest) or rest[0].of("best", "worst", "first")):
+        return None
+    return (order, None, at) if len(order) == len(asked.letters) else (None, "incomplete", at)
 
 
 def _links(word: Word) -> bool:
-    orders = word.of(
-        "noun", "filler", "then", "place", "best", "worst", "middle", "first", "second"
-    )
-    return orders or word.text in _AROUND or word.number is not None or word.text in ("and", "&")
+    named = word.option or word.number is not None or word.of(*_OF_ORDERS, *_BETWEEN)
+    return bool(named) or word.text in _AROUND | {"and", "&"} or set(word.text) <= _SIGNS

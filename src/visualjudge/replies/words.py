@@ -74,15 +74,12 @@ def words(text: str, asked: Asked, start: int = 0, end: int | None = None) -> li
         if word.text in tree and not word.option and not word.unknown:
             at, word.kinds = _longest(found, at - 1, tree)
             word.end = found[at - 1].end
-            for kind in word.kinds & _MEANINGS.keys():
-                word.number = _MEANINGS[kind] if kind[-1].isdigit() else word.number
-                if asked.letters == "AB" and kind in ("the first", "the second"):
-                    word.option = "A" if kind == "the first" else "B"
+            numbers = [float(kind[7:]) for kind in word.kinds if kind.startswith("number ")]
+            letters = [kind[7:] for kind in word.kinds if kind.startswith("option ")]
+            word.number = numbers[0] if numbers else word.number
+            word.option = letters[0] if letters and asked.letters == "AB" else ""
         merged.append(word)
     return merged
-
-
-_MEANINGS = {f"number {n}": float(n) for n in range(11)} | {"the first": 0.0, "the second": 0.0}
 
 
 def _word(match: re.Match[str], text: str, asked: Asked) -> Word:
@@ -91,10 +88,9 @@ def _word(match: re.Match[str], text: str, asked: Asked) -> Word:
     if lowered in asked.names:
         return Word(lowered, start, end, asked.names[lowered])
     if said[-1].isdecimal():
-        whole, _, parts = said.replace(",", ".").partition(".")
-        beyond = "." in parts or ("," in said and len(parts) == 3)
-        number = float("inf") if beyond else float(f"{whole or 0}.{parts or 0}")
-        return Word(said, start, end, number=number)
+        parts = re.split("[.,]", said)
+        beyond = len(parts) > 2 or ("," in said and len(parts[1]) == 3)  # "1,000"
+        return Word(said, start, end, number=float("inf" if beyond else ".".join(parts)))
     letter = _CYRILLIC.get(said, said)
     if letter[-1] in asked.letters and lowered[:-1] in _GLUED:
         letter = letter[-1]  # "OptionB"
@@ -135,8 +131,7 @@ def source() -> Mapping[str, Any]:
 @cache
 def known_words() -> frozenset[str]:
     """Return every word of an entry of a list."""
-    entries = (entry for entries in source()["words"].values() for entry in entries)
-    return frozenset(part for entry in entries for part in TOKEN.findall(plain(entry.lower())))
+    return frozenset(TOKEN.findall(plain(str(source()["words"]).lower())))
 
 
 @cache
