@@ -76,7 +76,7 @@ def verdict() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         truth = truth_of(state.metadata["truth"])
-        text, reason = state.output.completion, _finish_reason(state.output.stop_reason)
+        text, reason = state.output.completion, state.output.stop_reason
         kind: Any = truth.question_type
         found = read_reply(text, kind, truth.options, finish_reason=reason, ties=truth.ties)
         if found.value == FAILED:
@@ -120,8 +120,8 @@ def graded(model: str | Model | None = None) -> Scorer:
             for part, is_image in interleaved(prompt, numbers)
         ]
         output = await grader.generate([ChatMessageUser(content=asked)])
-        text, reason = output.completion, _finish_reason(output.stop_reason)
-        read = read_reply(text, "scoring", 1, finish_reason=reason)
+        text = output.completion
+        read = read_reply(text, "scoring", 1, finish_reason=output.stop_reason)
         if isinstance(read.value, str):
             cause = read.cause or read.status
             return Score(
@@ -130,12 +130,6 @@ def graded(model: str | Model | None = None) -> Scorer:
         return Score(value=read.value / LARGEST_SCORE, explanation=text, metadata={"read": True})
 
     return score
-
-
-def _finish_reason(stopped: str) -> str:
-    """Return Inspect's stop reason in the terms of the OpenAI protocol."""
-    cut = stopped in ("max_tokens", "model_length")
-    return "length" if cut else "refusal" if stopped == "content_filter" else "stop"
 
 
 def _parts(content: Any) -> list[Any]:
