@@ -347,7 +347,7 @@ def test_the_monitor_measures_pace_and_agreement(dataset: Path) -> None:
     for k, line in enumerate(anna.lines):
         line["answered"] = (start + timedelta(seconds=30 * k)).isoformat()
     told = progress(
-        anna, 3, (), study.pages._question, start + timedelta(seconds=30 * len(anna.lines) + 1800)
+        anna, 3, study.pages._question, start + timedelta(seconds=30 * len(anna.lines) + 1800)
     )
     assert told.per_hour == pytest.approx(120)
     assert told.ask_again
