@@ -56,13 +56,7 @@ def places(tmp_path: Path) -> Path:
         ("report run --json run/run.json", "", "is part of the run"),
         ("report run --csv ds/questions.json", "", "is part of the dataset"),
         (
-            "train-local data --out data/annotations/object_detection_annotations.json",
-            "",
-            "part of the data folder",
-        ),
-        ("distill run --out run/verdicts.jsonl", "run/verdicts.jsonl", "is part of the run"),
-        (
-            "export ds --format sharegpt --out ds/questions.json --force",
+            "export ds --format trl --out ds/questions.json --force",
             "ds/questions.json",
             "is part of the dataset",
         ),

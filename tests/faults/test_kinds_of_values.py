@@ -120,7 +120,7 @@ def commands(root: Path, name: str) -> Iterator[tuple[object, ...]]:
         yield "audit", ds
         yield from (
             ("export", ds, "--format", form, "--out", new)
-            for form in ("parquet", "vlmevalkit", "sharegpt", "trl-grpo")
+            for form in ("parquet", "vlmevalkit", "lmms-eval", "trl")
         )
         yield "judge", ds, *model, "--out", new
         yield "judge", ds, "--backend", "local", "--model", "default", "--limit", 4, "--out", new
@@ -130,7 +130,6 @@ def commands(root: Path, name: str) -> Iterator[tuple[object, ...]]:
     yield "correct", one, "--labels", root / "labels.csv"
     yield "label", one, "--n", 3, "--out", new / "next.csv"
     yield "agreement", "--run", one, "--run", two
-    yield "distill", one, "--out", new / "s.vj"
     yield "batch", "status", one
 
 

@@ -38,8 +38,6 @@ COMMANDS = {
     "validate": "Check a dataset against its checksums and all rules",
     "judge": "Ask a judge the questions of a dataset",
     "batch": "Show, fetch, cancel or drop the batches of a run",
-    "train-local": "Train the local judge on scored predictions",
-    "distill": "Train the local judge on the verdicts of a run",
     "pipeline": "Judge image edits in a JSONL file",
     "report": "Measure how far a judge can be trusted",
     "card": "Check whether a judge can rank your models",
@@ -48,7 +46,6 @@ COMMANDS = {
     "probe": "Build questions with irrelevant changes",
     "agreement": "Measure the agreement of judges and people",
     "studio": "Browse datasets and runs, collect human judgements",
-    "view": "Alias of studio",
     "adopt": "Convert verdicts of other tools into runs",
     "fetch": "Download images named by addresses",
     "atlas": "Measure published judges on local copies of benchmarks",
@@ -59,7 +56,7 @@ COMMANDS = {
     "export": "Export a dataset for other tools",
     "plugins": "List the installed plug-ins, try one, or start one",
 }
-MODULES = {"import": "import_", "train-local": "train_local"}  # a keyword cannot name a module
+MODULES = {"import": "import_"}  # a keyword cannot name a module
 
 
 class Commands(LazyCommands):
