@@ -147,7 +147,6 @@ READERS: dict[str, Callable[[Path], tuple[object, ...]]] = {
         "--out",
         ds.parent / "out",
     ),
-    "drift": lambda ds: ("drift", "build", ds, "--n", 2, "--out", ds.parent / "out"),
 }
 """Commands that read a dataset."""
 RUN_READERS: dict[str, Callable[[Path], tuple[object, ...]]] = {
