@@ -39,8 +39,7 @@ from typing import TYPE_CHECKING, Any
 from visualjudge.core import old_module_names
 
 if TYPE_CHECKING:
-    from visualjudge.apps.adopting.adopt import Adopted as Adopted, adopt as adopt
-    from visualjudge.apps.adopting.log_to_table import LogFormat as LogFormat, LogRows as LogRows
+    from visualjudge.apps.adopt.adopt import Adopted as Adopted, adopt as adopt
     from visualjudge.apps.frontdoor.data import (
         Data as Data,
         build as build,
@@ -77,7 +76,6 @@ if TYPE_CHECKING:
         register_export as register_export,
         register_importer as register_importer,
         register_judge as register_judge,
-        register_log_format as register_log_format,
         register_metric as register_metric,
         register_probe as register_probe,
         register_prompts as register_prompts,
@@ -119,8 +117,7 @@ _NAMES = {
     "visualjudge.dataset.exports": ("Format",),
     "visualjudge.dataset.folder": ("Dataset", "load_dataset"),
     "visualjudge.vision.encode": ("Encoded", "encode", "encodings"),
-    "visualjudge.apps.adopting.adopt": ("Adopted", "adopt"),
-    "visualjudge.apps.adopting.log_to_table": ("LogFormat", "LogRows"),
+    "visualjudge.apps.adopt.adopt": ("Adopted", "adopt"),
     "visualjudge.apps.frontdoor.data": ("Data", "build", "import_samples", "open_data"),
     "visualjudge.apps.frontdoor.decisions": ("card", "correct", "label"),
     "visualjudge.apps.frontdoor.judge": ("client", "judge", "judge_async"),
@@ -136,7 +133,6 @@ _NAMES = {
         "register_export",
         "register_importer",
         "register_judge",
-        "register_log_format",
         "register_metric",
         "register_probe",
         "register_prompts",

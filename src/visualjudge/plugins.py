@@ -27,7 +27,6 @@ from visualjudge.core.plugin_guard import guard_methods, guarded, guarded_row
 from visualjudge.core.registry import table
 
 if TYPE_CHECKING:
-    from visualjudge.apps.adopting.log_to_table import LogFormat
     from visualjudge.apps.probes.kinds import ProbeKind
     from visualjudge.dataset.exports import Format
     from visualjudge.formats.importers import Importer
@@ -189,11 +188,6 @@ def register_question_judge(name: str, make: Callable[..., Any] | str) -> None:
 def register_export(name: str, form: Format) -> None:
     """Add a format of ``visualjudge export``."""
     table("export format").register(name, guarded_row(form, f"export format {name}"))
-
-
-def register_log_format(row: LogFormat) -> None:
-    """Add a format of logs that ``visualjudge adopt`` recognises and reads."""
-    table("log format").register(row.name, guarded_row(row, f"log format {row.name}"))
 
 
 def register_probe(name: str, probe: ProbeKind) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from apps.published.test_bench_import import genai
+from apps.adopt.test_benchmarks import genai
 from docs.test_pages import problem
 from frontdoor_example import Example, make_example
 from judged_records import pair, write_dataset
@@ -238,32 +238,11 @@ def test_labels_alone_lead_to_no_judge_and_pairs_without_sources_to_no_labels(
         ]
         return line.removeprefix("next: visualjudge ")
 
-    assert (
-        following("bench", "import", "genai-bench", "--from", "copy", "--out", "set") == "audit set"
-    )
-    again = "bench import genai-bench --from FOLDER --out set --replies MODEL --force"
-    assert following("validate", "set") == following("audit", "set") == again
-    report = following(*again.replace("FOLDER", "copy").replace("MODEL", "m1").split())
+    words = ("adopt", "copy", "--benchmark", "genai-bench", "--out", "set")
+    report = following(*words, "--replies", "m1")
     card = following(*shlex.split(report))
     assert card.startswith("card ")
     assert following(*shlex.split(card)).startswith("report ")
-
-
-def test_what_is_found_in_labels_alone_leads_to_no_studio(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = write_dataset(
-        tmp_path / "set", [pair(i, (9.0, 1.0), image_id=f"i{i}") for i in range(60)]
-    )
-    meta = json.loads((root / "dataset.json").read_text("utf-8"))
-    for stated, following in (
-        ({}, "studio "),
-        ({"benchmark": {"name": "bench", "labels_only": True}}, "bench import "),
-    ):
-        (root / "dataset.json").write_text(json.dumps({**meta, **stated}))
-        out, _ = said(capsys, monkeypatch, "audit", root)
-        assert "A is right in 100.0 %" in out
-        assert out.splitlines()[-1].startswith(f"next: visualjudge {following}")
 
 
 def test_one_of_a_thing_is_said_in_the_singular(

@@ -14,7 +14,6 @@ import pytest
 
 from visualjudge.apps.mmbench import reply_files, table
 from visualjudge.apps.pipelines import rows
-from visualjudge.apps.published import prompts
 from visualjudge.clients import concurrency, image_download, remote_client, reply_bounds, retry
 from visualjudge.clients.batch import batched_client
 from visualjudge.core import (
@@ -174,7 +173,6 @@ GUARANTEES = {
         f"{CACHE}.test_an_entry_is_not_believed_in_the_place_of_another",
     ],
     "Nothing that is read is executed.": [
-        "apps/published/test_own_prompts.test_a_script_that_holds_no_text_gives_none_and_is_not_executed",
         f"{SHAPES}.test_refcoco_pickle_is_read_and_runs_nothing",
         f"{IMAGES}.test_pickled_arrays_are_refused",
     ],
@@ -389,7 +387,6 @@ BOUNDS = {
     "VOC annotation; edited images of a pipeline row": [
         f"{mib(voc.LARGEST_XML)}; {rows.MOST_IMAGES}"
     ],
-    "benchmark script that contains its prompts": [mib(prompts.LARGEST)],
     "paths in data": [f"{confined_paths.LONGEST_PATH:,} characters"],
     "connections": [f"minus {concurrency.RESERVED}"],
 }

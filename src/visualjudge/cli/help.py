@@ -24,7 +24,7 @@ GROUPS: dict[str, Sequence[str]] = {
     "Ask": ("judge", "probe", "pipeline"),
     "Answer": ("report", "card", "label", "correct"),
     "People": ("studio", "agreement"),
-    "Share": ("adopt", "bench", "export"),
+    "Share": ("adopt", "export"),
 }
 """The commands that the help describes, by purpose; it names all others in one line."""
 

@@ -83,26 +83,8 @@ def shell(*words: object) -> str:
 
 
 def following_judge(dataset: Dataset, place: object, *options: str) -> None:
-    """Suggest ``judge PLACE OPTIONS``; of a benchmark's labels, importing replies, since no judge
-    can answer them.
-    """
-    name = dataset.benchmark.get("name", "NAME")
-    if dataset.labels_only and name == "adopted":
-        return
-    if dataset.labels_only:
-        following(
-            "bench",
-            "import",
-            name,
-            "--from",
-            "FOLDER",
-            "--out",
-            place,
-            "--replies",
-            "MODEL",
-            "--force",
-        )
-    else:
+    """Suggest ``judge PLACE OPTIONS``, except of labels, which no judge can answer."""
+    if not dataset.labels_only:
         following("judge", place, *options)
 
 

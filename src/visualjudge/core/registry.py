@@ -37,7 +37,6 @@ HOMES = {
     "question judge": "visualjudge.judges.registry:QUESTION_JUDGES",
     "probe": "visualjudge.apps.probes.kinds:PROBES",
     "export format": "visualjudge.dataset.exports:FORMATS",
-    "log format": "visualjudge.apps.adopting.log_to_table:LOGS",
 }
 """The module of each table."""
 

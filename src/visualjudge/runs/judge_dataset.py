@@ -128,8 +128,8 @@ def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
     if dataset.labels_only:
         raise DataError(
             f"{dataset.root}: cannot be judged: it contains only labels, because the copy that it "
-            "was imported from has no images or texts; report on the runs that `visualjudge bench "
-            "import --replies` wrote"
+            "was imported from has no images or texts; report on the runs that `visualjudge adopt "
+            "--benchmark NAME --replies JUDGE` wrote"
         )
     find = image_finder(dataset.root)
     # Only hashes of names are kept, as there may be millions.
