@@ -48,7 +48,7 @@ RARE = frozenset(
     --raters-per-question --read --repeats --replace --resize-mask --resize-pred
     --retries --retry-errors --sample-seed --score-at --scoring-groups --seed
     --server-temperature --skip-invalid --subset --temperature --template
-    --thresholds --ties --timeout --tokens-per-minute --tool-fault --tools-in-text
+    --thresholds --ties --timeout --tokens-per-minute
     --top-k --type --until --url --where --workers
     """.split()  # noqa: SIM905 - a hundred literals, one a line, are harder to read
 )
