@@ -216,6 +216,17 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Served:
+    """Who answered, as the server states it: the model, its fingerprint or snapshot, and the
+    provider behind a router.
+    """
+
+    model: str | None = None
+    fingerprint: str | None = None
+    provider: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """A judge's parsed reply to one question in one order.
 
@@ -239,4 +250,6 @@ class Verdict:
     """For api_error: "HTTP 500", "timeout", "connection", "not JSON" …; otherwise why no value
     could be read: "tie", "hedge", …
     """
+    served: Served | None = None
+    """Who answered; None if no server did."""
     extra: Mapping[str, Any] = field(default_factory=dict)
