@@ -31,8 +31,8 @@ GROUPS: dict[str, Sequence[str]] = {
 RARE = frozenset(
     """
     --accept-changes --allow-outside --allow-private-urls --as-published --attempts
-    --batch --batch-folder --batch-size --break-every --cache-dir --calls-per-minute
-    --cascade --cert --cheap --check-every --classes --compare --concurrency
+    --batch --batch-folder --batch-size --cache-dir --calls-per-minute
+    --cascade --cheap --check-every --classes --compare --concurrency
     --dataset --embed --encoding --encoding-groups --encoding-pairs --engine
     --epsilon --exclude --exif --extractor-api-key-env --extractor-backend
     --extractor-base-url --extractor-model --figures --filter --force --format --gap
@@ -190,4 +190,4 @@ def write_commands(commands: Mapping[str, str], formatter: Any, *, whole: bool) 
 def _rest(commands: Iterable[str]) -> list[str]:
     described = {name for names in GROUPS.values() for name in names}
     # Lines may break at a hyphen, so names with one come last, at the beginning of a line.
-    return sorted(set(commands) - described - {"view"}, key=lambda name: ("-" in name, name))
+    return sorted(set(commands) - described, key=lambda name: ("-" in name, name))

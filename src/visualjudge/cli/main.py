@@ -50,7 +50,6 @@ COMMANDS = {
     "cascade": "Find when a cheap judge is enough",
     "agreement": "Measure the agreement of judges and people",
     "studio": "Browse datasets and runs, collect human judgements",
-    "view": "Alias of studio",
     "tune": "Find the best encoding for a judge",
     "adopt": "Convert verdicts of other tools into runs",
     "fetch": "Download images named by addresses",
