@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import batched
+from itertools import islice
 from pathlib import Path
 
 import polars as pl
@@ -32,8 +32,9 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
     """
     run = RunFolder(folder)
     path, frames, unread = run.existing_verdicts_path(), [], list[VerdictLine]()
+    rest = run.lines()
     with paused_collector():
-        for lines in batched(run.lines(), _ROWS, strict=False):
+        while lines := list(islice(rest, _ROWS)):
             frames.append(_table(lines))
             unread += [line for line in lines if line.verdict is None]
     table = pl.concat(frames) if frames else pl.DataFrame(schema=VERDICT_SCHEMA)

@@ -39,7 +39,6 @@ COMMANDS = {
     "judge": "Ask a judge the questions of a dataset",
     "batch": "Show, fetch, cancel or drop the batches of a run",
     "train-local": "Train the local judge on scored predictions",
-    "distill": "Train the local judge on the verdicts of a run",
     "pipeline": "Judge image edits in a JSONL file",
     "report": "Measure how far a judge can be trusted",
     "card": "Check whether a judge can rank your models",

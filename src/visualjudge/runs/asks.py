@@ -49,9 +49,12 @@ class RunSettings:
 
 @dataclass
 class Answered:
-    """The verdicts of a run. Only the hash of each key is kept, as there may be millions."""
+    """The verdicts of a run; the last one of each key counts. Keys are kept as hashes, as there may
+    be millions.
+    """
 
-    keys: set[int] = field(default_factory=set)
+    keys: dict[int, str] = field(default_factory=dict)
+    """The status by the hash of the key."""
     statuses: Counter[str] = field(default_factory=Counter)
     causes: Counter[str] = field(default_factory=Counter)
     served: Counter[Served] = field(default_factory=Counter)
@@ -77,7 +80,10 @@ class Answered:
             yield verdict.extra.get(PAID, verdict.usage)
             if without_errors and verdict.status == "api_error":
                 continue
-            self.keys.add(hash((verdict.id, verdict.order, verdict.repeat)))
+            key = hash((verdict.id, verdict.order, verdict.repeat))
+            if replaced := self.keys.get(key):
+                self.statuses[replaced] -= 1
+            self.keys[key] = verdict.status
             self.statuses[verdict.status] += 1
             self.causes.update([verdict.cause] if verdict.cause else [])
             self.served.update([verdict.served] if verdict.served else [])

@@ -202,7 +202,9 @@ def _prices(manifest: Mapping[str, Any]) -> Prices:
     """Return the stated prices, or none if another program wrote invalid ones."""
     stated = manifest.get("prices") or {}
     try:
-        return Prices(**{one.name: stated[one.name] for one in fields(Prices) if one.name in stated})
+        return Prices(
+            **{one.name: stated[one.name] for one in fields(Prices) if one.name in stated}
+        )
     except UsageError:
         return Prices()
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -17,6 +18,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
 from visualjudge.core.plurals import pluralize
 from visualjudge.runs.budget import Spending, money
@@ -73,6 +75,14 @@ def _amounts(spending: Spending, cost: float | None) -> str:
     return ", ".join(filter(None, (tokens, f"cost {money(cost)}" if cost else "")))
 
 
+class _Bar(Bar):
+    """Shows the counts on a line of their own, because the bar fills 80 columns."""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield from super().get_renderables()
+        yield from (Text(task.fields["counts"]) for task in self.tasks if task.fields["counts"])
+
+
 class Display:
     """A context manager whose :meth:`update` the runner calls. Terminals show a live bar; logs get
     a line from time to time.
@@ -81,11 +91,10 @@ class Display:
     def __init__(self, title: str = "asking", *, console: Console | None = None) -> None:
         console = console or Console(stderr=True)
         self._live = console.is_terminal or console.is_jupyter
-        self._bar = Bar(
+        self._bar = _Bar(
             TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
+            BarColumn(bar_width=None),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[counts]}"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             console=console,

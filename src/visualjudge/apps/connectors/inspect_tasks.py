@@ -26,7 +26,7 @@ from visualjudge.dataset.exports.media import answer_text
 from visualjudge.dataset.folder import Dataset, load_dataset, selected
 from visualjudge.prompts.spans import interleaved
 from visualjudge.replies import read_reply
-from visualjudge.runs.judge_dataset import check_images
+from visualjudge.runs.asks import check_images
 
 
 @task  # type: ignore[untyped-decorator]

@@ -29,7 +29,7 @@ from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.question_filter import margin
 from visualjudge.dataset.staging import check_target, staged
 from visualjudge.dataset.write_dataset import write_dataset
-from visualjudge.runs.resume_check import changes
+from visualjudge.runs.asks import changes
 
 LEVEL = 0.05
 """Probability of a false alarm, over all looks together."""
