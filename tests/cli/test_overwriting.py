@@ -40,7 +40,6 @@ def places(tmp_path: Path) -> Path:
         ),
         ("card run --json ds/questions.json", "ds/questions.json", "is part of the dataset"),
         ("card run --badge run/verdicts.jsonl", "run/verdicts.jsonl", "is part of the run"),
-        ("cascade run run --json run/run.json", "run/run.json", "is part of the run"),
         ("audit ds --json ds/dataset.json", "ds/dataset.json", "is part of the dataset"),
         (
             "describe data --json data/annotations/object_detection_annotations.json",
@@ -57,13 +56,7 @@ def places(tmp_path: Path) -> Path:
         ("report run --json run/run.json", "", "is part of the run"),
         ("report run --csv ds/questions.json", "", "is part of the dataset"),
         (
-            "train-local data --out data/annotations/object_detection_annotations.json",
-            "",
-            "part of the data folder",
-        ),
-        ("distill run --out run/verdicts.jsonl", "run/verdicts.jsonl", "is part of the run"),
-        (
-            "export ds --format sharegpt --out ds/questions.json --force",
+            "export ds --format trl --out ds/questions.json --force",
             "ds/questions.json",
             "is part of the dataset",
         ),

@@ -22,16 +22,9 @@ EPILOG = (
     "visualjudge export dataset --format vlmevalkit --embed --task depth_estimation --limit 100 "
     "--out LMUData\n\n"
     "visualjudge export dataset --format trl --out preferences.jsonl\n\n"
-    "visualjudge export dataset --format trl-grpo --out grpo\n\n"
-    "visualjudge export dataset --run runs/tools --out conversations\n\n"
-    "visualjudge export dataset --format trl-dpo --margin-at run --out hard\n\n"
-    "visualjudge export dataset --format verl --not-in genai --not-in vl-rewardbench --out clean"
+    "visualjudge export dataset --format trl --not-in genai --not-in judgebench --out clean.jsonl"
 )
-NAMES = (
-    "parquet, vlmevalkit, lmms-eval, sharegpt, trl, trl-grpo, trl-dpo, verl, easyr1, ms-swift, "
-    "llama-factory, verifiers"
-)
-FORMATS = ", ".join([NAMES, *added("export format")])
+FORMATS = ", ".join(["parquet, vlmevalkit, lmms-eval, trl", *added("export format")])
 LARGE = 500_000_000
 """Size in bytes above which an export's size is announced first."""
 
@@ -39,9 +32,7 @@ LARGE = 500_000_000
 @app.command(epilog=EPILOG)
 def export(
     dataset: Annotated[Path, typer.Argument(help="Dataset from visualjudge build.")],
-    out: Annotated[
-        Path, typer.Option("--out", help="File (sharegpt, trl) or folder (all others).")
-    ],
+    out: Annotated[Path, typer.Option("--out", help="File (trl) or folder (all others).")],
     form: Annotated[
         str, typer.Option("--format", help=f"Such as {FORMATS}; an unknown name lists all.")
     ] = "parquet",
@@ -74,25 +65,12 @@ def export(
             "too; may be repeated."
         ),
     ] = None,
-    run: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write this run's conversations with tools as chat messages, instead of --format."
-        ),
-    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions.")] = None,
-    margin_at: Annotated[
-        Path | None,
-        typer.Option(
-            help="Only pairs that are hard for the judge of this run: margins of 1/2 to 2 times "
-            "its 75 % point."
-        ),
-    ] = None,
 ) -> None:
     """Write a dataset in the format of another tool.
 
     parquet: Hugging Face datasets, images embedded. vlmevalkit: TSV tables. lmms-eval: a task.
-    sharegpt, trl: JSONL to train judges.
+    trl: preferences as JSONL, to train judges.
     """
     from visualjudge.dataset.exports import embedded_bytes, export as export_dataset
     from visualjudge.dataset.folder import load_dataset, selected
@@ -101,15 +79,8 @@ def export(
     read = selected(load_dataset(dataset), task)
     if questions is not None:
         read = read.choose(Choice(ids=read_ids(questions)))
-    if margin_at is not None:
-        from visualjudge.apps.training.hard_pairs import at_threshold
-
-        read = at_threshold(read, margin_at)
     read = _without(read, not_in) if not_in else read
     read = read if limit is None else read[:limit]
-    if run is not None:
-        _write_conversations(read, run, out, force=force)
-        return
     size = embedded_bytes(read, form, embed=embed)
     if size > LARGE:
         say(f"{out}: about {size / 1e9:.1f} GB; --task and --limit write less")
@@ -122,24 +93,6 @@ def export(
     for file in files:
         print(file)
     following_judge(read, dataset, "--model", "MODEL", "--out", "RUN")
-
-
-def _write_conversations(read: Dataset, run: Path, out: Path, *, force: bool) -> None:
-    from visualjudge.apps.training.conversations import write_conversations
-    from visualjudge.dataset.exports import check_out
-
-    check_out(out, "--run", is_folder=True, force=force)
-    with stages() as progress:
-        files, left = write_conversations(
-            read, run, out, lambda done, total: progress("writing", done, total)
-        )
-    for file in files:
-        print(file)
-    if left:
-        say(
-            f"left out {left} conversations whose tool results cannot be reproduced from "
-            f"{read.root}"
-        )
 
 
 def _without(read: Dataset, others: list[Path]) -> Dataset:

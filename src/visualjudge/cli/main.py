@@ -38,18 +38,14 @@ COMMANDS = {
     "validate": "Check a dataset against its checksums and all rules",
     "judge": "Ask a judge the questions of a dataset",
     "batch": "Show, fetch, cancel or drop the batches of a run",
-    "train-local": "Train the local judge on scored predictions",
     "pipeline": "Judge image edits in a JSONL file",
     "report": "Measure how far a judge can be trusted",
     "card": "Check whether a judge can rank your models",
     "correct": "Correct a leaderboard of sources with a few labels",
     "label": "Draw the questions that people label next",
     "probe": "Build questions with irrelevant changes",
-    "drift": "Test whether a judge has changed",
-    "cascade": "Find when a cheap judge is enough",
     "agreement": "Measure the agreement of judges and people",
     "studio": "Browse datasets and runs, collect human judgements",
-    "tune": "Find the best encoding for a judge",
     "adopt": "Convert verdicts of other tools into runs",
     "fetch": "Download images named by addresses",
     "atlas": "Measure published judges on local copies of benchmarks",
@@ -60,7 +56,7 @@ COMMANDS = {
     "export": "Export a dataset for other tools",
     "plugins": "List the installed plug-ins, try one, or start one",
 }
-MODULES = {"import": "import_", "train-local": "train_local"}  # a keyword cannot name a module
+MODULES = {"import": "import_"}  # a keyword cannot name a module
 
 
 class Commands(LazyCommands):
