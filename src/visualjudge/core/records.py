@@ -250,6 +250,6 @@ class Verdict:
     """For api_error: "HTTP 500", "timeout", "connection", "not JSON" …; otherwise why no value
     could be read: "tie", "hedge", …
     """
+    extra: Mapping[str, Any] = field(default_factory=dict)
     served: Served | None = None
     """Who answered; None if no server did."""
-    extra: Mapping[str, Any] = field(default_factory=dict)

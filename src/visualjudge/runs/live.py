@@ -77,7 +77,7 @@ class LiveEngine:
             async def alone(one: Ask) -> Outcome | None:
                 outcome = await self._noted(ask, one)
                 if outcome is not None:
-                    await self._check(outcome, few=few)
+                    await self._check(outcome, control.progress.server or "", few=few)
                 return outcome
 
             await control.run(itertools.islice(asks, 1), alone, concurrency=1)
@@ -92,7 +92,7 @@ class LiveEngine:
         self._first += [] if outcome is None else [outcome]
         return outcome
 
-    async def _check(self, first: Outcome, *, few: bool) -> None:
+    async def _check(self, first: Outcome, server: str, *, few: bool) -> None:
         """Stop after the first question if no other can succeed, or if another model answers than
         before.
         """
@@ -103,7 +103,8 @@ class LiveEngine:
         )
         if first.status == "api_error" and (gone or unknown or first.cause in FATAL_CAUSES):
             advice = await near_names(client_of(self.judge)) if unknown else ""
-            raise FirstQuestionFailed(f"{error}{advice}")
+            at = "" if server in error else f"{server}: "
+            raise FirstQuestionFailed(f"{at}{error}{advice}")
         now = Served(*(first.record.get(name) for name in ("served_model", "fingerprint")))
         before = {Served(served.model, served.fingerprint) for served in self.known}
         if now != Served() and before and now not in before and not self.accept:
