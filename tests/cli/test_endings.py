@@ -113,10 +113,6 @@ ENDINGS = {
         lambda made: ("probe", made.data, "--only", "tool", "--n", 4, "--out", made.out / "probes"),
         "judge",
     ),
-    "drift build": (
-        lambda made: ("drift", "build", made.dataset, "--n", 4, "--out", made.out / "canary"),
-        "judge",
-    ),
     "build": (lambda made: ("build", made.data, "--out", made.out / "built"), "judge"),
     "judge": (
         lambda made: ("judge", made.dataset, *RANDOM, "--out", made.out / "judged"),
@@ -285,7 +281,6 @@ def test_one_of_a_thing_is_said_in_the_singular(
         ("report", run),
         ("validate", root),
         ("audit", root),
-        ("drift", "build", root, "--n", 1, "--out", tmp_path / "canary"),
         ("mmbench", "circular", table, "--out", tmp_path / "r.tsv"),
         ("mmbench", "eval", replies, "--data", table),
     ]

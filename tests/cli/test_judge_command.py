@@ -170,10 +170,9 @@ def test_a_refused_key_is_said_once_and_shown_nowhere(tmp_path: Path, dataset: P
             tmp_path / "run",
         ]
         done = judge(tmp_path, *args, "--concurrency", 1, MY_KEY=key)
-        assert server.did.total() == 8
-    assert done.returncode == 1
-    assert "given up: HTTP 401" in done.stderr and "no API key was sent" not in done.stderr
-    assert f"the last: {server.url}: HTTP 401: no" in done.stderr
+        assert server.did.total() == 1
+    assert (done.returncode, done.stderr) == (1, f"visualjudge: {server.url}: HTTP 401: no\n")
+    assert not (tmp_path / "run").exists()
     assert key not in done.stdout + done.stderr
     assert all(
         key.encode() not in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()
@@ -318,10 +317,6 @@ def test_a_panel_needs_no_model(tmp_path: Path, dataset: Path) -> None:
 
 def test_a_dry_run_says_where_calls_may_be_others(tmp_path: Path, dataset: Path) -> None:
     args = [dataset, "--model", "m", "--dry-run", "--out", tmp_path / "run"]
-    assert (
-        "calls: 12 (at most, since"
-        in judge(tmp_path, *args, "--cascade", "rule.json", "--cheap", "run").stdout
-    )
     assert (
         "calls: 12 (one a question, without --retries)\n"
         in judge(tmp_path, *args, "--retries", 2).stdout

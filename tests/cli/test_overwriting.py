@@ -40,7 +40,6 @@ def places(tmp_path: Path) -> Path:
         ),
         ("card run --json ds/questions.json", "ds/questions.json", "is part of the dataset"),
         ("card run --badge run/verdicts.jsonl", "run/verdicts.jsonl", "is part of the run"),
-        ("cascade run run --json run/run.json", "run/run.json", "is part of the run"),
         ("audit ds --json ds/dataset.json", "ds/dataset.json", "is part of the dataset"),
         (
             "describe data --json data/annotations/object_detection_annotations.json",

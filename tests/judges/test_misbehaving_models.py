@@ -20,7 +20,7 @@ from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges.base import Ask, Judged
 from visualjudge.judges.question_judge import MORE_REQUESTS, QuestionJudge
 from visualjudge.judges.toolbox import Tools, tool_names
-from visualjudge.runs.verdict_lines import verdict_line, verdict_of
+from visualjudge.runs.verdicts import verdict_line, verdict_of
 
 MOST = 6
 BOX = {"image": "A", "x0": 2, "y0": 2, "x1": 20, "y1": 20}

@@ -21,8 +21,8 @@ ALL = "--help-all"
 GROUPS: dict[str, Sequence[str]] = {
     "Start": ("demo", "doctor", "init"),
     "Data": ("import", "perturb", "describe", "build", "plan", "audit"),
-    "Ask": ("judge", "tune", "probe", "drift", "pipeline"),
-    "Answer": ("report", "card", "label", "correct", "cascade"),
+    "Ask": ("judge", "probe", "pipeline"),
+    "Answer": ("report", "card", "label", "correct"),
     "People": ("studio", "agreement"),
     "Share": ("adopt", "bench", "export"),
 }
@@ -32,7 +32,7 @@ RARE = frozenset(
     """
     --accept-changes --allow-outside --allow-private-urls --as-published --attempts
     --batch --batch-folder --batch-size --cache-dir --calls-per-minute
-    --cascade --cheap --check-every --classes --compare --concurrency
+    --classes --compare --concurrency
     --dataset --embed --encoding --encoding-groups --encoding-pairs --engine
     --epsilon --exclude --exif --extractor-api-key-env --extractor-backend
     --extractor-base-url --extractor-model --figures --filter --force --format --gap
@@ -43,13 +43,13 @@ RARE = frozenset(
     --matcher-model --max-calls --max-cost --max-image-side --max-side --max-tokens
     --max-tokens-total --max-tool-calls --media --min-margin --mode --model-index
     --name --no-cache --no-wait --not-in --overlap --panel --per-group --per-item
-    --poll --port --power --pred-pngs --price --price-in --price-out --processes
+    --poll --port --power --pred-pngs --price-in --price-out --processes
     --prompt-version --prompts --questions --ranking-groups --rater-right --raters
     --raters-per-question --read --repeats --replace --resize-mask --resize-pred
     --retries --retry-errors --sample-seed --score-at --scoring-groups --seed
     --server-temperature --skip-invalid --subset --temperature --template
     --thresholds --ties --timeout --tokens-per-minute
-    --top-k --type --until --url --where --workers
+    --top-k --type --url --where --workers
     """.split()  # noqa: SIM905 - a hundred literals, one a line, are harder to read
 )
 """Options left out of a shortened help."""

@@ -25,12 +25,12 @@ from visualjudge.core.plurals import pluralize
 from visualjudge.judges.judge_options import DEFAULTS, JudgeOptions
 
 if TYPE_CHECKING:
-    from visualjudge.apps.planning.stop_when_decided import Decision, Watch
     from visualjudge.clients.batch.batched_client import Settings
     from visualjudge.dataset.folder import Dataset
     from visualjudge.judges.base import Judge
+    from visualjudge.runs.asks import RunSettings
     from visualjudge.runs.budget import Budget, Prices
-    from visualjudge.runs.judge_dataset import RunReport, RunSettings
+    from visualjudge.runs.judge_dataset import RunReport
 
 app = typer.Typer(add_completion=False)
 
@@ -47,8 +47,6 @@ visualjudge judge DATASET --backend api --model gpt-4o --tools zoom,compare,meas
 visualjudge judge DATASET --backend baseline --model oracle:0.8 --sample 60 --out RUN
 
 visualjudge judge DATASET --panel RUN1 --panel RUN2 --panel RUN3 --out MAJORITY
-
-visualjudge judge DATASET --cascade cascade.json --cheap runs/small --model gpt-4o --out RUN
 """
 
 
@@ -129,26 +127,6 @@ def judge(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print calls, tokens and cost without asking.")
     ] = False,
-    cascade: Annotated[
-        Path | None,
-        typer.Option(
-            help="Rule from `visualjudge cascade --json`: ask the model only if --cheap is unsure."
-        ),
-    ] = None,
-    cheap: Annotated[
-        Path | None,
-        typer.Option(help="With --cascade: the cheap judge's finished run on this dataset."),
-    ] = None,
-    until: Annotated[
-        str | None,
-        typer.Option(
-            help="Stop as soon as the accuracy ('right decided') or the order of the models "
-            "('rank decided') is decided."
-        ),
-    ] = None,
-    check_every: Annotated[
-        int, typer.Option(min=1, help="With --until: check after every N verdicts.")
-    ] = 500,
     panel: Annotated[
         list[Path] | None,
         typer.Option(help="A finished run; repeat to combine several by majority, without calls."),
@@ -158,7 +136,7 @@ def judge(
 
     Each verdict is on disk before it is reported; --resume continues a run.
     """
-    from visualjudge.apps.frontdoor.judge import judge_async, judge_of, settings_of
+    from visualjudge.apps.frontdoor.judge import judge_async, settings_of
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.judges.question_judge import MORE_REQUESTS
     from visualjudge.runs.budget import Budget
@@ -173,8 +151,7 @@ def judge(
         prices = batches.charged(budget.prices, client.backend)
         if panel:
             raise UsageError("--dry-run: --panel combines finished runs and asks no model")
-        beside = "at most, since the cheap judge decides some" if cascade is not None else ""
-        beside = beside or ("one a question, without --retries" if options["retries"] else "")
+        beside = "one a question, without --retries" if options["retries"] else ""
         if options["tools"]:
             most = options["max_tool_calls"] + MORE_REQUESTS
             beside = f"one a question, without tool calls; with --tools up to {most}"
@@ -184,37 +161,17 @@ def judge(
         )
         return
     _tell_batches()
-    if batches.settings and (panel or cascade is not None or cheap is not None):
-        raise UsageError("--batch cannot be used together with --panel or --cascade")
+    if batches.settings and panel:
+        raise UsageError("--batch cannot be used together with --panel")
     asked = _panel(panel) if panel else client.asked(cache, run.concurrency, batches.settings)
-    if cascade is not None or cheap is not None:
-        asked = _cascade(cascade, cheap, judge_of(asked, chosen.root, options))
     options["extractor"] = extractor.opened(cache, run.concurrency)
     options["limits"], options["prices"] = money.limits, money.prices
-    watch = None if until is None else _watch(chosen, out, until, check_every, options, batches)
-    calls = partial(judge_async, chosen if watch is None else watch.dataset, asked, out, **options)
-    work = calls if watch is None else watch.around(calls)
+    calls = partial(judge_async, chosen, asked, out, **options)
     done = interruptible(
-        "asking", work, f"the verdicts so far are in {out}; continue with --resume"
+        "asking", calls, f"the verdicts so far are in {out}; continue with --resume"
     )
     assert done.report is not None
-    _finish(done.report, out, None if watch is None else watch.decision)
-
-
-def _watch(
-    dataset: Dataset,
-    out: Path,
-    until: str,
-    every: int,
-    options: JudgeOptions,
-    batches: BatchOptions,
-) -> Watch:
-    from visualjudge.apps.planning.stop_when_decided import Watch, in_random_order
-
-    if batches.settings:
-        raise UsageError("--until cannot be used together with --batch")
-    settings = until, every, options["swap"], options["repeats"]
-    return Watch(in_random_order(dataset), out, *settings)  # type: ignore[arg-type]
+    _finish(done.report, out)
 
 
 def _tell_batches() -> None:
@@ -236,27 +193,12 @@ def _panel(folders: list[Path]) -> Judge:
     )
 
 
-def _cascade(rule: Path | None, cheap: Path | None, expensive: Judge) -> Judge:
-    from visualjudge.judges.cascade import CascadeJudge, RecordedJudge, read_rule
-    from visualjudge.runs.folder import RunFolder
-
-    if rule is None or cheap is None:
-        raise UsageError("--cascade RULE and --cheap RUN must be given together")
-    told = RunFolder(cheap).manifest()
-    recorded = RecordedJudge(
-        str(told.get("judge") or cheap.name),
-        RunFolder(cheap).verdicts(),
-        bool(told.get("simulated")),
-    )
-    return CascadeJudge(recorded, expensive, read_rule(rule))
-
-
 def _dry_run(
     dataset: Dataset, out: Path, options: RunSettings, budget: Budget, beside: str, *, reasons: bool
 ) -> None:
+    from visualjudge.runs.asks import check_images, still_to_ask
     from visualjudge.runs.budget import money
     from visualjudge.runs.cost_estimate import estimate
-    from visualjudge.runs.judge_dataset import check_images, still_to_ask
 
     check_images(dataset, dataset.questions[: options.limit])
     prices, limits = budget.prices, budget.limits
@@ -283,11 +225,8 @@ def _dry_run(
             print(f"{name} {limit} stops the run after about {100 * limit / whole:.0f} % of it")
 
 
-def _finish(report: RunReport, out: Path, decision: Decision | None = None) -> None:
-    """Report how the run ended.
-
-    Exit with status 1 if a call failed, or if verdicts are missing without a decision.
-    """
+def _finish(report: RunReport, out: Path) -> None:
+    """Report how the run ended; exit with status 1 if a call failed or verdicts are missing."""
     from visualjudge.runs.folder import RunFolder
     from visualjudge.runs.progress_display import counted, spent_in_all
 
@@ -310,9 +249,9 @@ def _finish(report: RunReport, out: Path, decision: Decision | None = None) -> N
     print(f"{out}: {verdicts} ({money})" if money else f"{out}: {verdicts}")
     if (excess := progress.budget.excess()) and excess != progress.stopped:
         say(excess)
-    say(*report.adjustments)
-    if report.failures:
-        say(f"failed calls, including those that succeeded on retry: {counted(report.failures)}")
+    say(*report.diagnostics.adjustments)
+    if failures := report.diagnostics.failures:
+        say(f"failed calls, including those that succeeded on retry: {counted(failures)}")
     errors = report.statuses["api_error"]
     if report.causes:
         say(f"verdicts without an answer, by cause: {counted(report.causes)}")
@@ -326,15 +265,10 @@ def _finish(report: RunReport, out: Path, decision: Decision | None = None) -> N
         )
         say(f"{failed}; --resume --retry-errors asks again")
         say(*_last_error(report))
-    if decision is not None:
-        print(
-            f"{decision.said}, on {pluralize(decision.images, 'image')}; "
-            f"{pluralize(report.missing, 'call')} saved"
-        )
-    elif report.missing:
+    if report.missing:
         missing = pluralize(report.missing, "verdict is", "verdicts are")
         say(f"{progress.stopped or 'stopped'}; {missing} missing; continue with --resume")
-    if errors or (report.missing and decision is None):
+    if errors or report.missing:
         raise typer.Exit(1)
     following("report", out, "--out", "report.html")
 

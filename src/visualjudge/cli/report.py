@@ -25,15 +25,12 @@ class ReportFormat(StrEnum):
     """Formats of ``--out``."""
 
     html = "html"
-    md = "md"
     pdf = "pdf"
 
 
 SUFFIXES = {
     ".html": ReportFormat.html,
     ".htm": ReportFormat.html,
-    ".md": ReportFormat.md,
-    ".markdown": ReportFormat.md,
     ".pdf": ReportFormat.pdf,
 }
 
@@ -48,7 +45,7 @@ def report(
         typer.Option(
             "--out",
             "--to",
-            help="Write the report to this file, .html, .md or .pdf (needs Chromium).",
+            help="Write the report to this file, .html or .pdf (needs Chromium).",
         ),
     ] = None,
     json: JsonFile = None,
@@ -61,9 +58,7 @@ def report(
     ] = None,
     figures: Annotated[
         Path | None,
-        typer.Option(
-            help="Write figures (SVG, PDF, PNG, CSV) and tables (LaTeX, Markdown) to this folder."
-        ),
+        typer.Option(help="Write figures (SVG, CSV) and tables (CSV) to this folder."),
     ] = None,
     compare: Annotated[
         tuple[str, str] | None,
@@ -137,7 +132,8 @@ def report(
         )
         working_on("writing the report")
         _write(analysis, out, json, shape, csv, questions, two)
-        left = [] if figures is None else write_figures(analysis, figures)
+        if figures is not None:
+            write_figures(analysis, figures)
     answers = opening(analysis)
     if two is not None:
         found = differences(analysis, *two)
@@ -151,7 +147,6 @@ def report(
         typer.echo(answers.gamed)
     if answers.tasks is not None:
         typer.echo(answers.tasks.text())
-    say(*left)
     following("card", *runs, *(word for said in part for word in ("--where", said)))
     _tell(analysis)
 
@@ -187,19 +182,13 @@ def _write(
     questions: int,
     compare: tuple[int, int] | None,
 ) -> None:
-    from visualjudge.analysis.report.markdown import markdown
     from visualjudge.analysis.report.page import html
     from visualjudge.analysis.report.printing import print_page
 
     if out is not None and format is ReportFormat.pdf:
         print_page(html(analysis, questions, compare), out)
     elif out is not None:
-        write_text(
-            out,
-            html(analysis, questions, compare)
-            if format is ReportFormat.html
-            else markdown(analysis, compare),
-        )
+        write_text(out, html(analysis, questions, compare))
     if json is not None:
         write_json(json, analysis.metrics)
     if csv is not None:
