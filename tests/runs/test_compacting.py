@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
 from typer.testing import CliRunner
+from visualjudge.cli.convert import app
 
 from runs.made_dataset import make_dataset
 from visualjudge.analysis.analysing import analyse
 from visualjudge.analysis.study_table import VERDICT_SCHEMA
 from visualjudge.analysis.verdict_table import read_verdicts
-from visualjudge.cli.convert import app
 from visualjudge.clients import ScriptedClient
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.dataset.folder import Dataset, load_dataset

@@ -18,7 +18,7 @@ from visualjudge.apps.demo import PROBED, PROBED_TASKS
 from visualjudge.cli.output import shell, stages
 from visualjudge.core.errors import RunError, UsageError
 
-app = typer.Typer(add_completion=False)
+app = typer.Typer(pretty_exceptions_enable=False)
 
 STUDIED, LABELS = 300, 40
 """Number of pairs of the study, and of those labelled by a person."""
@@ -32,7 +32,7 @@ option A.
 LOCAL = ("--backend", "local", "--model", "default", "--swap")
 
 
-@app.command(epilog="Example: visualjudge demo --out demo-out")
+@app.command(epilog="visualjudge demo --out demo-out")
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for all output of the demo.")] = Path(
         "demo-out"

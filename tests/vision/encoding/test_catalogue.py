@@ -8,9 +8,9 @@ import cv2
 import numpy as np
 import pytest
 from typer.testing import CliRunner
+from visualjudge.cli.encodings import app
 
 from visualjudge import encode, encodings
-from visualjudge.cli.encodings import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.vision.drawing.context import context_image
 from visualjudge.vision.drawing.cost import gemini_tokens, openai_tokens, qwen_tokens
