@@ -190,8 +190,6 @@ GUARANTEES = {
         f"{SAFETY}.test_another_host_name_is_refused",
         f"{SAFETY}.test_nothing_but_the_images_of_questions_is_served",
         f"{PEOPLE}.test_without_the_raters_token_nothing_is_read_or_written",
-        "studio/test_elsewhere.test_a_link_works_once_and_binds_the_page_to_a_browser",
-        "studio/test_elsewhere.test_a_browser_that_knows_the_certificate_reaches_the_study",
     ],
     "Images behind URLs come from public addresses only.": [
         f"{DOWNLOAD}.test_loopback_is_refused_however_it_is_written",

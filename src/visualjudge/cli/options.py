@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from visualjudge.apps.frontdoor.judge import Baseline
     from visualjudge.clients.base import Client
     from visualjudge.clients.batch.batched_client import Settings
-    from visualjudge.core.engines import EngineName
+    from visualjudge.core.workers import EngineName
     from visualjudge.dataset.build import BuildOptions
     from visualjudge.dataset.question_filter import Choice
     from visualjudge.runs.budget import Budget, Limits, Prices

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import orjson
 
-from visualjudge.clients.base import FinishReason, Reply, Request, ToolCall, Turn
+from visualjudge.clients.base import Reply, Request, ToolCall, Turn
 from visualjudge.clients.json_schemas import schema_notes
 from visualjudge.clients.refused_parameters import RefusedParameters
 from visualjudge.clients.remote_client import RemoteClient
@@ -15,6 +15,7 @@ from visualjudge.clients.reply_fields import counts_of, name_of, text_of
 from visualjudge.clients.request_body import Sampling, conversation_body
 from visualjudge.clients.tool_calls import as_content, call_of, echo_of, told_reply, told_results
 from visualjudge.core.errors import TransportError, UsageError
+from visualjudge.core.finish_reasons import finish_of
 from visualjudge.prompts.provider_payloads import Content, Text, anthropic_style
 
 VERSION = "2023-06-01"
@@ -22,13 +23,6 @@ DEFAULT_MAX_TOKENS = 4096  # the API requires a value
 NO_LOGPROBS = "this backend gives no log-probabilities"
 NO_SEED = "this backend does not support a seed"
 _PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-_FINISH: dict[str, FinishReason] = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "refusal",
-}
 
 
 class AnthropicClient(RemoteClient):
@@ -80,7 +74,7 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
             text_of(block["text"]) for block in _list(body["content"]) if block["type"] == "text"
         )
         calls, echo = _calls(body["content"])
-        finish = _FINISH.get(name_of(body.get("stop_reason")) or "end_turn", "other")
+        finish = finish_of(name_of(body.get("stop_reason")))
     except (KeyError, TypeError, AttributeError, ValueError):
         raise TransportError(
             "the server's reply is not a message", cause="no reply in body", usage=usage

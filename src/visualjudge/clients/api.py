@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import orjson
 
-from visualjudge.clients.base import FinishReason, Reply, Request, ToolCall, Turn
+from visualjudge.clients.base import Reply, Request, ToolCall, Turn
 from visualjudge.clients.json_schemas import response_format, schema_notes
 from visualjudge.clients.masked_secrets import NAME_KEY, Secret, key_secret
 from visualjudge.clients.refused_parameters import RefusedParameters
@@ -35,6 +35,7 @@ from visualjudge.clients.tool_calls import (
     told_results,
 )
 from visualjudge.core.errors import TransportError, UsageError
+from visualjudge.core.finish_reasons import finish_of
 from visualjudge.prompts.provider_payloads import Text, openai_style
 
 
@@ -99,17 +100,6 @@ class ApiClient(RemoteClient):
         return reply_of(body, schema)
 
 
-_FINISH: dict[str, FinishReason] = {
-    "stop": "stop",
-    "eos": "stop",
-    "eos_token": "stop",
-    "stop_sequence": "stop",
-    "end_turn": "stop",
-    "length": "length",
-    "max_tokens": "length",
-    "content_filter": "refusal",
-    "refusal": "refusal",
-}
 _ECHOED = ("tool_calls", "reasoning_content", "reasoning_details")
 """Fields of a message with calls that are sent back unchanged: some servers reject calls without
 their reasoning.
@@ -201,7 +191,7 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
         raise TransportError(
             "the server's reply is not a chat completion", cause="no reply in body", usage=usage
         ) from None
-    finish: FinishReason = "refusal" if refused else _FINISH.get(reason, "other")
+    finish = "refusal" if refused else finish_of(reason)
     cause = "content filter" if reason == "content_filter" else None
     calls, echo = _calls(message)
     tokens, about_tokens = tokens_of(member(choice.get("logprobs"), "content"))

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
-FinishReason = Literal["stop", "length", "refusal", "other"]
+from visualjudge.core.finish_reasons import FinishReason
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ import orjson
 
 from visualjudge.clients.base import (
     Alternative,
-    FinishReason,
     Reply,
     Request,
     Token,
@@ -44,13 +43,10 @@ from visualjudge.clients.tool_calls import (
     told_results,
 )
 from visualjudge.core.errors import TransportError, UsageError
+from visualjudge.core.finish_reasons import finish_of
 from visualjudge.prompts.provider_payloads import Content, Text, google_style
 
-_REFUSALS = frozenset(
-    {"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION", "IMAGE_SAFETY", "LANGUAGE"}
-)
 _VERSION = re.compile(r"v\d+\w*")
-_FINISH: dict[str, FinishReason] = {"STOP": "stop", "MAX_TOKENS": "length"}
 _OF_THE_BODY = frozenset(
     {"safetySettings", "tools", "toolConfig", "cachedContent", "serviceTier", "store"}
 )
@@ -216,7 +212,7 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
         raise TransportError(
             "the server's reply has no candidate", cause="no reply in body", usage=usage
         ) from None
-    finish: FinishReason = "refusal" if reason in _REFUSALS else _FINISH.get(reason, "other")
+    finish = finish_of(reason)
     tokens, about_tokens = _tokens(candidate.get("logprobsResult"))
     told = (*schema_notes(text, schema), *about_tokens, *about_usage)
     cause = CONTENT_FILTER if finish == "refusal" else None

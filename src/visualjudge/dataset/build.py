@@ -15,12 +15,12 @@ from typing import Any
 from visualjudge import __version__
 from visualjudge.core.atomic import write_json
 from visualjudge.core.checksums import file_sha256
-from visualjudge.core.engines import Engine, EngineName, open_engine
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.image_storage import Form as MediaForm, ShardWriter
 from visualjudge.core.object_stores import located
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.registry import in_use
+from visualjudge.core.workers import EngineName, Workers
 from visualjudge.data.equal_sources import equal_sources
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.folder import MEDIA, META, VERSION, QuestionForm
@@ -135,7 +135,7 @@ def _fill(
     folder: DataFolder,
     names: Sequence[str],
     options: BuildOptions,
-    engine: Engine,
+    workers: Workers,
     progress: Progress,
 ) -> Built:
     total, done = _records(folder, names), 0
@@ -145,7 +145,7 @@ def _fill(
         done += count
         progress("checking records", done, total)
 
-    tasks = read_tasks(folder, names, engine, tick)
+    tasks = read_tasks(folder, names, workers, tick)
     items = sample_tasks(tasks, options.subsets, options.caps, options.seed)
     if not items:
         raise DataError(f"{folder.name}: no question can be asked{_why_none(folder, names)}")
@@ -159,7 +159,7 @@ def _fill(
     left_out: set[int] = set()
     failed: set[int] = set()
     with (stage / PREDICTIONS).open("wb") as predictions:
-        for k, piece in enumerate(engine.map(render, jobs)):
+        for k, piece in enumerate(workers.map(render, jobs)):
             spool.add(piece.questions)
             target.unpack(k, piece)
             predictions.writelines(piece.predictions)
@@ -297,10 +297,10 @@ def asked_tasks(folder: DataFolder, options: BuildOptions) -> list[str]:
 
 def open_workers(
     folder: DataFolder, tasks: Sequence[str], engine: EngineName, workers: int
-) -> Engine:
-    """Open the engine, with no more local processes than units of work."""
+) -> Workers:
+    """Open workers, with no more local processes than units of work."""
     busy = min(workers, max(1, _records(folder, tasks) // CHUNK))
-    return open_engine(engine, busy if engine == "local" else workers)
+    return Workers(busy if engine == "local" else workers, engine)
 
 
 def _records(folder: DataFolder, names: Sequence[str]) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
+from visualjudge.core.finish_reasons import finish_of
 from visualjudge.replies.marked_answers import read_marks
 from visualjudge.replies.phrases import listed
 from visualjudge.replies.prose_answers import read_sentences
@@ -19,7 +20,7 @@ from visualjudge.replies.tokens import plain, tokens
 from visualjudge.replies.value_tokens import other_scale
 
 QuestionType = Literal["pairwise", "ranking", "scoring"]
-Status = Literal["ok", "unparseable", "refusal", "truncated"]
+Status = Literal["ok", "unparseable", "refusal", "truncated", "api_error"]
 Tier = Literal["marked", "prose"]
 Tiers = Literal["all", "marked"]
 Cause = Literal[
@@ -31,6 +32,7 @@ Cause = Literal[
     "other scale",
     "cut",
     "declined",
+    "failed call",
     "too long",
     "too slow to read",
 ]
@@ -107,9 +109,12 @@ def read_reply(
     """
     if question_type not in TYPES:
         raise ValueError(f"question_type must be one of {', '.join(TYPES)}, got {question_type!r}")
-    if finish_reason == "length":
+    finish = finish_of(finish_reason)
+    if finish == "error":
+        return Reading(FAILED, "api_error", "failed call")
+    if finish == "length":
         return Reading(FAILED, "truncated", "cut")
-    if finish_reason == "refusal":
+    if finish == "refusal":
         return Reading(FAILED, "refusal", "declined")
     spoken = without_echo(without_thoughts(text))
     spoken = _lettered(spoken, names) if names else spoken

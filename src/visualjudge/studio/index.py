@@ -23,10 +23,10 @@ import orjson
 from numpy.typing import NDArray
 
 from visualjudge.core.checksums import file_sha256
-from visualjudge.core.engines import Engine, InlineEngine, open_engine
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.garbage_collection import paused_collector
 from visualjudge.core.records import UNKNOWN, Answer, Question
+from visualjudge.core.workers import Workers
 from visualjudge.dataset.folder import open_questions, questions_file
 from visualjudge.dataset.json_form import JsonQuestions, OtherLayout
 from visualjudge.dataset.question_storage import Located, QuestionFiles
@@ -41,7 +41,7 @@ MULTIPLE = ("subset", "class", "source")
 """Facets with any number of values for each question."""
 STEP = 2**20
 """Size of a part in bytes."""
-HERE: Engine = InlineEngine()
+HERE = Workers()
 LARGE = 32 * 2**20
 """Size in bytes above which other processes save more time than they take to start, and above which
 a first index is built while pages are served.
@@ -65,7 +65,7 @@ SELECT group_concat(ifnull((SELECT row FROM question WHERE id = value), -1)) FRO
 Codes = NDArray[np.int32]
 
 
-def engine_for(files: Iterable[Path]) -> Engine:
+def engine_for(files: Iterable[Path]) -> Workers:
     """Return the engine for reading these files: other processes if the files are large and there
     are enough cores.
 
@@ -74,7 +74,7 @@ def engine_for(files: Iterable[Path]) -> Engine:
     time.
     """
     size, cores = sum(path.stat().st_size for path in files if path.is_file()), os.cpu_count() or 1
-    return HERE if size < LARGE or cores <= 2 else open_engine("local", min(_MOST_PROCESSES, cores))
+    return HERE if size < LARGE or cores <= 2 else Workers(min(_MOST_PROCESSES, cores))
 
 
 def line_ranges(path: Path, start: int, stop: int) -> Iterator[tuple[int, int]]:
@@ -117,7 +117,7 @@ class Part:
     multiple: dict[str, tuple[Codes, Codes]]
 
 
-def parts(stored: QuestionFiles, engine: Engine) -> Iterator[Part]:
+def parts(stored: QuestionFiles, engine: Workers) -> Iterator[Part]:
     """Return all questions in order.
 
     Raises
@@ -365,7 +365,7 @@ def open_index(
     root: Path,
     home: Path,
     slug: str,
-    engine: Engine = HERE,
+    engine: Workers = HERE,
     tick: Callable[[float], None] = lambda share: None,
 ) -> DatasetIndex:
     """Open the index of the dataset at ``root``; build it if it is missing or its questions have
@@ -446,7 +446,7 @@ def _meta(connection: sqlite3.Connection, name: str) -> str | None:
 
 
 def _build(
-    root: Path, path: Path, checksum: str, engine: Engine, tick: Callable[[float], None]
+    root: Path, path: Path, checksum: str, engine: Workers, tick: Callable[[float], None]
 ) -> None:
     """Write the index to a temporary file, then rename it, so that another studio never reads a
     partial one.

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from visualjudge.core.engines import open_engine
 from visualjudge.core.records import FAILED, TIES, TURNED, Answer, QuestionType, Verdict
+from visualjudge.core.workers import map_chunks
 from visualjudge.replies import Reading, read_reply
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def read_replies(table: Table, workers: int) -> dict[ReplyKey, Reading]:
     keys = list(dict.fromkeys(map(reply_key, rows)))
     kind: QuestionType = "pairwise" if table.pairs else "scoring"
     jobs = ((kind, part) for part in _parts(keys))
-    with open_engine("local", workers if len(keys) > FEW else 1) as engine:
-        found = [reading for part in engine.map(_read, jobs) for reading in part]
+    parts = map_chunks(_read, jobs, workers if len(keys) > FEW else 1)
+    found = [reading for part in parts for reading in part]
     return dict(zip(keys, found, strict=True))
 
 

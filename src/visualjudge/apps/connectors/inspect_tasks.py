@@ -77,7 +77,7 @@ def verdict() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         truth = truth_of(state.metadata["truth"])
-        text, reason = state.output.completion, _finish_reason(state.output.stop_reason)
+        text, reason = state.output.completion, state.output.stop_reason
         kind: Any = truth.question_type
         found = read_reply(text, kind, truth.options, finish_reason=reason, ties=truth.ties)
         if found.value == FAILED:
@@ -122,18 +122,12 @@ def graded(model: str | Model | None = None) -> Scorer:
         )
         asked = [_content(part, images) for part in shown]
         output = await grader.generate([ChatMessageUser(content=asked)])
-        found = grade_of(output.completion, _finish_reason(output.stop_reason))
+        found = grade_of(output.completion, output.stop_reason)
         said = found.reply if found.cause is None else f"not read: {found.cause}: {found.reply}"
         value = math.nan if found.score is None else found.score
         return Score(value=value, explanation=said, metadata={"read": found.score is not None})
 
     return score
-
-
-def _finish_reason(stopped: str) -> str:
-    """Return Inspect's stop reason in the terms of the OpenAI protocol."""
-    cut = stopped in ("max_tokens", "model_length")
-    return "length" if cut else "refusal" if stopped == "content_filter" else "stop"
 
 
 def _parts(content: Any) -> list[Any]:

@@ -32,7 +32,13 @@ from visualjudge.runs.journal import Journal, read_records
 from visualjudge.runs.spending import KINDS, PAID, Spending, priced, spent_before
 
 IMAGES_KEPT = 32
-STATUS = {"stop": "ok", "length": "truncated", "refusal": "refusal", "other": "ok"}
+STATUS = {
+    "stop": "ok",
+    "length": "truncated",
+    "refusal": "refusal",
+    "error": "api_error",
+    "other": "ok",
+}
 
 
 @dataclass(frozen=True, slots=True)

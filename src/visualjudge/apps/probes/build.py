@@ -13,10 +13,10 @@ import orjson
 from visualjudge.apps.probes.kinds import PROBES, Base, Pool, ProbeKind
 from visualjudge.apps.probes.question_edits import Edit, Paint
 from visualjudge.apps.probes.sampling import pools
-from visualjudge.core.engines import EngineName
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.object_stores import located
 from visualjudge.core.records import Probe, Question
+from visualjudge.core.workers import EngineName
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.build import BuildOptions, asked_tasks, open_workers, own_prompts
 from visualjudge.dataset.folder import CHANGED, MEDIA
