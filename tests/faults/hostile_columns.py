@@ -113,7 +113,7 @@ def looked_at(app: Any, port: int) -> None:
 
 
 studio._run = looked_at
-JUDGE = ("--backend", "baseline", "--model", "oracle:0.8", "--no-cache")
+JUDGE = ("--backend", "baseline", "--model", "oracle:0.8", "--set", "cache=false")
 READERS: dict[str, Callable[[Path], tuple[object, ...]]] = {
     "validate": lambda ds: ("validate", ds),
     "export": lambda ds: ("export", ds, "--format", "parquet", "--out", ds.parent / "out"),

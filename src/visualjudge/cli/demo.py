@@ -106,7 +106,7 @@ def _study(out: Path, seed: int) -> None:
     _visualjudge("probe", out / "data", "--out", out / "dataset", *blind, "--seed", seed)
     runs = [out / "runs" / name for name in STUDY_JUDGES]
     for run, (name, model) in zip(runs, STUDY_JUDGES.items(), strict=True):
-        asked = ("--backend", "baseline", "--model", model, "--name", name, "--swap")
+        asked = ("--backend", "baseline", "--model", model, "--set", f"name={name}", "--swap")
         _visualjudge("judge", out / "dataset", *asked, "--out", run)
     labels, hasty = out / "labels.csv", runs[-1]
     _visualjudge("report", *runs, "--out", out / "report.html", "--json", out / "metrics.json")

@@ -95,7 +95,7 @@ def first(
     source
         Name of the model; repeat with --pred for several.
     out
-        Data folder to write to; it may exist.
+        Data folder; it may exist.
     class_of_interest
         Classes shown and scored: each in turn (default), all together, or a class name.
     metric
@@ -126,9 +126,9 @@ def last(
     id_prefix
         Prefix of each image_id.
     id_from
-        name or folder, of image_id; the file name without suffix, or folder_name.
+        name (default) or folder, of image_id; the file name without suffix, or folder_name.
     exif
-        EXIF: apply or ignore; ignore if annotations refer to the image as stored.
+        EXIF: apply (default) or ignore; ignore if annotations refer to the image as stored.
     allow_outside
         Trust all paths in the input; they may then point anywhere.
     replace
@@ -142,8 +142,8 @@ def last(
     top_k
         Most predictions per image; the most confident are kept.
     score_at
-        best-f1 keeps those above its threshold; that is the confidence with the largest F1 (IoU 0.5)
-        on these images; default if all predictions have a confidence and neither --min-score nor
+        best-f1 keeps those above its threshold; that is the confidence with the largest F1
+        (IoU 0.5) on these images; default if all predictions have a confidence and neither --min-score nor
         --top-k is given.
     """
 
@@ -237,7 +237,7 @@ def _option(
             needed = default is inspect.Parameter.empty and bare is hint
             hint, default = (listed, default) if needed else (listed | None, None)
         flag = [f"--{name.replace('_', '-')}"] if hint is bool else []
-        annotation = Annotated[hint, typer.Option(*flag, help=told)]
+        annotation = Annotated[hint, typer.Option(*flag, help=told, show_default=False)]
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
     )

@@ -71,7 +71,7 @@ def judge(
     batch: Annotated[bool, typer.Option("--batch", help="Use batches, at half the price.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print cost; ask nothing.")] = False,
 ) -> None:
-    """Ask a judge the questions of DATASET. Each verdict is on disk before it is reported."""
+    """Ask a judge the questions of DATASET. --resume continues a run."""
     from visualjudge.apps.frontdoor.judge import judge_async, settings_of
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.runs.budget import Budget
@@ -79,7 +79,7 @@ def judge(
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out must be a folder, got the file {out}")
     chosen = load_dataset(dataset).choose(questions.choice)
-    own = model.others(SETTINGS)
+    own, prices = model.others(SETTINGS), budget.prices
     limits = replace(budget.limits, max_tokens=own.pop("max_tokens_total", None))
     options: JudgeOptions = {
         **DEFAULTS,
@@ -93,7 +93,7 @@ def judge(
     }
     batches = _batches() if batch else None
     if dry_run:
-        _dry_run(chosen, out, settings_of(options), Budget(limits, budget.prices), options)
+        _dry_run(chosen, out, settings_of(options), Budget(limits, prices), options)
         return
     if model.backend == PANEL:
         asked: object = _panel(model.model)
@@ -102,7 +102,7 @@ def judge(
     if extractor_model is not None:
         config = model.config(SETTINGS) | {"model_name": extractor_model}
         options["extractor"] = open_asked(config, run.concurrency)
-    options["limits"], options["prices"] = limits, budget.prices
+    options["limits"], options["prices"] = limits, prices
     done = interruptible(
         "asking",
         partial(judge_async, chosen, asked, out, **options),  # type: ignore[arg-type]

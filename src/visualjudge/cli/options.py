@@ -94,7 +94,9 @@ class ModelOptions:
 
     backend: Annotated[
         str,
-        typer.Option(help="api, google, anthropic, vllm, …", metavar="NAME"),
+        typer.Option(
+            help="api (default), google, anthropic, vllm, …", metavar="NAME", show_default=False
+        ),
     ] = "api"
     model: Annotated[
         str | None, typer.Option(help="Name of the model on the server.", metavar="NAME")
