@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     )
     from visualjudge.apps.frontdoor.decisions import (
         card as card,
-        cascade as cascade,
         correct as correct,
         label as label,
     )
@@ -60,7 +59,6 @@ if TYPE_CHECKING:
     )
     from visualjudge.apps.frontdoor.opened_run import Run as Run, open_run as open_run
     from visualjudge.apps.frontdoor.studies import Study as Study, analyse as analyse
-    from visualjudge.apps.planning.cheapest_judges import plan_judges as plan_judges
     from visualjudge.apps.planning.study_designs import plan as plan
     from visualjudge.clients.base import Client as Client
     from visualjudge.dataset.exports import Format as Format
@@ -124,12 +122,11 @@ _NAMES = {
     "visualjudge.apps.adopting.adopt": ("Adopted", "adopt"),
     "visualjudge.apps.adopting.log_to_table": ("LogFormat", "LogRows"),
     "visualjudge.apps.frontdoor.data": ("Data", "build", "import_samples", "open_data"),
-    "visualjudge.apps.frontdoor.decisions": ("card", "cascade", "correct", "label"),
+    "visualjudge.apps.frontdoor.decisions": ("card", "correct", "label"),
     "visualjudge.apps.frontdoor.judge": ("client", "judge", "judge_async"),
     "visualjudge.apps.frontdoor.opened_run": ("Run", "open_run"),
     "visualjudge.apps.frontdoor.studies": ("Study", "analyse"),
     "visualjudge.apps.planning.study_designs": ("plan",),
-    "visualjudge.apps.planning.cheapest_judges": ("plan_judges",),
     "visualjudge.vision.score": ("score",),
     "visualjudge.plugins": (
         "register_backend",

@@ -19,12 +19,9 @@ from visualjudge.analysis.comparisons import COMPARED, comparisons, judge_agreem
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.leaks import permutation_p
 from visualjudge.analysis.psychometric import slope_p
-from visualjudge.analysis.report.markdown import markdown
-from visualjudge.analysis.report.page import html
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.share_intervals import images_needed, one_share
 from visualjudge.analysis.study_table import Run, Study, join, question_table, verdict_table
-from visualjudge.analysis.table_layout import Table
 from visualjudge.core.records import OptionFeatures, Question, Verdict
 from visualjudge.core.seeding import rng_for
 
@@ -91,25 +88,6 @@ def test_comparison_counts_images_and_not_verdicts() -> None:
     assert (row.only_a_right, row.only_b_right) == (20, 0)
     assert row.p is not None
     assert row.p > 0.2
-
-
-def test_many_judges_are_compared_near_the_top_and_with_the_best(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("visualjudge.analysis.comparisons.COMPARED", 3)
-    questions = [pair(i, (8.0, 1.0), image_id=f"image{i % 8}") for i in range(40)]
-    wrong = {"a": 20, "b": 2, "c": 30, "d": 0, "e": 10}
-    judges = {
-        name: [said(q, "B" if i < count else "A") for i, q in enumerate(questions)]
-        for name, count in wrong.items()
-    }
-    analysis = analyse_study(study_of(questions, judges))
-    assert {(row.a, row.b) for row in analysis.results.comparisons} == {
-        ("b", "d"), ("d", "e"), ("b", "e"),
-        ("a", "d"), ("c", "d"),
-    }  # fmt: skip
-    assert "Of 5 judges, the 3 most accurate ones" in html(analysis)
-    assert "Of 5 judges, the 3 most accurate ones" in markdown(analysis)
 
 
 def _numbers(value: Any, place: str = "") -> dict[str, Any]:
@@ -392,26 +370,6 @@ def test_table_of_metrics_and_markdown_come_from_the_same_columns() -> None:
     assert stated["accuracy"] == accuracy.share.value == 0.75
     assert ACCURACY.cells(accuracy)[ACCURACY.titles.index("Accuracy")] == "75.0 %"
     assert isinstance(analysis.tables["headline"], pl.DataFrame)
-
-
-def test_rule_of_counting_is_in_every_output(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new share of verdicts is one function and one row: nothing else names it."""
-    from visualjudge.analysis import benchmark_pair_rules as published, columns
-    from visualjudge.analysis.report.markdown import markdown
-    from visualjudge.analysis.report.page import html
-
-    added = published.Rule(
-        "second_half", "Right in the second half", lambda pairs: published._one_order(pairs.tail(8))
-    )
-    monkeypatch.setattr(published, "RULES", (*published.RULES, added))
-    shown = tuple(columns._counted(rule) for rule in published.RULES)
-    monkeypatch.setattr(columns, "PUBLISHED", Table(shown))
-    questions = [pair(i, (8.0, 1.0)) for i in range(16)]
-    analysis = analyse_study(study_of(questions, {"j": [said(q, "A") for q in questions]}))
-    assert analysis.metrics["judges"][0]["pairwise"]["published"]["second_half"]["n"] == 8
-    assert analysis.tables["headline"]["pairwise.published.second_half.value"][0] == 1.0
-    assert added.title in html(analysis)
-    assert added.title in markdown(analysis)
 
 
 def test_agreement_of_judges_tells_ties_from_the_second_option() -> None:

@@ -90,10 +90,9 @@ RANDOM = ("--backend", "baseline", "--model", "random")
 ENDINGS = {
     "describe": (lambda made: ("describe", made.data), "plan"),
     "export": (
-        lambda made: ("export", made.dataset, "--format", "vlmevalkit", "--out", made.out / "lmu"),
+        lambda made: ("export", made.dataset, "--format", "trl", "--out", made.out / "t.jsonl"),
         "judge",
     ),
-    "init": (lambda made: ("init", made.out / "project"), "import"),
     "label": (
         lambda made: ("label", made.run, "--n", 6, "--out", made.out / "next.csv"),
         "correct",
@@ -114,6 +113,12 @@ ENDINGS = {
     ),
     "report": (lambda made: ("report", made.run), "card"),
     "card": (lambda made: ("card", made.run), "label"),
+    "describe dataset": (lambda made: ("describe", made.dataset), "judge"),
+    "init": (lambda made: ("init", made.out / "project"), "import"),
+    "mmbench circular": (
+        lambda made: ("mmbench", "circular", choices(made), "--out", made.out / "r.tsv"),
+        "mmbench",
+    ),
     "mmbench eval": (
         lambda made: ("mmbench", "eval", replies(made), "--data", choices(made)),
         "mmbench",

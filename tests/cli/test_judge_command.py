@@ -315,7 +315,6 @@ def test_a_panel_needs_no_model(tmp_path: Path, dataset: Path) -> None:
         (["--backend", "baseline"], 2, "--model"),
         (["--backend", "baseline", "--model", "guess"], 2, "oracle:P"),
         (["--model", "m", "--api-key-env", "NOT_SET_ANYWHERE"], 2, "NOT_SET_ANYWHERE"),
-        (["--model", "m", "--max-cost", "1"], 2, "--price"),
         (["--model", "m", "--task", "poetry"], 2, "poetry"),
         (
             ["--model", "m", "--base-url", "localhost:8765/v1"],

@@ -109,21 +109,18 @@ def test_the_size_of_embedded_images_is_that_of_the_tables(
     assert embedded_bytes(dataset, "vlmevalkit") == embedded_bytes(dataset, "trl") == 0
 
 
-@pytest.mark.parametrize("name", ["sharegpt", "trl"])
-def test_a_file_that_is_there_is_kept_unless_forced(
-    dataset: Dataset, tmp_path: Path, name: str
-) -> None:
+def test_a_file_that_is_there_is_kept_unless_forced(dataset: Dataset, tmp_path: Path) -> None:
     file = tmp_path / "mine.jsonl"
     file.write_text("precious")
     with pytest.raises(
         UsageError, match=r"mine.jsonl already exists; choose another, or add --force"
     ):
-        export(dataset, name, file)
+        export(dataset, "trl", file)
     assert file.read_text() == "precious"
-    export(dataset, name, file, force=True)
+    export(dataset, "trl", file, force=True)
     assert file.read_text() != "precious"
     with pytest.raises(UsageError, match="is a folder"):
-        export(dataset, name, tmp_path, force=True)
+        export(dataset, "trl", tmp_path, force=True)
 
 
 @pytest.mark.parametrize("name", ["parquet", "vlmevalkit"])
@@ -152,10 +149,9 @@ def test_parts_of_an_earlier_export_do_not_stay(
 
 def test_only_a_task_and_so_many_questions_are_exported(dataset: Dataset, tmp_path: Path) -> None:
     few = selected(dataset, ["generation_t2i"], 3)
-    [path] = export(few, "sharegpt", tmp_path / "few.jsonl")
-    wanted = [question.id for question in dataset.questions if question.task == "generation_t2i"][
-        :3
-    ]
+    [path] = export(few, "lmms-eval", tmp_path / "few")[:1]
+    wanted = [question.id for question in few.questions]
+    assert len(wanted) == 3
     assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == wanted
     with pytest.raises(DataError, match="no question to export"):
         export(selected(dataset, ["depth_estimation"]), "trl", tmp_path / "none.jsonl")
@@ -167,7 +163,7 @@ def test_the_questions_of_a_file_are_exported(dataset: Dataset, tmp_path: Path) 
     ids = [question.id for question in dataset.questions][3:9:2]
     (tmp_path / "ids.txt").write_text("\n".join(reversed(ids)) + "\n")
     out = tmp_path / "some.jsonl"
-    words = ["export", str(dataset.root), "--format", "sharegpt", "--out", str(out)]
+    words = ["export", str(dataset.root), "--format", "trl", "--out", str(out)]
     command(*words, "--questions", str(tmp_path / "ids.txt"))
     assert [json.loads(line)["id"] for line in out.read_text().splitlines()] == ids
     (tmp_path / "ids.txt").write_text("nothing\n")
@@ -184,22 +180,6 @@ def command(*words: str) -> None:
 
 def test_marks_are_numbered_in_order() -> None:
     assert numbered("<image>\nA. <image> B") == "<image 1>\nA. <image 2> B"
-
-
-def test_sharegpt_conversations_have_a_mark_for_each_image(
-    dataset: Dataset, tmp_path: Path
-) -> None:
-    [path] = export(dataset, "sharegpt", tmp_path / "deep/train.jsonl")
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    assert len(lines) == len(dataset.questions)
-    for line, question in zip(lines, dataset.questions, strict=True):
-        asked, said = line["conversations"]
-        assert asked["value"].count("<image>") == len(line["images"])
-        assert all((path.parent / name).resolve().is_file() for name in line["images"])
-        assert (asked["from"], said["from"]) == ("human", "gpt")
-        assert said["value"] == (
-            question.answer if isinstance(question.answer, str) else f"{question.answer:g}"
-        )
 
 
 def test_trl_preferences_put_the_right_answer_before_the_wrong_one(

@@ -431,7 +431,7 @@ def test_exports_with_images_inside_read_shards_and_those_with_paths_say_what_to
     with pytest.raises(
         DataError, match=r"lies in shard-00000\.tar, .*; use visualjudge convert --media files"
     ):
-        export(packed, "sharegpt", tmp_path / "a.jsonl")
+        export(packed, "trl", tmp_path / "a.jsonl")
     assert not (tmp_path / "a.jsonl").exists()
 
 

@@ -147,7 +147,6 @@ READERS: dict[str, Callable[[Path], tuple[object, ...]]] = {
         "--out",
         ds.parent / "out",
     ),
-    "drift": lambda ds: ("drift", "build", ds, "--n", 2, "--out", ds.parent / "out"),
 }
 """Commands that read a dataset."""
 RUN_READERS: dict[str, Callable[[Path], tuple[object, ...]]] = {
@@ -155,7 +154,6 @@ RUN_READERS: dict[str, Callable[[Path], tuple[object, ...]]] = {
     "expand": lambda ds: ("convert", ds.parent / "run", "--to", "json"),
     "resume": lambda ds: ("judge", ds, *JUDGE, "--resume", "--out", ds.parent / "run"),
     "studio": lambda ds: ("studio", ds, ds.parent / "run"),
-    "distill": lambda ds: ("distill", ds.parent / "run", "--out", ds.parent / "s.vj"),
     "label": lambda ds: ("label", ds.parent / "run", "--n", 3, "--out", ds.parent / "l.csv"),
 }
 """Commands that read the verdicts of a run as Parquet."""

@@ -15,7 +15,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,6 @@ from clients.tool_protocols import call, openai
 from runs.made_dataset import make_dataset
 from visualjudge.analysis.report.paired import tool_lines
 from visualjudge.analysis.tool_use import answer_cost
-from visualjudge.apps.training.conversations import write_conversations
 from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import ImagePart, Reply, Request, TextPart, ToolCall
 from visualjudge.core.errors import UsageError
@@ -278,43 +276,6 @@ def test_what_cannot_be_combined_is_refused(spots: Path, tmp_path: Path) -> None
     )
     with pytest.raises(UsageError, match="--tools cannot be used together with --batch"):
         vj.judge(spots, batched, tmp_path / "run", progress=False, tools=["zoom"])
-
-
-def test_conversations_are_exported_as_chat_messages(spots: Path, tmp_path: Path) -> None:
-    judge(spots, tmp_path / "run", looks_closely, tools=["zoom", "difference"], swap=True, limit=12)
-    dataset = vj.load_dataset(spots)
-    files, left = write_conversations(
-        dataset, tmp_path / "run", tmp_path / "out", lambda done, total: None
-    )
-    assert left == 0
-    rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
-    assert len(rows) == 24
-    for row in rows:
-        roles = [message["role"] for message in row["messages"]]
-        assert roles == ["user", *["assistant", "tool"] * 4, "assistant"]
-        parts = [
-            part
-            for message in row["messages"]
-            for part in message["content"]
-            if isinstance(part, dict)
-        ]
-        assert sum(part["type"] == "image" for part in parts) == len(row["images"]) == 3 + 4
-        assert all(Path(image).is_file() for image in row["images"])
-        assert row["right"]
-        assert [tool["function"]["name"] for tool in row["tools"]] == ["zoom", "difference"]
-    evaluated = replace(dataset, meta={**dataset.meta, "benchmark": {"use": "evaluation only"}})
-    with pytest.raises(UsageError, match="for evaluation only"):
-        write_conversations(
-            evaluated, tmp_path / "run", tmp_path / "none", lambda done, total: None
-        )
-    changed = next(iter(dataset.questions)).images[1]
-    kept = (spots / changed).read_bytes()
-    write_png(spots / changed, np.zeros((48, 64, 3), np.uint8))
-    _, left = write_conversations(
-        dataset, tmp_path / "run", tmp_path / "again", lambda done, total: None
-    )
-    (spots / changed).write_bytes(kept)
-    assert left == 2
 
 
 # ---------------------------------------------------------------- kills

@@ -13,7 +13,7 @@ from visualjudge.core.registry import added
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
-FORMATS = ", ".join(["parquet, vlmevalkit, lmms-eval, preferences", *added("export format")])
+FORMATS = ", ".join(["parquet, vlmevalkit, lmms-eval, trl", *added("export format")])
 LARGE = 500_000_000
 """Size in bytes above which an export's size is announced first."""
 

@@ -143,8 +143,8 @@ def last(
         Most predictions per image; the most confident are kept.
     score_at
         best-f1 keeps those above its threshold; that is the confidence with the largest F1
-        (IoU 0.5) on these images; default if all predictions have a confidence and neither --min-score nor
-        --top-k is given.
+        (IoU 0.5) on these images; default if all predictions have a confidence and neither
+        --min-score nor --top-k is given.
     """
 
 

@@ -59,7 +59,8 @@ def report(
         )
         working_on("writing the report")
         _write(analysis, out, json, csv, two)
-        left = [] if figures is None else write_figures(analysis, figures)
+        if figures is not None:
+            write_figures(analysis, figures)
     answers = opening(analysis)
     if two is not None:
         difference = differences(analysis, *two)
@@ -73,7 +74,6 @@ def report(
         typer.echo(answers.gamed)
     if answers.tasks is not None:
         typer.echo(answers.tasks.text())
-    say(*left)
     following("card", *runs, *(word for condition in part for word in ("--where", condition)))
     _warn(analysis)
 

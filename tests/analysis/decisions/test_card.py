@@ -18,7 +18,7 @@ from visualjudge.analysis.decisions.card import Card, card_of, short_answer, sho
 from visualjudge.analysis.decisions.checks import read_thresholds
 from visualjudge.analysis.decisions.decision_json import card_json
 from visualjudge.analysis.decisions.may_rank_models import system
-from visualjudge.analysis.decisions.report_opening import gamed, opening_of
+from visualjudge.analysis.decisions.report_opening import gamed
 from visualjudge.analysis.figure_text import verdict
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.load import without_order
@@ -343,13 +343,6 @@ def test_a_judge_that_cannot_tell_sources_apart_has_no_order() -> None:
         image_sums(np.full(80, 5.0), truth.ravel(), rows[1].ravel(), rows[0].ravel(), 4)
     )
     assert found is not None and (found.tau_b.value, found.pair_order.value) == (0.0, 0.5)
-
-
-def test_a_report_opens_with_the_answer_of_every_judge() -> None:
-    found = opening_of(_card(World.of(20, 3), 0.5))
-    assert found.sentences[0].startswith("judge: ")
-    assert found.table.columns == ("Check", "judge") and len(found.table.rows) == 7
-    assert "May I rank my models" in found.markdown() and found.sentences[0] in found.markdown()
 
 
 def test_the_page_of_a_card_draws_its_checks_and_has_a_paragraph_for_a_paper() -> None:

@@ -19,7 +19,6 @@ from apps.published.copies import imagenhub
 from visualjudge.analysis.analysing import analyse
 from visualjudge.analysis.decisions import card_page
 from visualjudge.analysis.decisions.decision_json import card_json
-from visualjudge.analysis.report.markdown import markdown as report_markdown
 from visualjudge.analysis.report.page import html as report_page
 from visualjudge.apps.frontdoor.decisions import card
 from visualjudge.apps.published.importing import Imported, import_benchmark
@@ -124,7 +123,6 @@ def pages(run: Path) -> list[str]:
     found = card([run])
     return [
         report_page(analysis),
-        report_markdown(analysis),
         card_page.html(found),
         card_page.markdown(found),
     ]

@@ -186,5 +186,5 @@ def _held_out(rows: Sequence[_Asked]) -> FloatArray:
         places = [k for k, row in enumerate(rows) if row.error_type == kind]
         pairs = [rows[k].pair for k in places]
         if len({pair.image for pair in pairs}) >= FEWEST_IMAGES:
-            hits[places] = 0.5 + 0.5 * np.sign(fit(pairs, ()).log_odds)
+            hits[places] = 0.5 + 0.5 * np.sign(fit(pairs).log_odds)
     return hits

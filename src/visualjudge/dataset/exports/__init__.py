@@ -1,6 +1,4 @@
-"""Export a dataset for other tools: Hugging Face parquet, VLMEvalKit TSV, ShareGPT and TRL
-JSONL.
-"""
+"""Export a dataset for other tools: Hugging Face parquet, VLMEvalKit TSV, lmms-eval, TRL JSONL."""
 
 from __future__ import annotations
 
@@ -10,8 +8,8 @@ from pathlib import Path
 
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.registry import Registry
-from visualjudge.dataset.exports.jsonl import export_sharegpt, export_trl
 from visualjudge.dataset.exports.parquet import export_parquet
+from visualjudge.dataset.exports.preferences import export_trl
 from visualjudge.dataset.exports.vlmevalkit import export_vlmevalkit, export_vlmevalkit_embedded
 from visualjudge.dataset.folder import Dataset
 
@@ -43,21 +41,8 @@ FORMATS: Registry[str, Format] = Registry(
             is_folder=True,
             embedded=Format(export_vlmevalkit_embedded, is_folder=True, blow_up=4 / 3),
         ),
-        "sharegpt": Format(export_sharegpt, is_folder=False, training=True),
         "trl": Format(export_trl, is_folder=False, training=True),
         "lmms-eval": "visualjudge.apps.connectors.lmms_eval_tasks:LMMS_EVAL",
-        **{
-            name: f"visualjudge.apps.training.trainer_exports:{row}"
-            for name, row in {
-                "trl-grpo": "TRL_GRPO",
-                "trl-dpo": "TRL_DPO",
-                "verl": "VERL",
-                "easyr1": "EASYR1",
-                "ms-swift": "SWIFT",
-                "llama-factory": "LLAMA_FACTORY",
-                "verifiers": "VERIFIERS",
-            }.items()
-        },
     },
 )
 

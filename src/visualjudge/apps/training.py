@@ -1,10 +1,12 @@
-"""Compare a reply with the ground truth of its question, as one number. Replies are read by
+"""Questions with graded ground truth as verifiable rewards for training.
+
+:func:`reward` compares a reply with the truth of its question, as one number. Replies are read by
 :mod:`visualjudge.replies`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +15,9 @@ from visualjudge.core.records import FAILED, TURNED, Question
 from visualjudge.replies import read_reply
 
 LARGEST_SCORE = 10.0
+COLUMNS = ("question_type", "answer", "final_scores", "ties")
+"""The columns of a row that a reward reads."""
+Completion = str | Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,3 +188,37 @@ def _weight(truth: Truth, weights: Weights) -> float:
     ):
         return 1.0
     return min(1.0, truth.margin / weights.jnd)
+
+
+def trl_reward(
+    prompts: Sequence[Any], completions: Sequence[Completion], **columns: Sequence[Any]
+) -> list[float]:
+    """Return rewards for TRL: ``GRPOTrainer(reward_funcs=trl_reward, …)`` with rows of ``export
+    --format trl``.
+
+    Raises
+    ------
+    UsageError
+        If the rows lack ``question_type`` or ``answer``.
+    """
+    missing = [name for name in COLUMNS[:2] if name not in columns]
+    if missing:
+        raise UsageError(
+            f"the rows must have the columns {', '.join(missing)}; write them with visualjudge "
+            "export --format trl"
+        )
+    present = [name for name in COLUMNS if name in columns]
+    rows = ({name: columns[name][k] for name in present} for k in range(len(completions)))
+    return [
+        reward(_text(completion), row) for completion, row in zip(completions, rows, strict=True)
+    ]
+
+
+def _text(completion: Completion) -> str:
+    """Return a completion as text: unchanged, or the content of its last message."""
+    if isinstance(completion, str):
+        return completion
+    content = completion[-1].get("content") if completion else ""
+    if isinstance(content, str):
+        return content
+    return "".join(str(part.get("text") or "") for part in content or ())

@@ -1,4 +1,4 @@
-"""Train a model of the local judge on a data folder, with figures from held-out images."""
+"""Train a model of the local judge on pairs of scored predictions, as in a data folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from visualjudge.core.records import Annotation, BoolArray, ImageRecord, Pixels
 from visualjudge.data.folder import DataFolder, check_entry
 from visualjudge.judges.local.features import features_of, given_of
 from visualjudge.judges.local.fit import Fitted, Pair, Sample, fit, pairs_of
-from visualjudge.judges.local.model import Model, shipped
+from visualjudge.judges.local.model import Model
 from visualjudge.vision.encode import context_image
 from visualjudge.vision.predictions import read_prediction, type_of
 from visualjudge.vision.raster.images import read_rgb
@@ -26,6 +26,10 @@ Progress = Callable[[str, int, int], None]
 FEWEST_IMAGES = 2
 
 
+def _silent(stage: str, done: int, total: int) -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Trained:
     """A model, the fit of each task, and why some tasks have none."""
@@ -33,30 +37,13 @@ class Trained:
     model: Model
     fits: Mapping[str, Fitted]
     declined: Mapping[str, str]
-    problems: tuple[str, ...] = ()
-    """Problems of the training data."""
 
 
-def train(
-    pairs: Mapping[str, Sequence[Pair]],
-    samples: Mapping[str, Sequence[Sample]],
-    trained_on: str,
-    *,
-    prior: Model | None = None,
-) -> Trained:
+def train(pairs: Mapping[str, Sequence[Pair]], trained_on: str) -> Trained:
     """Fit every task that has pairs of at least two images.
 
-    Without a prior, the fits of boxes, masks, poses and depth are coherent. Those of whole images
-    are not, because sharpness and noise rise together and their weights must correct each other.
-
-    Parameters
-    ----------
-    pairs, samples
-        By task: comparisons to learn from, and scored predictions (0..10) for calibration.
-    trained_on
-        Training data as described on the model's card.
-    prior
-        Model towards whose weights the fits are pulled.
+    The fits of boxes, masks, poses and depth are coherent. Those of whole images are not, because
+    sharpness and noise rise together and their weights must correct each other.
     """
     fits: dict[str, Fitted] = {}
     declined: dict[str, str] = {}
@@ -65,9 +52,7 @@ def train(
         if len({pair.image for pair in seen}) < FEWEST_IMAGES:
             declined[task] = f"comparisons on at least {FEWEST_IMAGES} images are needed"
             continue
-        known = [sample for sample in samples.get(task, ()) if sample.features]
-        start = prior.tasks.get(task) if prior else None
-        fits[task] = fit(seen, known, start, coherent=prior is None and not type_of(task).is_image)
+        fits[task] = fit(seen, coherent=not type_of(task).is_image)
     card = {
         "trained_on": trained_on,
         "version": __version__,
@@ -81,10 +66,8 @@ def _card_row(done: Fitted) -> dict[str, float]:
     return {"pairs": done.pairs, "images": len(done.right), "right": round(right, 4)}
 
 
-def train_on_folder(
-    root: str | Path, progress: Progress = lambda stage, done, total: None
-) -> Trained:
-    """Train on the groups of a data folder, pulling the fit towards the built-in weights.
+def train_on_folder(root: str | Path, progress: Progress = _silent) -> Trained:
+    """Train on the groups of a data folder.
 
     Raises
     ------
@@ -93,12 +76,7 @@ def train_on_folder(
     """
     samples = folder_samples(root, progress)
     pairs = {task: pairs_of(rows) for task, rows in samples.items()}
-    done = train(
-        pairs,
-        samples,
-        f"{sum(map(len, samples.values()))} predictions of a data folder",
-        prior=shipped(),
-    )
+    done = train(pairs, f"{sum(map(len, samples.values()))} predictions of a data folder")
     if not done.fits:
         raise DataError(
             f"{root}: nothing to train on: "
@@ -119,7 +97,7 @@ def folder_samples(root: str | Path, progress: Progress) -> dict[str, list[Sampl
 
 
 def looked_at(
-    root: str | Path, progress: Progress = lambda stage, done, total: None
+    root: str | Path, progress: Progress = _silent
 ) -> Iterator[tuple[Annotation, Features]]:
     """Yield every valid prediction of a data folder with its features, by task and image."""
     with DataFolder(root) as folder:
