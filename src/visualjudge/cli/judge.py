@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from visualjudge.clients.batch.batched_client import Settings
     from visualjudge.dataset.folder import Dataset
     from visualjudge.judges.base import Judge
+    from visualjudge.runs.asks import RunSettings
     from visualjudge.runs.budget import Budget
-    from visualjudge.runs.judge_dataset import RunReport, RunSettings
+    from visualjudge.runs.judge_dataset import RunReport
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
@@ -140,9 +141,9 @@ def _dry_run(
     dataset: Dataset, out: Path, settings: RunSettings, budget: Budget, options: JudgeOptions
 ) -> None:
     from visualjudge.judges.question_judge import MORE_REQUESTS
+    from visualjudge.runs.asks import check_images, still_to_ask
     from visualjudge.runs.budget import money
     from visualjudge.runs.cost_estimate import estimate
-    from visualjudge.runs.judge_dataset import check_images, still_to_ask
 
     check_images(dataset, dataset.questions[: settings.limit])
     prices, limits = budget.prices, budget.limits
@@ -186,9 +187,9 @@ def _finish(report: RunReport, out: Path) -> None:
     print(f"{out}: {verdicts}: {counted(report.statuses) or 'none'}{ending}")
     if (excess := progress.budget.excess()) and excess != progress.stopped:
         say(excess)
-    say(*report.adjustments)
-    if report.failures:
-        say(f"failed calls, including those that succeeded on retry: {counted(report.failures)}")
+    say(*report.diagnostics.adjustments)
+    if failures := report.diagnostics.failures:
+        say(f"failed calls, including those that succeeded on retry: {counted(failures)}")
     say(*_causes(report, out))
     errors = report.statuses["api_error"]
     if errors:
