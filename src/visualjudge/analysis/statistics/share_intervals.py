@@ -101,7 +101,7 @@ class Supposed:
 
 
 SHARES = Supposed(0.8, 0.5, 0.75, 4.0)
-"""Assumption for answers: an image may go wrong as a whole, until errors are seen (decision 0130).
+"""Assumption for answers: an image may go wrong as a whole, until errors are seen.
 """
 SINGLE = Supposed(0.0, 0.5, 0.75)
 """Assumption for events that affect single calls unless they are seen to cluster, such as unusable
