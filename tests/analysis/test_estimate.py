@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from visualjudge.analysis.estimate import (
