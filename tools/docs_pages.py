@@ -40,7 +40,7 @@ METRICS = {
 }
 
 COMMANDS_PURPOSE = (
-    "Every command with all of its options, as `--help-all` prints them. Exit status: 0 on "
+    "Every command with its options, as `--help` prints them. Exit status: 0 on "
     "success, 1 for invalid "
     "input or a failed check, 2 for wrong usage."
 )
@@ -199,9 +199,9 @@ def commands() -> Iterator[tuple[tuple[str, ...], int]]:
 
 
 def help_of(path: tuple[str, ...]) -> str:
-    """The whole help of one command, 100 characters wide."""
+    """The help of one command, 100 characters wide."""
     shown = CliRunner().invoke(
-        app, [*path, "--help-all"], prog_name="visualjudge", env={"COLUMNS": "100"}
+        app, [*path, "--help"], prog_name="visualjudge", env={"COLUMNS": "100", "NO_COLOR": "1"}
     )
     return "\n".join(line.rstrip() for line in shown.stdout.strip().splitlines())
 
