@@ -28,7 +28,7 @@ def test_the_plugin_works_from_import_to_report(tmp_path: Path) -> None:
     )
     truth = ("--gt", tmp_path / "gt.csv", "--images", tmp_path / "photos", "--out", data)
     env.run_each(
-        ("plugins",),
+        ("show", "plugins"),
         ("import", "counting", *truth, "--pred", tmp_path / "pred.csv", "--source", "model"),
         ("perturb", "--task", "object_counting", *truth),
         ("build", data, "--out", dataset),

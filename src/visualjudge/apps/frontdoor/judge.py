@@ -277,7 +277,7 @@ def _check_prices(asked: Asked, extractor: Client, prices: Prices | None) -> Non
     )
     if prices is not None and prices.are_stated and not same:
         raise UsageError(
-            "--price-in and --price-out (prices) cannot be used if --extractor-model (extractor) "
+            "--price (prices) cannot be used if --extractor-model (extractor) "
             "is another model, whose prices are unknown; limit --max-tokens-total or "
             "--max-calls instead"
         )
