@@ -28,7 +28,7 @@ from visualjudge.core.garbage_collection import paused_collector
 from visualjudge.core.records import UNKNOWN, Answer, Question
 from visualjudge.core.workers import Workers
 from visualjudge.dataset.folder import open_questions, questions_file
-from visualjudge.dataset.json_form import JsonQuestions, OtherLayout
+from visualjudge.dataset.json_form import JsonQuestions
 from visualjudge.dataset.question_storage import Located, QuestionFiles
 from visualjudge.runs.journal import LONGEST_LINE
 from visualjudge.studio.text_index import TextIndex, Words, words_of
@@ -117,7 +117,7 @@ class Part:
     multiple: dict[str, tuple[Codes, Codes]]
 
 
-def parts(stored: QuestionFiles, engine: Workers) -> Iterator[Part]:
+def parts(stored: QuestionFiles) -> Iterator[Part]:
     """Return all questions in order.
 
     Raises
@@ -125,22 +125,7 @@ def parts(stored: QuestionFiles, engine: Workers) -> Iterator[Part]:
     DataError
         If one cannot be read.
     """
-    done = 0
-    if isinstance(stored, JsonQuestions):
-        ranges = line_ranges(stored.path, 0, stored.path.stat().st_size)
-        try:
-            for part in engine.map(
-                _part_in, ((stored.path.parent, start, stop) for start, stop in ranges)
-            ):
-                done += len(part.ids)
-                yield part
-        except (OtherLayout, DataError):
-            # read one by one: this accepts any layout, and errors give the question's position in
-            # the whole file
-            pass
-        else:
-            return
-    left = islice(stored.scan(), done, None)
+    left = stored.scan()
     while (part := _next_part(left)).ids:
         yield part
 
@@ -148,12 +133,6 @@ def parts(stored: QuestionFiles, engine: Workers) -> Iterator[Part]:
 @paused_collector()
 def _next_part(left: Iterator[Located]) -> Part:
     return part_of(islice(left, _QUESTIONS))
-
-
-def _part_in(place: tuple[Path, int, int]) -> Part:
-    root, start, stop = place
-    with paused_collector():
-        return part_of(JsonQuestions(root).scan_lines(start, stop))
 
 
 def part_of(located: Iterable[Located]) -> Part:
@@ -461,7 +440,7 @@ def _build(
             stored = open_questions(root)
             # the size of a file, or the number of questions: the unit of a part's last position
             whole = stored.path.stat().st_size if isinstance(stored, JsonQuestions) else len(stored)
-            for part in parts(stored, engine):
+            for part in parts(stored):
                 builder.add(part)
                 tick(part.columns["stop"][-1] / max(whole, 1) if part.ids else 1.0)
             builder.finish()
