@@ -36,7 +36,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-
 if TYPE_CHECKING:
     from visualjudge.apps.adopting.adopt import Adopted as Adopted, adopt as adopt
     from visualjudge.apps.adopting.log_to_table import LogFormat as LogFormat, LogRows as LogRows

@@ -45,10 +45,6 @@ def test_clean_data_builds_validates_and_exports(
         )
         == 0
     )
-    monkeypatch.setattr("visualjudge.cli.export.LARGE", 10)
-    words = ("--format", "vlmevalkit", "--embed", "--limit", 1, "--out", tmp_path / "lmu")
-    assert _status(monkeypatch, "export", out, *words) == 0
-    assert "about 0.0 GB; --task and --limit write less" in capsys.readouterr().err
     assert _status(monkeypatch, "prompts", out, "--out", tmp_path / "pages") == 0
     assert (tmp_path / "pages/object_detection.md").is_file()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.options import BuildingOptions, FormName, MediaName, with_groups
+from visualjudge.cli.options import BuildingOptions, FormName, with_groups
 from visualjudge.cli.output import following, say, stages, tell
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import plural, pluralize
@@ -34,16 +34,11 @@ def build(
     building: BuildingOptions,
     data: Annotated[
         Path,
-        typer.Argument(
-            help="Data folder, also s3:// or gs://: annotations/<task>_annotations.json, "
-            "images/<task>.json"
-        ),
+        typer.Argument(help="Data folder: annotations/<task>_annotations.json, images/<task>.json"),
     ],
     out: Annotated[
         Path,
-        typer.Option(
-            "--out", help="Folder of the new dataset, also s3:// or gs://; must not exist."
-        ),
+        typer.Option("--out", help="Folder of the new dataset; must not exist."),
     ],
     subset: Annotated[
         list[str] | None,
@@ -78,20 +73,18 @@ def build(
         float, typer.Option(help="Leave out pairs whose scores differ by less than this.")
     ] = 0.0,
     form: Annotated[
-        FormName,
+        FormName | None,
         typer.Option(
-            "--format", help="Write questions.json, or Parquet shards for large datasets."
+            help="questions.json and media/, or one Parquet file; default: by size.",
+            show_default=False,
         ),
-    ] = FormName.json,
+    ] = None,
     plan: Annotated[
         Path | None,
         typer.Option(
             "--plan", help="Take task, seed and limits from a plan (`visualjudge plan --json`)."
         ),
     ] = None,
-    media: Annotated[
-        MediaName, typer.Option(help="Store images as single files, or in tar shards.")
-    ] = MediaName.files,
 ) -> None:
     """Build a judge dataset from a data folder.
 
@@ -99,7 +92,6 @@ def build(
     then ends with status 1 (0 with --skip-invalid). The same data, seed and options give the same
     bytes for any number of workers.
     """
-    from visualjudge.core.object_stores import located
     from visualjudge.dataset.build import build as build_dataset
     from visualjudge.dataset.sampling import JUDGE_ANALYSIS, SUBSETS, Caps
 
@@ -129,8 +121,7 @@ def build(
             options,
             **building.work,
             force=building.force,
-            form=form.value,
-            media=media.value,
+            form=form.value if form else None,
             progress=progress,
         )
     tell(built.problems)
@@ -142,14 +133,12 @@ def build(
             "pairs and rankings"
         )
         print(f"nothing is compared: {why}")
-    target = located(out)
     print(
-        f"{pluralize(built.questions, 'question')} and {pluralize(built.images, 'image')} in "
-        f"{target}"
+        f"{pluralize(built.questions, 'question')} and {pluralize(built.images, 'image')} in {out}"
     )
-    following("judge", target, *asked, "--model", "MODEL", "--out", "RUN")
+    following("judge", out, *asked, "--model", "MODEL", "--out", "RUN")
     local = ("--backend", "local", "--model", "default")
-    following("judge", target, *asked, *local, "--out", "RUN", title="or")
+    following("judge", out, *asked, *local, "--out", "RUN", title="or")
     if built.problems:
         say(f"{pluralize(len(built.problems), 'invalid record')} left out")
         raise typer.Exit(0 if skip_invalid else 1)

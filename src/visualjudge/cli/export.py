@@ -19,14 +19,12 @@ EPILOG = (
     "Examples:\n\n"
     "visualjudge export dataset --format parquet --out hub-folder\n\n"
     "visualjudge export dataset --format vlmevalkit --out LMUData\n\n"
-    "visualjudge export dataset --format vlmevalkit --embed --task depth_estimation --limit 100 "
-    "--out LMUData\n\n"
     "visualjudge export dataset --format trl --out preferences.jsonl\n\n"
     "visualjudge export dataset --format trl --not-in genai --not-in judgebench --out clean.jsonl"
 )
-FORMATS = ", ".join(["parquet, vlmevalkit, lmms-eval, trl", *added("export format")])
-LARGE = 500_000_000
-"""Size in bytes above which an export's size is announced first."""
+FORMATS = ", ".join(
+    ["parquet, dataset-json, dataset-parquet, vlmevalkit, lmms-eval, trl", *added("export format")]
+)
 
 
 @app.command(epilog=EPILOG)
@@ -40,12 +38,6 @@ def export(
         bool,
         typer.Option(
             "--force", help="Overwrite an existing file, or write into a folder that is not empty."
-        ),
-    ] = False,
-    embed: Annotated[
-        bool,
-        typer.Option(
-            "--embed", help="vlmevalkit: store images in the tables as base64, once per use."
         ),
     ] = False,
     task: Annotated[
@@ -70,9 +62,9 @@ def export(
     """Write a dataset in the format of another tool.
 
     parquet: Hugging Face datasets, images embedded. vlmevalkit: TSV tables. lmms-eval: a task.
-    trl: preferences as JSONL, to train judges.
+    trl: preferences as JSONL, to train judges. dataset-json, dataset-parquet: the other form.
     """
-    from visualjudge.dataset.exports import embedded_bytes, export as export_dataset
+    from visualjudge.dataset.exports import export as export_dataset
     from visualjudge.dataset.folder import load_dataset, selected
     from visualjudge.dataset.question_filter import Choice, read_ids
 
@@ -81,15 +73,12 @@ def export(
         read = read.choose(Choice(ids=read_ids(questions)))
     read = _without(read, not_in) if not_in else read
     read = read if limit is None else read[:limit]
-    size = embedded_bytes(read, form, embed=embed)
-    if size > LARGE:
-        say(f"{out}: about {size / 1e9:.1f} GB; --task and --limit write less")
     with stages() as progress:
 
         def tick(done: int, total: int) -> None:
             progress(f"writing {form}", done, total)
 
-        files = export_dataset(read, form, out, tick, embed=embed, force=force)
+        files = export_dataset(read, form, out, tick, force=force)
     for file in files:
         print(file)
     following_judge(read, dataset, "--model", "MODEL", "--out", "RUN")

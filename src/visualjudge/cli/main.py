@@ -52,7 +52,6 @@ COMMANDS = {
     "bench": "Convert published benchmarks into runs",
     "audit": "Find faults in a dataset",
     "mmbench": "Test a VLM with multiple choice",
-    "convert": "Convert a dataset between JSON and Parquet",
     "export": "Export a dataset for other tools",
     "plugins": "List the installed plug-ins, try one, or start one",
 }

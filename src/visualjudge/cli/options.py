@@ -350,17 +350,10 @@ class Work(TypedDict):
 
 
 class FormName(StrEnum):
-    """How the questions of a dataset, or the verdicts of a run, are stored."""
+    """How a dataset is stored."""
 
     parquet = "parquet"
     json = "json"
-
-
-class MediaName(StrEnum):
-    """How the images of a dataset are stored."""
-
-    files = "files"
-    shards = "shards"
 
 
 @dataclass(frozen=True, kw_only=True)

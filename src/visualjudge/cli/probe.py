@@ -43,7 +43,6 @@ def probe(
     probes. Records of the data folder that cannot be used are left out and listed on stderr.
     """
     from visualjudge.apps.probes.build import build_probes
-    from visualjudge.core.object_stores import located
 
     made = build_probes(
         data, out, building.options, only=only, number=n, **building.work, force=building.force
@@ -62,6 +61,6 @@ def probe(
     if as_json:
         print_json({"probe": name, "questions": count} for name, count in asked.items())
         return
-    target = located(out)
+    target = out
     print(f"{pluralize(made.questions, 'question')} in {target}")
     following("judge", target, "--out", "RUN")

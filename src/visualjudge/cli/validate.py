@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.output import following_judge, say, stages, tell
+from visualjudge.cli.output import following_judge, say, tell
 from visualjudge.core.plurals import pluralize
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
@@ -16,10 +16,6 @@ app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 @app.command(epilog="Example:\n\nvisualjudge validate dataset")
 def validate(
     dataset: Annotated[Path, typer.Argument(help="Dataset from visualjudge build.")],
-    sample: Annotated[
-        int | None,
-        typer.Option(min=1, help="Check only N questions and their images.", metavar="N"),
-    ] = None,
 ) -> None:
     """Verify every checksum of a dataset, and check its records against all rules.
 
@@ -28,17 +24,12 @@ def validate(
     """
     from visualjudge.dataset.validate import validate as check
 
-    with stages() as progress:
-        read, problems = check(
-            dataset, lambda done, total: progress("checking files", done, total), sample=sample
-        )
+    read, problems = check(dataset)
     tell(problems)
     if problems:
         say(f"{pluralize(len(problems), 'rule does', 'rules do')} not hold in {read.root}")
         raise typer.Exit(1)
-    part = "" if sample is None else f"{min(sample, len(read.questions))} of "
     print(
-        f"{read.root}: {part}{pluralize(len(read.questions), 'question')}, all checksums and "
-        "rules hold"
+        f"{read.root}: {pluralize(len(read.questions), 'question')}, all checksums and rules hold"
     )
     following_judge(read, read.root, "--swap", "--out", "RUN")

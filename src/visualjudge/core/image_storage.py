@@ -131,7 +131,7 @@ def stored_files(root: Path) -> dict[str, Part]:
     DataError
         If such a file cannot be read.
     """
-    homes = (root / PACKED,)
+    homes: tuple[Path, ...] = (root / PACKED,)
     if not is_remote(root):
         homes = tuple(path for path in homes if path.is_file()) or tuple(sorted(root.glob(_SHARDS)))
     return _parts(homes, *(0 if is_remote(path) else path.stat().st_mtime_ns for path in homes))

@@ -95,7 +95,7 @@ def table_parts(
             with path.open("rb") as file:
                 is_file = file.read(6) == b"ARROW1"
             read = pl.read_ipc if is_file else pl.read_ipc_stream
-            yield from _bounded(read(path, columns=columns), rows)
+            yield from _bounded(read(path, columns=None if columns is None else [*columns]), rows)
             return
         wanted = scan(path) if columns is None else scan(path).select(columns)
         for part in wanted.collect_batches(chunk_size=rows, maintain_order=True):
@@ -108,7 +108,9 @@ def _bounded(frame: pl.DataFrame, rows: int) -> Iterator[pl.DataFrame]:
         if size > BYTES_A_PART and part.height > 1:
             yield from _bounded(part, (part.height + 1) // 2)
         elif size > LARGEST_ROW:
-            raise DataError(f"a row must take at most {LARGEST_ROW >> 20} MiB, got {size >> 20:g}")
+            raise DataError(
+                f"a row must take at most {LARGEST_ROW >> 20} MiB, got {int(size) >> 20}"
+            )
         else:
             yield part
 

@@ -18,16 +18,14 @@ from visualjudge.core import jsons
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError
-from visualjudge.core.parquet_files import (
-    bounded_slices,
-    parquet_height,
-    parquet_metadata,
-    parquet_parts,
-    parquet_rows,
+from visualjudge.core.records import Verdict
+from visualjudge.core.tables import (
     parquet_schema,
+    scan,
+    table_metadata,
+    table_parts,
     write_parquet,
 )
-from visualjudge.core.records import Verdict
 from visualjudge.runs.budget import token_counts
 from visualjudge.runs.journal import Line, read_lines
 from visualjudge.runs.verdict_lines import verdict_line, verdict_of
@@ -204,14 +202,14 @@ class CompactedFile:
             raise DataError(f"{path}: must have the columns of a run's verdicts")
         self._path = path
         self._group: tuple[int, pl.DataFrame] | None = None
-        self.count = parquet_height(path)
+        self.count = scan(path).select(pl.len()).collect().item()
         if self.count > path.stat().st_size:
             raise DataError(f"{path}: must have at most one verdict per byte, got {self.count:,}")
 
     @property
     def digest(self) -> str | None:
         """SHA-256 of the original journal."""
-        return parquet_metadata(self._path).get(_DIGEST)
+        return table_metadata(self._path).get(_DIGEST)
 
     def lines(self, start: int = 0, stop: int | None = None) -> Iterator[Line]:
         """Yield some rows as lines of a journal; each starts at its row number."""
@@ -226,9 +224,7 @@ class CompactedFile:
         end = self.count if stop is None else min(stop, self.count)
         for first in range(start // GROUP * GROUP, end, GROUP):
             low, high = max(start, first), min(end, first + GROUP)
-            for part in bounded_slices(self._read(first).slice(low - first, high - low), GROUP):
-                yield low, part
-                low += part.height
+            yield low, self._read(first).slice(low - first, high - low)
 
     def _line(self, row: dict[str, Any], number: int) -> Line:
         try:
@@ -242,12 +238,12 @@ class CompactedFile:
         """
         group = self._group
         if group is None or group[0] != first:
-            group = self._group = first, parquet_rows(self._path, first, GROUP)
+            group = self._group = first, scan(self._path).slice(first, GROUP).collect()
         return group[1]
 
     def parts(self, *names: str) -> Iterator[pl.DataFrame]:
         """Yield some columns, many rows at a time."""
-        return parquet_parts(self._path, PART, names)
+        return table_parts(self._path, PART, names)
 
 
 def read_compacted(path: Path) -> Iterator[Line]:

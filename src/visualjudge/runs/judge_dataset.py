@@ -21,7 +21,7 @@ from visualjudge.core.records import Question
 from visualjudge.core.registry import in_use
 from visualjudge.dataset.folder import Dataset
 from visualjudge.dataset.json_form import QUESTIONS
-from visualjudge.dataset.question_storage import columns, distinct
+from visualjudge.dataset.question_storage import columns
 from visualjudge.judges.base import Ask, Judge, Judged, Key, most_calls
 from visualjudge.judges.schema_trial import trial_of
 from visualjudge.runs.budget import Budget
@@ -137,10 +137,9 @@ def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
         set[int](),
         dict[str, str](),
     )
-    for some in distinct(questions, "images"):
-        names = {hash(name): name for name in some}
-        fresh = [names[key] for key in names.keys() - seen]
-        seen.update(names)
+    for (some,) in columns(questions, "images"):
+        fresh = [name for name in some if hash(name) not in seen]
+        seen.update(map(hash, fresh))
         missing |= {name: reason for name in fresh if (reason := _unusable(find, name))}
     for question_id, images in columns(questions, "id", "images") if missing else ():
         first = next((missing[name] for name in images if name in missing), None)

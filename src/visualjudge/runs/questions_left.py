@@ -18,7 +18,7 @@ import orjson
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, IntArray, Order, Question
-from visualjudge.dataset.question_storage import at, batches
+from visualjudge.dataset.question_storage import at, columns
 from visualjudge.judges.base import ORDERS, Ask
 from visualjudge.runs.compacting import CompactedFile
 from visualjudge.runs.journal import SMALL, Block, blocks
@@ -67,7 +67,7 @@ def left_of(
     ]
     numbers, total, first = array("q"), 0, 0
     names = ("question_type", "id") if done else ("question_type",)
-    for kinds, *ids in batches(questions, *names):
+    for kinds, *ids in [tuple(zip(*columns(questions, *names), strict=True))] if questions else []:
         wanted = np.ones((len(kinds), len(asked)), np.bool_)
         if swap:
             wanted[np.array(kinds) != "pairwise", repeats:] = False

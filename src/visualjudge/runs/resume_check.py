@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.image_storage import image_finder, shard_files
+from visualjudge.core.image_storage import image_finder
 from visualjudge.dataset.folder import MEDIA, META, Dataset
 
 _NAMED = ("backend", "model", "base_url")
@@ -92,14 +92,7 @@ def edited_images(dataset: Dataset, old: Mapping[str, Any]) -> list[Change]:
 
 
 def _written(dataset: Dataset, names: Iterable[str], since: float) -> Iterator[str]:
-    shards = shard_files(dataset.root)
-    if shards and all(
-        path.stat().st_ctime < since for path in dataset.root.rglob("*") if path.is_file()
-    ):
-        # no file of the dataset was written, hence no image; there are few files if images are in
-        # shards
-        return
-    find = image_finder(dataset.root) if shards else dataset.root.joinpath
+    find = image_finder(dataset.root)
     for name in names:
         # No question shows it: those that are shown were checked before.
         with suppress(OSError, ValueError, DataError):
