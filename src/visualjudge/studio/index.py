@@ -47,7 +47,7 @@ a first index is built while pages are served.
 _MOST_PROCESSES = 4
 # Number of questions in a part that is not a range of bytes.
 _QUESTIONS = 4000
-FORMAT = "10"
+FORMAT = "11"
 _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE question (row INTEGER PRIMARY KEY, id TEXT UNIQUE);
@@ -268,8 +268,6 @@ class Columns:
     changed: NDArray[np.int32]
     open_ended: NDArray[np.int32]
     text: Codes
-    start: NDArray[np.int64]
-    stop: NDArray[np.int64]
 
 
 class DatasetIndex:
@@ -527,6 +525,4 @@ def _load(connection: sqlite3.Connection) -> Columns:
         changed=column("changed"),
         open_ended=column("open_ended"),
         text=column("text"),
-        start=column("start"),
-        stop=column("stop"),
     )
