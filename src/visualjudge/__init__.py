@@ -81,7 +81,6 @@ if TYPE_CHECKING:
         register_prompts as register_prompts,
         register_question_judge as register_question_judge,
         register_task as register_task,
-        register_tool as register_tool,
         register_type as register_type,
     )
     from visualjudge.replies import read_reply as read_reply
@@ -102,7 +101,6 @@ if TYPE_CHECKING:
         Task as Task,
     )
     from visualjudge.vision.score import score as score
-    from visualjudge.vision.tools.base import Shown as Shown, Tool as Tool, tool as tool
     from visualjudge.vision.view import Given as Given
 
 __version__ = "1.0.0"
@@ -139,7 +137,6 @@ _NAMES = {
         "register_prompts",
         "register_question_judge",
         "register_task",
-        "register_tool",
         "register_type",
     ),
     "visualjudge.vision.predictions": ("Prediction",),
@@ -153,7 +150,6 @@ _NAMES = {
     ),
     "visualjudge.vision.base": ("Mark",),
     "visualjudge.vision.drawing.encoded": ("Scene",),
-    "visualjudge.vision.tools.base": ("Shown", "Tool", "tool"),
     "visualjudge.vision.view": ("Given",),
     "visualjudge.replies": ("read_reply",),
 }

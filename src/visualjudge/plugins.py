@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from visualjudge.dataset.exports import Format
     from visualjudge.formats.importers import Importer
     from visualjudge.vision.rows import Context, Encoding, ErrorType, PredictionType, Task
-    from visualjudge.vision.tools.base import Tool
 
 
 def register_task(task: Task) -> None:
@@ -64,8 +63,6 @@ def register_type(row: PredictionType) -> None:
         )
     for error in row.errors:
         register_error(error)
-    for tool in row.tools:
-        register_tool(row.name, tool)
     if row.context is not None:
         register_context(row.name, row.context)
 
@@ -125,13 +122,6 @@ def register_metric(
 def register_error(row: ErrorType) -> None:
     """Add a type of controlled error of a prediction type."""
     table("error type").register((row.type, row.name), guarded_row(row, f"error type {row.name}"))
-
-
-def register_tool(kind: str, tool: Tool) -> None:
-    """Add a tool that judges may call for predictions of the type ``kind``; an empty ``kind``
-    stands for all types.
-    """
-    table("tool").register((kind, tool.name), guarded_row(tool, f"tool {tool.name}"))
 
 
 def register_context(kind: str, context: Context) -> None:

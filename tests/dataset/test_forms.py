@@ -105,7 +105,7 @@ def test_the_form_follows_the_size(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_exports_give_the_other_form(forms: tuple[Path, Path], tmp_path: Path) -> None:
     export(load_dataset(forms[0]), "dataset-parquet", tmp_path / "parquet")
-    export(load_dataset(tmp_path / "parquet"), "dataset-json", tmp_path / "json")
+    export(load_dataset(tmp_path / "parquet"), "json", tmp_path / "json")
     same(load_dataset(forms[0]), load_dataset(tmp_path / "parquet"))
     for name in ("questions.json", "dataset.json", "predictions.jsonl"):
         assert (tmp_path / "json" / name).read_bytes() == (forms[0] / name).read_bytes()

@@ -15,19 +15,6 @@ from environment import Environment
 from visualjudge.apps.starting.plugin_new import write_plugin
 from visualjudge.core.errors import UsageError
 
-TOOLS = '''
-
-@vj.tool()
-def wide(seen, option: str) -> vj.Shown:
-    """Tell how wide an option is."""
-    return vj.Shown(str(seen.image(option).shape[1]))
-
-
-@vj.tool()
-def broken(seen, image: str, n: int) -> vj.Shown:
-    """Look."""
-    return vj.Shown(str(seen.image(image)[n]), (seen.image("C"),))
-'''
 SPOILED = {
     "lambda": (
         "return vj.Encoded(text=json.dumps",
@@ -66,10 +53,7 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     for old, new in SPOILED.values():
         assert old in text
         text = text.replace(old, new)
-    rows.write_text(text + TOOLS)
-    entry = rows.parent / "__init__.py"
-    added = '    vj.register_tool("crates", rows.wide)\n    vj.register_tool("", rows.broken)\n'
-    entry.write_text(entry.read_text() + added)
+    rows.write_text(text)
     (rows.parent / "prompts/questions/format/crates/v1.yaml").write_text(
         "prompt_id: questions/format/crates\nversion: v1\nparts:\n  dots: dots.\n"
     )
@@ -88,8 +72,6 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     assert failed[at + "encoding dots"] == "plug-in crates, encoding dots: KeyError: 'no colour'"
     assert "text_number" in failed[at + "prompt text_number"]
     assert at + "prompt dots" not in failed
-    assert "tool wide: ok" in told
-    assert "image: must be one of original, A, B, got 'C'" in failed["tool broken"]
     assert failed["importer crates"].startswith("plug-in crates, importer crates: KeyError")
 
 

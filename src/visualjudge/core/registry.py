@@ -30,7 +30,6 @@ HOMES = {
     "error type": "visualjudge.vision.error_types:ERROR_TYPES",
     "context": "visualjudge.prompts.question_text:CONTEXTS",
     "prompt folder": "visualjudge.prompts.store:FOLDERS",
-    "tool": "visualjudge.vision.tools.table:TOOLS",
     "importer": "visualjudge.formats.importers:IMPORTERS",
     "backend": "visualjudge.clients.registry:CLIENT_REGISTRY",
     "pipe": "visualjudge.judges.registry:PIPE_REGISTRY",

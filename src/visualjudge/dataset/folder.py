@@ -241,7 +241,7 @@ class Dataset:
         if isinstance(found, Part):
             raise DataError(
                 f"{self.root}: {relative} lies in {found.home.name}, not in its own file; "
-                "use visualjudge export --format dataset-json"
+                "use visualjudge export --format json"
             )
         return found
 

@@ -5,7 +5,7 @@ example.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -37,8 +37,6 @@ from visualjudge.vision.raster.images import png_bytes
 from visualjudge.vision.rows import Encoding, PredictionType
 from visualjudge.vision.score import score
 from visualjudge.vision.tasks import TASKS
-from visualjudge.vision.tools.base import Seen, Shown as ToolShown
-from visualjudge.vision.tools.table import TOOLS
 from visualjudge.vision.view import Given
 
 QUESTIONS = 10
@@ -97,7 +95,6 @@ def check_plugin(name: str) -> Iterator[Trial]:
         if make is not None:
             yield from _task(task, make)
     yield from (_tried(f"importer {key}", partial(_importer, key)) for key in keys("importer"))
-    yield from (_tried(f"tool {key[1]}", partial(_tool, *key)) for key in keys("tool"))
     yield from (_tried(f"prompts {key}", partial(_parts, key)) for key in keys("prompt folder"))
 
 
@@ -119,44 +116,6 @@ def _parts(folder: str) -> None:
             raise DataError(
                 f"{asset}: part {lost[0]!r} is never shown; its name must be one of: {known}"
             )
-
-
-def _tool(kind: str, name: str) -> None:
-    """Call a tool on two options that are both the ground truth of its type's example."""
-    makes = [row.example for key, row in TYPES.items() if kind in ("", key) and row.example]
-    if not makes:
-        raise DataError(f"the type {kind} has no example with which to try the tool")
-    image, truth, _ = makes[0]()
-    images = dict.fromkeys(("original", "A", "B"), lambda: image)
-    options = {letter: images[letter] for letter in "AB"}
-    seen = Seen(images, options, options, dict.fromkeys("AB", lambda: truth), "AB")
-    row = TOOLS[kind, name]
-    if not row.applies(seen):
-        raise DataError("applies: must be true for the example, so that the tool can be tried")
-    rules = row.schema["properties"]
-    shown = row.run(
-        seen,
-        **{
-            argument: _argument(argument, rules[argument], image)
-            for argument in row.schema["required"]
-        },
-    )
-    if not isinstance(shown, ToolShown):
-        raise DataError(f"must return a Shown, got {type(shown).__name__}")
-    for made in shown.images:
-        png_bytes(made)
-
-
-def _argument(name: str, rule: Mapping[str, Any], image: Pixels) -> Any:
-    """Return a valid argument of a tool; a box is the whole image."""
-    height, width = image.shape[:2]
-    known = {"option": "A", "other_option": "B", "image": "original", "x1": width, "y1": height}
-    if name in known:
-        return known[name]
-    if "enum" in rule:
-        return rule["enum"][0]
-    kinds = {"boolean": True, "integer": rule.get("minimum", 1), "number": rule.get("minimum", 0)}
-    return kinds.get(rule["type"], "A")
 
 
 def _tried(what: str, work: Callable[[], object]) -> Trial:

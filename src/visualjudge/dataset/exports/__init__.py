@@ -32,7 +32,7 @@ FORMATS: Registry[str, Format] = Registry(
     "export format",
     {
         "parquet": Format(export_parquet, is_folder=True),
-        "dataset-json": Format(export_json, is_folder=True),
+        "json": Format(export_json, is_folder=True),
         "dataset-parquet": Format(export_packed, is_folder=True),
         "vlmevalkit": Format(export_vlmevalkit, is_folder=True),
         "trl": Format(export_trl, is_folder=False, training=True),

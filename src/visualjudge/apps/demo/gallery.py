@@ -1,54 +1,31 @@
-"""``visualjudge gallery``: the page that shows every encoding on a photograph, with its description
-and legend.
-"""
+"""The page that shows every encoding on a photograph, with its description and legend."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from PIL import Image
 
+from visualjudge.apps.demo.examples import examples
 from visualjudge.core.atomic import write_bytes
-from visualjudge.core.errors import RunError
+from visualjudge.prompts.question_text import QuestionScene, format_text
+from visualjudge.vision.encode import encode, encodings
+from visualjudge.vision.encodings import encoding_title
+from visualjudge.vision.tasks import TASKS
 
 if TYPE_CHECKING:
     from visualjudge.core.records import Pixels
     from visualjudge.vision.encode import Encoded
     from visualjudge.vision.rows import Encoding
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-
 SIDE = 400
 QUALITY = 82
 LONGEST_TEXT = 700
 PAGE = "README.md"
-
-
-@app.command(
-    epilog="Example:\n\nvisualjudge gallery --out docs/gallery\n\nvisualjudge gallery --check"
-)
-def gallery(
-    out: Annotated[Path, typer.Option(help="Folder to write.")] = Path("docs/gallery"),
-    check: Annotated[
-        bool, typer.Option(help="Write nothing; exit with status 1 if the page is not complete.")
-    ] = False,
-) -> None:
-    """Write the page that shows all encodings, or check that it is complete."""
-    shown = list(_exhibits())
-    if not check:
-        _write(out, shown)
-        print(f"wrote {out / PAGE}: {len(shown)} encodings")
-        return
-    problems = list(_problems(out, shown))
-    if problems:
-        raise RunError(
-            f"{out}: {'; '.join(problems)}: run `visualjudge gallery --out {out}`; --out names the "
-            "folder of another page"
-        )
-    print(f"{out / PAGE}: complete, {len(shown)} encodings")
 
 
 @dataclass(frozen=True)
@@ -66,12 +43,8 @@ class Exhibit:
         return None if self.encoded.image is None else f"{self.row.task}-{self.row.stem}.jpg"
 
 
-def _exhibits() -> Iterator[Exhibit]:
-    from visualjudge.apps.demo.examples import examples
-    from visualjudge.prompts.question_text import QuestionScene, format_text
-    from visualjudge.vision.encode import encode, encodings
-    from visualjudge.vision.tasks import TASKS
-
+def exhibits() -> Iterator[Exhibit]:
+    """Yield each encoding of each type, on the example of the type."""
     sharing: dict[str, list[str]] = {}
     for task in TASKS.values():
         sharing.setdefault(task.type, []).append(task.name)
@@ -97,7 +70,8 @@ def _exhibits() -> Iterator[Exhibit]:
             )
 
 
-def _write(out: Path, shown: list[Exhibit]) -> None:
+def write_gallery(out: Path, shown: list[Exhibit]) -> None:
+    """Write the page and its images, and remove images that it no longer shows."""
     for exhibit in shown:
         if exhibit.encoded.image is not None and exhibit.image is not None:
             write_bytes(out / exhibit.image, _jpeg(exhibit.encoded.image))
@@ -110,10 +84,6 @@ def _write(out: Path, shown: list[Exhibit]) -> None:
 
 def _jpeg(pixels: Pixels) -> bytes:
     """Return a JPEG shrunk for the page; judges see the full-size PNG."""
-    import io
-
-    from PIL import Image
-
     image = Image.fromarray(pixels)
     image.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
     buffer = io.BytesIO()
@@ -129,7 +99,7 @@ def _page(shown: list[Exhibit]) -> str:
         "with its ground truth as "
         "the prediction: what the prompt says of it, its legend, and what it costs. Images are "
         "shrunk and saved as "
-        "JPEG for this page; a judge gets the PNG. Written by `visualjudge gallery`.",
+        "JPEG for this page; a judge gets the PNG. Written by `visualjudge show gallery`.",
     ]
     task = ""
     for exhibit in shown:
@@ -141,7 +111,6 @@ def _page(shown: list[Exhibit]) -> str:
 
 
 def _section(exhibit: Exhibit) -> Iterator[str]:
-    from visualjudge.vision.encodings import encoding_title
 
     row, encoded, cost = exhibit.row, exhibit.encoded, exhibit.encoded.cost()
     title = encoding_title(row.task, row.stem)
@@ -167,7 +136,8 @@ def _section(exhibit: Exhibit) -> Iterator[str]:
     )
 
 
-def _problems(out: Path, shown: list[Exhibit]) -> Iterator[str]:
+def faults(out: Path, shown: list[Exhibit]) -> Iterator[str]:
+    """Yield what a written page lacks."""
     page = out / PAGE
     if not page.is_file():
         yield f"{PAGE} is missing"
