@@ -117,7 +117,7 @@ def _connected(edges: list[Edge]) -> list[list[str]]:
 
 
 MANY = 100
-"""With more sources than this in a group, only pairs that met are considered (decision 0131)."""
+"""With more sources than this in a group, only pairs that met are considered."""
 MOST_IMAGES = 1000
 """Maximum number of jackknife groups. If there are more images, they are dealt to this many groups,
 and each group is left out as a whole (Kott 2001).
