@@ -36,8 +36,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from visualjudge.core import old_module_names
-
 if TYPE_CHECKING:
     from visualjudge.apps.adopting.adopt import Adopted as Adopted, adopt as adopt
     from visualjudge.apps.frontdoor.data import (
@@ -103,7 +101,6 @@ if TYPE_CHECKING:
 
 __version__ = "1.0.0"
 
-old_module_names.install()
 
 _NAMES = {
     "visualjudge.formats.importers": ("Importer",),

@@ -61,7 +61,7 @@ RETIRED = {
     "batch": "judge --batch --resume",
     "bench": "adopt --benchmark NAME",
     "cascade": "accept",
-    "convert": "export --format json, or --format parquet",
+    "convert": "export --format json, or --format dataset-parquet",
     "distill": "judge --backend local (no training of its own any more)",
     "drift": "gate check",
     "encode": "visualjudge.encode in Python, or show gallery",
