@@ -36,8 +36,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from visualjudge.core import old_module_names
-
 if TYPE_CHECKING:
     from visualjudge.apps.adopt.adopt import Adopted as Adopted, adopt as adopt
     from visualjudge.apps.frontdoor.data import (
@@ -70,9 +68,7 @@ if TYPE_CHECKING:
     from visualjudge.formats.sample import Sample as Sample
     from visualjudge.plugins import (
         register_backend as register_backend,
-        register_context as register_context,
         register_encoding as register_encoding,
-        register_error as register_error,
         register_export as register_export,
         register_importer as register_importer,
         register_judge as register_judge,
@@ -81,7 +77,6 @@ if TYPE_CHECKING:
         register_prompts as register_prompts,
         register_question_judge as register_question_judge,
         register_task as register_task,
-        register_tool as register_tool,
         register_type as register_type,
     )
     from visualjudge.replies import read_reply as read_reply
@@ -102,12 +97,10 @@ if TYPE_CHECKING:
         Task as Task,
     )
     from visualjudge.vision.score import score as score
-    from visualjudge.vision.tools.base import Shown as Shown, Tool as Tool, tool as tool
     from visualjudge.vision.view import Given as Given
 
 __version__ = "1.0.0"
 
-old_module_names.install()
 
 _NAMES = {
     "visualjudge.formats.importers": ("Importer",),
@@ -127,9 +120,7 @@ _NAMES = {
     "visualjudge.vision.score": ("score",),
     "visualjudge.plugins": (
         "register_backend",
-        "register_context",
         "register_encoding",
-        "register_error",
         "register_export",
         "register_importer",
         "register_judge",
@@ -138,7 +129,6 @@ _NAMES = {
         "register_prompts",
         "register_question_judge",
         "register_task",
-        "register_tool",
         "register_type",
     ),
     "visualjudge.vision.predictions": ("Prediction",),
@@ -152,7 +142,6 @@ _NAMES = {
     ),
     "visualjudge.vision.base": ("Mark",),
     "visualjudge.vision.drawing.encoded": ("Scene",),
-    "visualjudge.vision.tools.base": ("Shown", "Tool", "tool"),
     "visualjudge.vision.view": ("Given",),
     "visualjudge.replies": ("read_reply",),
 }

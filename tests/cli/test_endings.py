@@ -14,7 +14,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from apps.adopt.test_benchmarks import genai
 from docs.test_pages import problem
 from frontdoor_example import Example, make_example
 from judged_records import pair, write_dataset
@@ -90,15 +89,9 @@ def replies(made: Example) -> Path:
 RANDOM = ("--backend", "baseline", "--model", "random")
 ENDINGS = {
     "describe": (lambda made: ("describe", made.data), "plan"),
-    # its ladder errors show without the photograph
-    "audit": (lambda made: ("audit", made.dataset), "studio"),
     "export": (
         lambda made: ("export", made.dataset, "--format", "trl", "--out", made.out / "t.jsonl"),
         "judge",
-    ),
-    "convert": (
-        lambda made: ("convert", made.dataset, "--to", "parquet", "--out", made.out / "parquet"),
-        "validate",
     ),
     "label": (
         lambda made: ("label", made.run, "--n", 6, "--out", made.out / "next.csv"),
@@ -120,8 +113,7 @@ ENDINGS = {
     ),
     "report": (lambda made: ("report", made.run), "card"),
     "card": (lambda made: ("card", made.run), "label"),
-    "convert run": (lambda made: ("convert", made.run, "--to", "json"), "report"),
-    "validate": (lambda made: ("validate", made.dataset), "judge"),
+    "describe dataset": (lambda made: ("describe", made.dataset), "judge"),
     "init": (lambda made: ("init", made.out / "project"), "import"),
     "mmbench circular": (
         lambda made: ("mmbench", "circular", choices(made), "--out", made.out / "r.tsv"),
@@ -224,27 +216,6 @@ def test_the_next_command_of_correct_and_card_can_be_given(
         assert "next: visualjudge correct" in out and not err
 
 
-def test_labels_alone_lead_to_no_judge_and_pairs_without_sources_to_no_labels(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    genai(tmp_path / "copy")
-
-    def following(*words: str) -> str:
-        (line,) = [
-            x
-            for x in said(capsys, monkeypatch, *words)[0].splitlines()
-            if x.startswith("next: visualjudge ")
-        ]
-        return line.removeprefix("next: visualjudge ")
-
-    words = ("adopt", "copy", "--benchmark", "genai-bench", "--out", "set")
-    report = following(*words, "--replies", "m1")
-    card = following(*shlex.split(report))
-    assert card.startswith("card ")
-    assert following(*shlex.split(card)).startswith("report ")
-
-
 def test_one_of_a_thing_is_said_in_the_singular(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,11 +226,9 @@ def test_one_of_a_thing_is_said_in_the_singular(
     )
     replies.write_text('{"index":1,"prediction":"A"}\n{"index":2,"prediction":"B"}\n')
     commands: list[tuple[object, ...]] = [
-        ("convert", root, "--to", "parquet", "--out", tmp_path / "parquet"),
         ("judge", root, *RANDOM, "--out", run),
         ("report", run),
-        ("validate", root),
-        ("audit", root),
+        ("describe", root),
         ("mmbench", "circular", table, "--out", tmp_path / "r.tsv"),
         ("mmbench", "eval", replies, "--data", table),
     ]
@@ -347,10 +316,6 @@ def test_after_the_last_label_there_is_nothing_to_draw(
         (
             lambda made: ("label", made.run, "--n", 6, "--out", made.out / "x.csv"),
             {"annotation_id", "probability"},
-        ),
-        (
-            lambda made: ("probe", made.data, "--only", "tool", "--out", made.out / "x"),
-            {"probe", "questions"},
         ),
     ],
 )

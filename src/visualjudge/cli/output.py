@@ -83,7 +83,9 @@ def shell(*words: object) -> str:
 
 
 def following_judge(dataset: Dataset, place: object, *options: str) -> None:
-    """Suggest ``judge PLACE OPTIONS``, except of labels, which no judge can answer."""
+    """Suggest ``judge PLACE OPTIONS``, except for a benchmark's labels, which no judge can
+    answer.
+    """
     if not dataset.labels_only:
         following("judge", place, *options)
 

@@ -30,8 +30,8 @@ from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.validate import validate
 from visualjudge.judges.base import Ask
 from visualjudge.judges.question_judge import QuestionJudge
+from visualjudge.runs.asks import check_images
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.judge_dataset import check_images
 
 GENAI = [
     ("leftvote", "Model A is better: [[A>B]]", "[[A>B]]", True),

@@ -16,9 +16,9 @@ import polars as pl
 
 from visualjudge.apps.adopt.items import ImageSource
 from visualjudge.core import jsons
-from visualjudge.core.arrow import table_parts
 from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.tables import table_parts
 from visualjudge.formats.sample import check_separated, read_json, read_text
 
 LARGEST = 1 << 30

@@ -33,7 +33,7 @@ from visualjudge.dataset.staging import staged
 from visualjudge.dataset.write_dataset import write_dataset
 from visualjudge.replies import Reading, read_reply
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.verdict_lines import verdict_line
+from visualjudge.runs.verdicts import verdict_line
 from visualjudge.vision.raster.images import opened, rgb_of, write_png
 
 if TYPE_CHECKING:

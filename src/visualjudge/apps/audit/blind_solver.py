@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from visualjudge.analysis.accuracy_cells import MARGIN_LABELS, MARGINS
-from visualjudge.analysis.statistics.share_intervals import shares
+from visualjudge.analysis.estimate import shares
 from visualjudge.apps.audit.findings import Finding, finding
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FloatArray, Question
