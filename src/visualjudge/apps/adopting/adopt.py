@@ -50,7 +50,7 @@ from visualjudge.dataset.folder import MEDIA, Dataset
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.staging import staged
 from visualjudge.dataset.write_dataset import write_dataset
-from visualjudge.formats.suspicious_input import warn_of_range
+from visualjudge.formats.outputs import warn_of_range
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.replies import Reading
 
