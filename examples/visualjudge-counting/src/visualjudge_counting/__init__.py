@@ -1,4 +1,4 @@
-"""A plug-in for visualjudge: the task ``NAME_task``, whose predictions have the type ``NAME``."""
+"""A plug-in for visualjudge: the task ``object_counting``, with its type ``counting``."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import visualjudge as vj
 
 def register() -> None:
     """Register every row; visualjudge calls this once in each process."""
-    from visualjudge_NAME import rows
+    from visualjudge_counting import rows
 
     vj.register_type(rows.TYPE)
     vj.register_importer(rows.IMPORTER)

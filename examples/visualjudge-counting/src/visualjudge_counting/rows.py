@@ -1,4 +1,4 @@
-"""The type ``NAME``: how many objects an image shows. Replace it with what you want to have judged."""
+"""The type ``counting``: how many objects an image shows."""
 
 import csv
 import json
@@ -65,7 +65,7 @@ def as_text(scene: vj.Scene, style: Style) -> vj.Encoded:
 
 
 def example() -> tuple[np.ndarray, Count, None]:
-    """An image and its truth: for the gallery, and for ``visualjudge plugins check``."""
+    """An image and its truth: for the gallery, and for ``check_type`` in tests."""
     image = np.full((160, 240, 3), 200, np.uint8)
     for k in range(12):
         cv2.circle(image, (30 + 35 * (k % 6), 50 + 60 * (k // 6)), 12, (40, 90, 160), cv2.FILLED)
@@ -90,21 +90,25 @@ def _numbers(path: str) -> dict[str, int]:
         try:
             return {row["image"]: int(row["number"]) for row in csv.DictReader(file)}
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"{path}: must have the columns image and number, a whole number: {error}") from None
+            raise DataError(
+                f"{path}: must have the columns image and number, a whole number: {error}"
+            ) from None
 
 
 TYPE = vj.PredictionType(
-    "NAME",
+    "counting",
     Count,
     read,
     write,
-    tasks=(vj.Task("NAME_task", "object counting", "NAME"),),
+    tasks=(vj.Task("object_counting", "object counting", "counting"),),
     encodings=(
-        vj.Encoding("NAME", "dots", "pixel", draw_dots, Style()),
-        vj.Encoding("NAME", "text_number", "text", as_text, Style()),
+        vj.Encoding("counting", "dots", "pixel", draw_dots, Style()),
+        vj.Encoding("counting", "text_number", "text", as_text, Style()),
     ),
-    metrics=(vj.Metric("NAME", "closeness", closeness),),
-    errors=(vj.ErrorType("NAME", "overcount", overcount),),
+    metrics=(vj.Metric("counting", "closeness", closeness),),
+    errors=(vj.ErrorType("counting", "overcount", overcount),),
     example=example,
 )
-IMPORTER = vj.Importer("NAME", read_table, types=("NAME",), help="CSV tables of image and number.")
+IMPORTER = vj.Importer(
+    "counting", read_table, types=("counting",), help="CSV tables of image and number."
+)
