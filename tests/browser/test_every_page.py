@@ -29,7 +29,6 @@ SHOWN = {
     "slices.html.j2": "test_pages_of_a_dataset",
     "run.html.j2": "test_pages_of_a_dataset",
     "indexing.html.j2": "test_pages_while_a_dataset_is_indexed",
-    "begin.html.j2": "test_pages_of_a_study",
     "people.html.j2": "test_pages_of_a_study",
     "rater.html.j2": "test_pages_of_a_study",
 }

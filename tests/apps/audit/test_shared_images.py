@@ -18,7 +18,6 @@ from runs.made_dataset import make_dataset
 from visualjudge.apps.audit import audit
 from visualjudge.apps.audit.shared_images import overlap
 from visualjudge.apps.published.importing import import_benchmark
-from visualjudge.apps.training.trainer_exports import split_by_image
 from visualjudge.cli.export import app
 from visualjudge.core.errors import UsageError
 from visualjudge.core.seeding import rng_for
@@ -75,20 +74,16 @@ def test_an_export_leaves_out_what_an_audit_finds_and_counts_it(root: Path, tmp_
         [
             str(root),
             "--format",
-            "trl-grpo",
+            "trl",
             "--not-in",
             str(bench),
             "--out",
-            str(tmp_path / "rows"),
+            str(tmp_path / "rows.jsonl"),
         ],
     )
     assert ran.exit_code == 0, ran.output
     assert f"left out 2 images (2 of 12 questions) that are in {bench}" in ran.stderr
-    rows = [
-        json.loads(line)
-        for path in (tmp_path / "rows").glob("*.jsonl")
-        for line in path.read_text().splitlines()
-    ]
+    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
     assert len(rows) == 10 and not {row["id"] for row in rows} & set(shared)
 
 
@@ -111,20 +106,3 @@ def test_a_benchmark_of_labels_alone_cannot_be_compared(root: Path, tmp_path: Pa
         UsageError, match="labels: must have images to compare with, got labels only"
     ):
         overlap(load_dataset(root), [load_dataset(tmp_path / "labels")])
-
-
-def test_images_that_are_left_out_move_no_other_between_train_and_test(root: Path) -> None:
-    questions = list(load_dataset(root).questions)
-    every = split_by_image(questions, 0.4)
-    fewer = split_by_image(questions[3:], 0.4)
-    assert every["train"] and every["test"]
-    for side in ("train", "test"):
-        assert {one.id for one in fewer[side]} <= {one.id for one in every[side]}
-
-
-def test_a_single_image_trains_and_of_two_one_tests(root: Path) -> None:
-    first, second, *_ = load_dataset(root).questions
-    assert split_by_image([first])["test"] == []
-    assert all(
-        len(split_by_image([first, second], share)["test"]) == 1 for share in (0.0, 0.1, 1.0)
-    )

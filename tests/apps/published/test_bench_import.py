@@ -19,7 +19,6 @@ from apps.published.copies import imagenhub
 from visualjudge.analysis.analysing import analyse
 from visualjudge.analysis.decisions import card_page
 from visualjudge.analysis.decisions.decision_json import card_json
-from visualjudge.analysis.report.markdown import markdown as report_markdown
 from visualjudge.analysis.report.page import html as report_page
 from visualjudge.apps.frontdoor.decisions import card
 from visualjudge.apps.published.importing import Imported, import_benchmark
@@ -31,8 +30,8 @@ from visualjudge.dataset.validate import validate
 from visualjudge.judges.base import Ask
 from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.prompts.spans import swapped
+from visualjudge.runs.asks import check_images
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.judge_dataset import check_images
 from visualjudge.vision.raster.images import write_png
 
 GENAI = [
@@ -124,7 +123,6 @@ def pages(run: Path) -> list[str]:
     found = card([run])
     return [
         report_page(analysis),
-        report_markdown(analysis),
         card_page.html(found),
         card_page.markdown(found),
     ]

@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from visualjudge.core.arrow import table_parts
 from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK, Answer, Order, QuestionType, Span
+from visualjudge.core.tables import table_parts
 from visualjudge.formats.sample import read_json, read_table
 
 if TYPE_CHECKING:

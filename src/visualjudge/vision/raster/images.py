@@ -21,7 +21,6 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import Part, Place
-from visualjudge.core.object_stores import RemotePath
 from visualjudge.core.records import FloatArray, Pixels, Size
 from visualjudge.vision.raster.arrays import read_npy, read_npz, read_pfm
 from visualjudge.vision.raster.limits import (
@@ -440,9 +439,9 @@ def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Im
     DataError
         If the file is missing, too large, truncated or damaged, or its format is not supported.
     """
-    name = name or (str(path) if isinstance(path, str | Path | Part | RemotePath) else "the bytes")
+    name = name or (str(path) if isinstance(path, str | Path | Part) else "the bytes")
     try:
-        with path.open() if isinstance(path, Part | RemotePath) else nullcontext(path) as source:
+        with path.open() if isinstance(path, Part) else nullcontext(path) as source:
             _check_netpbm(source)
             with Image.open(source, formats=FORMATS) as image:
                 check_pixels("an image", image.size[::-1], _bytes_per_pixel(image))
