@@ -28,7 +28,7 @@ from visualjudge.dataset.render import Job, render
 from visualjudge.dataset.sampling import SUBSETS, Caps, Item, deal
 from visualjudge.dataset.staging import check_target, staged
 from visualjudge.dataset.undecidable_questions import counted, unseen_errors
-from visualjudge.dataset.write_dataset import Form, Spool, counts, form_for, pack
+from visualjudge.dataset.write_dataset import FORMS, Spool, counts, form_for, pack
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.vision.tasks import TASKS, task_named
 
@@ -87,7 +87,7 @@ def build(
     workers: int = 1,
     engine: EngineName = "local",
     force: bool = False,
-    form: Form | None = None,
+    form: str | None = None,
     progress: Progress = lambda stage, done, total: None,
 ) -> Built:
     """Build the dataset of the data folder ``data`` at ``out``.
@@ -114,6 +114,8 @@ def build(
         If a whole file cannot be read, or no question can be asked.
     """
     chosen = options or BuildOptions()
+    if form not in (None, *FORMS):
+        raise UsageError(f"--form must be one of {', '.join(FORMS)}, got {form!r}")
     target = Path(out)
     check_target(target, force)
     with DataFolder(data) as folder:

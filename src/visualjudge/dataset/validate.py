@@ -92,9 +92,12 @@ def _digest(dataset: Dataset) -> str | None:
 
 
 def _images(dataset: Dataset, images: dict[str, str]) -> Iterator[Problem]:
-    """Check that each image of a question can be read."""
+    """Check that each image of a question without a checksum can be read."""
     find = image_finder(dataset.root)
+    stated = dataset.meta.get("files", {})
     for name, question_id in images.items():
+        if name in stated:
+            continue
         try:
             image_size(find(name), name)
         except DataError as error:

@@ -9,7 +9,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
 from visualjudge import __version__
 from visualjudge.core.atomic import write_json
@@ -21,12 +21,12 @@ from visualjudge.dataset.json_form import LAST, QUESTIONS, question_json, write_
 from visualjudge.dataset.parquet_form import write_packed
 from visualjudge.dataset.predictions_file import PREDICTIONS
 
-Form = Literal["json", "parquet"]
+FORMS = ("json", "parquet")
 MOST_IN_JSON = 100_000
 """Number of questions up to which a dataset is ``questions.json`` and ``media/`` by default."""
 
 
-def form_for(count: int) -> Form:
+def form_for(count: int) -> str:
     """Return the default form of a dataset with this number of questions."""
     return "json" if count <= MOST_IN_JSON else "parquet"
 

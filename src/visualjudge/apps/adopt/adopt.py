@@ -29,7 +29,7 @@ from visualjudge.apps.adopt.writing import DATASET, Origin, verdict_of, write_st
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import FAILED, TIES, Verdict
-from visualjudge.formats.suspicious_input import warn_of_range
+from visualjudge.formats.outputs import warn_of_range
 from visualjudge.replies import read_reply
 
 Use = Literal["replies", "verdicts"]
