@@ -8,14 +8,14 @@ photographs of other images of the task, and over uniform grey; a tie is half ri
 with matched errors, with ladder errors and without a controlled error (of models, say) stand apart.
 The blind solver is that of ``visualjudge audit``: fitted to the predictions alone, for each error
 type, and asked about images that it was not fitted to.
-Scores of single predictions are held against the constant that has the least mean absolute error
-on the same predictions. Intervals are 95 %, clustered by image; that of a gain is paired. Put no
+Intervals are 95 %, clustered by image; that of a gain is paired. Put no
 photograph in DATA that the model was trained on.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -23,17 +23,19 @@ from itertools import combinations, groupby
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import spearmanr
 
-from visualjudge.analysis.statistics.share_intervals import gap_ends, ratio, shares
+from visualjudge.analysis.estimate import gap_ends, ratio, shares
 from visualjudge.core.atomic import write_json
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import DataFolder, check_entry
 from visualjudge.judges.local.features import blind_features_of, over_grey, over_other
 from visualjudge.judges.local.fit import Pair, fit
 from visualjudge.judges.local.model import Model, Weights, load, shipped
-from visualjudge.judges.local.training import given_of_record, note_features
 from visualjudge.vision.view import Features, Given
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+
+from local_training import given_of_record, note_features
 
 OTHERS = 3
 FEWEST_IMAGES = 5
@@ -98,35 +100,21 @@ class Row:
     images: int
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """Scores of the predictions of one task: Spearman's ρ, mean absolute errors on 0..10."""
-
-    kind: str
-    task: str
-    rho: float
-    error: float
-    constant: float
-    predictions: int
-    images: int
-
-
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", nargs="+", type=Path)
-    parser.add_argument("--model", default="default", help="A file that train-local wrote.")
+    parser.add_argument("--model", default="default", help="A model file.")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     model = shipped() if options.model == "default" else load(options.model)
     seen = [one for folder in options.data for one in looked_at(folder, model)]
-    rows, scored = tables(seen, model)
-    show(rows, scored)
+    rows = table(seen, model)
+    show(rows)
     if options.json is not None:
-        content = {"pairs": [asdict(r) for r in rows], "scores": [asdict(r) for r in scored]}
-        write_json(options.json, content)
+        write_json(options.json, {"pairs": [asdict(row) for row in rows]})
 
 
 def looked_at(root: Path, model: Model) -> Iterator[Seen]:
@@ -157,22 +145,20 @@ def _seen(note: Annotation, given: Given, grey: Given, others: Sequence[Given], 
     return Seen(root, note, photograph, blind, tuple(rest))
 
 
-def tables(seen: Iterable[Seen], model: Model) -> tuple[list[Row], list[Scored]]:
-    """The rows of both tables."""
+def table(seen: Iterable[Seen], model: Model) -> list[Row]:
+    """The rows of the table."""
     by_task: defaultdict[tuple[str, str], list[Seen]] = defaultdict(list)
     for one in seen:
         if one.photograph:
             by_task[one.kind, one.note.task].append(one)
     rows: list[Row] = []
-    scored: list[Scored] = []
     for kind in KINDS:
         for task in (task for known, task in sorted(by_task) if known == kind):
             found = by_task[kind, task]
             asked = _asked(list(_pairs(found)), model.tasks[task])
             if asked:
                 rows += [_row(kind, task, part, chosen) for part, chosen in _parts(asked)]
-            scored += _scored(kind, task, found, model.tasks[task])
-    return rows, scored
+    return rows
 
 
 def _pairs(seen: Iterable[Seen]) -> Iterator[tuple[Seen, Seen]]:
@@ -217,7 +203,7 @@ def _solved(pairs: Sequence[tuple[Seen, Seen]]) -> np.ndarray:
             for better, worse in (pairs[k] for k in places)
         ]
         if len({row.image for row in rows}) >= FEWEST_IMAGES:
-            hits[places] = 0.5 + 0.5 * np.sign(fit(rows, ()).log_odds)
+            hits[places] = 0.5 + 0.5 * np.sign(fit(rows).log_odds)
     return hits
 
 
@@ -264,24 +250,7 @@ def _gain(apart: np.ndarray, place: np.ndarray) -> tuple[float, Ends]:
     return float(value[0]), (float(low[0]), float(high[0]))
 
 
-def _scored(kind: str, task: str, seen: Sequence[Seen], weights: Weights) -> Iterator[Scored]:
-    said = [weights.score_of(one.photograph) for one in seen]
-    if any(value is None for value in said):
-        return
-    scores, truth = np.array(said, dtype=np.float64), np.array([s.note.final_score for s in seen])
-    rho = float(spearmanr(scores, truth).statistic) if np.ptp(scores) and np.ptp(truth) else 0.0
-    yield Scored(
-        kind,
-        task,
-        rho,
-        float(np.abs(scores - truth).mean()),
-        float(np.abs(truth - np.median(truth)).mean()),
-        len(seen),
-        len({one.note.image_id for one in seen}),
-    )
-
-
-def show(rows: Sequence[Row], scored: Sequence[Scored]) -> None:
+def show(rows: Sequence[Row]) -> None:
     """Print Markdown tables, as docs/local.md has them."""
     for kind, title in KINDS.items():
         chosen = [row for row in rows if row.kind == kind]
@@ -307,14 +276,6 @@ def show(rows: Sequence[Row], scored: Sequence[Scored]) -> None:
         print(
             f"| mean over {len(whole)} tasks | {mean['photograph']:.1f} | {mean['other']:.1f} "
             f"| {mean['grey']:.1f} | | {mean['gain']:.1f} | |"
-        )
-    print("\n| Scores | Errors | ρ | MAE | Best constant | Ratio | Predictions | Images |")
-    print("|---|---|---:|---:|---:|---:|---:|---:|")
-    for one in scored:
-        ratio = one.error / one.constant if one.constant else float("nan")
-        print(
-            f"| {one.task} | {one.kind} | {one.rho:.2f} | {one.error:.2f} | {one.constant:.2f} "
-            f"| {ratio:.2f} | {one.predictions} | {one.images} |"
         )
 
 

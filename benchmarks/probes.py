@@ -25,7 +25,6 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.probes import photograph_need, probe_results
-from visualjudge.analysis.statistics.eprocess import e_process
 from visualjudge.analysis.study_table import VERDICT_SCHEMA, join, question_table
 from visualjudge.core.records import Probe, ProbeDesign, Question
 
@@ -250,47 +249,6 @@ def few(seeds: int) -> None:
             )
 
 
-def drift(seeds: int) -> None:
-    """A judge that repeats its replies and is 5 points worse from one day on; judges that do not
-    change.
-    """
-    for number in (60, 200):
-        for orders, before in ((1, 1), (1, 3), (2, 3)):
-            caught = np.zeros(3)
-            for seed in range(seeds):
-                caught += worse(number * orders, before, np.random.default_rng(seed)) >= ALARM
-            shares = ", ".join(f"{share:.1%}" for share in caught / seeds)
-            print(
-                f"drift by 5 points, {number} questions in {orders} order(s), {before} run(s) "
-                "before: "
-                f"alarm within 1, 2, 3 runs in {shares}",
-                flush=True,
-            )
-    for label, shares in (
-        ("draws its replies", (0.6, 0.9, 0.99)),
-        ("nearly repeats them", (0.02, 0.98)),
-    ):
-        alarms = 0
-        for seed in range(seeds):
-            rng = np.random.default_rng(seed)
-            right = rng.choice(shares, 60)
-            alarms += e_process((rng.random((11, 60)) < right).astype(float).T)[-1] >= ALARM
-        print(
-            f"no change, judge that {label}, 60 questions, 10 looks: alarm in {alarms / seeds:.1%}",
-            flush=True,
-        )
-
-
-def worse(questions: int, before: int, rng: Rng) -> np.ndarray:
-    """The evidence after each of three runs of a judge that was right in 90 % and is right in 85
-    %.
-    """
-    then = rng.random(questions) < 0.9
-    now = then & (rng.random(questions) >= 0.05 / 0.9)
-    scores = np.stack([*[then] * before, *[now] * 3], axis=1).astype(float)
-    return np.array(e_process(scores)[before - 1 :])
-
-
 def photograph(seeds: int, pairs: int = 60, images: int = 20) -> None:
     """Print what is said of two judges that were asked pairs with and without the photograph."""
     versions: tuple[tuple[str, ProbeDesign], ...] = (
@@ -359,7 +317,6 @@ def main() -> None:
             f"passes {passes / seeds / rest:.1%} of the others, all of them in {clean / seeds:.1%}",
             flush=True,
         )
-    drift(5 * seeds)
 
 
 if __name__ == "__main__":

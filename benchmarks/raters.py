@@ -98,7 +98,7 @@ return {
   ties: q?.ties ?? [],
   letters: (q?.options ?? []).map((o) => o.letter).join(""),
   held: Boolean(page?.held),
-  code: Boolean(page && !q && !page.held && page.querySelector("code")),
+  done: Boolean(page?.querySelector(".finished")),
   dialog: Boolean(document.querySelector("dialog[open]")),
   toast: document.querySelector(".toast")?.textContent ?? "",
   unseen: q && !page.held ? page.unseen.length : 0,
@@ -181,7 +181,7 @@ class Rater(threading.Thread):
     def run(self) -> None:
         try:
             self._open()
-            while not (state := self._state())["code"]:
+            while not (state := self._state())["done"]:
                 self._step(state)
             self.sent = [json.loads(text) for text in self.browser.js(SENT)]
         except BaseException as error:
@@ -198,7 +198,7 @@ class Rater(threading.Thread):
         while True:
             try:
                 self.browser.open(self.link)
-                if self._wait(lambda s: bool(s["slot"] or s["code"] or s["held"])):
+                if self._wait(lambda s: bool(s["slot"] or s["done"] or s["held"])):
                     return
             except WebDriverException:
                 pass
@@ -211,7 +211,7 @@ class Rater(threading.Thread):
             found: dict[str, Any] = self.browser.js(STATE)
             return found
         except JavascriptException:
-            return {"slot": None, "code": False, "held": False, "toast": "",
+            return {"slot": None, "done": False, "held": False, "toast": "",
                     "dialog": False, "ready": False}  # fmt: skip
 
     def _wait(self, holds: Any, seconds: float = 12) -> bool:
@@ -230,7 +230,7 @@ class Rater(threading.Thread):
             self.browser.keys("\ue007")
             self._wait(lambda s: not s["held"], 3)
             return
-        if not self._wait(lambda s: s["ready"] or s["held"] or s["code"] or s["dialog"]):
+        if not self._wait(lambda s: s["ready"] or s["held"] or s["done"] or s["dialog"]):
             self.done["reload"] += 1
             self._open()
             return
@@ -561,7 +561,7 @@ def trial(seed: int) -> list[str]:
         root = Path(folder)
         dataset = study(root)
         words = ["--people", str(root / "people"), "--seed", str(seed), "--repeats", "3"]
-        words += ["--known", "2", "--practice", "1", "--break-every", "9", "--per-item", "2"]
+        words += ["--known", "2", "--practice", "1", "--per-item", "2"]
         words += ["--least-seconds", str(LEAST), "--instructions", str(root / "how.md")]
         words += ["--sample", "30", "--encoding", "all"]
         words += [word for name in raters for word in ("--rater", name)]

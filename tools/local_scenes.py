@@ -32,8 +32,6 @@ TEXTURES = (
     "page",
     "clock",
 )
-FEW, FEW_SHARES = (1, 2, 3, 5, 8, 16), (0.28, 0.28, 0.14, 0.14, 0.1, 0.06)
-"""Numbers of objects, and how often photographs of PASCAL VOC and COCO have about as many."""
 LABELS = ("ball", "box", "bottle", "leaf", "stone")
 Array = np.ndarray
 
@@ -53,22 +51,17 @@ def _texture(name: str) -> Pixels:
     return np.ascontiguousarray(rgb if rgb.dtype == np.uint8 else (rgb * 255).astype(np.uint8))
 
 
-def scene(number: int, *, people: int = 0, few: bool = False) -> Scene:
-    """Scene ``number``: the same number gives the same scene on any machine.
-
-    With ``few`` it has as few objects as most photographs, and larger ones.
-    """
-    rng = np.random.default_rng([20_26, number, people, *([1] if few else [])])
+def scene(number: int, *, people: int = 0) -> Scene:
+    """Scene ``number``: the same number gives the same scene on any machine."""
+    rng = np.random.default_rng([20_26, number, people])
     canvas, depth = _ground(rng)
     _litter(canvas, rng, int(rng.choice([0, 25, 80, 160])))
     objects: list[Instance] = []
     common = rng.choice(LABELS, rng.choice([1, 2, 3], p=[0.4, 0.4, 0.2]), replace=False)
     looks = {label: int(rng.integers(1 << 31)) for label in common}
-    count = rng.choice(FEW, p=FEW_SHARES) if few else rng.integers(3, 9)
-    for nearness in np.sort(rng.uniform(0.15, 0.95, count)):
+    for nearness in np.sort(rng.uniform(0.15, 0.95, rng.integers(3, 9))):
         label = str(rng.choice(common))
-        larger = rng.uniform(0.6, 2.2) if few else 1.0
-        shape = _standing(_shape(label, rng) * larger, nearness, rng)
+        shape = _standing(_shape(label, rng), nearness, rng)
         if shape.sum() < 30:
             continue
         objects.append(Instance(label, mask_from_array(shape)))

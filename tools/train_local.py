@@ -1,4 +1,7 @@
-"""Train the weights of the local judge that the package ships: ``make train-local``.
+"""Train the local judge.
+
+``make train-local`` makes the weights that the package ships, and ``python tools/train_local.py
+--data DATA --out model.vj`` those of a data folder with scored predictions.
 
 Scenes with exact truth (``local_scenes.py``), controlled errors of every type as ladders and
 matched, mixtures of two types, and classical filters as restorations. The same number of scenes
@@ -18,6 +21,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 from local_scenes import LABELS, Scene, degraded, scene
+from local_training import Trained, marked, train, train_on_folder
 
 from visualjudge.apps.demo.data import GENERATORS, SEVERITIES, boxes_of
 from visualjudge.core.records import Pixels
@@ -25,7 +29,6 @@ from visualjudge.core.seeding import rng_for
 from visualjudge.judges.local import model
 from visualjudge.judges.local.features import features_of
 from visualjudge.judges.local.fit import Sample, pairs_of
-from visualjudge.judges.local.training import marked, train
 from visualjudge.vision.error_types import (
     PAIRINGS,
     error_type_named,
@@ -43,86 +46,61 @@ LEVELS = 4
 MIXED = 4
 MOST_EXPRESSIONS = 3
 SEED = 42
-Taught = tuple[str, str, Sample]
-"""The task, the lesson (ladder, matched or mixed), and the sample."""
+Taught = tuple[str, Sample]
+"""The task and the sample."""
 LESSONS_OF_OTHERS = ("ladder", "matched", "mixed")
 LESSONS = {
     "detection": ("ladder", "mixed"),
     **dict.fromkeys(("instance", "semantic", "referring", "depth"), ("ladder", "matched")),
 }
-"""By type, which predictions teach it (decision 0208). Scores are learned from ladders alone,
-without the truth itself.
-"""
+"""By type, which predictions teach it."""
 RESTORED_EVERY = 5
 """Restorations are made of every fifth scene: they take longest, and need the fewest."""
-FEW = 250
-"""Scenes with few objects, from which scores of boxes and instances are learned too."""
 UNCHANGED = 2.0
 """Score of an edit that did nothing."""
-MORE_LABELS = tuple(f"thing {k}" for k in range(15))
 RESTORED = tuple(name for name, task in TASKS.items() if task.restored)
 
 
 def main() -> None:
     """Train and write the file."""
     options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--data", type=Path, help="Data folder to learn from instead of scenes.")
     options.add_argument("--scenes", type=int, default=40)
     options.add_argument("--workers", type=int, help="Processes; by default one a processor.")
     options.add_argument("--out", type=Path, default=Path(model.__file__).with_name("default.vj"))
     chosen = options.parse_args()
-    compared: defaultdict[str, list[Sample]] = defaultdict(list)
-    scored: defaultdict[str, list[Sample]] = defaultdict(list)
-    jobs = [*range(chosen.scenes), *(-1 - k for k in range(FEW))]
-    with ProcessPoolExecutor(chosen.workers) as pool:
-        for number, rows in enumerate(pool.map(_samples_of, jobs), 1):
-            for task, lesson, sample in rows:
-                if lesson != "few":
-                    compared[task].append(sample)
-                if lesson in ("ladder", "few"):
-                    scored[task].append(sample)
-            print(f"scene {number} of {len(jobs)}", flush=True)
-    done = train(
-        {task: pairs_of(rows) for task, rows in compared.items()},
-        scored,
-        f"{chosen.scenes} made scenes",
-    )
+    if chosen.data is None:
+        done = train_on_scenes(chosen.scenes, chosen.workers)
+    else:
+        done = train_on_folder(chosen.data)
     done.model.save(chosen.out)
     for task, fitted in done.fits.items():
         right = sum(row.hits for row in fitted.right) / fitted.pairs
         print(f"{task}: {right:.3f} of {fitted.pairs} held-out pairs")
+    for task, why in done.declined.items():
+        print(f"{task}: not trained: {why}")
+
+
+def train_on_scenes(scenes: int, workers: int | None) -> Trained:
+    """Fit the weights to scenes made here."""
+    compared: defaultdict[str, list[Sample]] = defaultdict(list)
+    with ProcessPoolExecutor(workers) as pool:
+        for number, rows in enumerate(pool.map(_samples_of, range(scenes)), 1):
+            for task, sample in rows:
+                compared[task].append(sample)
+            print(f"scene {number} of {scenes}", flush=True)
+    return train({task: pairs_of(rows) for task, rows in compared.items()}, f"{scenes} made scenes")
 
 
 def _samples_of(number: int) -> list[Taught]:
-    """Of scene ``number``; of a scene with few objects below 0."""
     cv2.setNumThreads(1)
-    if number < 0:
-        return list(few_samples(scene(number + FEW, few=True)))
     made = scene(number, people=number % 3)
     restored = _restorations(made) if number % RESTORED_EVERY == 0 else ()
     return [*scene_samples(made), *restored]
 
 
-def few_samples(made: Scene) -> Iterator[Taught]:
-    """Ladders of the boxes and instances of one scene; as in photographs, most labels of the data
-    set are not in it.
-    """
-    photo, given = made.photo, Given(made.photo.pixels)
-    around = levels.ErrorScene(photo.size, (*LABELS, *MORE_LABELS), LEVELS)
-    truths = (
-        ("object_detection", boxes_of(photo)),
-        ("instance_segmentation", Masks(photo.size, photo.objects)),
-    )
-    for task, truth in truths:
-        for error_type in error_types(task):
-            for item in graded(task, error_type, truth, around, seed=SEED, key=photo.name):
-                features = features_of(task, item.prediction, given)
-                yield task, "few", Sample(photo.name, error_type, features, item.final_score)
-
-
 def scene_samples(made: Scene) -> Iterator[Taught]:
-    """Every training sample of one scene but restorations, with its task and the lesson that it is
-    part of.
-    """
+    """Every training sample of one scene but restorations, with its task."""
     photo, given = made.photo, Given(made.photo.pixels)
     around = levels.ErrorScene(
         photo.size, LABELS, LEVELS, None, tuple(item.mask for item in photo.objects)
@@ -157,12 +135,11 @@ def _with_errors(
         ):
             features = features_of(task, item.prediction, given)
             group = f"{key} {error_type} {pairing}"
-            lesson = pairing if item.severity else "truth"
-            yield task, lesson, Sample(image, group, features, item.final_score)
+            yield task, Sample(image, group, features, item.final_score)
     for k in range(MIXED if "mixed" in lessons else 0):
         prediction = _mixed(task, truth, around, np.random.default_rng([SEED, k]), f"{key} {k}")
         features, value = features_of(task, prediction, given), score(task, prediction, truth)
-        yield task, "mixed", Sample(image, f"{key} mixed", features, value)
+        yield task, Sample(image, f"{key} mixed", features, value)
 
 
 def _mixed(
@@ -211,7 +188,6 @@ def _restorations(made: Scene) -> Iterator[Taught]:
             value = score(task, restored, truth)
             yield (
                 task,
-                "ladder",
                 Sample(name, f"{name} filters", features_of(task, restored, given), value),
             )
 
@@ -239,12 +215,11 @@ def _generations(made: Scene) -> Iterator[Taught]:
             given = marked(output.source, output.mask)
         if task_named(task).edits and output.mask is None:
             unchanged = features_of(task, WholeImage(output.source), given)
-            yield task, "ladder", Sample(made.photo.name, made.photo.name, unchanged, UNCHANGED)
+            yield task, Sample(made.photo.name, made.photo.name, unchanged, UNCHANGED)
         for severity, pixels in zip(SEVERITIES, output.outputs, strict=True):
             features = features_of(task, WholeImage(pixels), given)
             yield (
                 task,
-                "ladder",
                 Sample(made.photo.name, made.photo.name, features, 10 * (1 - severity)),
             )
 

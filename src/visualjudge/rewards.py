@@ -1,25 +1,7 @@
-"""Verifiable rewards for training judges: ``reward(reply, question)``, and the functions called by
-trainers.
-"""
+"""Verifiable rewards for training judges: ``reward(reply, question)``, and TRL's function."""
 
 from __future__ import annotations
 
-from visualjudge.apps.training.reward import Weights, reward, reward_both
-from visualjudge.apps.training.trainer_rewards import (
-    easyr1_compute_score,
-    swift_reward,
-    trl_reward,
-    verifiers_reward,
-    verl_compute_score,
-)
+from visualjudge.apps.training import Weights, reward, reward_both, trl_reward
 
-__all__ = [
-    "Weights",
-    "easyr1_compute_score",
-    "reward",
-    "reward_both",
-    "swift_reward",
-    "trl_reward",
-    "verifiers_reward",
-    "verl_compute_score",
-]
+__all__ = ["Weights", "reward", "reward_both", "trl_reward"]

@@ -14,7 +14,6 @@ from making import make_folder
 from visualjudge.analysis import analyse
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.figure_text import above
-from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.page import html
 from visualjudge.analysis.report.terminal import text
 from visualjudge.core.records import FAILED
@@ -44,23 +43,6 @@ def analysed(root: Path, judge_right: int, baseline_right: int, *, declined: int
     kept += [said(q, FAILED, status="refusal", cause="declined") for q in QUESTIONS[:declined]]
     baseline = write_run(root / "local", dataset, kept, backend="local", judge="local baseline")
     return analyse([judge, baseline])
-
-
-def test_a_judge_above_the_baseline_is_said_to_be(tmp_path: Path) -> None:
-    found = analysed(tmp_path, 9, 6)
-    judge, baseline = found.results.judges
-    row = judge.above_baseline[0]
-    assert (row.scope, row.gap.n, row.declined, row.standing) == ("all", 240, 0, "better")
-    assert row.gap.value == pytest.approx(0.3)
-    assert str(above(judge)).startswith("30.0 points above the local baseline (")
-    assert {(r.scope, r.value) for r in judge.above_baseline} >= {
-        ("task", "keypoint"),
-        ("error_type", "missed"),
-    }
-    assert baseline.above_baseline == ()
-    assert found.metrics["judges"][0]["above_baseline"][0]["difference"] == pytest.approx(0.3)
-    assert "above_baseline" in found.tables
-    assert "Points above the baseline" in markdown(found)
 
 
 @pytest.mark.parametrize(

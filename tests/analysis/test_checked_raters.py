@@ -12,10 +12,7 @@ import pytest
 
 from judged_records import pair, said, scoring, write_dataset, write_run
 from visualjudge.analysis import Analysis, analyse
-from visualjudge.analysis.figures import RaterChecks
 from visualjudge.analysis.rating_table import ratings_of_runs
-from visualjudge.analysis.report.markdown import markdown
-from visualjudge.analysis.report.page import html
 
 QUESTIONS = [*(pair(i, (8.0, 1.0)) for i in range(12)), scoring(50, 7.0)]
 KNOWN = pair(90, (10.0, 0.0))
@@ -112,17 +109,6 @@ def test_order_inside_an_image_is_that_of_each_rater(tmp_path: Path) -> None:
     (run / "verdicts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in reversed(rows)))
     within = analyse([run]).results.judges[0].scoring.within
     assert (within.n, within.value) == (2, 1)
-
-
-def test_checks_are_counted_by_rater(found: Analysis) -> None:
-    assert found.results.judges[0].rater_checks == (
-        RaterChecks("anna", 1, 1, 3, 2, 1, 1),
-        RaterChecks("ben", 1, 1, 0, 0, 0, 0),
-    )
-    assert "| anna | 1 of 1 | 2 of 3 | 1 of 1 |" in markdown(
-        found
-    ) and "Were the raters attentive?" in html(found)
-    assert found.metrics["judges"][0]["rater_checks"][0]["known_right"] == 1
 
 
 def test_ratings_hold_no_known_item_and_no_repeat(people: Path) -> None:

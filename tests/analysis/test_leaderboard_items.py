@@ -9,11 +9,8 @@ import pytest
 
 from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
-from visualjudge.analysis.report.markdown import markdown
-from visualjudge.analysis.report.page import html
+from visualjudge.analysis.estimate import all_alike
 from visualjudge.analysis.source_figures import Leaderboard
-from visualjudge.analysis.statistics.bradley_terry import NEVER_LOST
-from visualjudge.analysis.statistics.jackknife import all_alike
 from visualjudge.analysis.study_table import question_table
 from visualjudge.core.records import Question, Verdict
 
@@ -115,35 +112,6 @@ def test_sources_that_the_truth_never_puts_below_another_are_equal_by_truth() ->
         "mid": False,
         "low": True,
     }
-
-
-def test_differences_and_rank_sets_are_in_the_file_and_on_the_pages() -> None:
-    names = ("one", "two", "three")
-    twos = [(a, b) for a in names for b in names if a < b] * 16
-    questions = [pair(i, (7.0, 5.0), sources=two) for i, two in enumerate(twos)]
-    verdicts = [
-        said(q, "A" if q.sources[0] == "one" or i % 4 else "B") for i, q in enumerate(questions)
-    ]
-    analysis = analyse_study(study_of(questions, {"judge": verdicts}))
-    board = analysis.metrics["judges"][0]["leaderboard"]
-    best = board["rows"][0]
-    assert (best["source"], best["ci95"], best["ci95_why"]) == ("one", None, NEVER_LOST)
-    assert best["bound"][0] > 0 and best["bound"][1] is None
-    assert all(len(row["ci95"]) == 2 and None not in row["ci95"] for row in board["rows"][1:])
-    assert [(row["above"], row["below"]) for row in board["contrasts"]][:2] == [
-        ("one", r["source"]) for r in board["rows"][1:]
-    ]
-    assert all(
-        row["rank_set_all"][0] <= row["rank_set"][0] <= row["rank"] <= row["rank_set"][1]
-        for row in board["rows"]
-    )
-    page = html(analysis)
-    assert (
-        "differences, p (95 %)" in page
-        and "All together" in page
-        and "Above \\ below" in markdown(analysis)
-    )
-    assert analysis.tables["source_differences"].height == 3
 
 
 def _board(questions: list[Question], verdicts: list[Verdict]) -> Leaderboard:

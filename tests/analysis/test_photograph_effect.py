@@ -13,10 +13,7 @@ import polars as pl
 import pytest
 
 from visualjudge.analysis.analysing import analyse_study
-from visualjudge.analysis.decisions import card_page
-from visualjudge.analysis.decisions.card import card_of
-from visualjudge.analysis.decisions.decision_json import card_json
-from visualjudge.analysis.figure_text import percents, photograph_gain
+from visualjudge.analysis.figure_text import photograph_gain
 from visualjudge.analysis.figures import Photograph, PhotographNeed, Without
 from visualjudge.analysis.probes import photograph_need
 from visualjudge.analysis.study_table import study_of
@@ -123,39 +120,6 @@ def question(k: int, name: str, design: str) -> Question:
         answer="A",
         probe=Probe(name, design, f"g{k}", "", "answer"),  # type: ignore[arg-type]
     )
-
-
-def test_metrics_and_the_report_say_that_a_judge_does_not_need_the_photograph() -> None:
-    questions = [question(k, *version) for k in range(60) for version in VERSIONS]
-    verdicts = [
-        Verdict(q.id, "AB", "B" if q.probe and q.probe.group.endswith("1") else "A", "ok", "")
-        for q in questions
-    ]
-    analysis = analyse_study(study_of(questions, {"judge": verdicts}))
-    row = analysis.metrics["judges"][0]["photograph"]
-    assert row["with"] == row["grey"] == row["other"] == pytest.approx(0.9)
-    assert (
-        row["gain"] == 0
-        and row["interval"][0] < 0 < row["interval"][1]
-        and row["state"] == "not_needed"
-    )
-    assert row["by_task"]["object_detection"]["gain"] == 0
-    assert analysis.metrics["judges"][0]["pairwise"]["n"] == 60
-
-    from page_text import page
-    from visualjudge.analysis.report.markdown import markdown
-
-    gain = f"Does not need the photograph, 0.0 points ({percents(row['interval'])}) over grey"
-    assert f"judge: d{gain[1:]}; accuracy 90.0 % with the photograph" in page(analysis)
-    card = card_of(analysis)
-    for told in (
-        markdown(analysis),
-        card_page.html(card),
-        card_page.text(card),
-        card_page.markdown(card),
-    ):
-        assert gain in told
-    assert card_json(card)["judges"][0]["photograph"] == row
 
 
 @pytest.mark.parametrize("judges", [1, 8])

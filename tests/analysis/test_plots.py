@@ -16,7 +16,6 @@ from typing import cast
 from xml.etree import ElementTree
 
 import pytest
-from PIL import Image
 from typer.testing import CliRunner
 
 import visualjudge
@@ -27,12 +26,12 @@ from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.figure_text import counted, grouped, number
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas, ticks
-from visualjudge.analysis.plots.figure import BEHIND, Figure, LeftOut, converted
+from visualjudge.analysis.plots.figure import BEHIND, Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.panels import Slope, SlopeRow, Swapped, slopes, swap_flow
 from visualjudge.analysis.plots.points import Priced, front
 from visualjudge.analysis.report import printing
-from visualjudge.analysis.report.accuracy_plots import encoding_name, photograph_notes, shown
+from visualjudge.analysis.report.accuracy_plots import encoding_name, photograph_notes
 from visualjudge.analysis.report.paired import differences, in_common
 from visualjudge.analysis.report.plots import PLOTS, figures
 from visualjudge.analysis.report.readings import rough_points, rough_share
@@ -41,7 +40,6 @@ from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.cli.report import app
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.core.records import Probe
-from visualjudge.core.text_tables import Table
 
 
 @pytest.fixture(scope="module")
@@ -270,26 +268,6 @@ def test_what_has_no_data_is_left_out_with_its_reason(analysis: Analysis) -> Non
         assert f"{name} ({reason})" in text
 
 
-def test_each_figure_of_the_page_is_drawn_for_a_screen_and_a_phone(analysis: Analysis) -> None:
-    text = page(analysis)
-    for found in figures(analysis):
-        if isinstance(found, Figure):
-            part = text.split(f'id="figure-{found.name}"')[1].split("</figure>")[0]
-            widths = re.findall(r'viewBox="0 0 (\d+) ', part)
-            assert int(widths[0]) <= 720 and int(widths[1]) <= 350
-            assert found.csv_link in part
-
-
-def test_text_of_a_phone_stays_inside(analysis: Analysis) -> None:
-    for found in figures(analysis):
-        if isinstance(found, Figure):
-            tree = ElementTree.fromstring(found.svg(350))
-            for node in tree.iter("{http://www.w3.org/2000/svg}text"):
-                x, room = float(node.get("x", 0)), 7.2 * len(node.text or "")
-                left = {"end": x - room, "middle": x - room / 2}.get(node.get("text-anchor", ""), x)
-                assert left > -30 and left + room < 380, (found.name, node.text)
-
-
 @pytest.mark.parametrize(
     ("value", "ends", "told"),
     [
@@ -433,24 +411,6 @@ def test_a_formula_in_a_name_does_not_act_in_the_data() -> None:
     assert figure.csv == "judge\n'=1+1\n-2.5\n"
 
 
-def test_a_figure_is_saved_as_its_name_says(analysis: Analysis, tmp_path: Path) -> None:
-    pytest.importorskip("vl_convert")
-    figure = drawn(analysis, "tasks")
-    starts = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG", ".csv": b"judge,"}
-    for kind, start in starts.items():
-        assert figure.save(tmp_path / f"tasks{kind}").read_bytes().startswith(start)
-    drawing = (tmp_path / "tasks.svg").read_text()
-    assert "var(--" not in drawing
-    assert float(drawing.split('width="')[1].split('"')[0]) == pytest.approx(178 / 25.4 * 96, abs=1)
-    with Image.open(tmp_path / "tasks.png") as image:
-        assert image.width == pytest.approx(178 / 25.4 * 300, abs=3)
-        assert image.info["dpi"][0] == pytest.approx(300, abs=1)
-    box = re.search(rb"/MediaBox\s*\[\s*0 0 ([\d.]+)", (tmp_path / "tasks.pdf").read_bytes())
-    assert box is not None and float(box[1]) == pytest.approx(178 / 25.4 * 72, abs=1)
-    with pytest.raises(UsageError, match=r"must end in \.svg"):
-        figure.save(tmp_path / "tasks.gif")
-
-
 def test_the_name_of_a_task_does_not_leave_the_folder() -> None:
     assert encoding_name("../../x y") == "encoding--x-y"
     assert encoding_name("lowlevel-deblur") == "encoding-lowlevel-deblur"
@@ -495,47 +455,6 @@ def test_a_browser_that_prints_nothing_is_named(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_missing_converter_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
-    with pytest.raises(UsageError, match=r"pip install 'visualjudge\[figures\]'"):
-        converted("<svg/>", ".pdf")
-
-
-def test_the_command_writes_figures_and_tables_for_a_paper(
-    runs: list[Path], tmp_path: Path
-) -> None:
-    pytest.importorskip("vl_convert")
-    folder, out = tmp_path / "figures", tmp_path / "r.html"
-    told = [
-        *map(str, runs),
-        "--figures",
-        str(folder),
-        "--compare",
-        "careful",
-        "hasty",
-        "--out",
-        str(out),
-    ]
-    done = CliRunner().invoke(app, told)
-    assert done.exit_code == 0, done.output
-    for kind in ("svg", "pdf", "png", "csv"):
-        assert (folder / f"tasks.{kind}").stat().st_size > 100
-    assert "- **tasks**:" in (folder / "captions.md").read_text()
-    table = (folder / "table-task.tex").read_text()
-    assert table.startswith("\\begin{tabular}") and "object detection" in table and "\\%" in table
-    for one in folder.glob("*.tex"):
-        assert len(one.read_text().split("{")[2].split("}")[0]) <= 7, one.name
-    wide, column = (Image.open(folder / name) for name in ("tasks.png", "tasks-column.png"))
-    assert wide.width == pytest.approx(178 / 25.4 * 300, abs=3)
-    assert column.width == pytest.approx(86 / 25.4 * 300, abs=3)
-    for drawn_at in (wide, column):
-        edge = drawn_at.convert("RGB").crop((0, 0, 1, drawn_at.height))
-        assert edge.getextrema() == ((255, 255),) * 3, "no stray line at the edge"
-    text = out.read_text()
-    assert text.index('id="pair"') < text.index('id="answer"')
-    assert "hasty minus careful" in done.output.replace("\n", " ")
-
-
 def test_a_judge_that_is_not_there_cannot_be_compared(runs: list[Path]) -> None:
     done = CliRunner().invoke(app, [*map(str, runs), "--compare", "careful", "nobody"])
     assert isinstance(done.exception, UsageError)
@@ -575,15 +494,6 @@ def test_figures_of_a_study_are_called_by_name(runs: list[Path]) -> None:
         _ = study.plot.pie
 
 
-def test_a_latex_table_holds_no_character_that_acts() -> None:
-    text = Table(("Check_1", "95 %"), (("a & b", "1.5"), ("{x}^2 \\ $", "−2")), ("note",)).latex()
-    assert text.splitlines()[:2] == ["\\begin{tabular}{lr}", "\\toprule"]
-    assert "Check\\_1 & 95 \\% \\\\" in text
-    assert "a \\& b & 1.5 \\\\" in text
-    assert "\\{x\\}\\textasciicircum{}2 \\textbackslash{} \\$ & $-$2 \\\\" in text
-    assert text.endswith("\\end{tabular}\n% note\n")
-
-
 def test_runs_on_different_questions_are_said_to_be(tmp_path: Path) -> None:
     pairs = [pair(i, (8.0, 2.0 + i % 5)) for i in range(40)]
     dataset = write_dataset(tmp_path / "ds", pairs)
@@ -613,43 +523,6 @@ def test_runs_on_different_questions_are_said_to_be(tmp_path: Path) -> None:
     assert (
         'id="figure-compared"' not in text and "b and c have no pairwise question in common" in text
     )
-
-
-def test_many_judges_are_rows_and_one_answer_a_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pairs = [
-        pair(i, (8.0, 2.0 + i % 5), task=("keypoint", "object_detection")[i % 2]) for i in range(40)
-    ]
-    dataset = write_dataset(tmp_path / "ds", pairs)
-    names = [f"judge-{k:02d}" for k in range(8)]
-    runs = [
-        write_run(
-            tmp_path / name, dataset, [said(q, "AB"[i < 4 * (8 - k)]) for i, q in enumerate(pairs)]
-        )
-        for k, name in enumerate(names)
-    ]
-    analysis = analyse(runs)
-    text = page(analysis)
-    assert text.count('<div class="answer">') < 5
-    headline = text.split('id="headline"')[1].split("</section>")[0]
-    assert headline.count("<tr") == 1 + len(names)
-    assert page(analyse(runs[:6])).count('<div class="answer">') == 6
-    assert [judge.name for judge in shown(analysis)] == names[::-1], "the most accurate first"
-    assert drawn(analysis, "checks").svg().count("judge-07</text>") == 1
-    compared = drawn(analysis, "judges")
-    assert compared.finding.startswith("judge-07: better than ")
-    assert "can’t tell yet for judge-06" in compared.finding
-    assert len(compared.rows) == 8 * 7 / 2
-    assert "everything else has the" not in text
-    monkeypatch.setattr("visualjudge.analysis.report.accuracy_plots.MOST_DRAWN", 7)
-    fewer = page(analysis)
-    assert "have all 8 judges; everything else has the 7 most accurate." in fewer
-    headline, in_words = (
-        fewer.split(f'id="{name}"')[1].split("</section>")[0] for name in ("headline", "judges")
-    )
-    assert headline.count("<tr") == 1 + len(names), "the headline has all"
-    assert "judge-01" in in_words and "judge-00" not in in_words
 
 
 def test_contents_lead_to_every_section(analysis: Analysis) -> None:

@@ -17,18 +17,15 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from judged_records import features, pair, ranking, said, scoring, write_dataset, write_run
+from judged_records import pair, said, write_dataset, write_run
 from making import make_folder
 from page_text import page
-from visualjudge.analysis import analyse, figure_text, repeated_rows
-from visualjudge.analysis.analysing import Analysis
+from visualjudge.analysis import analyse
 from visualjudge.analysis.figures import ProbeResult
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.report.examples import Example, examples
-from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.methods import methods
 from visualjudge.analysis.report.terminal import text as terminal
-from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.value_and_interval import NOTHING
 from visualjudge.cli.report import app
 from visualjudge.core.errors import DataError, UsageError
@@ -97,12 +94,6 @@ def test_image_outside_the_dataset_is_not_shown(tmp_path: Path) -> None:
     assert "data:image/jpeg" not in page(analyse([folder]))
 
 
-def test_markdown_names_the_simulated_judge(run: Path) -> None:
-    text = markdown(analyse([run]))
-    assert "(simulated)" in text
-    assert "66.7 %" in text
-
-
 def test_command_writes_every_file(run: Path, tmp_path: Path) -> None:
     out, metrics, tables = tmp_path / "r.html", tmp_path / "m.json", tmp_path / "csv"
     done = CliRunner().invoke(
@@ -141,22 +132,6 @@ def test_the_methods_state_the_intervals_that_are_computed(run: Path, tmp_path: 
 MISSING = "28 of 36 verdicts are missing; visualjudge judge … --resume goes on"
 
 
-@pytest.mark.parametrize("told", [{"asked": 36}, {"swap": True, "repeats": 2, "limit": 9}])
-def test_unfinished_run_is_said_everywhere(told: dict[str, object], tmp_path: Path) -> None:
-    questions = [pair(i, (8.0, 1.0)) for i in range(20)]
-    dataset = write_dataset(tmp_path / "ds", questions)
-    run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in questions[:8]], **told)
-    page_file, text_file, metrics = (tmp_path / name for name in ("r.html", "r.md", "m.json"))
-    done = CliRunner().invoke(app, [str(run), "--out", str(page_file), "--json", str(metrics)])
-    assert done.exit_code == 0
-    assert MISSING in done.stderr
-    CliRunner().invoke(app, [str(run), "--out", str(text_file), "--format", "md"])
-    assert MISSING in page_file.read_text()
-    assert MISSING in text_file.read_text()
-    entry = json.loads(metrics.read_text())["judges"][0]
-    assert (entry["expected"], entry["missing"]) == (36, 28)
-
-
 @pytest.mark.parametrize("told", [{"asked": 8}, {"swap": False, "repeats": 1, "limit": 8}, {}])
 def test_finished_run_says_nothing_of_missing_verdicts(
     told: dict[str, object], tmp_path: Path
@@ -167,24 +142,6 @@ def test_finished_run_says_nothing_of_missing_verdicts(
     done = CliRunner().invoke(app, [str(run)])
     assert done.exit_code == 0
     assert "missing" not in done.output
-
-
-def test_failed_replies_of_every_question_type_are_shown(tmp_path: Path) -> None:
-    asked = [pair(0, (8.0, 1.0)), ranking(1, (3.0, 2.0, 1.0)), scoring(2, 4.0)]
-    dataset = write_dataset(tmp_path / "ds", asked)
-    verdicts = [
-        said(asked[0], "A"),
-        said(asked[1], "?", status="unparseable"),
-        said(asked[2], "?", status="refusal"),
-    ]
-    run = write_run(tmp_path / "run", dataset, verdicts)
-    line = "Failed replies: 0 of 1 pairwise, 1 of 1 ranking, 0 of 1 scoring. "
-    line += "Declined: 0 of 1 pairwise, 0 of 1 ranking, 1 of 1 scoring."
-    shown = CliRunner().invoke(app, [str(run)]).stdout
-    for text in (markdown(analyse([run])), page(analyse([run]))):
-        assert "1 of 3; 1 declined" in text
-    assert line in " ".join(shown.split())
-    assert line in markdown(analyse([run]))
 
 
 def test_one_run_twice_is_refused(run: Path) -> None:
@@ -218,14 +175,6 @@ def test_examples_show_the_images_of_their_own_dataset(tmp_path: Path) -> None:
         assert decoded and all(abs(image.getpixel((4, 4))[0] - gray) < 4 for image in decoded)  # type: ignore[index]
 
 
-def test_runs_without_a_common_question_are_said_to_be(tmp_path: Path) -> None:
-    runs = _two_datasets(tmp_path, 100)
-    told = "different questions, none in common, and cannot be compared: one | two"
-    assert told in CliRunner().invoke(app, [*map(str, runs)]).stderr
-    assert told in markdown(analyse(runs)).replace("\\|", "|")
-    assert told in page(analyse(runs))
-
-
 def test_runs_with_common_questions_are_compared_without_a_warning(tmp_path: Path) -> None:
     assert analyse(_two_datasets(tmp_path, 4)).metrics["warnings"] == []
 
@@ -242,36 +191,6 @@ def test_datasets_with_different_questions_under_one_id_are_refused(tmp_path: Pa
 def test_comparison_says_which_judge_is_taken_from_which(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, [*map(str, _two_datasets(tmp_path, 4))]).stdout
     assert re.search("one minus two +[·─│●○]+ +0.0 ", shown)
-
-
-def test_judge_of_one_place_is_said_to_lean_to_it_and_has_an_interval(tmp_path: Path) -> None:
-    questions = [pair(i, (8.0, 1.0)) for i in range(24)]
-    dataset = write_dataset(tmp_path / "ds", questions)
-    verdicts = [v for q in questions for v in (said(q, "A", "AB"), said(q, "B", "BA"))]
-    run = write_run(tmp_path / "run", dataset, verdicts)
-    for text in (
-        CliRunner().invoke(app, [str(run)]).stdout,
-        markdown(analyse([run])),
-        page(analyse([run])),
-    ):
-        assert "The judge prefers the option shown first by 50.0 points" in text
-    low, high = analyse([run]).metrics["judges"][0]["pairwise"]["ci95"]
-    assert low < 0.5 < high
-
-
-def test_the_true_score_of_a_source_is_said_to_be_of_the_pairs_asked(tmp_path: Path) -> None:
-    questions = [
-        pair(i, (8.0 - i % 2, 1.0), image_id=f"i{i}", sources=("one", "two")) for i in range(12)
-    ]
-    dataset = write_dataset(tmp_path / "ds", questions)
-    analysis = analyse([write_run(tmp_path / "run", dataset, [said(q, "A") for q in questions])])
-    (one,) = [row for row in analysis.results.judges[0].leaderboard.rows if row.source == "one"]
-    assert (one.mean_score, one.true_strength) == (7.5, None)
-    for text in (markdown(analysis), page(analysis)):
-        assert "True score: the mean of the true scores" in text
-        assert (
-            "if the source is always better, or always worse, than" in text
-        )  # as it does here: By truth is a dash
 
 
 def test_an_example_asked_in_the_other_order_is_shown_as_the_judge_saw_it(tmp_path: Path) -> None:
@@ -309,52 +228,6 @@ def test_examples_show_each_pair_once(tmp_path: Path) -> None:
     assert [entry.image for entry in examples(analyse([run]).study, 0)] == ["image0", "image1"]
 
 
-@pytest.mark.parametrize(("period", "recommended"), [(2, False), (10, True)])
-def test_encoding_is_recommended_only_where_the_judge_beats_chance(
-    tmp_path: Path, period: int, recommended: bool
-) -> None:
-    questions = [
-        pair(i, (8.0, 1.0), id=f"{name}{i}", encoding=name)
-        for name in ("text_xyxy", "text_other")
-        for i in range(60)
-    ]
-    worse = {"text_xyxy": period, "text_other": 2}
-    verdicts = [
-        said(q, "B" if (i // 12 + i) % worse[q.encoding] == 0 else "A")
-        for i, q in enumerate(questions)
-    ]
-    dataset = write_dataset(tmp_path / "ds", questions)
-    analysis = analyse([write_run(tmp_path / "run", dataset, verdicts)])
-    row = analysis.metrics["judges"][0]["encodings"][0]
-    assert (row["recommended"] is not None) is recommended
-    assert ("not significantly better than chance (best" in page(analysis)) is not recommended
-    assert ("not significantly better than chance (best" in markdown(analysis)) is not recommended
-
-
-def test_every_run_that_is_named_is_a_judge_of_the_report(tmp_path: Path) -> None:
-    """A simulated judge without a name is called as its folder, and compared like any other."""
-    questions = [pair(i, (8.0, 1.0)) for i in range(30)]
-    dataset = write_dataset(tmp_path / "ds", questions)
-    verdicts = [said(q, "B" if i % 3 == 0 else "A") for i, q in enumerate(questions)]
-    runs = [
-        write_run(tmp_path / "real", dataset, verdicts, judge="real"),
-        write_run(
-            tmp_path / "gamma", dataset, verdicts, judge="oracle:0.9", model="oracle:0.9",
-            simulated=True,
-        ),
-        write_run(tmp_path / "own", dataset, verdicts, judge="own name", simulated=True),
-    ]  # fmt: skip
-    analysis = analyse(runs)
-    names = [judge.name for judge in analysis.results.judges]
-    assert names == ["real", "gamma", "own name"]
-    opening = page(analysis).split('id="answer"')[1].split("</section>")[0]
-    for name in names:
-        assert f"<b>{name}</b>" in opening
-    assert opening.count("simulated judge") == 2
-    assert 'id="figure-judges"' in page(analysis)
-    assert "| gamma (simulated) |" in markdown(analysis)
-
-
 def test_a_baseline_that_the_report_ran_is_no_judge_of_it(tmp_path: Path) -> None:
     questions = [pair(i, (8.0, 1.0)) for i in range(30)]
     dataset = write_dataset(tmp_path / "ds", questions)
@@ -367,56 +240,6 @@ def test_a_baseline_that_the_report_ran_is_no_judge_of_it(tmp_path: Path) -> Non
     ]
     opening = page(analyse(runs)).split('id="answer"')[1].split("</section>")[0]
     assert "<b>real</b>" in opening and "<b>local baseline</b>" not in opening
-
-
-def test_judges_that_were_asked_different_questions_stand_in_tables_of_their_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "400")
-    questions = [pair(i, (8.0, 1.0)) for i in range(40)]
-    dataset = write_dataset(tmp_path / "ds", questions)
-    asked = {"one": questions[:20], "two": questions[:20], "three": questions[10:30]}
-    runs = [
-        write_run(tmp_path / name, dataset, [said(q, "A") for q in part])
-        for name, part in asked.items()
-    ]
-    analysis = analyse(runs)
-    for shown in (terminal(analysis.results, []), markdown(analysis)):
-        assert figure_text.APART in shown
-        assert shown.count("Verdicts on pairs") == 2
-    told = page(analysis)
-    parts = {part.split('"')[0]: part for part in told.split(' id="')}
-    assert figure_text.APART in parts["headline"]
-    for mixed, end in (("figure-tasks", "</text>"), ("published", "</th>")):
-        assert all(
-            f"{name}{end}" in parts[mixed]
-            for name in ("one (set 1)", "two (set 1)", "three (set 2)")
-        )
-        assert figure_text.SETS in parts[mixed]
-    assert figure_text.SETS not in parts["headline"] + parts["compared"]
-    assert "Set 1: one, two" in parts["headline"]
-    alike = analyse(runs[:2])
-    assert "(set " not in page(alike)
-    assert figure_text.SETS not in page(alike)
-    assert terminal(alike.results, []).count("Verdicts on pairs") == 1
-    assert figure_text.APART not in terminal(alike.results, []) + markdown(alike) + page(alike)
-
-
-def test_what_was_asked_is_told_from_what_is_there(tmp_path: Path) -> None:
-    questions = [pair(i, (8.0, 1.0)) for i in range(40)]
-    dataset = write_dataset(tmp_path / "ds", questions)
-    analysis = analyse(
-        [write_run(tmp_path / "run", dataset, [said(q, "A") for q in questions[:6]])]
-    )
-    assert "6 of 40 questions on 6 of 12 images" in page(analysis)
-    assert "6 of 40 questions on 6 of 12 images" in markdown(analysis)
-    assert (analysis.metrics["dataset"]["asked"], analysis.metrics["dataset"]["questions"]) == (
-        6,
-        40,
-    )
-    assert "40 questions on 12 images" in page(
-        analyse([write_run(tmp_path / "all", dataset, [said(q, "A") for q in questions])])
-    )
 
 
 @pytest.mark.parametrize(
@@ -438,64 +261,6 @@ def test_a_file_of_another_format_is_not_overwritten(
     assert kept.read_text() == "mine"
 
 
-def test_the_format_of_the_report_is_that_of_its_suffix(run: Path, tmp_path: Path) -> None:
-    for name, start in (
-        ("report.md", "# Judge report"),
-        ("report.html", "<!DOCTYPE html>"),
-        ("report", "<!DOCTYPE"),
-    ):
-        CliRunner().invoke(app, [str(run), "--out", str(tmp_path / name)], catch_exceptions=False)
-        assert (tmp_path / name).read_text().startswith(start)
-
-
-def test_rows_of_the_only_task_are_shown_once_and_kept_in_files(tmp_path: Path) -> None:
-    def of(*tasks: str) -> Analysis:
-        questions = [
-            pair(
-                i,
-                (9.0, 1.0) if i % 2 else (1.0, 9.0),
-                task=tasks[i % len(tasks)],
-                features=features(90, 10) if i % 3 else features(10, 90),
-            )
-            for i in range(96)
-        ]
-        root = tmp_path / "-".join(tasks)
-        dataset = write_dataset(root / "ds", questions)
-        verdicts = [said(q, "A" if i % 5 else "B") for i, q in enumerate(questions)]
-        return analyse(
-            [
-                write_run(root / "vlm", dataset, verdicts),
-                write_run(
-                    root / "local", dataset, [said(q, q.answer) for q in questions], backend="local"
-                ),
-            ]
-        )
-
-    one, two = of("object_detection"), of("object_detection", "keypoint_detection")
-    undecided = "Not listed: [0-9]+ curves of single tasks and error types, for which it"
-    assert not re.search(undecided, page(one))
-    assert re.search(undecided, page(two))
-    for analysis, times in ((one, 0), (two, 2)):  # the error type is one in both; the tasks are two
-        assert markdown(analysis).count("| Task | Verdicts |") == times
-        assert ('id="tasks"' in page(analysis)) == bool(times)
-        assert "| Error type | Verdicts |" not in markdown(analysis)
-    leaks = one.results.leaks
-    assert {row.scope for row in leaks} == {"all", "object_detection"}
-    by_scope = [
-        [row.p_holm for row in leaks if row.scope == scope] for scope in ("all", "object_detection")
-    ]
-    assert by_scope[0] == by_scope[1] == holm([row.p for row in leaks if row.scope == "all"])
-    assert len(repeated_rows.leaks(leaks)) == len(by_scope[0])
-    assert {row.scope for row in repeated_rows.leaks(two.results.leaks)} == {
-        "all",
-        "object_detection",
-        "keypoint_detection",
-    }
-    judge = one.results.judges[0]
-    assert [row.value for row in repeated_rows.above(judge.above_baseline)] == ["all"]
-    assert {row.value for row in judge.above_baseline} == {"all", "object_detection", "missed"}
-
-
 def test_the_terminal_says_which_probes_failed(run: Path) -> None:
     results = analyse([run]).results
     states = (("author", "fail"), ("length", "pass"), ("tool", "not_shown"))
@@ -503,15 +268,6 @@ def test_the_terminal_says_which_probes_failed(run: Path) -> None:
     assert "Probes" not in terminal(results, [])
     probed = replace(results, judges=(replace(results.judges[0], probes=probes),))
     assert "Probes: 1 fail (author), 1 pass, 1 undecided." in " ".join(terminal(probed, []).split())
-
-
-def test_html_of_a_judges_name_does_not_act_in_markdown(run: Path) -> None:
-    told = json.loads((run / "run.json").read_text())
-    (run / "run.json").write_text(
-        json.dumps(told | {"judge": "<img src=x onerror=alert(1)>![x](http://h/y)"})
-    )
-    text = markdown(analyse([run]))
-    assert "&lt;img" in text and "<img" not in text and "](http" not in text
 
 
 def replied(

@@ -11,12 +11,9 @@ from judged_records import pair, said, write_dataset, write_run
 from page_text import page
 from visualjudge.analysis import Analysis, analyse
 from visualjudge.analysis.decisions.card import usual_card
-from visualjudge.analysis.figure_text import DASH, points
-from visualjudge.analysis.plots.figure import Figure
+from visualjudge.analysis.figure_text import DASH
 from visualjudge.analysis.report.examples import examples, probe_examples
-from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.page import context, html
-from visualjudge.analysis.report.paired import differences
 from visualjudge.analysis.report.section import Section
 from visualjudge.core.records import Probe, Question
 from visualjudge.core.text_tables import Table
@@ -133,32 +130,6 @@ def test_errors_are_of_every_task_and_of_as_many_images_as_there_are(tmp_path: P
     found = examples(analyse([run]).study, 0)
     assert {entry.image for entry in found[:3]} == {"one", "i0", "i1"}
     assert len(found) == 9
-
-
-def test_a_comparison_stands_in_markdown_as_on_the_page(tmp_path: Path) -> None:
-    tasks = ("object_detection", "keypoint")
-    pairs = [pair(i, (8.0, 3.0), task=tasks[i % 2]) for i in range(40)]
-    dataset = write_dataset(tmp_path / "ds", pairs)
-    runs = [
-        write_run(
-            tmp_path / name, dataset, [said(q, "AB"[i % often == 0]) for i, q in enumerate(pairs)],
-            judge=name,
-        )
-        for name, often in (("before", 3), ("after", 7))
-    ]  # fmt: skip
-    analysis = analyse(runs)
-    figure = differences(analysis, 0, 1)
-    assert isinstance(figure, Figure)
-    text = markdown(analysis, (0, 1))
-    assert text.index("## before and after") < text.index("## May I rank my models")
-    assert f"**{figure.finding}.**" in text and f"{figure.finding}</h3>" in page(
-        analysis, compare=(0, 1)
-    )
-    rows = [line.split(" | ")[1] for line in text.splitlines() if line.startswith(f"| {tasks[0]}")]
-    value = next(row[3] for row in figure.rows if row[2] == tasks[0])
-    assert rows[0] == points(float(str(value)))
-    assert "| now right | " in text and "| now wrong | " in text
-    assert "before and after" not in markdown(analysis)
 
 
 def test_a_preference_that_is_certain_and_a_check_that_is_not_are_explained(tmp_path: Path) -> None:

@@ -10,15 +10,14 @@ from typing import Any
 
 import pytest
 
-from judged_records import pair, ranking, said, write_dataset, write_run
+from judged_records import pair, said, write_dataset, write_run
 from page_text import page
 from visualjudge.analysis import analyse
 from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.decisions.card import card_of
-from visualjudge.analysis.figure_text import answer, failed, failures, headline, verdict
+from visualjudge.analysis.figure_text import answer, failed, headline, verdict
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.pairwise_figures import Unanswered, unanswered
-from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.terminal import text
 from visualjudge.core.records import Probe, Question, Verdict
 
@@ -40,34 +39,6 @@ def swapped(statuses: Sequence[tuple[str, str]]) -> list[Verdict]:
         for question, both in zip(PAIRS, statuses, strict=False)
         for order, status in zip(("AB", "BA"), both, strict=True)
     ]
-
-
-def test_what_people_cannot_tell_is_no_failed_reply(tmp_path: Path) -> None:
-    order = ranking(90, (3.0, 2.0, 1.0))
-    verdicts = [said(one, one.answer) for one in PAIRS[:6]] + [
-        said(PAIRS[6], "?", status="unparseable")
-    ]
-    verdicts += [said(one, "?", status="cannot_tell") for one in (*PAIRS[7:], order)]
-    judge, run = judged(tmp_path, verdicts, [order])
-    assert failed(judge) == "1 of 11; 4 cannot tell"
-    line = (
-        "Failed replies: 1 of 10 pairwise, 0 of 1 ranking. Cannot tell: 3 of 10 pairwise, 1 of 1 "
-        "ranking."
-    )
-    assert failures(judge) == line and line in markdown(analyse([run]))
-    assert "1 replies failed, 3 say “cannot tell”; they count as wrong" in headline(judge)
-    assert (
-        "9.1 % of all replies could not be read; 36.4 % of all replies say “cannot tell”"
-        in answer(judge)
-    )
-    assert "“Cannot tell”" in page(analyse([run]))
-    told = JUDGE.json(judge)
-    assert (
-        told["pairwise"]["failed"],
-        told["pairwise"]["cannot_tell"],
-        told["ranking"]["cannot_tell"],
-    ) == (4, 3, 1)
-    assert told["pairwise"]["accuracy"] == 0.6  # as before: without an answer is wrong
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,6 @@ SHOWN = {
     "slices.html.j2": "test_pages_of_a_dataset",
     "run.html.j2": "test_pages_of_a_dataset",
     "indexing.html.j2": "test_pages_while_a_dataset_is_indexed",
-    "begin.html.j2": "test_pages_of_a_study",
     "people.html.j2": "test_pages_of_a_study",
     "rater.html.j2": "test_pages_of_a_study",
 }
@@ -123,48 +122,35 @@ def test_pages_of_a_study(browser: Any, axe: str, theme: str, tmp_path: Path) ->
     questions += [ranking(0, (1.0, 5.0, 9.0)), scoring(0, 5.0)]
     site = Site(find_places([write_dataset(tmp_path / "ds", questions)]), tmp_path / "cache")
     (tmp_path / "how.md").write_text("# Look well\n\n[no link](https://example.org)")
-    settings = Settings(practice=1, break_every=2, least_seconds=0)
+    settings = Settings(practice=1, least_seconds=0)
     pages = people_pages(
         site,
         tmp_path / "run",
         settings,
         ["anna"],
         instructions=tmp_path / "how.md",
-        elsewhere=True,
     )
     browser.theme(theme)
     with _served(people_app(pages, LOOPBACK)) as address:
         for name in (ADMIN, "anna"):
             browser.open(address + pages.link(name))
-            browser.until("return document.querySelector('vj-begin button')")
-            assert faults(browser, axe) == []
-            browser.js("document.querySelector('vj-begin button').click()")
-            browser.until("return !location.search && !document.querySelector('vj-begin')")
             assert faults(browser, axe) == []
         _look_while_answering(browser, axe)
-        browser.open(f"{address}/")
-        renew = "document.querySelector('[data-renew]')"
-        browser.until(f"return {renew}")
-        browser.js(f"{renew}.click()")
-        link = browser.until(
-            "return document.querySelector('vj-links td:last-child code')?.textContent"
-        )
-        assert link == address + pages.link("anna")
         browser.open("about:blank")
     pages.run.close()
 
 
 def _look_while_answering(browser: Any, axe: str) -> None:
-    """From the instructions to the code at the end."""
+    """From the instructions to the thanks at the end."""
     browser.until("return document.querySelector('dialog[open]')")
     assert faults(browser, axe) == []
     browser.js("document.querySelector('dialog button').click()")
-    kinds, breaks, slot = set(), 0, None
+    kinds, slot = set(), None
     while True:
         state = browser.until(
             f"{READY.replace('return ', 'const q = ')}; const page = document.querySelector("
             "'vj-rater'); if (document.querySelector('.finished')) return 'finished';"
-            "if (page.held) return page.querySelector('.pause') ? 'pause' : 'feedback';"
+            "if (page.held) return 'feedback';"
             "return q && q.slot !== arguments[0] ? q : null",
             slot,
         )
@@ -172,7 +158,6 @@ def _look_while_answering(browser: Any, axe: str) -> None:
             assert faults(browser, axe) == [], state
             if state == "finished":
                 break
-            breaks += state == "pause"
             browser.keys("\ue007")
             continue
         slot = state["slot"]
@@ -183,4 +168,3 @@ def _look_while_answering(browser: Any, axe: str) -> None:
         keys = {"pairwise": "a", "ranking": letters, "scoring": "7"}[state["type"]]
         browser.keys(*keys, *([] if state["type"] == "pairwise" else ["\ue007"]))
     assert kinds == {"pairwise", "ranking", "scoring"}
-    assert breaks == 1

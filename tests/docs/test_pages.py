@@ -166,7 +166,6 @@ def test_the_readme_names_the_commands_of_the_first_hours() -> None:
         "card",
         "correct",
         "label",
-        "cascade",
         "studio",
         "plugins",
     ]

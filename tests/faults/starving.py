@@ -51,18 +51,7 @@ KEPT_ON = ("judge", "pipeline", "mmbench infer", "studio people")
 """Commands whose journals are meant to be there after an interruption, whole lines of them;
 ``--resume`` goes on.
 """
-FORMATS = [
-    "parquet",
-    "vlmevalkit",
-    "lmms-eval",
-    "sharegpt",
-    "trl",
-    "trl-grpo",
-    "trl-dpo",
-    "verl",
-    "easyr1",
-    "verifiers",
-]
+FORMATS = ["parquet", "vlmevalkit", "lmms-eval", "trl"]
 GOES_ON = {
     "build": ("--force", "out/questions.json", "id"),
     "import": ("", "out/annotations/object_detection_annotations.json", "annotation_id"),
@@ -117,19 +106,14 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
         "label": f"label {made}/run --n 5 --out labels.csv",
         "correct": f"correct {made}/run --labels {made}/labels.csv --kind pairwise --json c.json",
         "probe": f"probe {made}/data --out out --n 4 --workers 1",
-        "drift build": f"drift build {made}/dataset --n 8 --out out",
-        "drift check": f"drift check {made}/run {made}/run2 --json drift.json",
         "mmbench infer": f"mmbench infer {made}/t.tsv --out p.xlsx {asked}",
         "mmbench circular": f"mmbench circular {made}/t.tsv --out c.tsv",
         "mmbench eval": f"mmbench eval {made}/p.xlsx --data {made}/t.tsv --json s.json",
         "pipeline": f"pipeline {made}/c.yaml --input {made}/rows.jsonl --out r.jsonl --no-cache",
         "judge": f"judge {made}/dataset --out out {asked}",
-        "bench": f"bench import judgebench --from {made}/judgebench --out out",
-        "train-local": f"train-local {made}/data --out m.vj --json m.json",
-        "distill": f"distill {made}/run --out s.vj --json s.json",
+        "benchmark": f"adopt {made}/judgebench --benchmark judgebench --out out",
         "init": "init out",
         "audit": f"audit {made}/dataset --json a.json --out a.html",
-        "cascade": f"cascade {made}/run {made}/run2 --risk 0.9 --json c.json",
         "agreement": f"agreement {made}/people.csv --json a.json",
         "prompts": f"prompts {made}/dataset --out pages",
         "describe": f"describe {made}/data --out plot.png",
@@ -143,7 +127,7 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
     return {name: line.split() for name, line in lines.items()}
 
 
-ONE_FILE = ("sharegpt", "trl")
+ONE_FILE = ("trl",)
 RATER = "anna"
 BOXES = "--task object_detection --gt {0}/gt.json --images {0}/images"
 USUAL = {"audit": 1, "pipeline": 1}

@@ -118,10 +118,9 @@ def commands(root: Path, name: str) -> Iterator[tuple[object, ...]]:
         yield "validate", ds
         yield "convert", ds, "--to", "parquet", "--out", new
         yield "audit", ds
-        yield "drift", "build", ds, "--n", 2, "--out", new
         yield from (
             ("export", ds, "--format", form, "--out", new)
-            for form in ("parquet", "vlmevalkit", "sharegpt", "trl-grpo")
+            for form in ("parquet", "vlmevalkit", "lmms-eval", "trl")
         )
         yield "judge", ds, *model, "--out", new
         yield "judge", ds, "--backend", "local", "--model", "default", "--limit", 4, "--out", new
@@ -131,9 +130,6 @@ def commands(root: Path, name: str) -> Iterator[tuple[object, ...]]:
     yield "correct", one, "--labels", root / "labels.csv"
     yield "label", one, "--n", 3, "--out", new / "next.csv"
     yield "agreement", "--run", one, "--run", two
-    yield "cascade", one, two
-    yield "distill", one, "--out", new / "s.vj"
-    yield "drift", "check", one, two
     yield "batch", "status", one
 
 

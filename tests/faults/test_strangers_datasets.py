@@ -17,7 +17,6 @@ import visualjudge as vj
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse
 from visualjudge.core.errors import DataError, VisualJudgeError
-from visualjudge.runs.distilling import distill
 from visualjudge.runs.local_baseline import run_baselines
 from visualjudge.studio.places import find_places
 
@@ -27,7 +26,6 @@ READERS: dict[str, Callable[[Path, Any], object]] = {
     "card": lambda run, named: vj.card([run], dataset=named),
     "label": lambda run, named: vj.label([run], 3, dataset=named),
     "baseline": lambda run, named: run_baselines([run], run.parent / "scratch", dataset=named),
-    "distill": lambda run, named: distill(run, dataset=named),
 }
 
 

@@ -14,8 +14,8 @@ from environment import Environment, write_plugin
 
 import visualjudge as vj
 from visualjudge.core import registry
-from visualjudge.core.engines import open_engine
 from visualjudge.core.errors import UsageError
+from visualjudge.core.workers import Workers
 from visualjudge.vision.predictions import Detections
 from visualjudge.vision.tasks import TASKS, task_named
 
@@ -80,15 +80,15 @@ def test_a_metric_is_asked_for_by_name_and_the_default_stays() -> None:
 
 
 def test_spawned_workers_get_what_a_script_registered(lanes: vj.Task) -> None:
-    with open_engine("local", 2) as engine:
-        assert list(engine.map(task_named, [lanes.name] * 2)) == [lanes, lanes]
+    with Workers(2) as workers:
+        assert list(workers.map(task_named, [lanes.name] * 2)) == [lanes, lanes]
 
 
 def test_a_row_that_cannot_be_sent_to_workers_is_named() -> None:
     vj.register_metric("detection", "local", lambda prediction, truth: 0.0)
     try:
         with pytest.raises(UsageError, match=r"metric \('detection', 'local'\).*--workers 1"):
-            open_engine("local", 2)
+            Workers(2)
     finally:
         registry.table("metric").remove(("detection", "local"))
 

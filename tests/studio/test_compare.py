@@ -266,7 +266,7 @@ def test_a_reply_that_is_read_otherwise_now_is_told(tmp_path: Path) -> None:
     assert "reads the reply differently" in client.get(f"/d/{_slug(client)}/q/q0").text
 
 
-def test_tool_calls_are_replayed_on_the_photograph(tmp_path: Path) -> None:
+def test_tool_calls_are_listed_below_the_reply(tmp_path: Path) -> None:
     questions = [pair(0, (1.0, 9.0), prompt=PROMPT, images=IMAGES, encoding="pixel_s0_m0")]
     dataset = write_dataset(tmp_path / "ds", questions)
     (dataset / "media").mkdir()
@@ -299,11 +299,8 @@ def test_tool_calls_are_replayed_on_the_photograph(tmp_path: Path) -> None:
     page = client.get(f"/d/{_slug(client)}/q/{questions[0].id}").text
     assert "5 tool calls before the answer" not in page
     assert "4 tool calls before the answer" in page
-    assert '<rect x="10.0" y="5.0" width="20.0" height="20.0"/>' in page
-    assert '<rect x="36.0" y="26.0" width="8" height="8"/>' in page
-    assert page.count("<rect ") == 2
+    assert "&#34;x0&#34;: 10" in page
     assert "<script>alert(1)" not in page
-    assert 'viewBox="0 0 80 60"' in page
 
 
 def test_a_question_of_many_images_is_shown(tmp_path: Path) -> None:

@@ -15,10 +15,11 @@ from judged_records import pair, ranking, said, scoring, write_dataset, write_ru
 from visualjudge.analysis import analyse
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Probe
-from visualjudge.dataset.convert import convert
-from visualjudge.runs.budget import money
-from visualjudge.runs.spending import spent_before
-from visualjudge.runs.verdict_lines import verdict_line
+from visualjudge.dataset.exports import export
+from visualjudge.dataset.folder import load_dataset
+from visualjudge.runs.budget import money, paid_for, spent_before
+from visualjudge.runs.journal import read_records
+from visualjudge.runs.verdicts import verdict_line
 from visualjudge.studio.app import create_app
 from visualjudge.studio.people.pages import people_pages
 from visualjudge.studio.people.plan import Settings
@@ -57,7 +58,7 @@ def test_a_folder_with_nothing_to_show_is_named(tmp_path: Path) -> None:
 def test_a_parquet_dataset_is_shown_as_its_json_is(tmp_path: Path) -> None:
     questions = [pair(i, (8.0, 1.0 + i % 7), prompt=f"zebra {chr(97 + i)}word") for i in range(12)]
     root = write_dataset(tmp_path / "json", questions)
-    convert(root, tmp_path / "parquet", "parquet")
+    export(load_dataset(root), "dataset-parquet", tmp_path / "parquet")
     pages = []
     for folder in (root, tmp_path / "parquet"):
         site = Site(find_places([folder]), tmp_path / "cache")
@@ -120,7 +121,12 @@ def test_what_a_resumed_run_spent_is_counted_as_judge_counts_it(tmp_path: Path) 
     _lines(
         run, [{**first, "paid": {}}, second, second, {**second, "paid": {"prompt_tokens": 4000}}]
     )
-    spent = spent_before(run / "verdicts.jsonl", json.loads((run / "run.json").read_text()))
+    spent = spent_before(
+        paid_for(
+            line.get("paid", line.get("usage")) for line in read_records(run / "verdicts.jsonl")
+        ),
+        json.loads((run / "run.json").read_text()),
+    )
     state = _state(tmp_path)
     assert (state.tokens, state.cost) == (spent.tokens, money(spent.cost or 0)) == (6020, "0.5020")
 

@@ -13,7 +13,7 @@ Main modules, in the order in which data flows::
     encoding_choice, variance, comparisons, leaderboard
     leaks             accuracy of shallow rules that do not look at the image
     unread_replies    replies that could not be read
-    rating_table, people_agreement, uncertain_truth   people as raters
+    rating_table, people_agreement   people as raters
     figures           the typed results
     columns, comparison_columns   the columns of every table
     analysing         runs all of the above

@@ -49,7 +49,7 @@ from visualjudge.analysis.figures import (
     Sensitivity,
     Variance,
 )
-from visualjudge.analysis.leaderboard import PLAYED, leaderboard, leads_of
+from visualjudge.analysis.leaderboard import PLAYED, leaderboard
 from visualjudge.analysis.leaks import NEEDED, leak_audit, with_order_shown
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Pairwise, constant_answer
@@ -65,7 +65,7 @@ from visualjudge.analysis.scores import (
 )
 from visualjudge.analysis.study_table import FEATURES, Study, more, unchanged
 from visualjudge.analysis.unread_replies import unread
-from visualjudge.analysis.variance import facets, variance_row
+from visualjudge.analysis.variance import variance_row
 from visualjudge.analysis.without_truth import (
     in_both_orders,
     pairwise_without_truth,
@@ -220,7 +220,6 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
             clusters=resampling.clusters,
             draws=resampling.draws,
             seed=resampling.seed,
-            facets=facets(study),
         ),
     )
 
@@ -344,9 +343,7 @@ def judge_result(
     run, pairs, asked = study.runs[index], tables.pairs, tables.asked
     _, _, _, _, by_margin, by_task_error_type, cells = tables.accuracies
     answered = study.answered[index]
-    board = leaderboard(
-        study.kind(index, "pairwise", PLAYED), study.seed, leads_of(study.questions)
-    )
+    board = leaderboard(study.kind(index, "pairwise", PLAYED), study.seed)
     pairwise = tables.pairwise
     unknown = study.lacks_truth(index)
     place, *features = preferences(in_both_orders(pairs) if unknown else pairs)

@@ -257,33 +257,6 @@ def _part(name: str, title: str) -> tuple[Column[f.Variance], ...]:
     )
 
 
-FACET_PARTS = {
-    "item": ("question", "Question"),
-    "encoding": ("level", "Level"),
-    "item_x_encoding": ("question_x_level", "Question × level"),
-    "order": ("order", "Order + chance"),
-    "repeat": ("repeat", "Repeat"),
-}
-"""Titles of the components if judges, prompts or raters are analysed instead of encodings."""
-
-
-def _facet_part(key: str) -> tuple[Column[f.Facet], ...]:
-    name, title = FACET_PARTS[key]
-    return (
-        Column(name, lambda v: getattr(v.variance, key)),
-        Column(
-            f"{name}_share",
-            lambda v: v.variance.shares[key],
-            title,
-            lambda v: words.variance_share(v.variance, key),
-        ),
-    )
-
-
-def _facet_named(found: Mapping[str, object]) -> Json:
-    return {FACET_PARTS.get(key, (key,))[0]: value for key, value in found.items()}
-
-
 VARIANCE: Table[f.Variance] = Table(
     (
         Column("task", lambda v: v.task, "Task", lambda v: plain_name(v.task), text=True),
@@ -295,43 +268,17 @@ VARIANCE: Table[f.Variance] = Table(
         *_part("repeat", "Repeat"),
         Column("total", lambda v: v.total),
         Column("image", lambda v: v.image),
-        Column("source", lambda v: v.source),
         Column("ci95", lambda v: dict(v.ends)),
         Column(
             "gains",
             lambda v: {gain.name: {"value": gain.value, "ci95": gain.interval} for gain in v.gains},
         ),
         Column(None, lambda v: v, "From the image", lambda v: words.variance_share(v, "image")),
-        Column(None, lambda v: v, "From the sources", lambda v: words.variance_share(v, "source")),
         Column(None, lambda v: v, DOUBLING, words.gains, text=True),
         *declared(f.Variance),
     )
 )
 
-
-FACET: Table[f.Facet] = Table(
-    (
-        Column("facet", lambda v: v.name, "Facet", text=True),
-        Column(
-            "task",
-            lambda v: v.variance.task,
-            "Task",
-            lambda v: plain_name(v.variance.task),
-            text=True,
-        ),
-        Column("levels", lambda v: v.levels, "Levels"),
-        Column("n", lambda v: v.variance.n, "Verdicts", lambda v: number(v.variance.n)),
-        *(column for key in FACET_PARTS for column in _facet_part(key)),
-        Column("ci95", lambda v: _facet_named(v.variance.ends)),
-        Column(
-            "gains",
-            lambda v: _facet_named(
-                {g.name: {"value": g.value, "ci95": g.interval} for g in v.variance.gains}
-            ),
-        ),
-        Column(None, lambda v: v, DOUBLING, words.facet_gains, text=True),
-    )
-)
 
 SHAPE: Table[f.Shape] = Table(
     (

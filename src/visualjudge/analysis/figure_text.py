@@ -11,7 +11,6 @@ from visualjudge.analysis.figures import (
     Cell,
     Comparison,
     EncodingChoice,
-    Facet,
     JudgeResult,
     OwnScore,
     Photograph,
@@ -457,11 +456,6 @@ def gains(row: Variance, units: Mapping[str, str] = UNITS) -> str:
             ends = span((100 * max(0.0, low), 100 * min(1.0, high)), 0)
             said.append(f"{units[gain.name]} {percent(gain.value, 0)} ({ends})")
     return ", ".join(said) or NONE
-
-
-def facet_gains(row: Facet) -> str:
-    """Format the gains if judges, prompts or raters are analysed instead of encodings."""
-    return gains(row.variance, {**UNITS, "item": "questions", "item_x_encoding": f"{row.name}s"})
 
 
 def leanings(judge: JudgeResult) -> list[str]:

@@ -446,22 +446,9 @@ class Variance:
     shares: Mapping[str, float | None]
     image: float | None = None
     """The part of ``item`` that all pairs of an image share."""
-    source: float | None = None
-    """The part of ``item`` that pairs of the same two sources share on different images."""
     ends: Mapping[str, Ends | None] = field(default_factory=dict)
     """95 % intervals of the components, by name."""
     gains: tuple[Gain, ...] = ()
-
-
-@dataclass(frozen=True)
-class Facet:
-    """Judges, prompts or raters (``name``, with ``levels`` levels) as sources of variance. In
-    ``variance`` they replace encodings; the variance of encodings is part of that of pairs.
-    """
-
-    name: str
-    levels: int
-    variance: Variance
 
 
 @dataclass(frozen=True)
@@ -577,7 +564,6 @@ class Results:
     clusters: int
     draws: int
     seed: int
-    facets: tuple[Facet, ...] = ()
 
     @property
     def shown(self) -> tuple[int, ...]:

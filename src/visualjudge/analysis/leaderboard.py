@@ -21,13 +21,14 @@ root mean square, so that an effect is in log odds per typical difference.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, pairwise
 
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.estimate import renumbered
 from visualjudge.analysis.source_figures import IN_MATRIX, Contrast, Control, Leaderboard, SourceRow
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.bradley_terry import (
@@ -48,9 +49,6 @@ from visualjudge.analysis.statistics.bradley_terry_many import (
     many_strengths,
     strengths_alone,
 )
-from visualjudge.analysis.statistics.controlled import controlled
-from visualjudge.analysis.statistics.jackknife import renumbered
-from visualjudge.analysis.study_table import lead
 from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
@@ -118,73 +116,8 @@ def _connected(edges: list[Edge]) -> list[list[str]]:
     return sorted(sorted(part) for part in {id(part): part for part in parts.values()}.values())
 
 
-LEADS = {"number of objects": "count", "text length": "text_chars", "file size": "png_bytes"}
-LEAST_GAMES = 10
-"""Minimum number of games in which a covariate differs, per parameter of the model."""
-TOO_FEW = "too few games in which a covariate differs"
-
-
-def leads_of(questions: pl.DataFrame) -> pl.DataFrame:
-    """Return the difference in each covariate between the first and the second option of a
-    question.
-    """
-    pairs = questions.filter(pl.col("kind") == "pairwise")
-    return pairs.select("question", *(pl.col(lead(name)) for name in LEADS.values()))
-
-
-def with_controls(
-    games: pl.DataFrame, plain: Penalised, group: str, strengths: Sequence[Estimate]
-) -> tuple[list[Estimate], tuple[Control, ...]]:
-    """Return controlled strengths, and the effects of the covariates that differ in enough
-    ``games``.
-
-    ``games`` has the columns a, b (indices of the sources), outcome, cluster, ``shown_first`` and
-    leads. ``strengths`` are the plain strengths. If one of them has no interval, its controlled
-    strength has none for the same reason.
-    """
-    size = len(strengths)
-    found = {"order shown": games["shown_first"].to_numpy().astype(float)}
-    for name, feature in LEADS.items():
-        if lead(feature) in games.columns:
-            found[name] = games[lead(feature)].fill_null(0).to_numpy().astype(float)
-    kept: dict[str, tuple[FloatArray, int]] = {}
-    for name, values in found.items():
-        told = int((values != 0).sum())
-        if told >= LEAST_GAMES * (size + len(found)):
-            kept[name] = (values / np.sqrt((values**2).sum() / told), told)
-    if not kept:
-        none = Estimate(None, None, 0, 0, TOO_FEW)
-        return [none for _ in strengths], ()
-    fit = controlled(
-        games["a"].to_numpy(),
-        games["b"].to_numpy(),
-        games["outcome"].to_numpy(),
-        np.stack([values for values, _ in kept.values()], axis=1),
-        games["cluster"].to_numpy(),
-        size,
-        added=plain.added,
-        start=plain.log_strength,
-    )
-    images = games["cluster"].n_unique()
-    rows = [
-        Estimate(float(value), None if own.why else _both_ends(ends), own.n, own.images, own.why)
-        for value, ends, own in zip(fit.log_strength, fit.strength_ends, strengths, strict=True)
-    ]
-    effects = tuple(
-        Control(group, name, Estimate(float(value), _both_ends(ends), told, images))
-        for (name, (_, told)), value, ends in zip(
-            kept.items(), fit.effect, fit.effect_ends, strict=True
-        )
-    )
-    return rows, effects
-
-
-def _both_ends(ends: FloatArray) -> Ends:
-    return float(ends[0]), float(ends[1])
-
-
 MANY = 100
-"""With more sources than this in a group, only pairs that met are considered (decision 0131)."""
+"""With more sources than this in a group, only pairs that met are considered."""
 MOST_IMAGES = 1000
 """Maximum number of jackknife groups. If there are more images, they are dealt to this many groups,
 and each group is left out as a whole (Kott 2001).
@@ -301,20 +234,16 @@ def _true_scores(table: pl.DataFrame, places: pl.DataFrame) -> dict[int, float]:
     )
 
 
-def leaderboard(
-    table: pl.DataFrame, seed: int = 0, leads: pl.DataFrame | None = None
-) -> Leaderboard:
+def leaderboard(table: pl.DataFrame, seed: int = 0) -> Leaderboard:
     """Return strengths by the judge and by the truth for every source, ranks, and the correlation
     of the judge's order with the true scores.
 
     If ``components`` is above 1, some sources were never compared in the same tasks, not even
     through others. Strengths are then comparable only within a component, which ``group`` names,
     and there is no overall rank correlation or tie parameter. ``seed`` seeds the draws for
-    intervals, differences and ranks. ``leads`` holds the covariates by question to control for.
+    intervals, differences and ranks.
     """
     games = duels(table)
-    if leads is not None:
-        games = games.join(leads, on="question", how="left", maintain_order="left")
     known, places = placed(games.select("task", "a", "b"))
     if len(known) < 2:
         return replace(EMPTY, n=games.height)
@@ -383,8 +312,6 @@ def _board(rows: list[SourceRow], games: pl.DataFrame, seed: int) -> _Board:
     sure = standing(fit, judged.wins, judged.ties, judged.images, draws)
     met = (judged.wins + np.swapaxes(judged.wins, 1, 2) + judged.ties).sum((0, 2))
     filled = _filled(rows, fit.log_strength, met, judged.images, sure)
-    equal, controls = with_controls(games, fit, rows[0].group, [row.strength for row in filled])
-    filled = [replace(row, controlled=own) for row, own in zip(filled, equal, strict=True)]
     ranked = _by_truth(filled, fit.log_strength, _bounded(truth.log_strength, true))
     _, finite = components(judged.wins.sum(0), judged.ties.sum(0))
     agreement = _agreement(fit.log_strength, [row.mean_score for row in rows])
@@ -401,7 +328,6 @@ def _board(rows: list[SourceRow], games: pl.DataFrame, seed: int) -> _Board:
         fit.log_tie,
         agreement,
         fit.dispersion,
-        controls,
     )
 
 

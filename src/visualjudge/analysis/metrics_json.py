@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from visualjudge.analysis.columns import FACET, JUDGE
+from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.comparison_columns import AGREEMENT, COMPARISON, DATASET, LEAK
 from visualjudge.analysis.decisions.card import Card
 from visualjudge.analysis.decisions.decision_json import probabilities_json, tasks_json
@@ -31,7 +31,6 @@ def document(results: Results, card: Card) -> Json:
         "warnings": list(results.warnings),
         "comparisons": [COMPARISON.json(row) for row in results.comparisons],
         "judge_agreement": [AGREEMENT.json(row) for row in results.agreement],
-        "facets": [FACET.json(row) for row in results.facets],
         "leak_audit": [LEAK.json(row) for row in results.leaks],
         "dataset": DATASET.json(results.dataset),
         "bootstrap": {"clusters": results.clusters, "draws": results.draws, "seed": results.seed},
@@ -96,6 +95,6 @@ def tables_of(metrics: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
     for judge in metrics["judges"]:
         for name, row in _of_judge(judge):
             rows.setdefault(name, []).append(row)
-    for name in ("comparisons", "judge_agreement", "facets", "leak_audit"):
+    for name in ("comparisons", "judge_agreement", "leak_audit"):
         rows[name] = list(metrics[name])
     return {name: _frame(found) for name, found in rows.items()}

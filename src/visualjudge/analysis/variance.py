@@ -7,9 +7,7 @@ item; same pair and encoding, other order → + interaction; same order too, oth
 the verdict itself → + repeat. Without repeats, chance cannot be separated from the order, and
 ``order`` contains both. If no pair is shown in two encodings, ``item`` contains both the pair and
 its interaction with the encoding. ``image`` is the part of ``item`` that all pairs of an image
-share, ``source`` the part that pairs of the same two sources share on different images. Estimates
-can be slightly negative and are not truncated. :func:`facets` does the same for judges, prompts and
-raters instead of encodings.
+share. Estimates can be slightly negative and are not truncated.
 
 Intervals leave out each image in turn (jackknife). :func:`gains` is the decision study of
 generalisability theory (Brennan 2001): the number of additional images to which a second repeat,
@@ -24,9 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.figures import Facet, Gain, Variance
-from visualjudge.analysis.statistics.jackknife import mean_ends, renumbered, spread, sums
-from visualjudge.analysis.study_table import Run, Study
+from visualjudge.analysis.estimate import mean_ends, renumbered, spread, sums
+from visualjudge.analysis.figures import Gain, Variance
 from visualjudge.analysis.value_and_interval import Ends
 from visualjudge.core.records import FloatArray, IntArray
 
@@ -115,9 +112,8 @@ def _components(table: pl.DataFrame) -> dict[str, FloatArray | None]:
     """
     known = "cluster" in table.columns
     number = table["cluster" if known else "pair"].rank("dense").cast(pl.Int64) - 1
-    more = ["sources"] if "sources" in table.columns else []
     y = table.select(
-        "pair", "encoding", "order", *more, y=pl.col("right").cast(pl.Float64), cluster=number
+        "pair", "encoding", "order", y=pl.col("right").cast(pl.Float64), cluster=number
     )
     size = int(number.max()) + 1  # type: ignore[arg-type]
     everything, item, encoding, cell, order = (
@@ -152,28 +148,7 @@ def _components(table: pl.DataFrame) -> dict[str, FloatArray | None]:
         out["image"] = _minus(apart_pairs, everything.less(whole).less(encoding).plus(styled).mean)
         if of_pair is None:
             out["image"] = _minus(styled.less(cell).mean, encoding.less(styled).mean)
-        if "sources" in y.columns:
-            out["source"] = _of_sources(y, size, (everything, encoding, whole, styled))
     return out
-
-
-def _of_sources(
-    y: pl.DataFrame, images: int, others: tuple[_Products, _Products, _Products, _Products]
-) -> FloatArray | None:
-    """Return the difference between products of the same two sources and of others on different
-    images, in different encodings or, if there is only one encoding, in that one.
-    """
-    everything, encoding, whole, styled = others
-    same, there, here, both = (
-        _products(y, ["sources", *keys], images)
-        for keys in ([], ["encoding"], ["cluster"], ["cluster", "encoding"])
-    )
-    if y["encoding"].n_unique() > 1:
-        alike = same.less(there).less(here).plus(both)
-        every = everything.less(encoding).less(whole).plus(styled)
-    else:
-        alike, every = there.less(both), encoding.less(styled)
-    return _minus(alike.mean, every.less(alike).mean)
 
 
 def variance_components(table: pl.DataFrame) -> dict[str, float | None]:
@@ -279,73 +254,14 @@ def variance_row(table: pl.DataFrame, task: str) -> Variance:
         n = np.bincount(table["cluster"].rank("dense").cast(pl.Int64).to_numpy() - 1)
         ends = {name: _ends(values, n) for name, values in found.items() if values is not None}
         more = gains(found, _design(table), n)
-    image, source = (_first(found.get(name)) for name in ("image", "source"))
+    image = _first(found.get("image"))
     return Variance(
         task=task,
         n=table.height,
         total=total,
         shares=shares,
         image=image,
-        source=source,
         ends=ends,
         gains=more,
         **parts,
     )
-
-
-# ---------------------------------------------------------------- judges, prompts, raters
-
-CELL = ("task", "cluster", "pair", "encoding", "order", "right")
-
-
-def facets(study: Study) -> tuple[Facet, ...]:
-    """Return the variance due to judges, prompts and raters, on the questions that all of them
-    answered.
-
-    Judges are the runs of different judges on one dataset; simulated ones count only if there are
-    no others. Prompts are the runs of one judge on datasets with the same pairs and different
-    wording. Raters are those of a people's run.
-    """
-    models = [k for k, run in enumerate(study.runs) if not run.of_people]
-    real = [k for k in models if not study.runs[k].simulated] or models
-    levels: list[tuple[str, list[pl.DataFrame], tuple[str, ...]]] = []
-    if len({_judge_of(study.runs[k]) for k in real}) == len(real) > 1:
-        levels.append(("judge", [_cells(study, k) for k in real], ("id",)))
-    for judge in dict.fromkeys(_judge_of(study.runs[k]) for k in real):
-        own = [_cells(study, k) for k in real if _judge_of(study.runs[k]) == judge]
-        if len(own) > 1 and own[0].join(own[1], on="id", how="semi").is_empty():
-            levels.append(("prompt", own, ("pair", "encoding")))
-    for k, run in enumerate(study.runs):
-        if run.of_people:
-            parts = _cells(study, k, "rater").partition_by("rater", maintain_order=True)
-            levels.append(("rater", parts if len(parts) > 1 else [], ("id",)))
-    return tuple(row for name, parts, keys in levels if parts for row in _facet(name, parts, keys))
-
-
-def _judge_of(run: Run) -> tuple[str, str]:
-    return str(run.info.get("backend")), str(run.info.get("model") or run.name)
-
-
-def _cells(study: Study, run: int, *more: str) -> pl.DataFrame:
-    return study.kind(run, "pairwise", ["id", *CELL, *more])
-
-
-def _facet(name: str, parts: Sequence[pl.DataFrame], keys: Sequence[str]) -> list[Facet]:
-    """Return the components by task, with the levels in the role of encodings, and each pair and
-    encoding in the role of a pair. Judges and prompts are compared on the questions that all of
-    them answered; a rater need not answer everything.
-    """
-    if name != "rater":
-        common = parts[0].select(keys).unique()
-        for part in parts[1:]:
-            common = common.join(part, on=keys, how="semi")
-        parts = [part.join(common, on=keys, how="semi") for part in parts]
-    table = pl.concat([part.select(*CELL, level=pl.lit(k)) for k, part in enumerate(parts)])
-    cell = pl.struct("pair", "encoding").rank("dense")
-    told = table.select("task", "cluster", "order", "right", pair=cell, encoding="level")
-    out = []
-    for task, part in sorted(told.partition_by("task", as_dict=True).items()):
-        row = variance_row(part, str(task[0]))
-        if row.total and (row.item_x_encoding is not None or row.encoding is not None):
-            out.append(Facet(name, part["encoding"].n_unique(), row))
-    return out

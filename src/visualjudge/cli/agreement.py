@@ -13,100 +13,50 @@ from visualjudge.cli.options import JsonFile
 from visualjudge.cli.output import end_with, following, say, working
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import DataError, UsageError, must_end_in
-from visualjudge.core.text_tables import Table
 
 if TYPE_CHECKING:
     import polars as pl
 
     from visualjudge.analysis.people_agreement import AltRow, PeopleAgreement
-    from visualjudge.analysis.uncertain_truth import TruthRow
 
 NOTHING = (
     "nothing to compare: ratings of people are needed, and a judge (--judge or --run) or a "
     "second person; of judges alone, `visualjudge report` has κ and α"
 )
 
-TRUTH = (
-    "Truth: estimated from the other people, for classes with Dawid and Skene's model, for "
-    "preferences with Bradley and Terry's and a discrimination for each rater (0: guesses). "
-    "Label: the most probable answer. Compare judges with the row “people, mean”."
-)
-TRUTH_COLUMNS = (
-    "Dimension",
-    "Rater",
-    "Items",
-    "Right by label",
-    "By truth",
-    "95 %",
-    "As a fresh person",
-    "Discrimination",
-)
-WEAKER = (
-    "No people: each judge is compared with the other judges. This is weaker evidence, since "
-    "judges can make the same errors."
-)
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(pretty_exceptions_enable=False)
 
 
-@app.command()
+@app.command(epilog="visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json")
 def agreement(
     ratings: Annotated[
         list[Path] | None,
-        typer.Argument(
-            help="Ratings (.csv, .jsonl, .parquet), or a folder in VIEScore's layout.",
-            show_default=False,
-        ),
+        typer.Argument(help="Ratings, .csv .jsonl .parquet.", metavar="FILE..."),
     ] = None,
     judge: Annotated[
-        list[str] | None, typer.Option(help="Rater to treat as a judge; may be repeated.")
+        list[str] | None, typer.Option(help="Rater that is a judge; repeatable.", metavar="RATER")
     ] = None,
     run: Annotated[
-        list[Path] | None,
-        typer.Option(help="A run to use as ratings, of a judge or of people; may be repeated."),
+        list[Path] | None, typer.Option(help="Run of a judge or of people.", metavar="RUN")
     ] = None,
     level: Annotated[
-        str, typer.Option(help="Level of Krippendorff's alpha: nominal, ordinal or interval.")
+        str, typer.Option(help="Of α: nominal, ordinal or interval.", metavar="LEVEL")
     ] = "ordinal",
     alt_test: Annotated[
         float | None,
-        typer.Option(
-            "--alt-test",
-            help="Also test whether a judge could replace people; the number is the judge's cost "
-            "advantage (epsilon), such as 0.2.",
-            show_default=False,
-        ),
+        typer.Option(help="Could a judge replace people? ε, as 0.2.", metavar="EPSILON"),
     ] = None,
-    truth: Annotated[
-        bool,
-        typer.Option(
-            "--truth",
-            help="Also estimate the truth from disagreeing people, for answers that are classes or "
-            "preferences.",
-        ),
-    ] = False,
     json: JsonFile = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", help="Write a page with a figure to this .html file.", show_default=False
-        ),
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Page, .html.", metavar="FILE")] = None,
     as_published: Annotated[
-        str | None,
-        typer.Option(help="Also print the figures as a publication (viescore) computes them."),
+        str | None, typer.Option(help="Figures as in a publication: viescore.", metavar="NAME")
     ] = None,
 ) -> None:
     """Measure how far a judge agrees with people, and people with each other.
 
-    Ratings have the columns item, source, rater, dimension, score, one rating per row; items with
-    the same value in a column image count as one case in intervals and tests. To compare them with
-    the scores of a --run, dimension must be the task and item the image_id (image_id/CLASS for a
-    question about a class of interest).
-
-    Example: visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json
-
-    Example: visualjudge agreement --run runs/people --run runs/qwen
+    Ratings have the columns item, source, rater, dimension, score, and image if several items
+    show one. Beside a --run, dimension is the task and item the image_id (image_id/CLASS).
     """
     import polars as pl
 
@@ -139,22 +89,17 @@ def agreement(
             epsilon=alt_test,
             of_tasks=not ratings,
         )
-    held = _truth(every, judge or ()) if truth else []
     lost = _unmatched(every, [*(judge or []), *(of_runs.judges if of_runs else ())])
-    if not result.rows and not held:
+    if not result.rows:
         say(*problems)
         raise DataError(lost[0] if lost else NOTHING)
     published = None if as_published is None else _published(every, judge or [], as_published)
     if json is not None:
-        told = plain(asdict(result)) | (
-            {"truth": [plain(asdict(row)) for row in held]} if held else {}
-        )
+        told = plain(asdict(result))
         write_json(json, told if published is None else {**told, "as_published": published[1]})
     if out is not None:
         write_text(out, html(result))
     _show(result, of_runs.rankings if of_runs else 0)
-    if held:
-        _show_truth(held)
     if published is not None:
         typer.echo(published[0])
     _next(run)
@@ -168,33 +113,6 @@ def _next(run: Sequence[Path] | None) -> None:
     """Suggest the next command; ratings alone have no card."""
     if run:
         following("card", run[0])
-
-
-def _truth(ratings: pl.DataFrame, judges: Sequence[str]) -> list[TruthRow]:
-    from visualjudge.analysis.people_agreement import panels
-    from visualjudge.analysis.uncertain_truth import truth_rows
-
-    return [row for panel in panels(ratings, judges) for row in truth_rows(panel)]
-
-
-def _show_truth(found: Sequence[TruthRow]) -> None:
-    from visualjudge.analysis.figure_text import number, percent, percents
-
-    rows = tuple(
-        (
-            row.dimension,
-            row.rater,
-            number(row.items),
-            percent(row.label),
-            percent(row.truth),
-            percents(row.ends),
-            percent(row.person),
-            number(row.discrimination),
-        )
-        for row in found
-    )
-    notes = (TRUTH, WEAKER) if any(row.against == "panel" for row in found) else (TRUTH,)
-    typer.echo(Table(TRUTH_COLUMNS, rows, notes, keys=2).text())
 
 
 def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:

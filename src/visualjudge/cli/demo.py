@@ -18,7 +18,7 @@ from visualjudge.apps.demo import PROBED, PROBED_TASKS
 from visualjudge.cli.output import shell, stages
 from visualjudge.core.errors import RunError, UsageError
 
-app = typer.Typer(add_completion=False)
+app = typer.Typer(pretty_exceptions_enable=False)
 
 STUDIED, LABELS = 300, 40
 """Number of pairs of the study, and of those labelled by a person."""
@@ -32,7 +32,7 @@ option A.
 LOCAL = ("--backend", "local", "--model", "default", "--swap")
 
 
-@app.command(epilog="Example: visualjudge demo --out demo-out")
+@app.command(epilog="visualjudge demo --out demo-out")
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for all output of the demo.")] = Path(
         "demo-out"
@@ -93,20 +93,20 @@ def _probed(out: Path, seed: int) -> tuple[tuple[object, ...], ...]:
 def _study(out: Path, seed: int) -> None:
     """Simulate two judges on matched errors of four models, with and without the photographs."""
     from visualjudge.apps.demo.study import TASKS, fill_labels
-    from visualjudge.core.engines import open_engine
+    from visualjudge.core.workers import Workers
 
     print(
         "6  A study: may four models be ranked with either of two simulated judges? The models' "
         "errors look alike, so each question is also asked without its photograph"
     )
-    with open_engine("local", min(os.cpu_count() or 1, len(TASKS))) as engine:
-        total = sum(engine.map(_fill_study, [(out / "data", seed, task) for task in TASKS]))
+    with Workers(min(os.cpu_count() or 1, len(TASKS))) as workers:
+        total = sum(workers.map(_fill_study, [(out / "data", seed, task) for task in TASKS]))
     print(f"{total} predictions of {len(TASKS)} tasks in {out / 'data'}")
     blind = ("--only", "grey", "--only", "other", "--n", STUDIED)
     _visualjudge("probe", out / "data", "--out", out / "dataset", *blind, "--seed", seed)
     runs = [out / "runs" / name for name in STUDY_JUDGES]
     for run, (name, model) in zip(runs, STUDY_JUDGES.items(), strict=True):
-        asked = ("--backend", "baseline", "--model", model, "--name", name, "--swap")
+        asked = ("--backend", "baseline", "--model", model, "--set", f"name={name}", "--swap")
         _visualjudge("judge", out / "dataset", *asked, "--out", run)
     labels, hasty = out / "labels.csv", runs[-1]
     _visualjudge("report", *runs, "--out", out / "report.html", "--json", out / "metrics.json")
@@ -170,16 +170,16 @@ def _clear(out: Path, force: bool) -> None:
 
 
 def _make_data(data: Path, seed: int) -> None:
-    from visualjudge.core.engines import open_engine
+    from visualjudge.core.workers import Workers
     from visualjudge.vision.tasks import TASKS
 
     total = 0
     with (
         stages() as progress,
-        open_engine("local", min(os.cpu_count() or 1, len(TASKS.own))) as engine,
+        Workers(min(os.cpu_count() or 1, len(TASKS.own))) as workers,
     ):
         jobs = [(data, seed, task) for task in TASKS.own]
-        for done, annotations in enumerate(engine.map(_fill, jobs), 1):
+        for done, annotations in enumerate(workers.map(_fill, jobs), 1):
             total += annotations
             progress("putting errors into the ground truth", done, len(jobs))
     print(f"{total} predictions of {len(TASKS)} tasks in {data}")

@@ -7,16 +7,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 
 from visualjudge.core.errors import RunError, UsageError
 
 if TYPE_CHECKING:
-    from visualjudge.studio.people.address import Address
     from visualjudge.studio.people.plan import Settings
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+_HERE = "127.0.0.1"
 
 
 @app.command()
@@ -29,28 +30,6 @@ def studio(
         ),
     ] = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8421,
-    host: Annotated[
-        str,
-        typer.Option(
-            help="With --people: address to listen on; with any but 127.0.0.1, raters on other "
-            "machines answer over TLS, by single-use links.",
-            metavar="ADDRESS",
-        ),
-    ] = "127.0.0.1",
-    url: Annotated[
-        str | None,
-        typer.Option(
-            help="With --people: address that raters open, such as that of a reverse proxy.",
-            metavar="https://NAME",
-        ),
-    ] = None,
-    cert: Annotated[
-        Path | None,
-        typer.Option(help="With --people: certificate in PEM; default: one made for the study."),
-    ] = None,
-    key: Annotated[
-        Path | None, typer.Option(help="With --cert: private key of the certificate, in PEM.")
-    ] = None,
     people: Annotated[
         Path | None,
         typer.Option(help="Collect human judgements in this run folder.", show_default=False),
@@ -58,6 +37,13 @@ def studio(
     rater: Annotated[
         list[str] | None,
         typer.Option(help="With --people: name of a rater, who gets a link; may be repeated."),
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            help="With --people: address of a reverse proxy, which raters open.",
+            metavar="https://NAME",
+        ),
     ] = None,
     overlap: Annotated[
         float,
@@ -131,12 +117,6 @@ def studio(
         float,
         typer.Option(min=0, help="With --people: shortest time that a question must be in view."),
     ] = 0.5,
-    break_every: Annotated[
-        int,
-        typer.Option(
-            min=0, help="With --people: suggest a break after this many answers; 0: never."
-        ),
-    ] = 0,
     encoding: Annotated[
         str,
         typer.Option(
@@ -146,35 +126,19 @@ def studio(
             show_default=False,
         ),
     ] = "",
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="With --people: leave out raters to whom this rule applies, such as "
-            "'known<0.8'; measures: known, repeats, cannot_tell (shares), seconds (median); may be "
-            "repeated.",
-            metavar="RULE",
-        ),
-    ] = None,
     seed: Annotated[int, typer.Option(help="With --people: random seed.")] = 42,
 ) -> None:
-    """Browse datasets and runs, compare predictions, collect human judgements. Datasets are shown
-    on this machine only.
+    """Browse datasets and runs, compare predictions, collect human judgements, on this machine.
 
     Example: visualjudge studio dataset runs
 
     Example: visualjudge studio dataset --people runs/people --rater anna --rater ben --sample 200
     """
     if people is None:
-        if (host, url, cert, key) != ("127.0.0.1", None, None, None):
-            raise UsageError(
-                "--host, --url, --cert and --key need --people: datasets are shown on this "
-                "machine only"
-            )
+        if url is not None:
+            raise UsageError("--url needs --people: datasets are shown on this machine only")
         serve(folders or [Path()], port)
         return
-    if (cert is None) != (key is None):
-        raise UsageError("--cert and --key must be given together")
-    from visualjudge.studio.people.address import address_of
     from visualjudge.studio.people.plan import Settings
 
     settings = Settings(
@@ -187,13 +151,10 @@ def studio(
         filter_,
         practice=practice,
         least_seconds=least_seconds,
-        exclude=tuple(exclude or ()),
-        break_every=break_every,
         encoding=encoding,
     )
     asked = StudyFiles(items, questions, known_questions, instructions)
-    address = address_of(host, port, url, certified=cert is not None)
-    serve_people(folders or [Path()], people, rater or [], settings, address, asked, cert, key)
+    serve_people(folders or [Path()], people, rater or [], settings, asked, port, url)
 
 
 def serve(folders: list[Path], port: int) -> None:
@@ -208,7 +169,7 @@ def serve(folders: list[Path], port: int) -> None:
     app = create_app(site)
     check_free(port)
     site.open_all(lambda place: typer.echo(f"opening {place.root}", err=True))
-    typer.echo(f"http://127.0.0.1:{port}  (Ctrl-C stops it)")
+    typer.echo(f"http://{_HERE}:{port}  (Ctrl-C stops it)")
     try:
         _run(app, port)
     finally:
@@ -230,23 +191,23 @@ def serve_people(
     people: Path,
     raters: list[str],
     settings: Settings,
-    address: Address,
     files: StudyFiles,
-    cert: Path | None = None,
-    key: Path | None = None,
+    port: int,
+    url: str | None = None,
 ) -> None:
     """Serve the questions of one dataset to named raters until Ctrl-C."""
     check_installed()
+    from visualjudge.studio.guard import LOOPBACK
     from visualjudge.studio.people.access import ADMIN
     from visualjudge.studio.people.pages import going_on, people_app, people_pages
     from visualjudge.studio.places import find_places
     from visualjudge.studio.site import Site
 
+    names = LOOPBACK if url is None else LOOPBACK | {_proxy_name(url)}
     site = Site(find_places(folders))
-    check_free(address.port, address.host)
+    check_free(port)
     named = files.items is not None or files.questions is not None
     settings = going_on(people, settings, named=named)
-    more = _tls(site.home, address, cert, key) if address.elsewhere else {}
     pages = people_pages(
         site,
         people,
@@ -256,7 +217,6 @@ def serve_people(
         questions=files.questions,
         known_questions=files.known_questions,
         instructions=files.instructions,
-        elsewhere=address.elsewhere,
     )
     if not pages.run.raters:
         raise UsageError("--people needs at least one --rater")
@@ -281,42 +241,32 @@ def serve_people(
             "with --rater, also later",
             err=True,
         )
+    address = url.rstrip("/") if url else f"http://{_HERE}:{port}"
     for name in (ADMIN, *pages.run.raters):
-        used = pages.once is not None and pages.once.is_used(name)
-        link = "used; the overview makes a new one" if used else f"{address.url}{pages.link(name)}"
-        if used and name == ADMIN:
-            link = f"{address.url}/"
-        typer.echo(f"{'progress' if name == ADMIN else name}: {link}")
+        typer.echo(f"{'progress' if name == ADMIN else name}: {address}{pages.link(name)}")
     typer.echo("(Ctrl-C stops it)")
     try:
-        _run(people_app(pages, address.names, limited=address.elsewhere), address.port, **more)
+        _run(people_app(pages, names), port)
     finally:
         pages.run.close()
 
 
-def _tls(home: Path, address: Address, cert: Path | None, key: Path | None) -> dict[str, Any]:
-    """Return uvicorn's TLS options; print which certificate raters will see."""
-    from visualjudge.studio.people.certificate import check_certificate, study_certificate
-    from visualjudge.studio.people.limits import PatientProtocol
-
-    more: dict[str, Any] = {"host": address.host, "http": PatientProtocol, "limit_concurrency": 500}
-    if cert is not None and key is not None:
-        check_certificate(cert, key)
-        return {**more, "ssl_certfile": cert, "ssl_keyfile": key, "proxy_headers": False}
-    if not address.own_tls:
-        return more
-    path, fingerprint = study_certificate(home / "tls", address.name)
-    typer.echo(
-        f"certificate of {address.name}, made for this study (browsers warn of it once); SHA-256 "
-        f"fingerprint:\n{fingerprint}"
-    )
-    return {**more, "ssl_certfile": path, "ssl_keyfile": path, "proxy_headers": False}
+def _proxy_name(url: str) -> str:
+    """Return the host name of a proxy's URL; the study needs a name of its own, not a path."""
+    try:
+        parts = urlsplit(url)
+        name, path = parts.hostname, parts.path.strip("/")
+    except ValueError:
+        name, path = None, ""
+    if not name or parts.scheme != "https" or path or parts.query or "@" in parts.netloc:
+        raise UsageError(f"--url must be https://NAME or https://NAME:PORT, got {url}")
+    return name
 
 
-def _run(app: Any, port: int, host: str = "127.0.0.1", **more: Any) -> None:
+def _run(app: Any, port: int) -> None:
     import uvicorn
 
-    uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=1, **more)
+    uvicorn.run(app, host=_HERE, port=port, log_level="warning", timeout_graceful_shutdown=1)
 
 
 def check_installed() -> None:
@@ -327,21 +277,15 @@ def check_installed() -> None:
         raise UsageError("studio needs FastAPI and uvicorn: pip install 'visualjudge[studio]'")
 
 
-def check_free(port: int, host: str = "127.0.0.1") -> None:
+def check_free(port: int) -> None:
     """Raise RunError if the port cannot be used."""
     import socket
 
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
+    with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((host, port))
-        except socket.gaierror as error:
-            raise UsageError(
-                f"--host must be an address of this machine, got {host}: {error.strerror}"
-            ) from None
+            probe.bind((_HERE, port))
         except OSError as error:
-            where = "" if host == "127.0.0.1" else f" of {host}"
             raise RunError(
-                f"port {port}{where} cannot be used: {error.strerror}; name another with --port"
+                f"port {port} cannot be used: {error.strerror}; name another with --port"
             ) from None

@@ -124,11 +124,6 @@ LATEX = {
 }
 
 
-def latex_text(value: str) -> str:
-    """Return a text escaped for LaTeX, with Greek letters and signs in math mode."""
-    return "".join(LATEX.get(character, character) for character in " ".join(value.split()))
-
-
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return CSV with a header. Numbers are written in full, None as an empty cell, and formulas
     are made harmless for spreadsheets.
@@ -269,24 +264,6 @@ class Table:
         title = [f"### {markdown_text(self.title)}", ""] if self.title else []
         notes = (f"{markdown_text(note)}\n" for note in self.notes)
         return "\n".join([*title, head, "|" + "---|" * len(self.columns), *body, "", *notes])
-
-    def latex(self) -> str:
-        """Return a ``tabular`` environment for booktabs; notes are comments below it."""
-        numeric = self._to_the_right
-        head, *body = (
-            " & ".join(map(latex_text, row)) + r" \\" for row in (self.columns, *self.rows)
-        )
-        sides = "".join("r" if number else "l" for number in numeric)
-        lines = [
-            rf"\begin{{tabular}}{{{sides}}}",
-            r"\toprule",
-            head,
-            r"\midrule",
-            *body,
-            r"\bottomrule",
-            r"\end{tabular}",
-        ]
-        return "\n".join([*lines, *(f"% {' '.join(note.split())}" for note in self.notes)]) + "\n"
 
     def csv(self) -> str:
         """Return the cells as shown, after a header."""

@@ -16,9 +16,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from visualjudge.core.engines import Engine
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import ImageRecord, QuestionType
+from visualjudge.core.workers import Workers
 from visualjudge.data.folder import Checked, DataFolder, Entry, check_entry
 from visualjudge.dataset.sampling import Caps, Item, Stems, sample
 from visualjudge.vision.encode import encodings
@@ -85,12 +85,12 @@ def check_all(payload: Checks) -> list[Checked]:
 
 
 def read_tasks(
-    folder: DataFolder, tasks: Sequence[str], engine: Engine, tick: Tick
+    folder: DataFolder, tasks: Sequence[str], workers: Workers, tick: Tick
 ) -> list[TaskRecords]:
     """Return the valid annotations of each of ``tasks``; the others are added to
     ``folder.problems``.
     """
-    bad = _bad_images(folder, tasks, engine)
+    bad = _bad_images(folder, tasks, workers)
     read = [(name, _with_images(name, folder, bad), folder.images(name)) for name in tasks]
     jobs = [
         Checks(
@@ -100,7 +100,7 @@ def read_tasks(
         for _, entries, images in read
         for chunk in _chunks(entries, CHUNK)
     ]
-    checked = _ticking(engine.map(check_all, jobs), tick)
+    checked = _ticking(workers.map(check_all, jobs), tick)
     valid = [
         TaskRecords(name, tuple(_members(entries, checked, folder)), images)
         for name, entries, images in read
@@ -121,7 +121,7 @@ def check_images(payload: ImageChecks) -> list[tuple[str, str]]:
     return bad
 
 
-def _bad_images(folder: DataFolder, tasks: Sequence[str], engine: Engine) -> dict[str, str]:
+def _bad_images(folder: DataFolder, tasks: Sequence[str], workers: Workers) -> dict[str, str]:
     """Return, by path, why images cannot be decoded, for all images that a record needs."""
     paths: set[str] = set()
     for task in tasks:
@@ -132,7 +132,7 @@ def _bad_images(folder: DataFolder, tasks: Sequence[str], engine: Engine) -> dic
             paths.update(_files(images[image_id]))
     ordered = sorted(paths)
     jobs = [ImageChecks(str(folder.root), tuple(chunk)) for chunk in _chunks(ordered, CHUNK)]
-    return dict(found for chunk in engine.map(check_images, jobs) for found in chunk)
+    return dict(found for chunk in workers.map(check_images, jobs) for found in chunk)
 
 
 def _with_images(task: str, folder: DataFolder, bad: Mapping[str, str]) -> list[Entry]:

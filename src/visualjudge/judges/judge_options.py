@@ -38,20 +38,6 @@ class JudgeOptions(TypedDict, total=False):
     limit: Annotated[int | None, Option()]
     concurrency: Annotated[int, Option(16)]
     resume: Annotated[bool, Option(default=False)]
-    processes: Annotated[
-        int,
-        Option(
-            1, "Number of processes that ask and read replies, if one core is too slow.", least=1
-        ),
-    ]
-    workers: Annotated[
-        Literal["local", "ray"],
-        Option(
-            "local",
-            "Where --processes run: local (this machine) or ray (a cluster; extra 'ray').",
-            flag="engine",
-        ),
-    ]
     swap: Annotated[bool, Option(False, "Ask pairwise questions in both orders.")]
     repeats: Annotated[
         int, Option(1, "Number of samples per question (self-consistency).", least=1)
@@ -89,18 +75,6 @@ class JudgeOptions(TypedDict, total=False):
     tools: Annotated["Sequence[str] | None", Option()]
     max_tool_calls: Annotated[
         int, Option(6, "Maximum tool calls per question, with --tools.", least=1)
-    ]
-    tool_fault: Annotated[
-        Literal["fails", "other", "claims"] | None,
-        Option(
-            None,
-            "Make the tools faulty: every call fails (fails), results are of another option "
-            "(other), or each result claims that a random option is better (claims).",
-        ),
-    ]
-    tools_in_text: Annotated[
-        bool,
-        Option(False, "Describe the tools in the prompt, for models without function calling."),
     ]
     name: Annotated[str | None, Option(None, "The judge's name in reports; default: the model.")]
     extractor: Annotated["Client | None", Option()]

@@ -39,7 +39,6 @@ from visualjudge.studio.site import NotIndexed, Site, StillIndexing
 from visualjudge.studio.slices import slices, tasks_svg
 from visualjudge.studio.summary import OUTCOMES
 from visualjudge.studio.thumbnails import WIDTHS, confined, image_response
-from visualjudge.studio.tool_calls import looked_at
 from visualjudge.studio.verdicts import RunIndex
 from visualjudge.studio.working_sets import UNMARKED
 from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
@@ -323,9 +322,6 @@ class Pages(SetPages):
             options=views.options(question),
             prompts=views.prompts(question),
             replies=replies,
-            looked_at=looked_at(place.root, question.images)
-            if any(reply.calls for reply in replies)
-            else None,
             runs=[run for run, _ in shelf.runs],
             facts=views.facts(question, place),
             family=family,

@@ -23,13 +23,11 @@ import orjson
 from numpy.typing import NDArray
 
 from visualjudge.core.checksums import file_sha256
-from visualjudge.core.engines import Engine, InlineEngine, open_engine
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.garbage_collection import paused_collector
 from visualjudge.core.records import UNKNOWN, Answer, Question
-from visualjudge.dataset.folder import open_questions, questions_file
-from visualjudge.dataset.json_form import JsonQuestions, OtherLayout
-from visualjudge.dataset.question_storage import Located, QuestionFiles
+from visualjudge.core.workers import Workers
+from visualjudge.dataset.folder import load_dataset, questions_file
 from visualjudge.runs.journal import LONGEST_LINE
 from visualjudge.studio.text_index import TextIndex, Words, words_of
 
@@ -41,7 +39,7 @@ MULTIPLE = ("subset", "class", "source")
 """Facets with any number of values for each question."""
 STEP = 2**20
 """Size of a part in bytes."""
-HERE: Engine = InlineEngine()
+HERE = Workers()
 LARGE = 32 * 2**20
 """Size in bytes above which other processes save more time than they take to start, and above which
 a first index is built while pages are served.
@@ -49,7 +47,7 @@ a first index is built while pages are served.
 _MOST_PROCESSES = 4
 # Number of questions in a part that is not a range of bytes.
 _QUESTIONS = 4000
-FORMAT = "10"
+FORMAT = "11"
 _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE question (row INTEGER PRIMARY KEY, id TEXT UNIQUE);
@@ -65,7 +63,7 @@ SELECT group_concat(ifnull((SELECT row FROM question WHERE id = value), -1)) FRO
 Codes = NDArray[np.int32]
 
 
-def engine_for(files: Iterable[Path]) -> Engine:
+def engine_for(files: Iterable[Path]) -> Workers:
     """Return the engine for reading these files: other processes if the files are large and there
     are enough cores.
 
@@ -74,7 +72,7 @@ def engine_for(files: Iterable[Path]) -> Engine:
     time.
     """
     size, cores = sum(path.stat().st_size for path in files if path.is_file()), os.cpu_count() or 1
-    return HERE if size < LARGE or cores <= 2 else open_engine("local", min(_MOST_PROCESSES, cores))
+    return HERE if size < LARGE or cores <= 2 else Workers(min(_MOST_PROCESSES, cores))
 
 
 def line_ranges(path: Path, start: int, stop: int) -> Iterator[tuple[int, int]]:
@@ -117,7 +115,7 @@ class Part:
     multiple: dict[str, tuple[Codes, Codes]]
 
 
-def parts(stored: QuestionFiles, engine: Engine) -> Iterator[Part]:
+def parts(questions: Iterable[Question]) -> Iterator[Part]:
     """Return all questions in order.
 
     Raises
@@ -125,40 +123,18 @@ def parts(stored: QuestionFiles, engine: Engine) -> Iterator[Part]:
     DataError
         If one cannot be read.
     """
-    done = 0
-    if isinstance(stored, JsonQuestions):
-        ranges = line_ranges(stored.path, 0, stored.path.stat().st_size)
-        try:
-            for part in engine.map(
-                _part_in, ((stored.path.parent, start, stop) for start, stop in ranges)
-            ):
-                done += len(part.ids)
-                yield part
-        except (OtherLayout, DataError):
-            # read one by one: this accepts any layout, and errors give the question's position in
-            # the whole file
-            pass
-        else:
-            return
-    left = islice(stored.scan(), done, None)
+    left = iter(questions)
     while (part := _next_part(left)).ids:
         yield part
 
 
 @paused_collector()
-def _next_part(left: Iterator[Located]) -> Part:
-    return part_of(islice(left, _QUESTIONS))
+def _next_part(left: Iterator[Question]) -> Part:
+    return part_of(list(islice(left, _QUESTIONS)))
 
 
-def _part_in(place: tuple[Path, int, int]) -> Part:
-    root, start, stop = place
-    with paused_collector():
-        return part_of(JsonQuestions(root).scan_lines(start, stop))
-
-
-def part_of(located: Iterable[Located]) -> Part:
+def part_of(questions: Sequence[Question]) -> Part:
     """Convert questions to columns."""
-    starts, stops, questions = tuple(zip(*located, strict=True)) or ((), (), ())
     codes = {name: _Codes() for name in (*SINGLE, *MULTIPLE)}
     scores = [question.final_scores for question in questions]
     return Part(
@@ -171,8 +147,6 @@ def part_of(located: Iterable[Located]) -> Part:
             for name, values in _single(questions).items()
         },
         columns={
-            "start": np.array(starts, np.int64),
-            "stop": np.array(stops, np.int64),
             "options": np.array([len(question.annotation_ids) for question in questions], np.int32),
             "length": np.array([len(question.prompt) for question in questions], np.int32),
             "changed": np.array([_is_changed(question) for question in questions], np.int32),
@@ -294,8 +268,6 @@ class Columns:
     changed: NDArray[np.int32]
     open_ended: NDArray[np.int32]
     text: Codes
-    start: NDArray[np.int64]
-    stop: NDArray[np.int64]
 
 
 class DatasetIndex:
@@ -306,7 +278,7 @@ class DatasetIndex:
         self.checksum = str(_meta(connection, "checksum"))
         self._db = connection
         self._lock = threading.Lock()
-        self._questions = open_questions(root)
+        self._questions = load_dataset(root).questions
         self.columns = _load(connection)
         self.texts = TextIndex(connection)
 
@@ -340,7 +312,7 @@ class DatasetIndex:
         DataError
             If the dataset has changed since the index was opened.
         """
-        return self._questions.read(int(self.columns.start[row]), int(self.columns.stop[row]))
+        return self._questions[row]
 
     def has_image(self, name: str) -> bool:
         """Return whether a question shows the image with this name."""
@@ -365,7 +337,7 @@ def open_index(
     root: Path,
     home: Path,
     slug: str,
-    engine: Engine = HERE,
+    engine: Workers = HERE,
     tick: Callable[[float], None] = lambda share: None,
 ) -> DatasetIndex:
     """Open the index of the dataset at ``root``; build it if it is missing or its questions have
@@ -446,7 +418,7 @@ def _meta(connection: sqlite3.Connection, name: str) -> str | None:
 
 
 def _build(
-    root: Path, path: Path, checksum: str, engine: Engine, tick: Callable[[float], None]
+    root: Path, path: Path, checksum: str, engine: Workers, tick: Callable[[float], None]
 ) -> None:
     """Write the index to a temporary file, then rename it, so that another studio never reads a
     partial one.
@@ -458,12 +430,10 @@ def _build(
         connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + _SCHEMA)
         builder = _Builder(connection)
         try:
-            stored = open_questions(root)
-            # the size of a file, or the number of questions: the unit of a part's last position
-            whole = stored.path.stat().st_size if isinstance(stored, JsonQuestions) else len(stored)
-            for part in parts(stored, engine):
+            questions = load_dataset(root).questions
+            for part in parts(questions):
                 builder.add(part)
-                tick(part.columns["stop"][-1] / max(whole, 1) if part.ids else 1.0)
+                tick(builder.count / max(len(questions), 1))
             builder.finish()
         finally:
             builder.texts.statements.settle()  # a connection must not be closed while in use
@@ -555,6 +525,4 @@ def _load(connection: sqlite3.Connection) -> Columns:
         changed=column("changed"),
         open_ended=column("open_ended"),
         text=column("text"),
-        start=column("start"),
-        stop=column("stop"),
     )

@@ -18,7 +18,6 @@ from visualjudge.studio.index import has_answer, no_answer
 from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.selection import Selection, Shelf
 from visualjudge.studio.summary import CLOSE, CONSISTENCY, OUTCOMES
-from visualjudge.studio.tool_calls import CallShown, calls_of
 from visualjudge.studio.verdict_reading import VALUES
 from visualjudge.studio.verdicts import RunIndex
 from visualjudge.studio.working_sets import UNMARKED
@@ -27,6 +26,7 @@ from visualjudge.vision.encodings import CATALOGUE, encoding_title
 EXCERPT = 220
 LONGEST_PROMPT = 600
 MOST_LAYERS = 20
+MOST_CALLS = 50
 """Maximum number of layers for images that belong to no option; the prompt shows all images."""
 LONGEST_REPLY = 200_000
 """Number of characters of a reply on the page."""
@@ -244,7 +244,7 @@ class Reply:
     probability_a: float | None
     tokens: str
     note: str | None
-    calls: tuple[CallShown, ...] = ()
+    calls: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,8 +408,15 @@ def _reply(place: RunPlace, verdict: Mapping[str, Any], question: Question) -> R
         probability_a=_number(verdict, "probability_a"),
         tokens=_tokens(verdict.get("usage")),
         note=_text(verdict, "note"),
-        calls=tuple(calls_of(verdict)),
+        calls=_tool_calls(verdict),
     )
+
+
+def _tool_calls(verdict: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """Return the tool calls of a verdict's line; invalid content is left out."""
+    trace = verdict.get("tool_calls")
+    calls = trace[:MOST_CALLS] if isinstance(trace, list) else ()
+    return tuple(call for call in calls if isinstance(call, Mapping))
 
 
 def asked(verdict: Mapping[str, Any]) -> str:

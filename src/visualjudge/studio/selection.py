@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.core.engines import Engine
+from visualjudge.core.workers import Workers
 from visualjudge.studio.facets import (
     TITLES,
     WRONG_DIFFERENCE,
@@ -134,7 +134,7 @@ class Shelf:
         self._lock = threading.Lock()
         self._facets: tuple[tuple[int, ...], list[Facet]] = ((), [])
 
-    def refresh(self, engine: Engine = HERE, *, wait: bool = True) -> None:
+    def refresh(self, engine: Workers = HERE, *, wait: bool = True) -> None:
         """Read new verdicts of running judges; without ``wait``, skip a run that another thread is
         reading.
         """

@@ -18,7 +18,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from visualjudge.core.engines import Engine
+from visualjudge.core.workers import Workers
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.index import HERE, DatasetIndex, storing
 from visualjudge.studio.summary import Summary, summary_of
@@ -106,7 +106,7 @@ class RunIndex:
         inode = self.journal.stat().st_ino if self.journal.is_file() else 0
         return f"{FORMAT}:{inode}:{self._dataset.checksum}"
 
-    def refresh(self, engine: Engine = HERE, *, wait: bool = True) -> None:
+    def refresh(self, engine: Workers = HERE, *, wait: bool = True) -> None:
         """Read the new lines of the journal; an incomplete last line is left for the next
         time.
 
@@ -128,7 +128,7 @@ class RunIndex:
             self.behind = None
             self._reading.release()
 
-    def _refresh(self, engine: Engine) -> None:
+    def _refresh(self, engine: Workers) -> None:
         with self._lock:
             self.journal = RunFolder(
                 self.journal.parent

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from decided import World, choices_of, of_task, scores_of
+from decided import World, choices_of, scores_of
 from visualjudge.analysis import study_of
 from visualjudge.analysis.decisions.correct import correct_study
 from visualjudge.analysis.decisions.decision_json import leaderboard_json
@@ -70,76 +70,6 @@ def test_the_judge_makes_intervals_narrower_than_labels_alone(world: World, tmp_
     ]
     assert widths[0] < 0.8 * widths[1]
     assert np.mean([row.worth or 0 for row in good.rows]) > 1.5
-
-
-def test_win_rates_come_with_lee_and_strengths(world: World, tmp_path: Path) -> None:
-    questions = world.pair_questions()
-    study = study_of(questions, {"judge": choices_of(questions, 0.85)})
-    chosen = np.random.default_rng(1).choice(len(questions), 200, replace=False)
-    rows = [(questions[i].id, str(questions[i].answer)) for i in chosen]
-    board = correct_study(study, _labels(tmp_path / "labels.csv", rows, "question_id,answer"))
-    wins = dict.fromkeys(world.names, 0.0)
-    for question in questions:
-        wins[str(question.sources["AB".index(str(question.answer))])] += 1 / (60 * 4)
-    for row in board.rows:
-        assert row.interval is not None and row.interval[0] <= wins[row.source] <= row.interval[1]
-        assert (
-            row.lee is not None and row.lee.interval[0] <= wins[row.source] <= row.lee.interval[1]
-        )
-        assert row.strength is not None and row.naive_strength is not None
-    assert board.measure == "win rate"
-    spread = [
-        max(values) - min(values)
-        for values in zip(*((r.naive_strength, r.strength) for r in board.rows), strict=True)
-    ]
-    assert (
-        spread[1] > spread[0]
-    )  # errors of the judge shrink strengths; the correction widens them again
-
-
-def test_strengths_have_an_interval_of_sensible_width_for_any_labels(tmp_path: Path) -> None:
-    """What no comparison tells, the shift of all strengths, is no part of them, however it is
-    rounded.
-    """
-    for seed in range(40):
-        questions = World.of(60, 4, seed).pair_questions()
-        study = study_of(questions, {"judge": choices_of(questions, 0.7, seed)})
-        rows = [
-            (q.id, str(q.answer)) for q in np.random.default_rng(seed).permutation(questions)[:80]
-        ]
-        board = correct_study(study, _labels(tmp_path / f"{seed}.csv", rows, "question_id,answer"))
-        for row in board.rows:
-            assert row.naive_strength is not None
-            if row.strength is not None:
-                assert row.strength_interval is not None
-                assert 0 < row.strength_interval[1] - row.strength_interval[0] < 1000
-
-
-def test_a_source_that_never_lost_costs_no_other_its_strength(tmp_path: Path) -> None:
-    """Nor does a group of another task in which one did."""
-    world = World.of(40, 4, 3)
-    questions = world.pair_questions()
-    apart = of_task(World.of(40, 3, 4).pair_questions(), "depth_estimation")
-    beaten = [
-        replace(q, answer="AB"[q.sources.index("model 0")]) if "model 0" in q.sources else q
-        for q in apart
-    ]
-    study = study_of(
-        [*questions, *beaten], {"judge": [*choices_of(questions, 0.8), *choices_of(beaten, 1.0)]}
-    )
-    asked = list(np.random.default_rng(0).permutation(questions)[:120])
-    rows = [(q.id, str(q.answer)) for q in [*asked, *beaten]]
-    board = correct_study(study, _labels(tmp_path / "l.csv", rows, "question_id,answer"))
-    alone = study_of(questions, {"judge": choices_of(questions, 0.8)})
-    of_one = correct_study(
-        alone, _labels(tmp_path / "o.csv", rows[: len(asked)], "question_id,answer")
-    )
-    never = [row for row in board.rows if row.group == "depth_estimation"]
-    assert [row.strength is None for row in never] == [row.source == "model 0" for row in never]
-    others = {row.source: row for row in board.rows if row.group != "depth_estimation"}
-    for row in of_one.rows:
-        assert row.strength is not None and others[row.source].strength is not None
-    assert "No strength: model 0 (" in str(board)
 
 
 def test_a_question_with_an_unnamed_source_is_left_out(tmp_path: Path) -> None:

@@ -17,8 +17,6 @@ from visualjudge.analysis.decisions.card import JudgeCard, card_of
 from visualjudge.analysis.decisions.correct import correct_study
 from visualjudge.analysis.decisions.decision_json import card_json, leaderboard_json
 from visualjudge.analysis.leaderboard import source_groups
-from visualjudge.analysis.report.markdown import markdown
-from visualjudge.analysis.report.page import html
 from visualjudge.analysis.statistics.image_sums import Sums
 from visualjudge.analysis.statistics.systems import system_agreement
 from visualjudge.core.records import Question, Verdict
@@ -181,28 +179,3 @@ def test_why_the_order_is_not_known_is_the_true_reason() -> None:
     assert "it answered no question on the sources" in _card(questions, silent).answer
     apart = [replace(q, sources=("one", "one")) for q in questions]
     assert "compares two named sources of one task" in _card(apart, choices_of(apart, 0.9)).answer
-
-
-def test_the_leaderboard_ranks_and_draws_each_group_by_itself() -> None:
-    questions = _two_tasks()
-    bridged = [
-        replace(q, sources=tuple(n.replace("seg 0", "det 0") for n in q.sources)) for q in questions
-    ]
-    found = analyse_study(study_of(bridged, {"judge": choices_of(bridged, 0.9)}))
-    board = found.results.judges[0].leaderboard
-    assert [(name, [r.source for r in rows]) for name, rows in board.groups] == [
-        ("instance_segmentation", ["det 0", "seg 1", "seg 2"]),
-        ("object_detection", ["det 0", "det 1", "det 2"]),
-    ]
-    assert [(row.rank, row.true_rank, row.component) for row in board.rows] == [
-        *((rank, rank, 0) for rank in (1, 2, 3)),
-        *((rank, rank, 1) for rank in (1, 2, 3)),
-    ]
-    high, low = (
-        next(r.mean_score or 0 for r in rows if r.source == "det 0")
-        for _, rows in reversed(board.groups)
-    )
-    assert high > low + 2
-    page = html(found)
-    assert "judge: object detection" in page and "judge: instance segmentation" in page
-    assert board.spearman is None and "\nobject_detection:\n" in markdown(found)

@@ -51,15 +51,14 @@ def _app(command: str) -> Any:
     return import_module(f"visualjudge.cli.{command}").app
 
 
-@pytest.mark.parametrize("command", ["card", "label", "cascade", "correct", "report"])
+@pytest.mark.parametrize("command", ["card", "label", "correct", "report"])
 def test_every_command_says_that_a_dataset_changed_after_the_run(
     command: str, runs: list[Path], tmp_path: Path
 ) -> None:
-    small, large = map(str, runs)
+    small, _large = map(str, runs)
     words = {
         "card": [small],
         "label": [small, "--out", str(tmp_path / "next.csv")],
-        "cascade": [small, large, "--risk", "0.3"],
         "correct": [small, "--labels", _labels(runs, tmp_path / "labels.csv")],
         "report": [small],
     }[command]
@@ -76,7 +75,7 @@ def test_files_and_pages_say_what_is_wrong_with_their_runs(
     runs: list[Path], tmp_path: Path
 ) -> None:
     _edit(tmp_path / "ds")
-    small, large, named = *map(str, runs), ["--dataset", str(tmp_path / "ds")]
+    small, _large, named = *map(str, runs), ["--dataset", str(tmp_path / "ds")]
     page, text, card, other = (
         tmp_path / name for name in ("card.html", "card.md", "card.json", "other.json")
     )
@@ -97,7 +96,7 @@ def test_files_and_pages_say_what_is_wrong_with_their_runs(
     ):
         assert "270 of 360" in said
     labels = ["--labels", _labels(runs, tmp_path / "labels.csv")]
-    for command, words in (("cascade", [small, large]), ("correct", [small, *labels])):
+    for command, words in (("correct", [small, *labels]),):
         done = CliRunner().invoke(_app(command), [*words, *named, "--json", str(other)])
         runs_said = json.loads(other.read_text())["runs"]
         assert MISSING in runs_said["warnings"][0] and CHANGED in runs_said["problems"][0]

@@ -7,14 +7,11 @@ import pytest
 
 from visualjudge.analysis.statistics import (
     AltTest,
-    allocate_labels,
     alt_test,
     conformal_radius,
-    lee_correction,
     ppi_mean,
     soft_pairwise_accuracy,
 )
-from visualjudge.core.errors import UsageError
 
 Y = [int(c) for c in "1100101011"]
 F = [int(c) for c in "1001101011"]
@@ -43,21 +40,6 @@ def test_ppi_mean_equals_ppi_python(seed: int) -> None:
     parts = truth[:n], said[:n], said[n:]
     low, high = ppi.ppi_mean_ci(*parts, alpha=0.05)
     assert ppi_mean(*parts).interval == pytest.approx((low.item(), high.item()), abs=1e-9)
-
-
-def test_lee_correction_is_the_published_one() -> None:
-    found = lee_correction(p=0.4, n=1000, q0=0.7, q1=0.9, m0=200, m1=200)
-    assert found.value == pytest.approx(0.166667, abs=5e-7)
-    assert found.interval == pytest.approx((0.056351, 0.262733), abs=5e-7)
-
-
-def test_lee_allocation_is_the_published_one() -> None:
-    assert allocate_labels(200, 0.4, 0.7, 0.9, pilot=10) == (136, 64)
-
-
-def test_lee_correction_refuses_a_judge_no_better_than_chance() -> None:
-    with pytest.raises(UsageError, match="better than chance"):
-        lee_correction(0.5, 100, 0.5, 0.5, 50, 50)
 
 
 def test_soft_pairwise_accuracy_is_the_published_one() -> None:

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from runs.made_dataset import make_dataset
 from visualjudge.apps.audit import audit
 from visualjudge.apps.audit.image_digests import near, thumbnail
-from visualjudge.cli.audit import app
+from visualjudge.cli.describe import app
 from visualjudge.core.seeding import rng_for
 from visualjudge.vision.raster.images import read_rgb, write_png
 

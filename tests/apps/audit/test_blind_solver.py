@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from visualjudge.apps.audit import audit
 from visualjudge.apps.audit.blind_solver import blind_accuracy, gives_away
-from visualjudge.cli.audit import app
+from visualjudge.cli.describe import app
 from visualjudge.core.jsons import loads
 from visualjudge.data.perturbing import Surroundings, perturb_samples
 from visualjudge.data.writer import FolderWriter

@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from apps.published import copies
+from apps.adopt import copies
 from runs.made_dataset import make_dataset
+from visualjudge.apps.adopt.benchmarks import adopt_benchmark
 from visualjudge.apps.audit import audit
 from visualjudge.apps.audit.shared_images import overlap
-from visualjudge.apps.published.importing import import_benchmark
-from visualjudge.apps.training.trainer_exports import split_by_image
 from visualjudge.cli.export import app
 from visualjudge.core.errors import UsageError
 from visualjudge.core.seeding import rng_for
@@ -39,17 +38,16 @@ def root(tmp_path: Path) -> Path:
 
 
 def benchmark(tmp_path: Path, *images: dict[str, Any]) -> Path:
-    """MJ-Bench with these as the first image of each pair; its questions show no original."""
+    """GenAI-Bench with these as the first image of each pair; its questions show no original."""
     noise = rng_for(1).integers(0, 255, (64, 64, 3)).astype("uint8")
     rows = [
-        {"caption": f"a cat {k}", "image0": image, "image1": encoded(noise), "label": k % 2}
+        {"prompt": f"a cat {k}", "left_image": image, "right_image": encoded(noise)}
+        | {"vote_type": "leftvote"}
         for k, image in enumerate(images)
     ]
-    copies.write(
-        tmp_path / "copy" / "data.parquet", [row | {"category": "quality"} for row in rows]
-    )
-    import_benchmark("mj-bench", tmp_path / "copy", tmp_path / "bench")
-    return tmp_path / "bench"
+    copies.write(tmp_path / "copy/image_generation/test_v1.parquet", rows)
+    adopt_benchmark("genai-bench", tmp_path / "copy", tmp_path / "bench")
+    return tmp_path / "bench/dataset"
 
 
 def encoded(pixels: Any) -> dict[str, Any]:
@@ -75,20 +73,16 @@ def test_an_export_leaves_out_what_an_audit_finds_and_counts_it(root: Path, tmp_
         [
             str(root),
             "--format",
-            "trl-grpo",
+            "trl",
             "--not-in",
             str(bench),
             "--out",
-            str(tmp_path / "rows"),
+            str(tmp_path / "rows.jsonl"),
         ],
     )
     assert ran.exit_code == 0, ran.output
     assert f"left out 2 images (2 of 12 questions) that are in {bench}" in ran.stderr
-    rows = [
-        json.loads(line)
-        for path in (tmp_path / "rows").glob("*.jsonl")
-        for line in path.read_text().splitlines()
-    ]
+    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
     assert len(rows) == 10 and not {row["id"] for row in rows} & set(shared)
 
 
@@ -105,26 +99,9 @@ def test_two_names_of_one_file_are_both_known(root: Path, tmp_path: Path) -> Non
 
 
 def test_a_benchmark_of_labels_alone_cannot_be_compared(root: Path, tmp_path: Path) -> None:
-    bench = copies.vision_judge(tmp_path / "copy", images=False)
-    import_benchmark("vision-judge", bench, tmp_path / "labels")
+    bench = copies.editreward(tmp_path / "copy", images=False)
+    adopt_benchmark("editreward-bench", bench, tmp_path / "labels")
     with pytest.raises(
-        UsageError, match="labels: must have images to compare with, got labels only"
+        UsageError, match="dataset: must have images to compare with, got labels only"
     ):
-        overlap(load_dataset(root), [load_dataset(tmp_path / "labels")])
-
-
-def test_images_that_are_left_out_move_no_other_between_train_and_test(root: Path) -> None:
-    questions = list(load_dataset(root).questions)
-    every = split_by_image(questions, 0.4)
-    fewer = split_by_image(questions[3:], 0.4)
-    assert every["train"] and every["test"]
-    for side in ("train", "test"):
-        assert {one.id for one in fewer[side]} <= {one.id for one in every[side]}
-
-
-def test_a_single_image_trains_and_of_two_one_tests(root: Path) -> None:
-    first, second, *_ = load_dataset(root).questions
-    assert split_by_image([first])["test"] == []
-    assert all(
-        len(split_by_image([first, second], share)["test"]) == 1 for share in (0.0, 0.1, 1.0)
-    )
+        overlap(load_dataset(root), [load_dataset(tmp_path / "labels/dataset")])

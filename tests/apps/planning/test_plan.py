@@ -20,7 +20,7 @@ from frontdoor_example import write_data
 from visualjudge.analysis.decisions.checks import read_thresholds
 from visualjudge.apps.planning import judge_simulation, plan_inputs, study_designs
 from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Pool, Studies
-from visualjudge.apps.planning.plan_page import commands, html, markdown
+from visualjudge.apps.planning.plan_page import commands
 from visualjudge.apps.planning.study_designs import Plan, _caps, least_images, plan, read_build
 from visualjudge.apps.planning.study_goals import Terms
 from visualjudge.core.atomic import write_json
@@ -175,29 +175,6 @@ def test_the_power_of_a_check_rises_with_images_and_is_that_of_the_card() -> Non
     assert shares[0][1] <= shares[2][1]
 
 
-def test_a_lean_of_the_model_is_the_lean_that_is_measured() -> None:
-    pool = made_pool()
-    study = judge_simulation.simulated(pool, JUDGE, Design(400, 3), 1, rng_for(4, "lean"))
-    assert isinstance(study, Studies)
-    assert judge_simulation.leans(study, 0).value == pytest.approx(0.08, abs=0.025)
-
-
-def test_the_gap_of_two_judges_is_seen() -> None:
-    pool = made_pool()
-    first, second = judge_simulation.simulated(
-        pool,
-        JUDGE.at(0.7, pool),
-        Design(200, 3),
-        40,
-        rng_for(5, "gap"),
-        second=JUDGE.at(0.8, pool),
-        alike=0.5,
-    )  # type: ignore[misc]
-    low, high = judge_simulation.gaps(second, first)
-    assert ((low + high) / 2).mean() == pytest.approx(0.1, abs=0.015)
-    assert (low > 0).mean() > 0.9
-
-
 # ---------------------------------------------------------------- from a folder to a dataset
 
 
@@ -248,13 +225,6 @@ def test_a_plan_is_written_and_build_follows_it(planned: Plan, data: Path, tmp_p
     told = json.loads(file.read_text())
     assert told["designs"][0]["images_missing"] == planned.chosen.missing
     assert "--plan plan.json" in commands(planned)[0]
-
-
-def test_pages_show_the_answer_and_escape_names(planned: Plan) -> None:
-    page = html(planned)
-    assert "<svg" in page and "http" not in page.replace("http://www.w3.org", "")
-    assert "collect" in page and "collect" in markdown(planned)
-    assert "Check of the card" in str(planned)
 
 
 @pytest.mark.parametrize(

@@ -97,15 +97,14 @@ def model_and_processor() -> tuple[Any, Any]:
     return transformers.LlavaForConditionalGeneration(config), processor
 
 
-def rows(tmp_path: Path, name: str) -> Any:
+def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The train rows of an export, as a user loads them."""
     import datasets
 
     root = make_dataset(tmp_path / "set", pairwise=8, ranking=0, scoring=0, size=(16, 16))
-    export(load_dataset(root), name, tmp_path / "rows")
-    read = datasets.load_dataset(
-        "json", data_files=str(tmp_path / "rows" / "train.jsonl"), split="train"
-    )
+    (path,) = export(load_dataset(root), "trl", root / "rows.jsonl")
+    monkeypatch.chdir(root)  # paths of images are relative to the file
+    read = datasets.load_dataset("json", data_files=str(path), split="train")
     return read.cast_column("images", datasets.List(datasets.Image()))
 
 
@@ -141,9 +140,9 @@ def trained(
 
 
 def test_grpo_calls_the_reward_with_our_columns_and_a_rigged_model_has_its_exact_mean(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data, calls = rows(tmp_path, "trl-grpo"), []
+    data, calls = rows(tmp_path, monkeypatch), []
 
     def rewards(prompts: list[Any], completions: list[Any], **columns: Any) -> list[float]:
         calls.append((completions, columns))
@@ -162,13 +161,15 @@ def test_grpo_calls_the_reward_with_our_columns_and_a_rigged_model_has_its_exact
     )
 
 
-def test_a_model_learns_what_is_rewarded(tmp_path: Path) -> None:
-    data = rows(tmp_path, "trl-grpo").filter(lambda row: row["answer"] == "B")
+def test_a_model_learns_what_is_rewarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = rows(tmp_path, monkeypatch).filter(lambda row: row["answer"] == "B")
     means = trained(tmp_path, data, trl_reward, steps=12, only={"A", "B"}, group=8)
     assert sum(means[:2]) / 2 < 0.9 and sum(means[-3:]) / 3 > 0.95
 
 
-def test_dpo_takes_a_step_on_our_preferences(tmp_path: Path) -> None:
+def test_dpo_takes_a_step_on_our_preferences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from trl import DPOConfig, DPOTrainer
 
     model, processor = model_and_processor()
@@ -187,7 +188,7 @@ def test_dpo_takes_a_step_on_our_preferences(tmp_path: Path) -> None:
         model,
         model_and_processor()[0],
         args=config,
-        train_dataset=rows(tmp_path, "trl-dpo"),
+        train_dataset=rows(tmp_path, monkeypatch),
         processing_class=processor,
     )
     losses = [

@@ -8,12 +8,16 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
+
+from making import make_folder
+from visualjudge.judges.local.model import load
 
 TOOLS = Path(__file__).parents[3] / "tools"
 sys.path.insert(0, str(TOOLS))
 
 from local_scenes import degraded, scene  # noqa: E402
-from train_local import scene_samples  # noqa: E402
+from train_local import main, scene_samples  # noqa: E402
 
 
 def test_a_scene_is_the_same_each_time_and_another_number_another() -> None:
@@ -34,7 +38,20 @@ def test_a_degraded_scene_is_worse_but_the_same_each_time() -> None:
 def test_samples_fall_in_score_with_their_errors() -> None:
     samples = scene_samples(scene(3))
     first = [next(samples) for _ in range(3)]
-    assert {task for task, _, _ in first} == {"object_detection"}
-    scores = [sample.score for _, _, sample in first]
+    assert {task for task, _ in first} == {"object_detection"}
+    scores = [sample.score for _, sample in first]
     assert scores == sorted(scores, reverse=True)
-    assert all(np.isfinite(list(sample.features.values())).all() for _, _, sample in first)
+    assert all(np.isfinite(list(sample.features.values())).all() for _, sample in first)
+
+
+def test_the_script_trains_on_a_data_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_folder(tmp_path / "data", tasks=("object_detection",))
+    out = tmp_path / "model.vj"
+    monkeypatch.setattr(
+        sys, "argv", ["train_local", "--data", str(tmp_path / "data"), "--out", str(out)]
+    )
+    main()
+    assert "object_detection: " in capsys.readouterr().out
+    assert set(load(out).tasks) == {"object_detection"}

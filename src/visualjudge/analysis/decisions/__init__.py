@@ -5,7 +5,6 @@ Modules::
     judged_items, label_files     a judge's value of every source; labels from people
     correct                       the leaderboard, corrected by the labels
     items_to_label                items to label next
-    cascade                       when to ask the better judge
     may_rank_models, checks       whether the sources may be ranked; thresholds that users can set
     card, card_by_benchmark       the card of a judge, and its rows by benchmark
     card_page, report_opening     the card as text, Markdown, HTML and badge; the report's opening

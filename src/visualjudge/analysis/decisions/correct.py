@@ -28,15 +28,10 @@ from visualjudge.analysis.decisions.label_files import (
 from visualjudge.analysis.figure_text import many, percent
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.statistics import (
-    LeeCorrection,
     PooledMeans,
-    lee_correction,
     pooled_means,
-    powered_strengths,
     rank_sets,
 )
-from visualjudge.analysis.statistics.jackknife import t_isf
-from visualjudge.analysis.statistics.ppi_bradley_terry import Strengths
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
 from visualjudge.core.case_noun import current_noun, in_cases, in_cases_of
 from visualjudge.core.errors import DataError, Problem
@@ -53,9 +48,7 @@ REACH = 1.96 + 0.84
 class CorrectedRow:
     """One source: the judge's value (``naive``), the corrected value, and the possible ranks.
 
-    ``worth`` is effective labels divided by labels; 1 means that the judge adds nothing. ``lee`` is
-    the win rate by Rogan–Gladen/Lee; ``strength`` and ``naive_strength`` are Bradley–Terry log
-    strengths.
+    ``worth`` is effective labels divided by labels; 1 means that the judge adds nothing.
     """
 
     source: str
@@ -68,10 +61,6 @@ class CorrectedRow:
     labels: int
     images: int
     worth: float | None = None
-    lee: LeeCorrection | None = None
-    naive_strength: float | None = None
-    strength: float | None = None
-    strength_interval: Interval | None = None
     why: str | None = None
     """Why there is no interval and no rank set."""
 
@@ -155,16 +144,12 @@ def correct_study(
     placed = place(read, found, study, str(labels))
     problems = (*read.problems, *placed.problems)
     means = _means(found, placed, labels, problems)
-    strengths = _strengths(found, placed, means)
     reasons = [_why_open(means, s) for s in range(len(found.names))]
     told = np.array([reason is None for reason in reasons])
     sets = rank_sets(
         np.where(told, means.values, np.nan), means.covariance, means.freedom, found.group
     )
-    rows = [
-        replace(_row(found, placed, means, strengths, sets, s), why=reason)
-        for s, reason in enumerate(reasons)
-    ]
+    rows = [replace(_row(found, means, sets, s), why=reason) for s, reason in enumerate(reasons)]
     order = sorted(
         rows, key=lambda row: (row.group, row.corrected is None, -(row.corrected or 0), row.source)
     )
@@ -214,12 +199,7 @@ def _why_open(means: PooledMeans, s: int) -> str | None:
 
 
 def _row(
-    found: Items,
-    placed: Placed,
-    means: PooledMeans,
-    strengths: _Strengths,
-    sets: Sequence[tuple[int, int] | None],
-    s: int,
+    found: Items, means: PooledMeans, sets: Sequence[tuple[int, int] | None], s: int
 ) -> CorrectedRow:
     low, high = RANGES[found.kind]
     interval = means.interval(s)
@@ -235,105 +215,6 @@ def _row(
         int(means.labels[s]),
         images,
         effective / images if images and np.isfinite(effective) else None,
-        _lee(found, placed, s) if found.kind == "pairwise" else None,
-        *strengths.of(s),
-    )
-
-
-# ---------------------------------------------------------------- win rates: two more methods
-
-
-@dataclass(frozen=True, eq=False)
-class _Strengths:
-    naive: FloatArray
-    values: FloatArray
-    errors: FloatArray
-    freedom: FloatArray
-
-    def of(self, s: int) -> tuple[float | None, float | None, Interval | None]:
-        naive = float(self.naive[s]) if np.isfinite(self.naive[s]) else None
-        value, reach = float(self.values[s]), float(self.errors[s] * t_isf(0.025, self.freedom[s]))
-        if not np.isfinite(value):
-            return naive, None, None
-        return naive, value, (value - reach, value + reach) if reach > 0 else None
-
-
-def _strengths(found: Items, placed: Placed, means: PooledMeans) -> _Strengths:
-    """Return Bradley–Terry strengths by the judge alone and corrected; NaN if a strength is
-    unbounded or lacks labels.
-    """
-    size = len(found.names)
-    nothing = np.full(size, np.nan)
-    if found.kind != "pairwise":
-        return _Strengths(nothing, nothing, nothing, np.ones(size))
-    first = np.flatnonzero(found.option == 0)
-    second = np.flatnonzero(found.option == 1)
-    row_of = dict(zip(found.item[second], second, strict=True))
-    other = np.array([row_of[item] for item in found.item[first]])
-    known = np.isfinite(means.values)
-    corrected = _corrected_strengths(found, placed, means, first, other)
-    bounded = known & np.isfinite(corrected.values)
-    kept = (
-        bounded[found.source[first]] & bounded[found.source[other]]
-        if bounded.any()
-        else np.ones(first.size, bool)
-    )
-    sources, images = (
-        (found.source[first[kept]], found.source[other[kept]]),
-        found.image[first[kept]],
-    )
-    naive = powered_strengths(found.filled()[first[kept]], *sources, images, size)
-    errors = np.sqrt(np.maximum(np.diag(corrected.covariance), 0.0))
-    return _Strengths(
-        naive.values, corrected.values, errors, np.maximum(means.label_images - 1.0, 1.0)
-    )
-
-
-def _corrected_strengths(
-    found: Items, placed: Placed, means: PooledMeans, first: IntArray, other: IntArray
-) -> Strengths:
-    """Return the strengths from comparisons of sources with enough labels; ``first`` and ``other``
-    are their rows.
-    """
-    known = np.isfinite(means.values)
-    kept = known[found.source[first]] & known[found.source[other]]
-    first, other = first[kept], other[kept]
-    said, truth = found.filled()[first], placed.y[first]
-    labelled = np.isfinite(truth)
-    raw = np.where(
-        labelled,
-        1 / np.where(np.isfinite(placed.probability[first]), placed.probability[first], 1.0),
-        0.0,
-    )
-    group = found.group[found.source[first]]
-    total = np.bincount(group, raw)
-    weight = raw * (np.bincount(group) / np.where(total > 0, total, 1.0))[group]
-    outcome = means.lam * said + np.where(
-        labelled, weight * (np.nan_to_num(truth) - means.lam * said), 0.0
-    )
-    places = (found.source[first], found.source[other], found.image[first])
-    return powered_strengths(outcome, *places, len(found.names))
-
-
-def _lee(found: Items, placed: Placed, s: int) -> LeeCorrection | None:
-    """Correct by the judge's error rates on this source's own labels; None without a win, a loss or
-    skill.
-    """
-    own = found.source == s
-    said, truth = found.filled()[own], placed.y[own]
-    won, lost = truth == 1, truth == 0
-    if not won.any() or not lost.any():
-        return None
-    specificity, sensitivity = float(1 - said[lost].mean()), float(said[won].mean())
-    if specificity + sensitivity <= 1:
-        return None
-    return lee_correction(
-        float(said.mean()),
-        int(said.size),
-        specificity,
-        sensitivity,
-        int(lost.sum()),
-        int(won.sum()),
     )
 
 
@@ -367,9 +248,7 @@ def _assumptions(found: Items, placed: Placed, means: PooledMeans) -> tuple[Assu
         f"{percent(absent)} of the {nouns} have no usable reply; the naive figure leaves them out",
         True if absent == 0 else None,
     )
-    lee = f"Lee's rate: {nouns} are independent, and the judge errs on all as on the labelled ones"
-    rates = Assumption(lee, "none", None)
-    return (drawn, enough, replies, rates) if found.kind == "pairwise" else (drawn, enough, replies)
+    return drawn, enough, replies
 
 
 def _labels_for(gap: float, means: PooledMeans, group: IntArray, labels: int) -> int | None:

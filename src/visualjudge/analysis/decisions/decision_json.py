@@ -10,7 +10,6 @@ from visualjudge.analysis import columns
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card, JudgeCard, TaskCard
-    from visualjudge.analysis.decisions.cascade import Accuracy, Cascade
     from visualjudge.analysis.decisions.checks import Check
     from visualjudge.analysis.decisions.correct import CorrectedRow, Leaderboard
     from visualjudge.analysis.decisions.may_rank_models import KindOfSystem
@@ -55,14 +54,6 @@ def leaderboard_json(board: Leaderboard) -> Json:
 
 
 def _row(row: CorrectedRow) -> Json:
-    lee = None if row.lee is None else {"value": row.lee.value, "ci95": _pair(row.lee.interval)}
-    strength = None
-    if row.naive_strength is not None or row.strength is not None:
-        strength = {
-            "naive": row.naive_strength,
-            "corrected": row.strength,
-            "ci95": _pair(row.strength_interval),
-        }
     return {
         "source": row.source,
         "group": row.group,
@@ -74,8 +65,6 @@ def _row(row: CorrectedRow) -> Json:
         "label_images": row.images,
         "why": row.why,
         "effective_labels_per_label": row.worth,
-        "lee": lee,
-        "bradley_terry": strength,
     }
 
 
@@ -230,42 +219,7 @@ def probabilities_json(card: JudgeCard) -> Json | None:
     }
 
 
-# ------------------------------------------------ the cascade, and tables as published
-
-
-def cascade_json(found: Cascade) -> Json:
-    """Return the rule, its guarantee, and its results."""
-    kept = found.threshold
-
-    def accuracy(measured: Accuracy) -> Json:
-        return {"value": measured.value, "ci95": _pair(measured.interval)}
-
-    return {
-        "cheap": found.cheap,
-        "expensive": found.expensive,
-        "rule": {
-            "threshold": found.rule.threshold,
-            "by": found.rule.by,
-            "asks": [list(ask) for ask in found.rule.asks],
-        },
-        "risk": kept.alpha,
-        "delta": kept.delta,
-        "kept": found.saved,
-        "errors_kept": kept.errors if found.saved else None,
-        "errors_bound": kept.bound if found.saved else None,
-        "saved": found.saved,
-        "tokens_saved": found.tokens_saved,
-        "accuracy": {
-            "cheap": accuracy(found.cheap_accuracy),
-            "expensive": accuracy(found.expensive_accuracy),
-            "cascade": accuracy(found.accuracy),
-        },
-        "ahead": accuracy(found.ahead),
-        "questions": found.questions,
-        "images": found.images,
-        "answer": found.answer,
-        "runs": _remarks(found.remarks),
-    }
+# ------------------------------------------------ tables as published
 
 
 def published_json(cells: Sequence[PublishedCell], scheme: str) -> Json:

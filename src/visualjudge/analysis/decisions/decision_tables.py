@@ -7,12 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from visualjudge.analysis import figure_text
-from visualjudge.analysis.figure_text import percent, ranks
+from visualjudge.analysis.figure_text import ranks
 from visualjudge.core.case_noun import in_cases, in_cases_of
 from visualjudge.core.text_tables import Table
 
 if TYPE_CHECKING:
-    from visualjudge.analysis.decisions.cascade import Cascade
     from visualjudge.analysis.decisions.correct import Leaderboard
     from visualjudge.analysis.decisions.published_agreement import PublishedCell
 
@@ -30,14 +29,9 @@ GROUPS_NOTE = (
 @in_cases_of
 def leaderboard_table(board: Leaderboard) -> Table:
     """Return a corrected leaderboard."""
-    lee, strength = (
-        any(getattr(row, name) is not None for row in board.rows) for name in ("lee", "strength")
-    )
     apart = len({row.group for row in board.rows}) > 1
     columns = ["Group"] if apart else []
     columns += ["Source", f"Judge's {board.measure}", "Corrected", "95 %", "Ranks", "Labels"]
-    columns += ["By Lee", "95 %"] if lee else []
-    columns += ["Strength", "95 %"] if strength else []
     rows = []
     for row in board.rows:
         cells = [row.group] if apart else []
@@ -49,10 +43,6 @@ def leaderboard_table(board: Leaderboard) -> Table:
             ranks(row.rank_set),
         ]
         cells.append(str(row.labels))
-        if lee:
-            cells += [number(row.lee.value), span(row.lee.interval)] if row.lee else ["–", "–"]
-        if strength:
-            cells += [number(row.strength, digits=2), span(row.strength_interval, digits=2)]
         rows.append(tuple(cells))
     return Table(tuple(columns), tuple(rows), leaderboard_notes(board), keys=1 + apart)
 
@@ -70,14 +60,6 @@ def leaderboard_notes(board: Leaderboard) -> tuple[str, ...]:
     for why in sorted({row.why for row in board.rows if row.why}):
         names = ", ".join(row.source for row in board.rows if row.why == why)
         out.append(f"No interval and no ranks: {names} ({why}).")
-    unbounded = [
-        row.source for row in board.rows if row.corrected is not None and row.strength is None
-    ]
-    if 0 < len(unbounded) < len(board.rows) and any(row.strength is not None for row in board.rows):
-        out.append(
-            f"No strength: {', '.join(unbounded)} (its comparisons do not determine one; the "
-            "strengths of the others are relative to each other)."
-        )
     for assumption in board.assumptions:
         said = {True: "holds", False: "DOES NOT HOLD", None: "not checked"}[assumption.holds]
         p = "" if assumption.p is None else f", p = {assumption.p:.2g}"
@@ -99,49 +81,6 @@ def _compared(board: Leaderboard) -> bool:
     """Return whether two sources of one group have a corrected figure."""
     known = [row.group for row in board.rows if row.corrected is not None]
     return len(set(known)) < len(known)
-
-
-@in_cases_of
-def cascade_table(found: Cascade) -> Table:
-    """Return the results of the cascade and of each judge alone."""
-    rows = (
-        (
-            found.cheap,
-            number(found.cheap_accuracy.value),
-            span(found.cheap_accuracy.interval),
-            percent(0.0),
-        ),
-        (
-            found.expensive,
-            number(found.expensive_accuracy.value),
-            span(found.expensive_accuracy.interval),
-            percent(1.0),
-        ),
-        (
-            "cascade",
-            number(found.accuracy.value),
-            span(found.accuracy.interval),
-            percent(1 - found.saved),
-        ),
-    )
-    kept = found.threshold
-    notes = [found.answer]
-    if found.saved:
-        notes.append(
-            f"Share of errors among the accepted answers: {kept.errors:.3f}, at most "
-            f"{kept.bound:.3f}."
-        )
-    notes.append(
-        "Accuracy: each question has one answer, the majority over its orders and repeats; "
-        "without a majority, it counts as wrong."
-    )
-    if found.tokens_saved is not None:
-        notes.append(f"Tokens saved: {percent(found.tokens_saved)} of the expensive judge's.")
-    return Table(
-        ("Judge", "Accuracy", "95 %", "Asks the expensive judge"),
-        rows,
-        (*notes, *found.remarks.lines),
-    )
 
 
 def published_table(cells: Sequence[PublishedCell], scheme: str) -> Table:

@@ -15,7 +15,7 @@ from visualjudge.analysis.decisions.check_figures import shown_value
 from visualjudge.analysis.decisions.checks import LABELS, STATES
 from visualjudge.analysis.rule_text import best_rule
 from visualjudge.core.case_noun import in_cases, in_cases_of
-from visualjudge.core.text_tables import Table, markdown_text
+from visualjudge.core.text_tables import Table
 
 TITLE = "May I rank my models with {}?"
 
@@ -30,12 +30,6 @@ class Opening:
     table: Table
     tasks: Table | None = None
     gamed: str = ""
-
-    def markdown(self) -> str:
-        """Return the same in Markdown."""
-        lines = "\n\n".join(map(markdown_text, filter(None, (*self.sentences, self.gamed))))
-        title = TITLE.format("this judge" if len(self.sentences) == 1 else "these judges")
-        return "\n\n".join([f"## {title}", lines, *(table.markdown() for table in self._tables)])
 
     @property
     def _tables(self) -> tuple[Table, ...]:

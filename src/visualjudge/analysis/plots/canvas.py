@@ -265,10 +265,6 @@ def legend(
     return y + 8
 
 
-NARROW = 480
-"""Figures narrower than this many pixels are drawn for a phone."""
-
-
 @dataclass(frozen=True)
 class Box:
     """The plotting area: its edges in pixels, and the range of the data."""

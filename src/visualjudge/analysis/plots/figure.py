@@ -12,23 +12,17 @@ from html import escape
 from pathlib import Path
 
 from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas
-from visualjudge.core.atomic import atomic_path, write_text
-from visualjudge.core.errors import UsageError, must_end_in
+from visualjudge.core.atomic import write_text
+from visualjudge.core.errors import must_end_in
 from visualjudge.core.text_tables import csv_text
 
-WIDE, PHONE = 720.0, 350.0
-"""Width of a figure on a screen and on a phone, in pixels."""
-TALL = 620.0
-"""A figure whose phone version is taller than this is printed across both columns, as on a screen.
-"""
-COLUMN_MM, PAGE_MM = 86.0, 178.0
-"""Width of a figure in one column and in both columns of a paper."""
+WIDE = 720.0
+"""Width of a figure on a screen, in pixels."""
+PAGE_MM = 178.0
+"""Width of a figure in both columns of a paper."""
 PX_PER_MM = 96 / 25.4
 PRINT_SCALE = 1.35
 """Figures for paper are drawn larger and then scaled down: 12 px text becomes 6.7 points."""
-PNG_DPI = 300
-POINTS_PER_PX = 72 / 96
-"""vl-convert treats one pixel as one point, in a PDF and in the scale of a PNG."""
 Cell = str | float | int | None
 
 
@@ -50,15 +44,12 @@ class Figure:
         return self.draw(width).svg(self.finding, colours=LIGHT)
 
     def inline(self) -> str:
-        """Return two SVG elements, for a screen and for a phone, for a page with the stylesheet of
-        figures.
-        """
-        wide, phone = (self.draw(width).svg(self.finding) for width in (WIDE, PHONE))
-        return f'<div class="on-screen">{wide}</div><div class="on-phone">{phone}</div>'
+        """Return an SVG element for a page with the stylesheet of figures."""
+        return self.draw(WIDE).svg(self.finding)
 
     def element(self, heading: str = "h3") -> str:
-        """Return a figure element for a page with the stylesheet of figures: finding, both
-        drawings, caption and data.
+        """Return a figure element for a page with the stylesheet of figures: finding,
+        drawing, caption and data.
         """
         link = f'<a class="csv" download="{escape(self.name)}.csv" href="{self.csv_link}">CSV</a>'
         finding, caption, reading = (
@@ -68,9 +59,8 @@ class Figure:
             reading = (
                 f'<details class="reading"><summary>How to read it</summary>{reading}</details>'
             )
-        tall = ' class="tall"' if self.draw(PHONE).height > TALL else ""
         return (
-            f'<figure id="figure-{escape(self.name)}"{tall}><{heading}>{finding}</{heading}>'
+            f'<figure id="figure-{escape(self.name)}"><{heading}>{finding}</{heading}>'
             f"{self.inline()}<figcaption>{caption} {link}{reading}</figcaption></figure>"
         )
 
@@ -85,27 +75,18 @@ class Figure:
         return "data:text/csv;base64," + base64.b64encode(self.csv.encode()).decode()
 
     def save(self, path: str | Path, *, width_mm: float = PAGE_MM) -> Path:
-        """Write the figure as ``.svg``, ``.pdf`` or ``.png`` (300 dpi), ``width_mm`` wide, or its
-        data as ``.csv``.
+        """Write the figure as ``.svg``, ``width_mm`` wide, or its data as ``.csv``.
 
         Raises
         ------
         UsageError
-            If the name ends in anything else, or a PDF or PNG needs the extra ``figures``.
+            If the name ends in anything else.
         """
         target = Path(path)
-        must_end_in("path", target, [".svg", ".pdf", ".png", ".csv"])
-        kind = target.suffix.lower()
-        if kind == ".csv":
-            write_text(target, self.csv)
-            return target
-        size = POINTS_PER_PX if kind == ".pdf" else 1.0
-        drawn = _on_paper(self.svg(width_mm * PX_PER_MM * PRINT_SCALE), size / PRINT_SCALE)
-        if kind == ".svg":
-            write_text(target, drawn)
-            return target
-        with atomic_path(target) as scratch:
-            scratch.write_bytes(converted(drawn, kind))
+        must_end_in("path", target, [".svg", ".csv"])
+        is_data = target.suffix.lower() == ".csv"
+        drawn = self.svg(width_mm * PX_PER_MM * PRINT_SCALE)
+        write_text(target, self.csv if is_data else _on_paper(drawn, 1 / PRINT_SCALE))
         return target
 
     def _repr_svg_(self) -> str:
@@ -145,25 +126,6 @@ def _on_paper(drawn: str, size: float) -> str:
     return head.replace(f'width="{width:.0f}" height="{height:.0f}"', smaller) + ">" + rest
 
 
-def converted(svg: str, kind: str) -> bytes:
-    """Convert the SVG to the bytes of a PDF or PNG.
-
-    Raises
-    ------
-    UsageError
-        If the extra ``figures`` is not installed.
-    """
-    try:
-        import vl_convert
-    except ImportError:
-        raise UsageError(
-            "PDF and PNG figures need vl-convert: pip install 'visualjudge[figures]'"
-        ) from None
-    if kind == ".pdf":
-        return bytes(vl_convert.svg_to_pdf(svg))
-    return bytes(vl_convert.svg_to_png(svg, scale=POINTS_PER_PX, ppi=PNG_DPI))
-
-
 _SCROLL = (
     ".wide{--b:var(--paper);background:"
     "linear-gradient(90deg,var(--b) 40%,transparent) 0/36px 100% no-repeat local,"
@@ -179,8 +141,7 @@ _SCROLL = (
 identify a row stay in place.
 """
 FIGURES_ON_PAGES = STYLE + (
-    ".plot{display:block;width:100%;max-width:var(--width);height:auto}.on-phone{display:none}"
-    "@media screen and (max-width:560px){.on-screen{display:none}.on-phone{display:block}}"
+    ".plot{display:block;width:100%;max-width:var(--width);height:auto}"
     ".reading>summary{cursor:pointer}@media print{.reading>summary{display:none}}" + _SCROLL
 )
 BEHIND = ("#f6f6f3", "#121210")

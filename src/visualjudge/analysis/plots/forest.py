@@ -8,8 +8,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from visualjudge.analysis.estimate import LEAST_IMAGES
 from visualjudge.analysis.plots.canvas import (
-    NARROW,
     Box,
     Canvas,
     colour,
@@ -17,7 +17,6 @@ from visualjudge.analysis.plots.canvas import (
     text_width,
     x_axis,
 )
-from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
 from visualjudge.analysis.value_and_interval import Estimate
 
 DODGE = 11
@@ -71,31 +70,29 @@ def forest(
     """
     canvas = Canvas(width)
     numbers = range(len(series)) if colours is None else colours
-    narrow = width < NARROW
     y = _legend(canvas, rows, series, numbers, chance)
     states = 18 * max((len(row.states) for row in rows), default=0)
     thumbnails = 58.0 if any(row.image for row in rows) else 0.0
     label = max((text_width(row.label) for row in rows), default=0) + 14 + thumbnails
-    label = 16.0 if narrow else min(0.45 * width, label)
-    values = 0.0 if narrow or len(series) > 1 else _widest(rows, scale) + 12
-    notes = 0.0 if narrow else max((text_width(row.note, 11) for row in rows), default=0)
-    right = width - 22 - (0 if narrow else states + values + notes)
-    below = 13.0 if narrow and any(row.note for row in rows) else 0.0
-    slot = DODGE * max(1, len(series)) + (28.0 + below if narrow else 10.0)
-    slot = max(slot, 42.0 + 18 * narrow) if thumbnails else slot
+    label = min(0.45 * width, label)
+    values = 0.0 if len(series) > 1 else _widest(rows, scale) + 12
+    notes = max((text_width(row.note, 11) for row in rows), default=0)
+    right = width - 22 - (states + values + notes)
+    slot = DODGE * max(1, len(series)) + 10.0
+    slot = max(slot, 42.0) if thumbnails else slot
     box = Box(label, right, y + 4, y + 4 + slot * len(rows), (scale.low, scale.high))
     x_axis(canvas, box, scale.tick, scale.label)
     if scale.mark is not None:
         canvas.line(box.x(scale.mark), box.top, box.x(scale.mark), box.bottom, "axis")
     if states and len(series) > 1:
-        first = width - 14 - 18 * (len(numbers) - 1) if narrow else box.right + 22 + values
+        first = box.right + 22 + values
         for k, number in enumerate(numbers):
             canvas.marker(first + 18 * k, box.top - 3, number, radius=3.5)
     for k, row in enumerate(rows):
         top = box.top + k * slot
-        middle = top + slot / 2 + (9 + below / 2 if narrow else 0)
+        middle = top + slot / 2
         if row.image:
-            canvas.image(width - 60 if narrow else 2, top + 1, 52, 39, row.image)
+            canvas.image(2, top + 1, 52, 39, row.image)
         _name(canvas, row, scale, box, (top, middle), states, values, len(series))
         _references(canvas, row, box, middle, len(series))
         for s, estimate in enumerate(row.estimates):
@@ -159,18 +156,9 @@ def _name(
     series: int,
 ) -> None:
     """Draw the label and, to its right, the value of a single series, the states and the note."""
-    top, middle = y
+    _top, middle = y
     estimate = row.estimates[0] if row.estimates else None
     said = scale.value(estimate) if series == 1 and estimate is not None else ""
-    if canvas.width < NARROW:
-        end = canvas.width - (68 if row.image else 8)
-        for k, state in enumerate(reversed(row.states)):
-            canvas.icon(end - 6 - 18 * k, top + 11, state)
-        end -= 18 * len(row.states)
-        canvas.text(end, top + 15, said, "", "end")
-        canvas.text(2, top + 15, row.label, "name", room=end - text_width(said) - 10)
-        canvas.text(2, top + 28, row.note, "small", room=end - 10)
-        return
     room = box.left - (68 if row.image else 10)
     canvas.text(box.left - 10, middle + 4, row.label, "name", "end", room=room)
     left = box.right + 14

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from visualjudge.analysis.estimate import LEAST_IMAGES
 from visualjudge.analysis.plots.canvas import (
-    NARROW,
     Box,
     Canvas,
     colour,
@@ -16,7 +16,6 @@ from visualjudge.analysis.plots.canvas import (
     panels,
     text_width,
 )
-from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
 
 SIDE, BESIDE = 72, 78
 """Size of a square, and width of the text beside it, in pixels."""
@@ -83,8 +82,8 @@ def heat_map(
     Shares further from ``middle`` are darker, with one colour above it and another below.
     """
     canvas = Canvas(width)
-    least = 46 if width >= NARROW else 28
-    room = max((0.32 if width >= NARROW else 0.4) * width, width - least * len(columns))
+    least = 46
+    room = max(0.32 * width, width - least * len(columns))
     label = min(room, max(map(text_width, rows), default=0) + 10)
     per_band = max(1, int((width - label) // least))
     y = 0.0
@@ -253,31 +252,17 @@ def thresholds(rows: Sequence[CheckRow], series: Sequence[str], width: float) ->
     the right.
     """
     canvas = Canvas(width)
-    narrow = width < NARROW
     y = legend(canvas, series, range(len(series))) + 6 if len(series) > 1 else 4.0
-    label = (
-        10.0
-        if narrow
-        else max(max(text_width(row.label), text_width(row.asked, 11)) for row in rows) + 12
-    )
-    words = (
-        6.0
-        if narrow
-        else min(0.5 * width, max(text_width(h.said) for row in rows for h in row.held) + 30)
-    )
+    label = max(max(text_width(row.label), text_width(row.asked, 11)) for row in rows) + 12
+    words = min(0.5 * width, max(text_width(h.said) for row in rows for h in row.held) + 30)
     for row in rows:
         inside = DODGE * len(row.held)
-        top = y + 34 if narrow else y
         height = max(inside + 8, 30)
-        box = Box(label, width - words - 10, top + 2, top + height, row.ends)
+        box = Box(label, width - words - 10, y + 2, y + height, row.ends)
         _check(canvas, row, box)
-        if narrow:
-            canvas.text(2, y + 14, row.label, "name")
-            canvas.text(2, y + 28, row.asked, "small")
-        else:
-            canvas.text(2, (box.top + box.bottom) / 2 - 1, row.label, "name")
-            canvas.text(2, (box.top + box.bottom) / 2 + 13, row.asked, "small")
-        y = _words(canvas, row, box, narrow) + 8
+        canvas.text(2, (box.top + box.bottom) / 2 - 1, row.label, "name")
+        canvas.text(2, (box.top + box.bottom) / 2 + 13, row.asked, "small")
+        y = _words(canvas, row, box) + 8
     return canvas
 
 
@@ -300,17 +285,11 @@ def _check(canvas: Canvas, row: CheckRow, box: Box) -> None:
             canvas.marker(box.x(held.value), y, k, hollow=few, title=held.said)
 
 
-def _words(canvas: Canvas, row: CheckRow, box: Box, narrow: bool) -> float:
-    """Write the state of each judge beside or below the strip; return the bottom."""
-    count = len(row.held)
-    middle = (box.top + box.bottom) / 2
-    y = box.bottom
+def _words(canvas: Canvas, row: CheckRow, box: Box) -> float:
+    """Write the state of each judge beside the strip; return the bottom."""
+    middle, x = (box.top + box.bottom) / 2, box.right + 16
     for k, held in enumerate(row.held):
-        y = box.bottom + 15 * (k + 1) if narrow else middle + DODGE * (k - (count - 1) / 2)
-        x = box.left + 4 if narrow else box.right + 16
-        if narrow:
-            canvas.marker(x + 2, y, k, radius=3.5) if count > 1 else None
-            x += 14 if count > 1 else 6
+        y = middle + DODGE * (k - (len(row.held) - 1) / 2)
         canvas.icon(x, y, held.state)
         canvas.text(x + 12, y + 4, held.said, "name", room=canvas.width - x - 12)
-    return max(y + 8, box.bottom + 2) if narrow else box.bottom
+    return box.bottom

@@ -244,10 +244,6 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
                     judges,
                     lambda j: grid(columns.VARIANCE, [row for row in j.variance if row.total]),
                 ),
-                titled(
-                    "Across judges, prompts and raters",
-                    replace(grid(columns.FACET, analysis.results.facets), keys=2),
-                ),
             ],
             detail=True,
         ),

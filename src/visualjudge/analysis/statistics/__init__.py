@@ -5,7 +5,6 @@ Every result has ``.value`` and, where it can be computed, ``.interval`` (low, h
 
     prediction_powered     few labels and many predictions             Angelopoulos et al. 2023
     pooled_means           the same for many systems, labels of any probability
-    powered_strengths      the same for Bradley–Terry strengths
     lee                    a rate from a judge that errs; allocation   Rogan & Gladen 1978;
                                                                        Lee et al. 2025
     alternative_annotator  may a judge replace a person?               Calderon et al. 2025
@@ -17,8 +16,6 @@ Every result has ``.value`` and, where it can be computed, ``.interval`` (low, h
     sampling               draws of known, unequal probability         Madow 1949;
                                                                        Farquhar et al. 2021
     ranks                  which ranks each system may have            Mogstad et al. 2024
-    dawid_skene            truth from several raters who err           Dawid & Skene 1979
-    anytime                looks at a mean as often as one likes       Waudby-Smith & Ramdas 2024
     systems                the order of systems by judge and truth     Kocmi et al. 2021
     shares, jackknife      shares of verdicts that come in images
     correlation, alpha, paired, bias_within_strata, bradley_terry
@@ -37,11 +34,8 @@ from visualjudge.analysis.statistics.cascade import (
     risk_threshold as risk_threshold,
 )
 from visualjudge.analysis.statistics.corrected_means import (
-    LeeCorrection as LeeCorrection,
     PooledMeans as PooledMeans,
     PPIMean as PPIMean,
-    allocate_labels as allocate_labels,
-    lee_correction as lee_correction,
     pooled_means as pooled_means,
     ppi_mean as ppi_mean,
 )
@@ -49,7 +43,6 @@ from visualjudge.analysis.statistics.correlation import (
     SoftPairwiseAccuracy as SoftPairwiseAccuracy,
     soft_pairwise_accuracy as soft_pairwise_accuracy,
 )
-from visualjudge.analysis.statistics.ppi_bradley_terry import powered_strengths as powered_strengths
 from visualjudge.analysis.statistics.ranks import rank_sets as rank_sets
 from visualjudge.analysis.statistics.reliability import (
     Calibration as Calibration,

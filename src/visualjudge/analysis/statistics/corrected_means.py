@@ -32,18 +32,17 @@ correctly report LLM-as-a-judge evaluations" (arXiv 2511.21140), with its alloca
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from visualjudge.analysis.estimate import norm_isf, t_isf, t_sf
 from visualjudge.analysis.statistics.argument_checks import (
     cluster_codes,
     same_length,
     share,
     vector,
 )
-from visualjudge.analysis.statistics.jackknife import norm_isf, t_isf, t_sf
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
@@ -410,85 +409,3 @@ def _balance(
     error = float(np.sqrt((sums * sums).sum()))
     freedom = int((pool.sums(pool.weight)[:, known].sum(1) > 0).sum()) - 1
     return float(2 * t_sf(abs(gap) / error, freedom)) if error > 0 and freedom > 0 else None
-
-
-@dataclass(frozen=True)
-class LeeCorrection:
-    """The corrected rate ``value`` and the judge's own rate ``naive``, both 0..1."""
-
-    value: float
-    interval: Interval
-    naive: float
-
-
-def lee_correction(p: float, n: int, q0: float, q1: float, m0: int, m1: int) -> LeeCorrection:
-    """Return the true share of positives with a 95 % interval.
-
-    Parameters
-    ----------
-    p, n
-        Share of ``n`` test items that the judge called positive.
-    q0, m0
-        Specificity: the share of ``m0`` truly negative labelled items that the judge called
-        negative.
-    q1, m1
-        Sensitivity: the share of ``m1`` truly positive labelled items that the judge called
-        positive.
-
-    Raises
-    ------
-    UsageError
-        If a share is outside 0..1, a count below 1, or q0 + q1 ≤ 1 (the judge is no better than
-        chance, so the rate cannot be recovered).
-    """
-    for name, value in (("p", p), ("q0", q0), ("q1", q1)):
-        share(name, value)
-    for name, count in (("n", n), ("m0", m0), ("m1", m1)):
-        if count < 1:
-            raise UsageError(f"{name} must be at least 1, got {count}")
-    if q0 + q1 <= 1:
-        raise UsageError(f"q0 + q1 must be above 1 (a judge better than chance), got {q0 + q1:g}")
-    value = min(1.0, max(0.0, (p + q0 - 1) / (q0 + q1 - 1)))
-    return LeeCorrection(value, _interval(p, n, q0, q1, m0, m1), p)
-
-
-def _interval(p: float, n: int, q0: float, q1: float, m0: int, m1: int) -> Interval:
-    z = float(norm_isf(0.025))
-    size, size0, size1 = n + z**2, m0 + 2.0, m1 + 2.0
-    p, q0, q1 = (n * p + z**2 / 2) / size, (m0 * q0 + 1) / size0, (m1 * q1 + 1) / size1
-    power = q0 + q1 - 1
-    if power <= 0:  # with few labels, the adjustment may remove all skill
-        return 0.0, 1.0
-    rate = (p + q0 - 1) / power
-    spread0, spread1 = q0 * (1 - q0) / size0, q1 * (1 - q1) / size1
-    centre = rate + 2 * z**2 * (rate * spread1 - (1 - rate) * spread0)
-    error = sqrt(p * (1 - p) / size + (1 - rate) ** 2 * spread0 + rate**2 * spread1) / power
-    return min(1.0, max(0.0, centre - z * error)), max(0.0, min(1.0, centre + z * error))
-
-
-def allocate_labels(
-    total: int, p: float, q0: float, q1: float, *, pilot: int = 0
-) -> tuple[int, int]:
-    """Return how many of ``total`` labels to spend on truly negative (m0) and truly positive (m1)
-    items.
-
-    The allocation minimises the interval of :func:`lee_correction`, with q0 and q1 as estimated
-    from ``pilot`` labels of each kind; each kind gets at least ``pilot``.
-
-    Raises
-    ------
-    UsageError
-        If a share is outside 0..1, or ``total`` is below twice ``pilot``.
-    """
-    for name, value in (("p", p), ("q0", q0), ("q1", q1)):
-        share(name, value)
-    if pilot < 0 or total < max(1, 2 * pilot):
-        raise UsageError(f"total must be at least twice pilot, got {total} and {pilot}")
-    if p == 0:
-        return pilot, total - pilot
-    smooth = 1 if pilot else 0
-    wrong0, wrong1 = ((max(pilot, 1) * (1 - q) + smooth) for q in (q0, q1))
-    ratio = sqrt(wrong0 / max(wrong1, 1e-6))
-    positive = round(min(total - pilot, total / (1 + (1 / p - 1) * ratio)))
-    positive = max(pilot, positive)
-    return total - positive, positive

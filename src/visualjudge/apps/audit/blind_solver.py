@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from visualjudge.analysis.accuracy_cells import MARGIN_LABELS, MARGINS
-from visualjudge.analysis.statistics.share_intervals import shares
+from visualjudge.analysis.estimate import shares
 from visualjudge.apps.audit.findings import Finding, finding
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FloatArray, Question
@@ -186,5 +186,5 @@ def _held_out(rows: Sequence[_Asked]) -> FloatArray:
         places = [k for k, row in enumerate(rows) if row.error_type == kind]
         pairs = [rows[k].pair for k in places]
         if len({pair.image for pair in pairs}) >= FEWEST_IMAGES:
-            hits[places] = 0.5 + 0.5 * np.sign(fit(pairs, ()).log_odds)
+            hits[places] = 0.5 + 0.5 * np.sign(fit(pairs).log_odds)
     return hits

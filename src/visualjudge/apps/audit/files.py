@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from visualjudge.analysis.bias import binomial_p
+from visualjudge.analysis.estimate import holm
 from visualjudge.analysis.figure_text import percent
-from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.apps.audit.findings import Finding, finding
 from visualjudge.apps.audit.image_digests import FileLook, ImageLook
 from visualjudge.core.errors import DataError

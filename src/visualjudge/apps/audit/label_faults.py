@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from visualjudge.analysis import repeated_rows as scopes
 from visualjudge.analysis.bias import binomial_p
+from visualjudge.analysis.estimate import holm
 from visualjudge.analysis.figure_text import percent
 from visualjudge.analysis.figures import Leak
 from visualjudge.analysis.leaks import leak_audit
 from visualjudge.analysis.rule_text import RULES
-from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.study_table import question_table
 from visualjudge.apps.audit.findings import Finding, finding
 from visualjudge.core.records import LETTERS, UNKNOWN, Question

@@ -18,15 +18,14 @@ from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, Model, 
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, mean, scorer, stderr
 from inspect_ai.solver import TaskState, generate
 
-from visualjudge.apps.connectors.grading import Shown, grade_of, question_of
-from visualjudge.apps.training.reward import reward, truth_of
-from visualjudge.apps.training.trainer_exports import truth_row
-from visualjudge.core.records import FAILED, Question
-from visualjudge.dataset.exports.media import answer_text
+from visualjudge.apps.training import LARGEST_SCORE, reward, truth_of
+from visualjudge.core.records import FAILED, IMAGE_MARK, Question
+from visualjudge.dataset.exports.media import answer_text, truth_columns
 from visualjudge.dataset.folder import Dataset, load_dataset, selected
 from visualjudge.prompts.spans import interleaved
+from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.replies import read_reply
-from visualjudge.runs.judge_dataset import check_images
+from visualjudge.runs.asks import check_images
 
 
 @task  # type: ignore[untyped-decorator]
@@ -36,7 +35,7 @@ def judge(dataset: str, tasks: str | None = None, limit: int | None = None) -> T
     Parameters
     ----------
     dataset
-        Folder that ``visualjudge build`` or ``bench import`` wrote.
+        Folder that ``visualjudge build`` wrote.
     tasks
         Only these tasks, separated by commas.
     limit
@@ -63,7 +62,7 @@ def _sample(read: Dataset, question: Question) -> Sample:
         id=question.id,
         input=[ChatMessageUser(content=content)],
         target=answer_text(question.answer),
-        metadata={**about, "truth": truth_row(question)},
+        metadata={**about, "truth": truth_columns(question)},
     )
 
 
@@ -114,18 +113,21 @@ def graded(model: str | Model | None = None) -> Scorer:
         ]
         request = "\n".join(part.text for part in content if isinstance(part, ContentText))
         images = [part for part in content if isinstance(part, ContentImage)]
-        # Images are passed by index: Inspect's own content may be a path, a URL or a data URI.
-        shown = question_of(
-            request,
-            state.output.completion or "(no answer)",
-            images=[Path(str(k)) for k in range(len(images))],
-        )
-        asked = [_content(part, images) for part in shown]
+        prompt = _grading_prompt(request, state.output.completion or "(no answer)", len(images))
+        numbers = tuple(str(k) for k in range(len(images)))
+        asked = [
+            images[int(part)] if is_image else ContentText(text=part)
+            for part, is_image in interleaved(prompt, numbers)
+        ]
         output = await grader.generate([ChatMessageUser(content=asked)])
-        found = grade_of(output.completion, output.stop_reason)
-        said = found.reply if found.cause is None else f"not read: {found.cause}: {found.reply}"
-        value = math.nan if found.score is None else found.score
-        return Score(value=value, explanation=said, metadata={"read": found.score is not None})
+        text = output.completion
+        read = read_reply(text, "scoring", 1, finish_reason=output.stop_reason)
+        if isinstance(read.value, str):
+            cause = read.cause or read.status
+            return Score(
+                value=math.nan, explanation=f"not read: {cause}: {text}", metadata={"read": False}
+            )
+        return Score(value=read.value / LARGEST_SCORE, explanation=text, metadata={"read": True})
 
     return score
 
@@ -134,5 +136,21 @@ def _parts(content: Any) -> list[Any]:
     return [ContentText(text=content)] if isinstance(content, str) else list(content)
 
 
-def _content(part: Shown, images: list[ContentImage]) -> Any:
-    return ContentText(text=part) if isinstance(part, str) else images[int(str(part))]
+def _grading_prompt(request: str, response: str, images: int) -> str:
+    """Return the prompt that asks for a score of a response, with a mark for each image."""
+    asset = PromptAssetStore().get_prompt("published/pair")
+    marks = "\n".join([IMAGE_MARK] * images)
+    shown = [asset.part("image" if images == 1 else "images") + "\n" + marks] if images else []
+    parts = [
+        asset.part("head_scoring"),
+        *shown,
+        asset.part("request", {"request": _unmarked(request)}),
+        asset.part("response_scoring", {"content": _unmarked(response)}),
+        asset.part("final_scoring"),
+    ]
+    return "\n\n".join(parts)
+
+
+def _unmarked(text: str) -> str:
+    """Return a text of others without our image marks, which would name images."""
+    return text.replace(IMAGE_MARK, "[image]")

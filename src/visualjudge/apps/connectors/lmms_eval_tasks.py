@@ -16,10 +16,10 @@ from typing import Any
 import orjson
 from PIL import Image
 
-from visualjudge.apps.training.reward import reward
-from visualjudge.apps.training.trainer_exports import paths_of, truth_row
+from visualjudge.apps.training import reward
 from visualjudge.core.atomic import write_bytes
 from visualjudge.dataset.exports import Format, Tick
+from visualjudge.dataset.exports.media import absolute_paths, truth_columns
 from visualjudge.dataset.exports.vlmevalkit import numbered
 from visualjudge.dataset.folder import Dataset
 from visualjudge.prompts.spans import interleaved
@@ -58,15 +58,15 @@ def write_lmms_eval(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
     questions = (out / f"{name}.jsonl").resolve()
     lines = []
     for done, question in enumerate(dataset.questions, 1):
-        about = {
+        line = {
             "id": question.id,
             "task": question.task,
             "encoding": question.encoding,
             "prompt": question.prompt,
+            "images": absolute_paths(dataset, question),
+            **truth_columns(question),
         }
-        lines.append(
-            orjson.dumps({**about, "images": paths_of(dataset, question), **truth_row(question)})
-        )
+        lines.append(orjson.dumps(line))
         tick(done, len(dataset.questions))
     stated = "\n".join(f"{function}: !function utils.{function}" for function in FUNCTIONS)
     files = {

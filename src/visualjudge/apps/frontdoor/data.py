@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from visualjudge.core.engines import EngineName
+    from visualjudge.core.workers import EngineName
     from visualjudge.dataset.sampling import Caps
     from visualjudge.formats.sample import Sample
     from visualjudge.prompts.prompt_set import PromptSet

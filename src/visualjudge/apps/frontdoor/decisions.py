@@ -1,6 +1,4 @@
-"""Decisions in Python: rank models with a judge, correct by a few labels, escalate to a better
-judge.
-"""
+"""Decisions in Python: rank models with a judge, correct by a few labels."""
 
 from __future__ import annotations
 
@@ -8,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from visualjudge.apps.frontdoor.opened_run import Run, Runs, folders_of
+from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card
-    from visualjudge.analysis.decisions.cascade import Cascade
     from visualjudge.analysis.decisions.correct import Leaderboard
     from visualjudge.analysis.decisions.items_to_label import LabelQueue
 
@@ -148,39 +145,3 @@ def label(
     from visualjudge.analysis.decisions.items_to_label import label as make
 
     return make(folders_of(runs), n, kind=kind, labels=labels, dataset=dataset, seed=seed)
-
-
-def cascade(
-    cheap: Run | str | Path,
-    expensive: Run | str | Path,
-    *,
-    risk: float = 0.1,
-    delta: float = 0.1,
-    dataset: str | Path | None = None,
-) -> Cascade:
-    """Find the confidence above which the cheap judge's answers are accepted, with at most ``risk``
-    of them wrong.
-
-    Parameters
-    ----------
-    risk
-        Maximum share of wrong answers among accepted ones, 0 to 1.
-    delta
-        Probability, over datasets, that the risk is exceeded, 0 to 1.
-    dataset
-        Folder of the dataset, if it has moved since the runs.
-
-    Raises
-    ------
-    DataError
-        If a run cannot be read, or the two share no pairwise question.
-
-    Examples
-    --------
-    With runs on disk::
-
-        print(vj.cascade("runs/small", "runs/large", risk=0.1))
-    """
-    from visualjudge.analysis.decisions.cascade import cascade as make
-
-    return make(*folders_of([cheap, expensive]), risk=risk, delta=delta, dataset=dataset)

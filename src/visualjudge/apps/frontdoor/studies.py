@@ -99,8 +99,7 @@ class Study:
         return as_pandas(self.to_polars(table))
 
     def report(self, path: str | Path) -> Path:
-        """Write the report: HTML, Markdown if the name ends in ``.md``, ``metrics.json`` if it ends
-        in ``.json``.
+        """Write the report: HTML, or ``metrics.json`` if the name ends in ``.json``.
 
         Returns
         -------
@@ -112,16 +111,15 @@ class Study:
         UsageError
             If it has another suffix.
         """
-        from visualjudge.analysis.report.markdown import markdown
         from visualjudge.analysis.report.page import html
         from visualjudge.core.atomic import write_json, write_text
 
         target = Path(path)
-        must_end_in("path", target, [".html", ".htm", ".md", ".json"], bare=True)
+        must_end_in("path", target, [".html", ".htm", ".json"], bare=True)
         if target.suffix == ".json":
             write_json(target, self.metrics)
         else:
-            write_text(target, (markdown if target.suffix == ".md" else html)(self.analysis))
+            write_text(target, html(self.analysis))
         return target
 
     def _repr_html_(self) -> str:

@@ -7,7 +7,4 @@
     study_goals          goals and terms of a study, and the power of a design
     study_designs        the cheapest design that reaches the goal, and its build
     plan_page            the plan as text, page, figure and the file that `build --plan` reads
-    cheapest_judges      the cheapest judge, votes, panel or cascade within a risk, from runs
-    cheapest_judges_page the same as text, page and file, with its commands
-    stop_when_decided    `judge --until`: stop once the question is decided
 """

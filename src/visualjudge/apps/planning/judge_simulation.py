@@ -17,18 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 import numpy as np
 import polars as pl
 from scipy import optimize, stats
 
-from visualjudge.analysis.bias import preference
 from visualjudge.analysis.decisions.checks import Check, Evidence, State, Thresholds, check
-from visualjudge.analysis.probes import DESIGNS, EQUIVALENCE_TAIL, LEAST_QUESTIONS
+from visualjudge.analysis.estimate import Shares, renumbered, shares, sums
 from visualjudge.analysis.statistics.image_sums import DRAWS, Sums, resampled_images
-from visualjudge.analysis.statistics.jackknife import TAIL, renumbered, sums
-from visualjudge.analysis.statistics.share_intervals import SINGLE, Shares, gap_ends, ratio, shares
 from visualjudge.analysis.statistics.systems import tau_agreements
 from visualjudge.analysis.variance import ordered_pairs
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
@@ -264,16 +260,8 @@ def simulated(
     rng: np.random.Generator,
     *,
     labels_wrong: float = 0.0,
-    second: JudgeModel | None = None,
-    alike: float = 0.0,
-    cue: float = 0.0,
-) -> Studies | tuple[Studies, Studies]:
-    """Simulate ``count`` studies; with a ``second`` judge, its effects (except those of the repeat)
-    correlate with the first's by ``alike``, 0 … 1.
-
-    ``labels_wrong`` is the share of pairs whose label names the worse option. ``cue`` is the effect
-    of a cue on the better option in the first order, and on the other one in the second.
-    """
+) -> Studies:
+    """Simulate ``count`` studies; ``labels_wrong`` is the share of wrong labels."""
     n, k = design.images, design.pairs
     chosen = rng.integers(0, pool.images, (count, n))
     start, held_pairs = np.cumsum(pool.per_image) - pool.per_image, pool.per_image[chosen]
@@ -286,28 +274,15 @@ def simulated(
     pair = np.where(held, start[chosen][..., None] + place, 0)
     first = rng.random(pair.shape) < 0.5
     flipped = rng.random(pair.shape) < labels_wrong
-    own = _effects(pair.shape, design, rng)
-    studies: list[Studies] = []
-    for model in (judge, *([] if second is None else [second])):
-        effects = own
-        if studies:
-            other = _effects(pair.shape, design, rng)
-            mixed = (
-                np.sqrt(alike) * a + np.sqrt(1 - alike) * b for a, b in zip(own, other, strict=True)
-            )
-            effects = [*islice(mixed, len(LEVELS)), other[-1]]
-        edge = model.thresholds(pool)[pair][..., None, None, None]
-        shown_first = first[..., None] ^ (np.arange(design.orders) == 1)
-        shift = _shift(model, pool, model.lean)
-        edge = edge + np.where(shown_first, shift, -shift)[..., None, :, None]
-        if cue:
-            shift = _shift(model, pool, cue)
-            edge = edge + np.where(np.arange(design.orders) == 0, shift, -shift)[:, None]
-        noise = sum(load * effect for load, effect in zip(model.loads, effects, strict=True))
-        read = np.asarray(rng.random(noise.shape) >= model.failed)  # type: ignore[union-attr]
-        right = (noise < edge) ^ flipped[..., None, None, None]
-        studies.append(Studies(pool, design, pair, held, first, right & read, read))
-    return studies[0] if second is None else (studies[0], studies[1])
+    effects = _effects(pair.shape, design, rng)
+    edge = judge.thresholds(pool)[pair][..., None, None, None]
+    shown_first = first[..., None] ^ (np.arange(design.orders) == 1)
+    shift = _shift(judge, pool, judge.lean)
+    edge = edge + np.where(shown_first, shift, -shift)[..., None, :, None]
+    noise = sum(load * effect for load, effect in zip(judge.loads, effects, strict=True))
+    read = np.asarray(rng.random(noise.shape) >= judge.failed)  # type: ignore[union-attr]
+    right = (noise < edge) ^ flipped[..., None, None, None]
+    return Studies(pool, design, pair, held, first, right & read, read)
 
 
 def _effects(shape: tuple[int, ...], design: Design, rng: np.random.Generator) -> list[FloatArray]:
@@ -354,31 +329,7 @@ def failures(studies: Studies) -> Shares:
     top = (held & ~studies.read).sum(axes).astype(float)
     column = np.repeat(np.arange(studies.count), top.shape[1])
     bottom = held.sum(axes).astype(float)
-    return shares(top.ravel(), bottom.ravel(), column, studies.count, supposed=SINGLE)
-
-
-def leans(studies: Studies, b: int) -> Evidence:
-    """Return the position bias in study ``b``, as the card measures it."""
-    rows = np.argwhere(
-        np.broadcast_to(studies.held[b][..., None, None, None], studies.read[b].shape)
-        & studies.read[b]
-    )
-    image, place, _, order, _ = rows.T
-    pair = image * studies.design.pairs + place
-    table = pl.DataFrame(
-        {
-            "cluster": image,
-            "pair": pair,
-            "task": np.zeros(image.size, dtype=np.int64),
-            "margin": studies.pool.margin[studies.pair[b][image, place]],
-            "right": studies.right[b][tuple(rows.T)],
-            "first_right": studies.first[b][image, place] ^ (order == 1),
-        }
-    )
-    found = preference(table, "position").estimate
-    ends = found.interval
-    closed = None if ends is None or ends[0] is None or ends[1] is None else (ends[0], ends[1])
-    return Evidence(found.value, closed, found.images, found.why)
+    return shares(top.ravel(), bottom.ravel(), column, studies.count)
 
 
 def source_sums(studies: Studies, b: int) -> Sums:
@@ -412,7 +363,6 @@ def population_tau(
         design, images=POPULATION_IMAGES // max(1, design.pairs * design.encodings // 4), repeats=1
     )
     study = simulated(pool, judge, many, 1, rng)
-    assert isinstance(study, Studies)
     (found,) = tau_agreements([source_sums(study, 0)], np.ones((1, many.images)))
     return float("nan") if found is None else found.value
 
@@ -443,8 +393,6 @@ def checked(
                 case "failed":
                     assert failed is not None
                     evidence = _evidence(failed, b)
-                case "lean":
-                    evidence = leans(studies, b)
                 case _:
                     evidence = orders[b]
             out[name].append(check(name, evidence, rules, skill=skill))
@@ -474,48 +422,6 @@ def _orders(studies: Studies, draws: int) -> list[Evidence]:
             nothing = Evidence(None, None, images)
             out.append(nothing if found is None else Evidence(found.value, found.interval, images))
     return out
-
-
-def gaps(first: Studies, second: Studies) -> tuple[FloatArray, FloatArray]:
-    """Return the interval ends of the difference between two judges' accuracies in each study,
-    (B,).
-    """
-    return _difference_ends(first, first.right.astype(float) - second.right, TAIL)
-
-
-def _difference_ends(
-    studies: Studies, apart: FloatArray, tail: float
-) -> tuple[FloatArray, FloatArray]:
-    held = np.broadcast_to(
-        studies.held.reshape(*studies.held.shape, *[1] * (apart.ndim - 3)), apart.shape
-    )
-    axes = tuple(range(2, apart.ndim))
-    top, n = (np.where(held, apart, 0).sum(axes).ravel(), held.sum(axes).ravel().astype(float))
-    column = np.repeat(np.arange(studies.count), studies.design.images)
-    value, found = ratio(top, n, column, studies.count)
-    other = sums(
-        column, (np.where(held, apart, 0) != 0).sum(axes).ravel().astype(float), studies.count
-    )
-    return gap_ends(value, found, other, sums(column, n, studies.count), tail)
-
-
-def probe_states(studies: Studies) -> list[State]:
-    """Return the state of a probe of a cue in each study, as the report gives it to a
-    single probe.
-    """
-    groups = np.asarray(studies.read.all((4, 5)))[..., None, None]
-    apart = (studies.right[..., :1, :].astype(float) - studies.right[..., 1:, :]) * groups
-    low, high = _difference_ends(studies, apart, TAIL)
-    inner_low, inner_high = _difference_ends(studies, apart, EQUIVALENCE_TAIL)
-    margin = 2 * DESIGNS["cue"].margin
-    held = studies.held.sum((1, 2)) * studies.design.encodings * 2 >= LEAST_QUESTIONS
-    value = (apart * studies.held[..., None, None, None]).sum((1, 2, 3, 4, 5)) / apart[0, 0, 0].size
-    value = value / np.maximum(studies.held.sum((1, 2)), 1)
-    within = held & (inner_low > -margin) & (inner_high < margin)
-    beyond = held & ((low > 0) | (high < 0)) & (np.abs(value) >= margin)
-    return [
-        "pass" if a else "fail" if b else "undecided" for a, b in zip(within, beyond, strict=True)
-    ]
 
 
 @dataclass(frozen=True)

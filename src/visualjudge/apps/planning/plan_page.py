@@ -1,4 +1,4 @@
-"""A plan as text, Markdown, HTML with its figure, and JSON, which `build --plan` reads."""
+"""A plan as text, HTML with its figure, and JSON, which `build --plan` reads."""
 
 from __future__ import annotations
 
@@ -27,16 +27,13 @@ from visualjudge.apps.planning.study_designs import Option, Plan
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.case_noun import in_cases, in_cases_of
 from visualjudge.core.errors import must_end_in
-from visualjudge.core.text_tables import Table, folded, markdown_text
+from visualjudge.core.text_tables import Table, folded
 from visualjudge.runs.budget import money
 
 HEIGHT = 320
 QUESTIONS = {
     "rank": "May the models be ranked with this judge?",
     "right": "Is the judge right often enough?",
-    "bias": "Does the judge lean to the option shown first?",
-    "compare": "Is one judge better than the other?",
-    "probe": "Does a cue move the judge?",
 }
 
 
@@ -170,20 +167,6 @@ def text(plan: Plan) -> str:
     return "\n\n".join([*parts, "\n".join(folded(line) for line in plan.notes)])
 
 
-def markdown(plan: Plan) -> str:
-    """Return the page as Markdown."""
-    tables = [
-        table.markdown() for table in (designs_table(plan), checks_table(plan)) if table is not None
-    ]
-    lines = [
-        f"# Plan: {QUESTIONS[plan.goal]}",
-        markdown_text(answer(plan)),
-        markdown_text(f"Assumed: {plan.claim}."),
-    ]
-    lines += [*tables, "```sh\n" + "\n".join(commands(plan)) + "\n```"]
-    return "\n\n".join([*lines, *(markdown_text(note) for note in plan.notes)]) + "\n"
-
-
 @in_cases_of
 def body(plan: Plan, *, page: bool = False) -> str:
     """Return the answer, the figure and the tables."""
@@ -313,19 +296,19 @@ def as_json(plan: Plan) -> dict[str, object]:
 
 @in_cases_of
 def save(plan: Plan, path: Path) -> Path:
-    """Write ``.json``, ``.html``, ``.md``, or the figure as ``.svg``.
+    """Write ``.json``, ``.html``, or the figure as ``.svg``.
 
     Raises
     ------
     UsageError
         If the name ends in anything else.
     """
-    must_end_in("path", path, [".json", ".html", ".md", ".svg"])
+    must_end_in("path", path, [".json", ".html", ".svg"])
     kind = path.suffix.lower()
     if kind == ".json":
         write_json(path, as_json(plan))
     elif kind == ".svg":
         write_text(path, figure(plan).svg())
     else:
-        write_text(path, html(plan) if kind == ".html" else markdown(plan))
+        write_text(path, html(plan))
     return path

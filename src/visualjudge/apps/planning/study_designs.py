@@ -18,7 +18,7 @@ import numpy as np
 from visualjudge.analysis.decisions.checks import Thresholds, read_thresholds
 from visualjudge.analysis.figure_text import many
 from visualjudge.apps.planning import judge_simulation
-from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Pool, Power, Studies
+from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Pool, Power
 from visualjudge.apps.planning.plan_inputs import Rate, Target, read_target
 from visualjudge.apps.planning.study_goals import (
     GOALS,
@@ -140,14 +140,13 @@ def least_images(
     return high
 
 
-def shapes(target: Target, goal: Goal, encodings: int) -> list[Design]:
+def shapes(target: Target, encodings: int) -> list[Design]:
     """Return the kinds of designs to try: pairs and orders, then another repeat and encoding."""
     most = int(np.quantile(target.pool.per_image, 0.75))
     pairs = [k for k in PAIRS if k <= most] or [1]
-    orders = (2,) if goal == "probe" else (1, 2)
-    plain = [Design(0, k, 1, o) for k in pairs for o in orders]
+    plain = [Design(0, k, 1, orders) for k in pairs for orders in (1, 2)]
     more = [replace(plain[-1], repeats=2)]
-    more += [replace(plain[-1], encodings=2)] if encodings > 1 and goal != "probe" else []
+    more += [replace(plain[-1], encodings=2)] if encodings > 1 else []
     return [*plain, *more]
 
 
@@ -172,14 +171,11 @@ def plan(
     target
         A data folder, a dataset, or the run of a pilot of 50 to 200 questions.
     goal
-        ``"rank"`` (may I rank my models with this judge?), ``"right"`` (is it right often enough?),
-        ``"bias"`` (does it prefer the option shown first?), ``"compare"`` (is one judge better than
-        another?) or ``"probe"`` (does a cue move it?).
+        ``"rank"`` (may I rank my models with this judge?) or ``"right"`` (is it right often
+        enough?).
     effect
-        The true effect that the study must detect: for ``right`` the accuracy above the card's
-        threshold, for ``bias`` the position bias, for ``compare`` the difference, for ``probe`` the
-        effect of the cue. None: the pilot's (without one, 0.1 for ``right``), 0.05 for ``compare``
-        and 0 for ``probe``.
+        For ``right``: the accuracy above the card's threshold that the study must detect. None:
+        the pilot's (without one, 0.1).
     power
         Probability with which the study must reach its goal.
     task, encodings
@@ -234,7 +230,7 @@ def _planned(
     def option(design: Design, found: Power) -> Option:
         rate = _mean_rate([there.rates[name] for name in styles[: design.encodings]])
         pairs = _pairs(there.pool, design, design.images)
-        calls = pairs * _calls_each(design) * (2 if goal == "compare" else 1)
+        calls = pairs * _calls_each(design)
         labels = pairs * held.raters
         stated = held.prices.are_stated or held.label_price
         cost = (
@@ -245,7 +241,7 @@ def _planned(
         missing = max(0, design.images - there.pool.images)
         return Option(design, found, calls, labels, total, held.minutes(calls, rate), missing)
 
-    found, short = _searched(there, goal, question, power, option, held.budget)
+    found, short = _searched(there, question, power, option, held.budget)
     nearest = sorted(short, key=lambda o: (-round(o.power.value, 2), *_worth(o)))
     best = (
         (*sorted(found, key=_worth), *nearest)[:SHOWN]
@@ -257,16 +253,12 @@ def _planned(
     first = best[0]
     caps, exact = _caps(there, first.design, seed)
     notes += exact
-    if goal == "compare":
-        notes.append("Calls, cost and time are of both judges, at the prices of one.")
     if first.missing:
         held_images = many(there.pool.images, "image")
         notes.append(
             f"The data have {held_images} with such pairs: {first.missing} more are needed."
         )
-    checks: tuple[CheckRow, ...] = ()
-    if goal not in ("compare", "probe"):
-        checks = _other_checks(there, question.judge, first.design, rules, held, seed)
+    checks = _other_checks(there, question.judge, first.design, rules, held, seed)
     reached = bool(found) and not first.missing
     own = tuple(styles[: first.design.encodings])
     return Plan(
@@ -318,7 +310,6 @@ def _worth(one: Option) -> tuple[float, ...]:
 
 def _searched(
     target: Target,
-    goal: Goal,
     question: Question,
     wanted: float,
     option: Callable[[Design, Power], Option],
@@ -328,7 +319,7 @@ def _searched(
     allow.
     """
     enough, short = [], []
-    for shape in shapes(target, goal, len(target.rates)):
+    for shape in shapes(target, len(target.rates)):
 
         def power_at(images: int, shape: Design = shape) -> float:
             return question.reached(replace(shape, images=images), SEARCHED, SEARCH_DRAWS).value
@@ -396,7 +387,7 @@ def _other_checks(
     """Return the expected result of each check of the card for the chosen design."""
     names = [
         name
-        for name in ("macro_accuracy", "right_in_both_orders", "lean", "failed")
+        for name in ("macro_accuracy", "right_in_both_orders", "failed")
         if name in rules.checks
     ]
     if len(target.pool.sources) > 1:
@@ -409,7 +400,6 @@ def _other_checks(
         studies = judge_simulation.simulated(
             target.pool, judge, design, part, rng, labels_wrong=terms.labels_wrong
         )
-        assert isinstance(studies, Studies)
         for name, rows in judge_simulation.checked(studies, rules, names).items():
             found[name] += rows
     out = []

@@ -5,14 +5,13 @@ goal.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy import stats
 
 from visualjudge.analysis.decisions.checks import Thresholds
-from visualjudge.analysis.probes import DESIGNS
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Pool, Power
 from visualjudge.apps.planning.plan_inputs import Rate, Target
@@ -21,19 +20,14 @@ from visualjudge.core.errors import UsageError
 from visualjudge.core.seeding import rng_for
 from visualjudge.runs.budget import Prices
 
-Goal = Literal["rank", "right", "bias", "compare", "probe"]
+Goal = Literal["rank", "right"]
 GOALS = get_args(Goal)
 GOAL_CHECK: Mapping[str, str] = {
     "rank": "order_of_sources",
     "right": "macro_accuracy",
-    "bias": "lean",
 }
-GAP = 0.05
-"""Default difference between two judges to detect, unless ``effect`` is given."""
 USUAL_LEAD = 0.1
 """Assumed accuracy of an unknown judge above the threshold."""
-ALIKE = 0.5
-"""Assumed correlation of two judges' errors: 0 independent, 1 identical."""
 AT_THRESHOLD = 0.01
 """Distance from the threshold below which a share or τ-b is hardly ever settled."""
 
@@ -57,7 +51,7 @@ class Terms:
 
     def __post_init__(self) -> None:
         if self.budget is not None and not self.prices.are_stated and not self.label_price:
-            raise UsageError("--budget needs --price-in and --price-out, or --label-price")
+            raise UsageError("--budget needs --price, or --label-price")
         if not 0.5 < self.rater_right <= 1:
             raise UsageError(
                 f"--rater-right must be above 0.5 and at most 1, got {self.rater_right:g}"
@@ -129,10 +123,6 @@ def question_of(
             pool, judge, design, count, rng, labels_wrong=wrong, **more
         )
 
-    if goal == "compare":
-        return _compare(pool, judge, GAP if effect is None else effect, drawn)
-    if goal == "probe":
-        return _probe(judge, 0.0 if effect is None else effect, drawn)
     check = GOAL_CHECK[goal]
     limit = rules.checks[check]
     if goal == "right":
@@ -140,10 +130,6 @@ def question_of(
         judge, truth, said = _right(
             pool, judge, None if lead is None else limit.value + lead, wrong
         )
-    elif goal == "bias":
-        truth = judge.lean if effect is None else effect
-        judge = replace(judge, lean=truth)
-        said = f"the judge has a position bias of {truth:+.3f}"
     else:
         truth, said = _order(target, effect, seed)
     right_state = "pass" if limit.met_by(truth) else "fail"
@@ -195,48 +181,3 @@ def parts_of(design: Design, count: int) -> list[int]:
     """Split ``count`` studies into parts that are drawn at once."""
     at_once = max(1, min(count, judge_simulation.MOST_CELLS // max(1, design.calls)))
     return [min(at_once, count - done) for done in range(0, count, at_once)]
-
-
-def _compare(pool: Pool, judge: JudgeModel, gap: float, drawn: Callable[..., Any]) -> Question:
-    share = judge.right(pool)
-    if not gap or not 0.01 <= share + gap <= 0.99:
-        raise UsageError(
-            "--effect must not be 0 and must give the second judge an accuracy from 0.01 to 0.99, "
-            f"got {share + gap:.2f}"
-        )
-    second = judge.at(share + gap, pool)
-
-    def reached(design: Design, count: int, _draws: int) -> Power:
-        lows, highs = [], []
-        for part in parts_of(design, count):
-            first, other = drawn(design, part, second=second, alike=ALIKE)
-            low, high = judge_simulation.gaps(other, first)
-            lows += low.tolist()
-            highs += high.tolist()
-        shown = [low > 0 if gap > 0 else high < 0 for low, high in zip(lows, highs, strict=True)]
-        return judge_simulation.power_of(
-            shown, (np.array(highs) - np.array(lows))[np.isfinite(lows)].tolist()
-        )
-
-    claim = (
-        f"a second judge is right {100 * gap:+.1f} points more often on the same questions; "
-        "reached where the 95 % interval of the difference leaves out 0"
-    )
-    return Question(claim, judge, reached)
-
-
-def _probe(judge: JudgeModel, effect: float, drawn: Callable[..., Any]) -> Question:
-    margin = DESIGNS["cue"].margin
-    right_state = "fail" if abs(effect) >= margin else "pass"
-
-    def reached(design: Design, count: int, _draws: int) -> Power:
-        both, states = replace(design, orders=2), []
-        for part in parts_of(both, count):
-            states += judge_simulation.probe_states(drawn(both, part, cue=effect))
-        return judge_simulation.power_of([state == right_state for state in states], (), states)
-
-    claim = (
-        f"a cue moves the judge by {effect:g}; the goal is that the probe comes out as "
-        f"“{right_state}” (margin {margin:g})"
-    )
-    return Question(claim, judge, reached)

@@ -1,3 +1,1 @@
-"""Probes: questions whose answer is known without ground truth, to test what a judge must ignore
-and whether it has changed.
-"""
+"""Probes: questions whose answer is known without truth, to test what a judge must ignore."""

@@ -15,10 +15,10 @@ import orjson
 
 from visualjudge.apps.probes.kinds import Base, Pool
 from visualjudge.apps.probes.question_edits import option_images
-from visualjudge.core.engines import Engine
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import ImageRecord, Question
 from visualjudge.core.seeding import seed_for
+from visualjudge.core.workers import Workers
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.build import BuildOptions
 from visualjudge.dataset.json_form import question_from_wire
@@ -75,7 +75,7 @@ class _Drawn:
     tasks: Sequence[TaskRecords]
     items: Sequence[Item]
     options: BuildOptions
-    engine: Engine
+    workers: Workers
 
     def forms(
         self, items: Sequence[Item], stand_in: Callable[[Unit], StandIn] | None = None
@@ -91,7 +91,7 @@ class _Drawn:
                 stand_in=None if stand_in is None else stand_in(unit))
             for unit in units
         )  # fmt: skip
-        for piece in self.engine.map(render, jobs):
+        for piece in self.workers.map(render, jobs):
             found.update({place: (first, turned) for place, first, turned in piece.questions})
             shown.update(dict.fromkeys(piece.predictions))
         return found, shown
@@ -103,7 +103,7 @@ def pools(
     names: Sequence[str],
     wanted: int,
     options: BuildOptions,
-    engine: Engine,
+    workers: Workers,
     blind: Collection[Pool] = (),
 ) -> Mapping[Pool, Sequence[Base]]:
     """Return bases for up to ``wanted`` questions per probe, each pool balanced over the tasks
@@ -119,11 +119,11 @@ def pools(
     each = SPARE * -(-wanted // len(names)) + SPARE
     caps = Caps(0, 0, each, each, -(-each // FEWEST_STEPS), 0)
     chosen_options = replace(options, caps=caps)
-    tasks = read_tasks(folder, names, engine, lambda count: None)
+    tasks = read_tasks(folder, names, workers, lambda count: None)
     items = sample_tasks(
         tasks, (JUDGE_ANALYSIS,), caps, options.seed, lambda name: Stems((), chosen(name).stems)
     )
-    drawn = _Drawn(folder.root, stage, tasks, items, chosen_options, engine)
+    drawn = _Drawn(folder.root, stage, tasks, items, chosen_options, workers)
     questions = _rendered(drawn)
     if not questions:
         raise DataError(f"{folder.name}: no question can be asked")

@@ -1,10 +1,12 @@
-"""Helpers shared by the exports: images as bytes and URIs, and answers as text."""
+"""What exports share: images as bytes, URIs and paths, and answers as text."""
 
 from __future__ import annotations
 
 from base64 import b64encode
+from typing import Any
 
 from visualjudge.core.errors import DataError
+from visualjudge.core.records import Question
 from visualjudge.dataset.folder import Dataset
 
 
@@ -32,3 +34,18 @@ def image_uri(dataset: Dataset, relative: str) -> str:
 def answer_text(answer: str | float) -> str:
     """Return the answer as a judge would write it: letters, or a score without trailing zeros."""
     return answer if isinstance(answer, str) else f"{answer:.4f}".rstrip("0").rstrip(".")
+
+
+def absolute_paths(dataset: Dataset, question: Question) -> list[str]:
+    """Return the absolute paths of a question's images, in the order of their marks."""
+    return [str(dataset.image_path(path).resolve()) for path in question.images]
+
+
+def truth_columns(question: Question) -> dict[str, Any]:
+    """Return the columns that a reward reads; the answer is text, so that a column has one type."""
+    return {
+        "question_type": question.question_type,
+        "answer": answer_text(question.answer),
+        "final_scores": list(question.final_scores),
+        "ties": list(question.ties or ()),
+    }

@@ -2,8 +2,8 @@
 
 There is no intercept, so the model is antisymmetric. In a ``coherent`` fit, each weight has the
 sign that its feature has by itself, or is 0, because features that only correct others do not
-generalise to other kinds of images. Ridge regularisation pulls the weights towards given ones
-(zero, or the built-in ones); cross-validation over images chooses its strength. Compared with
+generalise to other kinds of images. Cross-validation over images chooses the strength of the ridge
+regularisation. Compared with
 gradient boosting, logistic regression was as accurate on held-out images, is a thousandth of the
 size, and has readable weights.
 """
@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from visualjudge.judges.local.model import CLIP, Weights
-from visualjudge.judges.local.scoring import Features, fitted
+from visualjudge.vision.view import Features
 
 RIDGES = (0.3, 1.0, 3.0, 10.0, 30.0)
 FOLDS = 5
@@ -85,23 +85,13 @@ def pairs_of(samples: Iterable[Sample]) -> list[Pair]:
     ]
 
 
-def fit(
-    pairs: Sequence[Pair],
-    samples: Sequence[Sample],
-    prior: Weights | None = None,
-    *,
-    coherent: bool = False,
-) -> Fitted:
+def fit(pairs: Sequence[Pair], *, coherent: bool = False) -> Fitted:
     """Fit one task.
 
     Parameters
     ----------
     pairs
         Pairs to learn from, of at least two images.
-    samples
-        Predictions with scores (0..10) to learn from; may be empty.
-    prior
-        Weights towards which the fit is pulled.
     coherent
         Whether each weight must have the sign that its feature has by itself, or be 0.
 
@@ -113,29 +103,23 @@ def fit(
     images = sorted({pair.image for pair in pairs})
     if len(images) < 2:
         raise ValueError("must have pairs of at least 2 images")
-    names = (
-        prior.names if prior else tuple(sorted({name for pair in pairs for name in pair.better}))
-    )
+    names = tuple(sorted({name for pair in pairs for name in pair.better}))
     apart = np.array(
         [[pair.better.get(n, 0.0) - pair.worse.get(n, 0.0) for n in names] for pair in pairs]
     )
     counts = Counter((pair.image, pair.group) for pair in pairs)
     share = np.array([counts[pair.image, pair.group] ** -0.5 for pair in pairs])
-    scale = np.array(prior.scale) if prior else np.sqrt((apart**2).mean(axis=0)) + 1e-9
+    scale = np.sqrt((apart**2).mean(axis=0)) + 1e-9
     units = np.clip(apart / scale, -CLIP, CLIP)
-    start = np.array(prior.weights) if prior else np.zeros(len(names))
-    way = np.sign((share[:, None] * np.sign(units)).sum(axis=0)) * coherent
+    signs = np.sign((share[:, None] * np.sign(units)).sum(axis=0)) * coherent
     fold = np.array([images.index(pair.image) % FOLDS for pair in pairs])
-    held_out = {ridge: _held_out(units, share, fold, ridge, start, way) for ridge in RIDGES}
+    held_out = {ridge: _held_out(units, share, fold, ridge, signs) for ridge in RIDGES}
     best = min(RIDGES, key=lambda ridge: _total(held_out[ridge], share) / float(share.sum()))
-    weights = _rounded(_ridge(units, share, best, start, way))
+    weights = _rounded(_ridge(units, share, best, signs))
     temperature = float(f"{_temperature(held_out[best], share):.4g}")
     right = _by_image([pair.image for pair in pairs], held_out[best])
-    plain = Weights(names, tuple(_rounded(scale)), tuple(weights), temperature)
-    if samples:
-        first, trees = fitted([one.features for one in samples], [one.score for one in samples])
-        plain = replace(plain, first=first, trees=trees)
-    return Fitted(plain, right, len(pairs), held_out[best])
+    fitted = Weights(names, tuple(_rounded(scale)), tuple(weights), temperature)
+    return Fitted(fitted, right, len(pairs), held_out[best])
 
 
 def _rounded(values: Array) -> list[float]:
@@ -144,29 +128,27 @@ def _rounded(values: Array) -> list[float]:
 
 
 def _held_out(
-    units: Array, share: Array, fold: NDArray[np.int_], ridge: float, start: Array, way: Array
+    units: Array, share: Array, fold: NDArray[np.int_], ridge: float, signs: Array
 ) -> Array:
     """Return the log-odds of each pair with weights fitted without its image's fold."""
     found = np.zeros(len(units))
     for k in np.unique(fold):
         rest = fold != k
-        weights = _ridge(units[rest], share[rest], ridge, start, way) if rest.any() else start
-        found[~rest] = units[~rest] @ weights
+        found[~rest] = units[~rest] @ _ridge(units[rest], share[rest], ridge, signs)
     return found
 
 
-def _ridge(units: Array, share: Array, ridge: float, start: Array, way: Array) -> Array:
-    """Return weights that have the signs of ``way`` or are 0; any sign is allowed where ``way`` is
-    0.
-    """
+def _ridge(units: Array, share: Array, ridge: float, signs: Array) -> Array:
+    """Return weights that have the given signs or are 0; any sign is allowed where it is 0."""
 
     def loss(weights: Array) -> tuple[float, Array]:
         log_odds = units @ weights
-        pull = weights - start
         slope = -(units.T @ (share / (1 + np.exp(np.clip(log_odds, -500, 500)))))
-        return _total(log_odds, share) + ridge / 2 * float(pull @ pull), slope + ridge * pull
+        penalty = ridge / 2 * float(weights @ weights)
+        return _total(log_odds, share) + penalty, slope + ridge * weights
 
-    bounds = [(0.0 if sign > 0 else None, 0.0 if sign < 0 else None) for sign in way]
+    start = np.zeros(units.shape[1])
+    bounds = [(0.0 if sign > 0 else None, 0.0 if sign < 0 else None) for sign in signs]
     exact = {"ftol": 1e-13, "gtol": 1e-9, "maxiter": 2000}
     return np.asarray(
         minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=exact).x

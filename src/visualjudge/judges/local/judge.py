@@ -31,7 +31,7 @@ def local_judge(model: str, root: Path, *, seed: int = 0) -> LocalJudge:
     Parameters
     ----------
     model
-        ``default``, or path of a file written by ``train-local`` or ``distill``.
+        ``default``, or path of a model file.
     root
         Folder of the dataset to judge.
     seed
@@ -74,8 +74,8 @@ class LocalJudge(OfflineJudge):
         if weights is None:
             return _declined(
                 ask,
-                f"the model {self.name} knows no {question.task}; `visualjudge train-local DATA "
-                "--out model.vj` fits one to scored predictions",
+                f"the model {self.name} knows no {question.task}; python tools/train_local.py "
+                "--data DATA --out model.vj fits one to scored predictions",
             )
         if changed(question):
             return _declined(
@@ -84,9 +84,10 @@ class LocalJudge(OfflineJudge):
         options = self.looks.options(question)
         if not all(options):
             return _declined(ask, "there is nothing but the prompt to hold the image against")
-        return _ANSWERS[question.question_type](
-            ask, options[::-1] if ask.order == "BA" else options, weights
-        )
+        if question.question_type == "scoring":
+            return _declined(ask, "this judge compares predictions and does not score one")
+        answer = _pairwise if question.question_type == "pairwise" else _ranking
+        return answer(ask, options[::-1] if ask.order == "BA" else options, weights)
 
     def describe(self) -> Mapping[str, Any]:
         """Return backend and model."""
@@ -117,17 +118,6 @@ def _ranking(ask: Ask, options: Sequence[Features], weights: Weights) -> Verdict
     return _verdict(
         ask, order, f"log-odds: {', '.join(f'{s:.2f}' for s in strength)}\nAnswer: {order}"
     )
-
-
-def _scoring(ask: Ask, options: Sequence[Features], weights: Weights) -> Verdict:
-    expected = weights.score_of(options[0])
-    if expected is None:
-        return _declined(ask, "the model was trained on comparisons alone")
-    value = round(expected, 2)
-    return _verdict(ask, value, f"Answer: {value}", expected_score=value)
-
-
-_ANSWERS = {"pairwise": _pairwise, "ranking": _ranking, "scoring": _scoring}
 
 
 def _verdict(ask: Ask, value: str | float, said: str, **extra: Any) -> Verdict:

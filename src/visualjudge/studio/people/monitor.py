@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from visualjudge.core.records import Question, QuestionType
-from visualjudge.studio.people.plan import Measure, Measured, Plan, Rule
+from visualjudge.studio.people.plan import Measure, Measured, Plan
 from visualjudge.studio.people.rating_run import Rater
 from visualjudge.studio.question_views import outcome
 from visualjudge.studio.summary import CLOSE
@@ -38,8 +38,6 @@ class Progress:
         Recent answers per hour.
     idle_s
         Seconds since the last answer.
-    broken
-        The study's rules that exclude this rater.
     """
 
     name: str
@@ -48,7 +46,6 @@ class Progress:
     measured: Mapping[Measure, Measured]
     per_hour: float | None
     idle_s: float | None
-    broken: tuple[str, ...]
 
     @property
     def ask_again(self) -> bool:
@@ -59,7 +56,6 @@ class Progress:
 def progress(
     rater: Rater,
     left: int,
-    rules: Sequence[Rule],
     question: Callable[[str], Question],
     now: datetime | None = None,
 ) -> Progress:
@@ -75,7 +71,6 @@ def progress(
         measured=measured,
         per_hour=3600 * (len(last) - 1) / spent if spent > 0 else None,
         idle_s=max(0.0, ((now or datetime.now(UTC)) - last[-1]).total_seconds()) if last else None,
-        broken=tuple(str(rule) for rule in rules if rule.breaks(measured[rule.measure])),
     )
 
 
@@ -197,14 +192,11 @@ def _tau(one: str, other: str) -> float:
     return statistics.fmean(1 if other.index(a) < other.index(b) else -1 for a, b in pairs)
 
 
-def answer_row(line: Mapping[str, Any], out: Collection[str]) -> dict[str, Any]:
-    """Return an answer as a table row; ``out`` are the raters excluded by a rule."""
+def answer_row(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an answer as a table row."""
     names = ("rater", "id", "purpose", "turn", "shown", "status", "latency_s", "answered", "note")
     said = str(line["value"]) if line["status"] == "ok" else None
-    return {name: line.get(name) for name in names} | {
-        "answer": said,
-        "left_out": line["rater"] in out,
-    }
+    return {name: line.get(name) for name in names} | {"answer": said}
 
 
 def rater_row(rater: Progress) -> dict[str, Any]:
@@ -212,5 +204,4 @@ def rater_row(rater: Progress) -> dict[str, Any]:
     row = {"rater": rater.name, "answered": rater.answered, "left": rater.left}
     for measure, found in rater.measured.items():
         row |= {measure: found.value, f"{measure}_cases": found.cases}
-    rules = ", ".join(rater.broken)
-    return row | {"per_hour": rater.per_hour, "idle_s": rater.idle_s, "left_out_by": rules}
+    return row | {"per_hour": rater.per_hour, "idle_s": rater.idle_s}

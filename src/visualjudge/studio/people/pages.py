@@ -27,16 +27,9 @@ from visualjudge.core.records import IMAGE_MARK, Question
 from visualjudge.prompts.spans import spans_of
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.app import application, renderer, static
-from visualjudge.studio.guard import LOOPBACK
+from visualjudge.studio.guard import LOOPBACK, TOKEN_HEADER, same_token
 from visualjudge.studio.index import DatasetIndex
-from visualjudge.studio.people.access import (
-    ADMIN,
-    COOKIE_S,
-    OneTimeAccess,
-    TokenAccess,
-    Tokens,
-    refused,
-)
+from visualjudge.studio.people.access import ADMIN, Tokens, refused
 from visualjudge.studio.people.choosing import drawn_rows, named_rows, plan_of
 from visualjudge.studio.people.monitor import (
     Progress,
@@ -149,9 +142,7 @@ class PeoplePages:
         tokens: Tokens,
         render: Render,
         told: Instructions | None = None,
-        access: TokenAccess | None = None,
     ) -> None:
-        self.access = access or TokenAccess(tokens)
         self.run = run
         self.index = index
         self.tokens = tokens
@@ -170,66 +161,49 @@ class PeoplePages:
             ("/people/{rater}/next", self.next, "GET"),
             ("/people/{rater}/back", self.back, "GET"),
             ("/people/{rater}/answer", self.answer, "POST"),
-            *(
-                [("/begin", self.begin, "POST"), ("/links", self.renew, "POST")]
-                if self.once
-                else []
-            ),
         ]
-
-    @property
-    def once(self) -> OneTimeAccess | None:
-        """Return the access by one-time links, or None if the study is for this machine only."""
-        return self.access if isinstance(self.access, OneTimeAccess) else None
 
     def link(self, name: str) -> str:
         """Return the address of a rater's page, including the token; for ADMIN, of the overview."""
         path = "/" if name == ADMIN else f"/people/{quote(name, safe='')}"
-        return f"{path}?{urlencode({'token': self.access.link_token(name)})}"
+        return f"{path}?{urlencode({'token': self.tokens.token(name)})}"
 
     # ---------------------------------------------------------------- pages
 
     def overview(self, request: Request) -> Response:
         """Show the progress of each rater to the person who runs the study."""
-        token = self.access.page_token(request, ADMIN)
-        if token is None:
-            return self._begin(request, None)
+        self._check_link(request, ADMIN)
         plan, raters = self.run.plan, self._progress()
         return self.render(
             "people.html.j2",
             raters=raters,
             links={name: self.link(name) for name in self.run.raters},
-            codes={name: self.tokens.code(name) for name in self.run.raters},
             settings=plan.settings,
             plan=plan,
             agreement=agreement(self.run.raters.values(), plan),
-            used={name: self.once.is_used(name) for name in self.run.raters} if self.once else None,
-            token=token,
-            link_token="" if self.once else token,
+            token=self.tokens.token(ADMIN),
             coverage=sorted(self.run.coverage().items()),
         )
 
     def _progress(self) -> list[Progress]:
-        rules = self.run.plan.settings.rules
         return [
-            progress(rater, self.run.left(rater.name), rules, self._question)
+            progress(rater, self.run.left(rater.name), self._question)
             for rater in self.run.raters.values()
         ]
 
     def answers(self, request: Request) -> Response:
         """Return the final answers as CSV: one row for each rater, question and repeat."""
-        self._administers(request)
-        out = {rater.name for rater in self._progress() if rater.broken}
-        rows = [answer_row(line, out) for r in self.run.raters.values() for line in r.lines]
+        self._check_link(request, ADMIN)
+        rows = [answer_row(line) for r in self.run.raters.values() for line in r.lines]
         return csv_file(rows, "answers.csv")
 
     def raters_table(self, request: Request) -> Response:
         """Return the overview's table of raters as CSV."""
-        self._administers(request)
+        self._check_link(request, ADMIN)
         return csv_file([rater_row(rater) for rater in self._progress()], "raters.csv")
 
-    def _administers(self, request: Request) -> None:
-        if self.access.page_token(request, ADMIN) is None:
+    def _check_link(self, request: Request, name: str) -> None:
+        if not same_token(request.query_params.get("token"), self.tokens.token(name)):
             raise refused()
 
     def page(self, request: Request) -> Response:
@@ -237,55 +211,17 @@ class PeoplePages:
         name = request.path_params["rater"]
         if name not in self.run.raters:
             raise refused()
-        token = self.access.page_token(request, name)
-        if token is None:
-            return self._begin(request, name)
+        self._check_link(request, name)
         return self.render(
             "rater.html.j2",
             rater=name,
-            token=token,
+            token=self.tokens.token(name),
             instructions=Markup(self.told.html) if self.told else None,
             least_seconds=self.run.plan.settings.least_seconds,
         )
 
-    def _begin(self, request: Request, rater: str | None) -> Response:
-        """Return a page with a button that uses the link, since link previews do not press
-        buttons.
-        """
-        token = request.query_params.get("token")
-        return self.render("begin.html.j2", rater=rater, token=token)
-
-    async def begin(self, request: Request) -> Response:
-        """Tie a link to the browser that sends it."""
-        raw = _body(await request.body())
-        rater, token = raw.get("rater"), str(raw.get("token"))
-        name = ADMIN if rater is None else rater
-        if self.once is None or (name != ADMIN and name not in self.run.raters):
-            raise refused()
-        browser = self.once.begin(name, token)
-        response = json_response({})
-        response.set_cookie(
-            self.once.cookie(name),
-            browser,
-            max_age=COOKIE_S,
-            secure=True,
-            httponly=True,
-            samesite="strict",
-        )
-        return response
-
-    async def renew(self, request: Request) -> Response:
-        """Make a new link for a rater; the old link and its browser lose access."""
-        self.access.check(request, ADMIN)
-        name = _body(await request.body()).get("rater")
-        if self.once is None or name not in self.run.raters:
-            raise missing("rater")
-        self.once.renew(str(name))
-        return json_response({"link": self.link(str(name))})
-
     def instructions_image(self, request: Request) -> Response:
         """Return an image of the instructions by its index."""
-        self.access.check_any(request)
         number = request.path_params["number"]
         if self.told is None or number >= len(self.told.images):
             raise missing("image")
@@ -296,7 +232,6 @@ class PeoplePages:
         rater, number = request.path_params["rater"], request.path_params["number"]
         if rater not in self.run.raters:
             raise missing("image")
-        self.access.check(request, rater, header=False)
         try:
             slot = self._named(rater, request.path_params["slot"])
         except (KeyError, Stale):
@@ -351,10 +286,7 @@ class PeoplePages:
         except DataError as error:
             raise HTTPException(422, str(error)) from None
         await self.run.synced()
-        await asyncio.to_thread(self._apply_rules, name)
-        pause = raw.get("revise") is not True and self.run.is_break(name)
-        told = _feedback(slot, given, question)
-        return await asyncio.to_thread(self._next, name, told, pause=pause)
+        return await asyncio.to_thread(self._next, name, _feedback(slot, given, question))
 
     # ---------------------------------------------------------------- helpers
 
@@ -363,7 +295,8 @@ class PeoplePages:
         name = str(request.path_params["rater"])
         if name not in self.run.raters:
             raise refused()
-        self.access.check(request, name)
+        if not same_token(request.headers.get(TOKEN_HEADER), self.tokens.token(name)):
+            raise refused()
         return name
 
     def _named(self, rater: str, name: str) -> Slot:
@@ -377,12 +310,10 @@ class PeoplePages:
                 return slot
         raise Stale("this question is no longer open")
 
-    def _next(
-        self, name: str, feedback: Mapping[str, Any] | None = None, *, pause: bool = False
-    ) -> Response:
+    def _next(self, name: str, feedback: Mapping[str, Any] | None = None) -> Response:
         slot = self.run.next(name)
         shown = self._view(name, slot) if slot else None
-        return self._json(name, shown, feedback=feedback, pause=pause)
+        return self._json(name, shown, feedback=feedback)
 
     def _view(self, name: str, slot: Slot) -> View:
         key = self.tokens.slot(name, slot.id, slot.turn)
@@ -402,29 +333,17 @@ class PeoplePages:
         shown: View | None,
         given: Mapping[str, Any] | None = None,
         feedback: Mapping[str, Any] | None = None,
-        *,
-        pause: bool = False,
     ) -> Response:
         rater, left = self.run.raters[name], self.run.left(name)
         question = None if shown is None else {**asdict(shown), "given": given}
-        code = None if left or question else self.tokens.code(name)
         state = {
             "question": question,
             "answered": rater.counted,
             "past": len(rater.slots),
             "left": left,
-            "code": code,
             "feedback": feedback,
-            "pause": pause,
         }
         return json_response(state)
-
-    def _apply_rules(self, name: str) -> None:
-        """Record whether the rater is now excluded by a rule."""
-        rules = self.run.plan.settings.rules
-        if rules:
-            told = progress(self.run.raters[name], 0, rules, self._question)
-            self.run.leave_out(name, out=bool(told.broken))
 
 
 def _feedback(slot: Slot, given: Given, question: Question) -> Mapping[str, Any] | None:
@@ -457,7 +376,6 @@ def people_pages(
     questions: Path | None = None,
     known_questions: Path | None = None,
     instructions: Path | None = None,
-    elsewhere: bool = False,
 ) -> PeoplePages:
     """Create the pages of the run at ``folder`` for the single dataset of ``site``.
 
@@ -471,8 +389,6 @@ def people_pages(
         A file of ids, one per line: the known questions, instead of the easiest questions.
     instructions
         A Markdown file that raters read first.
-    elsewhere
-        Raters are on other machines: a link works once, in one browser.
 
     Raises
     ------
@@ -514,10 +430,7 @@ def people_pages(
         list(raters),
     )
     tokens = Tokens(site.home, folder)
-    access = TokenAccess(tokens)
-    if elsewhere:
-        access = OneTimeAccess(tokens, site.home / "links" / f"{tokens.study}.json")
-    return PeoplePages(run, shelf.index, tokens, renderer(), told, access)
+    return PeoplePages(run, shelf.index, tokens, renderer(), told)
 
 
 def going_on(folder: Path, settings: Settings, *, named: bool) -> Settings:
@@ -538,17 +451,8 @@ def going_on(folder: Path, settings: Settings, *, named: bool) -> Settings:
     return replace(settings, encoding=settings.encoding or stored.get("encoding", ""))
 
 
-def people_app(
-    pages: PeoplePages, names: frozenset[str] = LOOPBACK, *, limited: bool = False
-) -> Any:
+def people_app(pages: PeoplePages, names: frozenset[str] = LOOPBACK) -> Any:
     """Create the application for raters under these host names; it has none of the dataset's own
     pages.
-
-    ``limited`` adds limits on clients' requests, as needed for other machines.
     """
-    app = application([("/static/{name}", static, "GET"), *pages.routes()], names)
-    if limited:
-        from visualjudge.studio.people.limits import Limits
-
-        app.add_middleware(Limits)
-    return app
+    return application([("/static/{name}", static, "GET"), *pages.routes()], names)

@@ -4,11 +4,10 @@ by a restart.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal
 
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import plural
@@ -19,9 +18,6 @@ Measure = Literal["known", "repeats", "cannot_tell", "seconds"]
 """Accuracy on known questions, share of consistent repeats, share of undecided answers, and median
 answer time in seconds.
 """
-FEWEST: dict[Measure, int] = {"known": 3, "repeats": 3, "cannot_tell": 10, "seconds": 10}
-"""Minimum number of cases for applying a rule; with fewer, one slip would decide."""
-_RULE = re.compile(r"\s*([a-z_]+)\s*([<>])\s*(\d+(?:\.\d+)?)\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,70 +26,6 @@ class Measured:
 
     value: float | None
     cases: int
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """Exclude a rater whose ``measure`` is below (or above) ``bound``."""
-
-    measure: Measure
-    less: bool
-    bound: float
-
-    def __str__(self) -> str:
-        return f"{self.measure}{'<' if self.less else '>'}{self.bound:g}"
-
-    def breaks(self, found: Measured) -> bool:
-        """Return whether the rule excludes the rater."""
-        if found.value is None or found.cases < FEWEST[self.measure]:
-            return False
-        return found.value < self.bound if self.less else found.value > self.bound
-
-
-def check_rules(rules: Sequence[Rule], cases: Mapping[Measure, int]) -> None:
-    """Refuse rules that can never apply; ``cases`` is a rater's maximum number of cases for each
-    measure.
-
-    Raises
-    ------
-    UsageError
-        If a measure can never reach the minimum number of cases of its rule.
-    """
-    for rule in rules:
-        most, fewest = cases[rule.measure], FEWEST[rule.measure]
-        if most < fewest:
-            named = rule.measure in ("known", "repeats")
-            what = f"--{rule.measure}" if named else "the number of answers of a rater"
-            raise UsageError(
-                f"--exclude {rule} is applied from {fewest} cases on: {what} must be at least "
-                f"{fewest}, got {most}"
-            )
-
-
-def read_rules(texts: Sequence[str]) -> tuple[Rule, ...]:
-    """Parse rules such as ``known<0.8``.
-
-    Raises
-    ------
-    UsageError
-        If one cannot be read.
-    """
-    return tuple(_rule(text) for text in texts)
-
-
-def _rule(text: str) -> Rule:
-    match = _RULE.fullmatch(text)
-    measures = get_args(Measure)
-    if match is None or match[1] not in measures:
-        raise UsageError(
-            f"--exclude must be MEASURE<NUMBER or MEASURE>NUMBER with {', '.join(measures)}; got "
-            f"{text!r}"
-        )
-    measure: Measure = next(name for name in measures if name == match[1])
-    bound = float(match[3])
-    if measure != "seconds" and bound > 1:
-        raise UsageError(f"--exclude: {measure} is a share, from 0 to 1; got {text!r}")
-    return Rule(measure, match[2] == "<", bound)
 
 
 Purpose = Literal["question", "repeat", "known", "practice"]
@@ -143,10 +75,6 @@ class Settings:
         Number of easy questions that each rater answers first, with feedback; they are not counted.
     least_seconds
         Minimum time in view before an answer is accepted.
-    exclude
-        Rules that exclude raters (:class:`Rule`).
-    break_every
-        Number of answers after which a rater is asked to take a break; 0 = never.
     encoding
         "drawn" leaves out questions whose predictions are shown only as text, "text" leaves out
         all others, "all" and empty leave out none.
@@ -165,17 +93,9 @@ class Settings:
     instructions: str = ""
     practice: int = 0
     least_seconds: float = LEAST_SECONDS
-    exclude: tuple[str, ...] = ()
-    break_every: int = 0
     encoding: str = ""
 
-    @cached_property
-    def rules(self) -> tuple[Rule, ...]:
-        """Return the rules in ``exclude``."""
-        return read_rules(self.exclude)
-
     def __post_init__(self) -> None:
-        object.__setattr__(self, "exclude", tuple(map(str, read_rules(self.exclude))))
         if not 0 <= self.least_seconds <= MOST_LEAST_SECONDS:
             raise UsageError(
                 f"--least-seconds must be from 0 to {MOST_LEAST_SECONDS}, got "
@@ -190,7 +110,6 @@ class Settings:
             "repeats": (self.repeats, 0),
             "known": (self.known, 0),
             "practice": (self.practice, 0),
-            "break-every": (self.break_every, 0),
         }
         for name, (value, lowest) in least.items():
             if value < lowest:
@@ -265,24 +184,6 @@ class Plan:
             f"{n:,} {plural(n, noun)}" for noun, n in counts.items() if n or noun == "question"
         ]
         return parts[0] if len(parts) == 1 else f"{', '.join(parts)}: {len(self.items):,} in all"
-
-    def check(self) -> None:
-        """Refuse rules that can never apply.
-
-        Raises
-        ------
-        UsageError
-            If there is one.
-        """
-        repeats = min(self.settings.repeats, len(self.wanted))
-        answers = len(self.wanted) + len(self.known) + repeats
-        cases: dict[Measure, int] = {
-            "known": len(self.known),
-            "repeats": repeats,
-            "cannot_tell": answers,
-            "seconds": answers,
-        }
-        check_rules(self.settings.rules, cases)
 
     @cached_property
     def by_id(self) -> Mapping[str, Item]:

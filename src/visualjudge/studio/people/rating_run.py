@@ -18,8 +18,8 @@ from visualjudge import __version__
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import FAILED, TIES, Answer, QuestionType, Status
+from visualjudge.runs.asks import changes
 from visualjudge.runs.folder import PEOPLE, RunFolder, excluded_raters
-from visualjudge.runs.resume_check import changes
 from visualjudge.studio.people.plan import (
     REPEAT_AFTER,
     Plan,
@@ -121,6 +121,7 @@ def as_shown(value: Answer, slot: Slot) -> Answer:
 # so that a study of an earlier version goes on.
 _FIRST = ("seed", "overlap", "raters_per_question", "repeats", "known", "sample", "filter", "items")
 _DEFAULTS = asdict(Settings())
+_DROPPED = ("exclude", "break_every")
 
 
 class Stale(DataError):
@@ -173,7 +174,7 @@ class RatingRun:
         self._taken: dict[str, set[str]] = {}
         self._sequences: dict[str, list[str]] = {}
         self._keys: Counter[tuple[str, str]] = Counter()
-        old = self._folder.manifest()
+        old = _without_dropped(self._folder.manifest())
         self._manifest = _manifest(plan, dataset, old)
         changed = changes(old, self._manifest) if old else []
         if changed:
@@ -181,8 +182,6 @@ class RatingRun:
                 f"{folder}: cannot continue with other settings: {'; '.join(map(str, changed))}. "
                 "Start another study with another --people"
             )
-        if not old:
-            plan.check()
         if not old and self._folder.journal_path.exists():
             raise UsageError(f"{folder}: holds verdicts without a run.json; name another --people")
         self._journal = self._folder.open_journal(resume=True)
@@ -316,12 +315,6 @@ class RatingRun:
         with self._lock:
             return Counter(len(self._taken.get(name, ())) for name in self.plan.wanted)
 
-    def is_break(self, name: str) -> bool:
-        """Return whether the rater should take a break before the next question."""
-        every, rater = self.plan.settings.break_every, self.raters[name]
-        counted = rater.counted
-        return every > 0 and counted > 0 and counted % every == 0 and self.left(name) > 0
-
     def back(self, name: str, steps: int) -> tuple[Slot, dict[str, Any]] | None:
         """Return the slot and answer from ``steps`` questions ago (1 is the last), for a
         correction.
@@ -381,17 +374,6 @@ class RatingRun:
         """Wait until every answer is on disk."""
         await self._journal.synced()
 
-    def leave_out(self, name: str, *, out: bool) -> None:
-        """Record whether a rater is excluded by a rule; reports and labels leave out such
-        answers.
-        """
-        with self._lock:
-            before = set(self._manifest["people"]["excluded"])
-            after = sorted(before | {name} if out else before - {name})
-            if after != sorted(before):
-                self._manifest["people"]["excluded"] = after
-                self._folder.write_manifest(self._manifest)
-
     def close(self) -> None:
         """Write the final state to ``run.json``, and release the folder."""
         with self._lock, closing(self._journal):
@@ -436,6 +418,15 @@ def _slot_of(record: Mapping[str, Any]) -> Slot:
         record.get("order", "AB"),
         str(record.get("shown") or "A"),
     )
+
+
+def _without_dropped(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the settings of 1.0 that no longer exist, so that its studies go on."""
+    stored = manifest.get("parameters")
+    if not isinstance(stored, dict):
+        return manifest
+    kept = {name: value for name, value in stored.items() if name not in _DROPPED}
+    return manifest | {"parameters": kept}
 
 
 def _known_raters(manifest: Mapping[str, Any]) -> list[str]:

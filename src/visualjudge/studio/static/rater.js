@@ -69,7 +69,6 @@ class Rater extends HTMLElement {
       this.steps = 0;
       this.sending = false;
       if (next.feedback) this.feedback(next);
-      else if (next.pause) this.pause(next);
       else this.show(next);
     } catch (error) {
       this.sending = false;
@@ -97,7 +96,7 @@ class Rater extends HTMLElement {
 
   // ------------------------------------------------------------------ showing
 
-  show({ question, answered, past, left, code }) {
+  show({ question, answered, past, left }) {
     this.question = question;
     this.held = null;
     if (past === 0 && question && !this.told) this.instruct();
@@ -106,7 +105,7 @@ class Rater extends HTMLElement {
     const bar = h("progress", { max: total || 1, value: answered, "aria-label": `${answered} of at most ${total} answered` });
     if (!question) {
       this.replaceChildren(h("div", { class: "page finished", role: "status" }, h("h1", {}, "You have answered all questions. Thank you."),
-        h("p", { class: "soft" }, `${count(answered)} answers are saved.`), code ? h("p", {}, "Your code: ", h("code", {}, code)) : null, past ? this.undoButton() : null), this.status());
+        h("p", { class: "soft" }, `${count(answered)} answers are saved.`), past ? this.undoButton() : null), this.status());
       return;
     }
     this.chosen = "";
@@ -212,17 +211,6 @@ class Rater extends HTMLElement {
   instruct() {
     this.told = true;
     this.instructions?.showModal();
-  }
-
-  /** A break: the next question stays hidden and its clock stopped until the rater continues. */
-  pause(next) {
-    this.question = null;
-    this.held = next;
-    this.removeAttribute("data-ready");
-    this.replaceChildren(h("div", { class: "page pause" }, h("h1", {}, "Time for a break"),
-      h("p", { role: "status" }, `You have answered ${count(next.answered)}; at most ${count(next.left)} are left. All answers are saved.`),
-      h("button", { type: "button", class: "primary confirm", onclick: () => this.show(next) }, "Continue")), this.status());
-    this.querySelector(".confirm").focus();
   }
 
   /** Feedback on a practice answer, with the question still in view. */

@@ -1,0 +1,193 @@
+"""Apply a function to chunks of work: in this process, in processes of this machine, or on Ray.
+
+The function and the chunks are pickled, so the function must be one of a module. A worker has the
+rows that a script registered, ignores Ctrl-C, which the starting process handles, and ends with the
+process that started it.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from typing import Any, Literal, Self, TypeVar, get_args
+
+from visualjudge.core.errors import RunError, UsageError, VisualJudgeError
+from visualjudge.core.registry import registrations, restore
+
+Chunk = TypeVar("Chunk")
+Result = TypeVar("Result")
+EngineName = Literal["local", "ray"]
+AHEAD = 3
+"""Chunks of a worker that run or wait: enough to keep it busy, few enough to limit memory."""
+
+
+def map_chunks(
+    function: Callable[[Chunk], Result],
+    chunks: Iterable[Chunk],
+    workers: int = 1,
+    engine: EngineName = "local",
+) -> Iterator[Result]:
+    """Yield ``function(chunk)`` for each chunk, in order.
+
+    Raises
+    ------
+    VisualJudgeError
+        As ``function`` raised it. Any other exception becomes a :class:`RunError` that names the
+        chunk's ``record``, if it has one.
+    """
+    with Workers(workers, engine) as pool:
+        yield from pool.map(function, chunks)
+
+
+class Workers:
+    """A context manager that keeps its processes for several maps. One local worker is this
+    process.
+
+    Raises
+    ------
+    UsageError
+        If there is no such engine, Ray is not installed, or a row registered by a script cannot be
+        sent to another process.
+    """
+
+    def __init__(self, number: int = 1, engine: EngineName = "local") -> None:
+        if number < 1:
+            raise UsageError(f"--workers must be at least 1, got {number}")
+        if engine not in get_args(EngineName):
+            raise UsageError(
+                f"unknown engine {engine!r}; one of: {', '.join(get_args(EngineName))}"
+            )
+        self._number = number
+        self._threads = 0
+        self._pool = None if engine == "local" else _ray_pool(number)
+        self._processes: ProcessPoolExecutor | None = None
+        if engine == "local" and number > 1:
+            self._processes = ProcessPoolExecutor(
+                number,
+                multiprocessing.get_context("spawn"),  # inherits no locks or threads
+                initializer=_begin,
+                initargs=(_registered(),),
+            )
+
+    def __enter__(self) -> Self:
+        import cv2
+
+        # On images of usual sizes OpenCV's threads cost more than they save.
+        self._threads = cv2.getNumThreads()
+        cv2.setNumThreads(1)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        import cv2
+
+        cv2.setNumThreads(self._threads)
+        if self._pool is not None:
+            self._pool.terminate()
+        if self._processes is not None:
+            self._processes.shutdown(cancel_futures=True)
+
+    def map(self, function: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
+        """Yield ``function(chunk)`` for each chunk, in order, as :func:`map_chunks` does."""
+        apply = partial(_applied, function)
+        outcomes: Iterable[tuple[Result | None, Exception | None]]
+        if self._pool is not None:
+            outcomes = self._pool.imap(apply, chunks)
+        elif self._processes is not None:
+            outcomes = self._in_processes(apply, chunks)
+        else:
+            outcomes = map(apply, chunks)
+        for result, error in outcomes:
+            if error is not None:
+                raise error
+            yield result  # type: ignore[misc]
+
+    def _in_processes(
+        self, apply: Callable[[Chunk], Result], chunks: Iterable[Chunk]
+    ) -> Iterator[Result]:
+        assert self._processes is not None
+        begun = deque[Future[Result]]()
+        try:
+            for chunk in chunks:
+                if len(begun) >= self._number * AHEAD:
+                    yield begun.popleft().result()
+                begun.append(self._processes.submit(apply, chunk))
+            while begun:
+                yield begun.popleft().result()
+        except BrokenProcessPool:
+            raise RunError("a worker process died (out of memory?); try fewer --workers") from None
+
+
+def _applied(
+    function: Callable[[Chunk], Result], chunk: Chunk
+) -> tuple[Result | None, Exception | None]:
+    """Return the result or the exception. Raised exceptions that cannot be unpickled would break
+    the pool.
+    """
+    try:
+        return function(chunk), None
+    except VisualJudgeError as error:
+        return None, _that_travels(error)
+    except Exception as error:
+        where = f"{record}: " if (record := getattr(chunk, "record", "")) else ""
+        return None, RunError(f"{where}{type(error).__name__}: {' '.join(str(error).split())}")
+
+
+def _that_travels(error: VisualJudgeError) -> VisualJudgeError:
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # a constructor with other arguments
+        return RunError(str(error))
+    return error
+
+
+def _registered() -> tuple[tuple[str, Any, Any], ...]:
+    rows = registrations()
+    try:
+        pickle.dumps(rows)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        names = ", ".join(f"{table} {name}" for table, name, _ in rows)
+        raise UsageError(
+            f"registered rows cannot be sent to worker processes ({names}: {error}); define them "
+            "in a module, or use --workers 1"
+        ) from None
+    return rows
+
+
+def _begin(rows: tuple[tuple[str, Any, Any], ...]) -> None:
+    import cv2
+
+    cv2.setNumThreads(1)
+    if (parent := multiprocessing.parent_process()) is not None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    restore(rows)
+
+
+def _end_with(parent: Any) -> None:
+    """End this process with its parent: a worker of a killed process would wait for ever."""
+    parent.join()
+    os._exit(1)
+
+
+def _ray_pool(number: int) -> Any:
+    """Return a pool on the cluster that ``RAY_ADDRESS`` names or, without it, on one of its own."""
+    try:
+        import ray
+        from ray.util.multiprocessing import Pool
+    except ImportError:
+        raise UsageError("--engine ray needs Ray: pip install 'visualjudge[ray]'") from None
+    try:
+        if not ray.is_initialized():
+            own = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": number, "address": "local"}
+            ray.init(log_to_driver=False, logging_level="error", include_dashboard=False, **own)
+        return Pool(number, initializer=_begin, initargs=(registrations(),))
+    except (OSError, RuntimeError, ValueError) as error:
+        raise RunError(f"Ray cannot be started: {' '.join(str(error).split())}") from None

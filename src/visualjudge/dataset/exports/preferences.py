@@ -1,0 +1,70 @@
+"""Preferences as JSON lines in the form of TRL and Hugging Face, for training judges.
+
+Images are not copied; their paths are relative to the folder of the JSONL file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from visualjudge.core.atomic import atomic_path
+from visualjudge.core.records import IMAGE_MARK, TURNED, Question
+from visualjudge.dataset.exports.media import truth_columns
+from visualjudge.dataset.folder import Dataset
+
+Line = dict[str, Any]
+
+
+def export_trl(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
+    """Write ``out`` with one preference per pairwise or ranking question: ``prompt``, ``chosen``,
+    ``rejected``, ``images``, ``image_id``, and the columns that a reward reads.
+
+    The rejected answer is the other letter, or the reversed ranking. Scores and ties are omitted,
+    because they have no opposite.
+    """
+    with atomic_path(out) as scratch, scratch.open("wb") as file:
+        for done, question in enumerate(dataset.questions, start=1):
+            line = _line(dataset, question, out.resolve().parent)
+            if line is not None:
+                file.write(orjson.dumps(line) + b"\n")
+            tick(done, len(dataset.questions))
+    return [out]
+
+
+def _line(dataset: Dataset, question: Question, home: Path) -> Line | None:
+    answer = question.answer
+    if not isinstance(answer, str) or answer in (question.ties or ()):
+        return None
+    wrong = TURNED[answer] if question.question_type == "pairwise" else answer[::-1]
+    return {
+        "id": question.id,
+        "prompt": [{"role": "user", "content": _parts(question.prompt)}],
+        "chosen": [_reply(answer)],
+        "rejected": [_reply(wrong)],
+        "images": [
+            Path(os.path.relpath(dataset.image_path(path).resolve(), home)).as_posix()
+            for path in question.images
+        ],
+        "image_id": question.image_id,
+        **truth_columns(question),
+    }
+
+
+def _parts(prompt: str) -> list[Line]:
+    """Split ``prompt`` into content parts: an image at each mark, and the text between."""
+    parts: list[Line] = []
+    for k, text in enumerate(prompt.split(IMAGE_MARK)):
+        if k:
+            parts.append({"type": "image", "text": None})
+        if text.strip():
+            parts.append({"type": "text", "text": text.strip("\n") if k == 0 else text})
+    return parts
+
+
+def _reply(answer: str) -> Line:
+    return {"role": "assistant", "content": [{"type": "text", "text": answer}]}

@@ -1,0 +1,75 @@
+"""A map over workers gives what this process would, and says what went wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import cv2
+import pytest
+
+from core.worker_chunks import Numbered, broken, ended, halved, refused
+from visualjudge.core.errors import DataError, RunError, UsageError
+from visualjudge.core.workers import Workers, map_chunks
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_results_come_in_order_and_errors_as_they_were_raised(workers: int) -> None:
+    with Workers(workers) as pool:
+        assert list(pool.map(halved, range(0, 60, 2))) == list(range(30))
+        assert list(pool.map(halved, [])) == []
+        results = pool.map(halved, [2, 4, 5, 6])
+        assert [next(results), next(results)] == [1, 2]
+        with pytest.raises(DataError, match="number: must be even, got 5"):
+            next(results)
+        with pytest.raises(RunError, match=r"^image 3: ZeroDivisionError: division by zero$"):
+            list(pool.map(broken, [Numbered(3)]))
+    with pytest.raises(UsageError, match="--workers must be at least 1"):
+        Workers(0)
+
+
+def test_an_error_that_no_other_process_can_read_is_told_in_its_words() -> None:
+    with pytest.raises(RunError, match=r"^HTTP 429: number 1$"):
+        list(map_chunks(refused, [1], 2))
+
+
+def test_a_map_whose_worker_dies_ends() -> None:
+    with pytest.raises(RunError, match=r"a worker process died .*; try fewer --workers"):
+        list(map_chunks(partial(ended, os.getpid()), range(10), 2))
+
+
+def test_this_process_has_its_threads_of_opencv_back_after_the_work() -> None:
+    before = cv2.getNumThreads()
+    cv2.setNumThreads(2)
+    try:
+        assert list(map_chunks(lambda _: cv2.getNumThreads(), [0])) == [1]
+        assert cv2.getNumThreads() == 2
+    finally:
+        cv2.setNumThreads(before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_workers_end_with_a_process_that_is_killed(tmp_path: Path) -> None:
+    code = "from core.worker_chunks import map_forever; map_forever()"
+    started = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], cwd=Path(__file__).parents[1]
+    )
+    deadline = time.monotonic() + 30
+    while len(ids := [int(path.name) for path in tmp_path.iterdir()]) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    started.send_signal(signal.SIGKILL)
+    started.wait()
+    while any(_runs(number) for number in ids):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _runs(number: int) -> bool:
+    stat = Path(f"/proc/{number}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"

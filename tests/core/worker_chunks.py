@@ -1,0 +1,51 @@
+"""Functions that worker processes import."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from visualjudge.core.errors import ApiError, DataError
+from visualjudge.core.workers import map_chunks
+
+
+@dataclass(frozen=True)
+class Numbered:
+    number: int
+
+    @property
+    def record(self) -> str:
+        return f"image {self.number}"
+
+
+def halved(number: int) -> int:
+    time.sleep(0.05 if number == 0 else 0)
+    if number % 2:
+        raise DataError(f"number: must be even, got {number}")
+    return number // 2
+
+
+def broken(chunk: Numbered) -> float:
+    return chunk.number / 0
+
+
+def refused(number: int) -> int:
+    raise ApiError(429, f"number {number}")
+
+
+def ended(here: int, number: int) -> int:
+    if number == 3 and os.getpid() != here:
+        os._exit(9)
+    return number
+
+
+def wait(number: int) -> None:
+    (Path(sys.argv[1]) / str(os.getpid())).touch()
+    time.sleep(60)
+
+
+def map_forever() -> None:
+    list(map_chunks(wait, range(8), 2))

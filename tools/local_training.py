@@ -1,0 +1,155 @@
+"""Train a model of the local judge on pairs of scored predictions, as in a data folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from visualjudge import __version__
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Annotation, BoolArray, ImageRecord, Pixels
+from visualjudge.data.folder import DataFolder, check_entry
+from visualjudge.judges.local.features import features_of, given_of
+from visualjudge.judges.local.fit import Fitted, Pair, Sample, fit, pairs_of
+from visualjudge.judges.local.model import Model
+from visualjudge.vision.encode import context_image
+from visualjudge.vision.predictions import read_prediction, type_of
+from visualjudge.vision.raster.images import read_rgb
+from visualjudge.vision.raster.masks import mask_from_png
+from visualjudge.vision.tasks import task_named
+from visualjudge.vision.view import Features, Given
+
+Progress = Callable[[str, int, int], None]
+FEWEST_IMAGES = 2
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A model, the fit of each task, and why some tasks have none."""
+
+    model: Model
+    fits: Mapping[str, Fitted]
+    declined: Mapping[str, str]
+
+
+def train(pairs: Mapping[str, Sequence[Pair]], trained_on: str) -> Trained:
+    """Fit every task that has pairs of at least two images.
+
+    The fits of boxes, masks, poses and depth are coherent. Those of whole images are not, because
+    sharpness and noise rise together and their weights must correct each other.
+    """
+    fits: dict[str, Fitted] = {}
+    declined: dict[str, str] = {}
+    for task, compared in sorted(pairs.items()):
+        seen = [pair for pair in compared if pair.better and pair.worse]
+        if len({pair.image for pair in seen}) < FEWEST_IMAGES:
+            declined[task] = f"comparisons on at least {FEWEST_IMAGES} images are needed"
+            continue
+        fits[task] = fit(seen, coherent=not type_of(task).is_image)
+    card = {
+        "trained_on": trained_on,
+        "version": __version__,
+        "held_out": {task: _card_row(done) for task, done in fits.items()},
+    }
+    return Trained(Model({task: done.weights for task, done in fits.items()}, card), fits, declined)
+
+
+def _card_row(done: Fitted) -> dict[str, float]:
+    right = sum(row.hits for row in done.right) / done.pairs
+    return {"pairs": done.pairs, "images": len(done.right), "right": round(right, 4)}
+
+
+def train_on_folder(root: str | Path, progress: Progress = _silent) -> Trained:
+    """Train on the groups of a data folder.
+
+    Raises
+    ------
+    DataError
+        If no task has comparisons on two images.
+    """
+    samples = folder_samples(root, progress)
+    pairs = {task: pairs_of(rows) for task, rows in samples.items()}
+    done = train(pairs, f"{sum(map(len, samples.values()))} predictions of a data folder")
+    if not done.fits:
+        raise DataError(
+            f"{root}: nothing to train on: "
+            f"{'; '.join(f'{k}: {v}' for k, v in done.declined.items())}"
+        )
+    return done
+
+
+def folder_samples(root: str | Path, progress: Progress) -> dict[str, list[Sample]]:
+    """Return features and scores of every valid prediction of a data folder, by task."""
+    found: dict[str, list[Sample]] = {}
+    for note, features in looked_at(root, progress):
+        group = f"{note.class_of_interest} {note.error_type} {note.prompt}"
+        found.setdefault(note.task, []).append(
+            Sample(note.image_id, group, features, note.final_score)
+        )
+    return found
+
+
+def looked_at(
+    root: str | Path, progress: Progress = _silent
+) -> Iterator[tuple[Annotation, Features]]:
+    """Yield every valid prediction of a data folder with its features, by task and image."""
+    with DataFolder(root) as folder:
+        for task in folder.tasks:
+            yield from _looked_at(folder, task, progress)
+
+
+def _looked_at(
+    folder: DataFolder, task: str, progress: Progress
+) -> Iterator[tuple[Annotation, Features]]:
+    images = folder.images(task)
+    entries = sorted(folder.entries(task), key=lambda entry: entry.annotation.image_id)
+    for _, same in groupby(enumerate(entries, 1), key=lambda item: item[1].annotation.image_id):
+        numbered = list(same)
+        record = images.get(numbered[0][1].annotation.image_id)
+        given = given_of_record(task, record, folder.root)
+        for k, entry in numbered:
+            progress(task, k, len(entries))
+            if check_entry(entry, record, str(folder.root)).problem is None:
+                note = entry.load()
+                yield note, note_features(note, given, folder.root)
+
+
+def given_of_record(task: str, record: ImageRecord | None, root: Path) -> Given:
+    """Return the images that questions show besides their options."""
+    if record is None or not task_named(task).sourced:
+        return Given()
+    image = read_rgb(root / str(record.file))
+    if record.mask is not None:
+        return marked(image, mask_from_png(root / record.mask).dense())
+    separate = record.control is not None and record.control != record.file
+    return given_of(task, image, read_rgb(root / str(record.control)) if separate else None, None)
+
+
+def marked(image: Pixels, hole: BoolArray) -> Given:
+    """Return an H×W×3 uint8 image with its region to fill (H×W bool) drawn on it, as in
+    questions.
+    """
+    return Given(context_image(image, hole), hole=hole)
+
+
+def note_features(
+    note: Annotation,
+    given: Given,
+    root: Path,
+    look: Callable[[str, Any, Given], Features] = features_of,
+) -> Features:
+    """Compute the features of a prediction of the data folder ``root`` with the given images."""
+    size = None
+    if given.image is not None and not type_of(note.task).is_image:
+        size = given.image.shape[0], given.image.shape[1]
+    prediction = read_prediction(
+        note.task, note.prediction, size=size, root=root, expression=note.prompt
+    )
+    return look(note.task, prediction, given)
