@@ -54,7 +54,7 @@ class PairwiseJudge(ClientPipe):
             "value": winner or FAILED,
             "meta": {"raw_response": replies[-1].text},
         }
-        why = {} if winner else {"cause": await self.cause(replies[-1])}
+        why = {} if winner else {"cause": self.cause(replies[-1])}
         return Judgement(result, tuple(replies), {**_probabilities(replies[-1]), **why})
 
     def _is_valid_winner(self, winner_str: Any) -> str | None:

@@ -14,11 +14,9 @@ import json_repair
 
 Object = dict[str, Any]
 # Maximum number of objects to consider.
-MOST_OBJECTS = 24
 _OPENS = re.compile(r"\{\s*(?:[\"'}]|\w+\s*:)")
-_COMPLETE_ENDS = "\"'”’]}"
 _DECODER = json.JSONDecoder(strict=False)  # a line feed inside a string is a minor error
-_LONGEST_REPAIR = 20_000
+MOST_OBJECTS, LONGEST_REPAIR = 24, 20_000
 
 _COMMON = "final_answer final answer verdict winner choice decision result selection prediction"
 ANSWER_KEYS = {
@@ -32,14 +30,25 @@ ANSWER_KEYS = {
     "choice": f"{_COMMON} option selected selected_option correct correct_answer correct_option",
 }
 _RANK_KEYS = {"rank": 1, "position": 1, "place": 1, "score": -1, "rating": -1}
-_OPTION_KEYS = "option prediction image candidate letter label id name model response".split()
+_OPTION_KEYS = [
+    "option",
+    "prediction",
+    "image",
+    "candidate",
+    "letter",
+    "label",
+    "id",
+    "name",
+    "model",
+    "response",
+]
 # Keys of a score's scale, or of its maximum.
 _SCALE = re.compile(r"^(?:of|total_points|best_possible|highest)$|max|scale|range|out_of")
 
 
 def repaired(block: str, key: str | None = None) -> Object | None:
     """Return an object of slightly malformed JSON, unless its last value may be cut."""
-    if len(block) > _LONGEST_REPAIR or block.rstrip()[-1:] not in _COMPLETE_ENDS:
+    if len(block) > LONGEST_REPAIR or block.rstrip()[-1:] not in "\"'”’]}":
         return None
     try:
         value = json_repair.loads(block)

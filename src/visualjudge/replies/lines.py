@@ -12,14 +12,18 @@ from visualjudge.replies.marks import Mark
 from visualjudge.replies.values import is_label, order_of, stated
 from visualjudge.replies.words import Asked, Word, words
 
-_LINE = re.compile(r"[^\n]*\S[^\n]*")
-SHORT = 120
+_LINE = re.compile(r"[^\n]+")
+SHORT, MOST_LINES = 120, 200
 
 
 def read_lines(raw: str, clean: str, alone: Sequence[Mark], asked: Asked) -> Mark | None:
     """Return the answer of a first or last line that is nothing else; None without one."""
-    lines = list(_LINE.finditer(clean))
-    if asked.kind == "ranking" and (listed := _listed(clean, lines, asked)):
+    lines = [line for line in _LINE.finditer(clean) if not line[0].isspace()]
+    if (
+        asked.kind == "ranking"
+        and len(lines) < MOST_LINES
+        and (listed := _listed(clean, lines, asked))
+    ):
         return listed
     ends = [mark for mark in alone if _at_an_end(raw, lines, mark)]
     if ends and len({(mark.value, mark.cause) for mark in alone}) > 1:
@@ -31,8 +35,9 @@ def read_lines(raw: str, clean: str, alone: Sequence[Mark], asked: Asked) -> Mar
 def _at_an_end(raw: str, lines: Sequence[re.Match[str]], mark: Mark) -> bool:
     if mark.start >= lines[-1].start():
         return True
-    head = raw[lines[0].start() : lines[0].end()].lstrip()
-    return mark.end <= lines[0].end() and head[:1] not in "#-+•" and head[:2] != "* "
+    head, below = (raw[line.start() : line.end()].lstrip() for line in lines[:2])
+    heads = head[:1] in "#-+•" or head[:2] == "* " or (below[:1] in "#-+•*" and ":" in below)
+    return mark.end <= lines[0].end() and not heads
 
 
 # Return the order of a reply that is nothing else, or of a list below a label, or of a list of
@@ -46,7 +51,7 @@ def _listed(clean: str, lines: Sequence[re.Match[str]], asked: Asked) -> Mark | 
         _head(words(clean, asked, line.start(), min(line.end(), line.start() + 60)))
         for line in lines
     ]
-    items = [n for n, head in enumerate(heads) if head]
+    items = [n for n, head in enumerate(heads) if head][-len(asked.letters) :]
     one = (
         order_of([heads[n][-1] for n in items], asked) if len(items) == len(asked.letters) else None
     )
@@ -71,9 +76,7 @@ def _head(said: Sequence[Word]) -> Sequence[Word]:
 
 
 # Characters around an order in which its direction may be stated.
-BEFORE, AFTER = 300, 80
-# Words before an order among which "worst" makes its direction unknown.
-NEAR = 12
+BEFORE, AFTER, NEAR = 300, 80, 12
 
 
 def best_first(clean: str, found: Mark, asked: Asked) -> Mark:

@@ -12,14 +12,45 @@ from visualjudge.replies.values import BREAKS, Value, is_label, stated
 from visualjudge.replies.words import TOKEN, Asked, Word, known_words, plain, words
 
 TAGS = frozenset(
-    "answer final_answer final verdict choice output solution score rating ranking winner response "
-    "result conclusion decision judgment judgement preference selection pick vote".split()
+    [
+        "answer",
+        "final_answer",
+        "final",
+        "verdict",
+        "choice",
+        "output",
+        "solution",
+        "score",
+        "rating",
+        "ranking",
+        "winner",
+        "response",
+        "result",
+        "conclusion",
+        "decision",
+        "judgment",
+        "judgement",
+        "preference",
+        "selection",
+        "pick",
+        "vote",
+    ]
 )
-LONGEST_MARK, LONGEST_HEAD, NEAR, SHORT = 400, 90, 40, 80
-_BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{|<\|begin_of_box\|>")
-_TAG = re.compile(r"<([A-Za-z_]{3,14})>")
+LONGEST_HEAD, NEAR, SHORT = 90, 40, 80
+MOST_SENTENCES, MOST_MARKS = 1_000, 100
+_BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\}){0,400})\}")
+_BEGUN_BOX = re.compile(r"<\|begin_of_box\|>(.{0,400}?)<\|end_of_box\|>", re.S)
+# A tag may be open at the end, where the stop word of the request was the closing one.
+_TAG = re.compile(r"<([A-Za-z_]{3,14})>([^<]{1,400})(?=<|\Z)")
 _BRACKETS = re.compile(r"\[\[([^\[\]\n]{1,60})\]\]|\[([AB] ?[>=~<]{1,2} ?[^\[\]\n]{1,14})\]")
 _BRACKETED_ORDER = re.compile(r"\[\[([^\n]{1,120})\]\]")
+_FRAMES = {
+    _BOX: "box",
+    _BEGUN_BOX: "box",
+    _TAG: "tag",
+    _BRACKETS: "brackets",
+    _BRACKETED_ORDER: "brackets",
+}
 _OUT_OF_TEN = re.compile(
     r"(?<![\d.,/(-])\d{1,2}(?:[.,]\d+)? ?(?:/|out of|von|sur|из) ?10\b(?![.,/]?\d)"
 )
@@ -61,7 +92,7 @@ def marks_of(text: str, clean: str, labels: Sequence[Mark], asked: Asked) -> lis
     objects = answers(text, asked.kind)
     found = list(labels)
     found += _out_of_ten(clean, asked) if asked.kind == "scoring" else []
-    for start, end, opened, closed, rule in (*_boxes(text), *_tags(text), *_bracketed(text, asked)):
+    for start, end, opened, closed, rule in _framed(text, asked):
         one = stated(words(clean, asked, opened, closed), asked)
         if one is not None:
             cause = None if rule == "box" and one.cause == "unknown option" else one.cause
@@ -75,31 +106,14 @@ def marks_of(text: str, clean: str, labels: Sequence[Mark], asked: Asked) -> lis
     return [m for m, end in zip(found, ends, strict=False) if not _denied(clean, m, end, asked)]
 
 
-def _boxes(text: str) -> Iterator[Span]:
-    for opening in _BOX.finditer(text):
-        at, depth = opening.end(), 1
-        limit = min(len(text), at + LONGEST_MARK)
-        while at < limit and depth:
-            depth += {"{": 1, "}": -1}.get(text[at], -depth if text[at : at + 2] == "<|" else 0)
-            at += 1
-        if not depth:
-            yield opening.start(), at, opening.end(), at - 1, "box"
-
-
-def _tags(text: str) -> Iterator[Span]:
-    for opening in _TAG.finditer(text):
-        start = opening.end()
-        closing = text.find("<", start, start + LONGEST_MARK)
-        if closing < 0 and len(text) - start < LONGEST_MARK:
-            closing = len(text)  # the stop word of the request was the closing tag
-        if closing >= 0 and opening[1].lower() in TAGS:
-            yield opening.start(), closing, start, closing, "tag"
-
-
-def _bracketed(text: str, asked: Asked) -> Iterator[Span]:
-    form = _BRACKETED_ORDER if asked.kind == "ranking" else _BRACKETS
-    for found in form.finditer(text) if "[" in text else ():
-        yield *found.span(), *found.span(found.lastindex or 1), "brackets"
+# Yield boxes, tags and brackets: the last of each, because a reply may repeat one without end.
+def _framed(text: str, asked: Asked) -> Iterator[Span]:
+    for form, rule in _FRAMES.items():
+        if form is (_BRACKETS if asked.kind == "ranking" else _BRACKETED_ORDER):
+            continue
+        for found in list(form.finditer(text))[-MOST_MARKS:]:
+            if rule != "tag" or found[1].lower() in TAGS:
+                yield *found.span(), *found.span(found.lastindex or 1), rule
 
 
 def statements(clean: str, asked: Asked) -> list[tuple[Mark, bool]]:
@@ -108,9 +122,9 @@ def statements(clean: str, asked: Asked) -> list[tuple[Mark, bool]]:
     """
     found, label = list[tuple[Mark, bool]](), list[Word]()
     numbered = asked.kind == "scoring" or bool(asked.names)
-    for sentence in _SENTENCE.finditer(clean):
-        begin, end = sentence.span()
-        if not sentence[0].strip(" .:-|" if numbered else " .:-|0123456789"):
+    spans = [sentence.span() for sentence in _SENTENCE.finditer(clean)]
+    for begin, end in spans[:-MOST_SENTENCES][:100] + spans[-MOST_SENTENCES:]:
+        if not clean[begin:end].strip(" .:-|" if numbered else " .:-|0123456789"):
             continue
         said = _answering(clean, asked, begin, end)
         one = stated([*label, *said], asked) if said else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -38,11 +39,12 @@ Cause = Literal[
     "failed call",
     "too long",
 ]
-TYPES = ("pairwise", "ranking", "scoring")
+_TOP = re.compile(
+    r"(?:out of|/|max(?:imum)?\b:?|\d ?-|\d to) ?(?:a )?(?:possible )?(\d+)\b(?!\.\d)"
+)
+_SCALE = re.compile(r"scale\b[^\n\d]{0,20}\d+\s*(?:-|to|–)\s*(\d+)\b|\d-(\d+) scale", re.I)
 # Maximum number of characters; a longer reply is not read.
-LONGEST_REPLY = 2**20
-# Characters after an answer in which it may be taken back.
-LONGEST_AFTER = 2_000
+LONGEST_REPLY, LONGEST_AFTER, NEAR = 2**20, 2_000, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,27 +121,32 @@ def read_reply(
     >>> vj.read_reply("It could be 3 or 7.", "scoring").status
     'unparseable'
     """
-    if question_type not in TYPES:
-        raise ValueError(f"question_type must be one of {', '.join(TYPES)}, got {question_type!r}")
+    letters = {"pairwise": "AB", "ranking": LETTERS[:n_options], "scoring": ""}
+    if question_type not in letters:
+        raise ValueError(
+            f"question_type must be one of {', '.join(letters)}, got {question_type!r}"
+        )
     ended = _ENDED.get(finish_of(finish_reason))
     if ended is not None:
         return ended
     if len(text) > LONGEST_REPLY:
         return Reading(FAILED, "unparseable", "too long")
-    letters = {"pairwise": "AB", "ranking": LETTERS[:n_options], "scoring": ""}[question_type]
-    asked = Asked(question_type, letters, {name.lower(): value for name, value in names.items()})
+    asked = Asked(
+        question_type,
+        letters[question_type],
+        {name.lower(): value for name, value in names.items()},
+    )
     spoken = without_thoughts(text)
     found = answer_in(spoken, asked, prose=read == "all")
-    tier: Tier = "prose" if found.prose else "marked"
-    span = (found.start, found.end)
-    if found.value in (TIE, BOTH_BAD) and found.value not in ties:
-        return Reading(FAILED, "unparseable", "tie", span, found.rule)
-    if found.value is not None:
-        return Reading(found.value, "ok", None, span, found.rule, tier)
-    if is_refusal(spoken):
+    refused_tie = found.value in (TIE, BOTH_BAD) and found.value not in ties
+    if found.value is not None and not refused_tie:
+        tier: Tier = "prose" if found.prose else "marked"
+        return Reading(found.value, "ok", None, (found.start, found.end), found.rule, tier)
+    if not refused_tie and is_refusal(spoken):
         return Reading(FAILED, "refusal", "declined")
-    cut = not spoken.strip() and text.strip()
-    return Reading(FAILED, "unparseable", "cut" if cut else cast("Cause", found.cause))
+    cut = bool(text.strip()) and not spoken.strip()
+    cause = "tie" if refused_tie else "cut" if cut else found.cause
+    return Reading(FAILED, "unparseable", cast("Cause", cause))
 
 
 def answer_in(spoken: str, asked: Asked, *, prose: bool = True) -> Mark:
@@ -160,7 +167,21 @@ def answer_in(spoken: str, asked: Asked, *, prose: bool = True) -> Mark:
     elif prose and found.cause == "no answer":
         last = sentences(clean, asked, last_paragraph(clean))
         found = replace(read_sentences(last, asked), prose=True)
+    if asked.kind == "scoring" and found.value is not None and _other_scale(clean, found):
+        return replace(found, value=None, cause="other scale")
     return best_first(clean, found, asked) if asked.kind == "ranking" else found
+
+
+# Return whether a scale that does not end at ten is named within a score, behind it, or before it
+# as "the scale is 1 to 5".
+def _other_scale(clean: str, found: Mark) -> bool:
+    line = clean.find("\n", found.end)
+    within = clean[found.start : min(found.end + NEAR, len(clean) if line < 0 else line)]
+    before = clean[max(0, found.start - LONGEST_AFTER) : found.start]
+    return any(
+        top != "10"
+        for top in (*_TOP.findall(within), *filter(None, sum(_SCALE.findall(before), ())))
+    )
 
 
 # Return the last mark, unless another in its paragraph differs and nothing took it back.
@@ -169,7 +190,7 @@ def _last(clean: str, marks: list[Mark], asked: Asked) -> Mark:
     said = last.value, last.cause
     rivals = [mark for mark in marks if mark.start > begin and (mark.value, mark.cause) != said]
     final = asked.kind == "scoring" and last.final and not any(mark.final for mark in rivals)
-    if not rivals or final or retracts(sentences(clean, asked, rivals[-1].end, last.start)):
+    if not rivals or final or retracts(sentences(clean, asked, rivals[-1].end, last.end)):
         return last
     return replace(last, value=None, cause="several answers")
 

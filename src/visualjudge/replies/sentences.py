@@ -6,18 +6,28 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
+from visualjudge.core.records import TURNED
 from visualjudge.replies.marks import Mark
 from visualjudge.replies.values import BOTH_BAD, GREATEST, TIE, Value, stated
 from visualjudge.replies.words import Asked, Word, plain, source, words
 
-LONGEST_PARAGRAPH = 4_000
-LONGEST_GAP = 5
-LONGEST_REFUSAL = 1_000
+LONGEST_PARAGRAPH, LONGEST_REFUSAL, LONGEST_GAP = 2_000, 1_000, 5
 _STOPS = frozenset(".!?;\n")
 _BREAKS = frozenset(",:()-–—")
-_OTHER = {"A": "B", "B": "A"}
 _STEP = re.compile(r"\{[^}]+\}|…|[^\s{}…]+")
-_KEEPS = ("so", "better", "worse", "is", "chooses", "bad", "tie", "denies", "answer", "is better")
+_KEEPS = (
+    "so",
+    "better",
+    "worse",
+    "is",
+    "chooses",
+    "bad",
+    "tie",
+    "denies",
+    "answer",
+    "is better",
+    "limits",
+)
 _AND = frozenset(("and", "und", "et", "y", "e", "и"))
 _OF_PLACES = (
     "best",
@@ -31,6 +41,7 @@ _OF_PLACES = (
     "noun",
     "so",
     "order",
+    "to",
 )
 # The kind of a phrase, and its words and lists in order.
 Phrase = tuple[str, tuple[str, ...]]
@@ -63,24 +74,20 @@ def sentences(text: str, asked: Asked, start: int, end: int | None = None) -> li
 
 def last_paragraph(text: str) -> int:
     """Return where the last paragraph begins."""
-    stop = len(text.rstrip())
-    return max(text.rfind("\n\n", 0, stop), stop - LONGEST_PARAGRAPH, 0)
+    return max(text.rstrip().rfind("\n\n"), len(text.rstrip()) - LONGEST_PARAGRAPH, 0)
 
 
-def retracts(said: Iterable[Sequence[Word]]) -> bool:
+def retracts(found: Iterable[Sequence[Word]]) -> bool:
     """Return whether a sentence takes back what stands before."""
-    return any(map(_takes_back, said))
-
-
-def _takes_back(said: Sequence[Word]) -> bool:
-    return any(word.of("retracts") for word in [w for w in said if w.text[0].isalnum()][:2])
+    heads = ([word for word in said if word.text[0].isalnum()][:2] for said in found)
+    return any(word.of("retracts") for head in heads for word in head)
 
 
 def read_sentences(found: Sequence[Sequence[Word]], asked: Asked) -> Mark:
     """Return the answer of sentences, or the cause why there is none."""
     claims, cause = list[Mark](), "no answer"
     for said in found:
-        claims = [] if _takes_back(said) else claims
+        claims = [] if retracts([said]) else claims
         if any(word.of("supposes", "if") for word in said) and any(w.option for w in said):
             cause = "hedge"
         if said[-1].text != "?":
@@ -132,7 +139,7 @@ def _claim(row: Phrase, kept: Sequence[Word], at: int, asked: Asked) -> tuple[Ma
     elif "X" in slots and kind != "ties":
         value = slots["X"].option
     elif "Y" in slots and asked.letters == "AB":
-        value = _OTHER.get(slots["Y"].option)
+        value = TURNED.get(slots["Y"].option)
     if value is None or not _stands(kind, kept, at, end):
         return None
     final = any(word.of("but", "so") for word in kept[max(0, at - 2) : at + 1])
@@ -150,7 +157,7 @@ def _fits(
         word, name = kept[at] if at < len(kept) else Word(""), step.strip("{}")
         taken = word.option in [one.option for one in slots.values()]
         fits = (
-            (word.number or 11) <= GREATEST
+            word.number is not None and word.number <= GREATEST
             if name == "n"
             else word.option and not taken
             if name in ("X", "Y")
@@ -200,19 +207,17 @@ def _ranked(said: Sequence[Word], asked: Asked) -> list[Mark]:
         parts[-1].append(word)
     named = [part for part in parts if any(word.option for word in part)]
     options = "".join(word.option for word in kept)
-    places = [_place(part, len(asked.letters)) for part in named]
+    names = {"worst": len(asked.letters), "best": 1, "first": 1, "second": 2}
+    places = [
+        max((names[name] for w in part for name in w.kinds & names.keys()), default=0)
+        for part in named
+    ]
     if sorted(options) != sorted(asked.letters) or len(named) != len(options) or not any(places):
         return []
     down = all(place in (0, n) for n, place in enumerate(places, 1))
     up = all(place in (0, len(options) + 1 - n) for n, place in enumerate(places, 1))
     order = options if down else options[::-1] if up else None
     return [Mark(order, None, kept[0].start, kept[-1].end, "placed")] if order else []
-
-
-# Return the place that the words beside an option state, or 0.
-def _place(part: Sequence[Word], n: int) -> int:
-    names = {"worst": n, "best": 1, "first": 1, "second": 2}
-    return next((place for name, place in names.items() for word in part if word.of(name)), 0)
 
 
 def is_refusal(text: str) -> bool:

@@ -7,8 +7,26 @@ from __future__ import annotations
 import re
 
 _THOUGHTS = frozenset(
-    "think thinking thought thoughts reasoning reason rationale analysis scratchpad cot reflection "
-    "seed:think plan inner_monologue chain_of_thought begin_of_thought commentary unused94".split()
+    [
+        "think",
+        "thinking",
+        "thought",
+        "thoughts",
+        "reasoning",
+        "reason",
+        "rationale",
+        "analysis",
+        "scratchpad",
+        "cot",
+        "reflection",
+        "seed:think",
+        "plan",
+        "inner_monologue",
+        "chain_of_thought",
+        "begin_of_thought",
+        "commentary",
+        "unused94",
+    ]
 )
 _ENDS = frozenset(("end_of_thought", "unused95", "final", "assistantfinal"))
 # by family: DeepSeek, Qwen and most others; Sky; Kimi and Mistral; gpt-oss; MedGemma

@@ -17,8 +17,13 @@ _AROUND = BREAKS | frozenset("=<>~≈→[]{}()|/'\\") | {"boxed", "text", "textb
 _CLOSE = frozenset(")]}'|\\")
 _SIGNS = frozenset("<>=~")
 _ALSO = frozenset(("or", "and", "/", "|", "+", "&", ",", "oder", "und", "ou", "et", "或", "和"))
-_LABELS = {"pairwise": "answer", "choice": "answer", "ranking": "order", "scoring": "score"}
-_BESIDE = ("noun", "filler", "is", "so", "final")
+_LABELS = {
+    "pairwise": ("answer",),
+    "choice": ("answer",),
+    "ranking": ("order", "to", "foremost", "rising", "falling"),
+    "scoring": ("score",),
+}
+_BESIDE = ("noun", "filler", "is", "so", "final", "retracts")
 _OF_ORDERS = ("best", "worst", "to", "foremost", "rising", "falling", "place")
 _BETWEEN = ("noun", "filler", "then", "middle", "first", "second")
 _NOTHING = Word("")
@@ -71,26 +76,18 @@ def stated(said: Sequence[Word], asked: Asked) -> Stated | None:
     return Stated(value, cause, *place, kept[:at], kept[at + stop :], _is_led(kept[:at], asked))
 
 
-# A value, or the cause why there is none, and the number of words that state it.
-Read = tuple[Value | None, str | None, int]
-
-
-# Return whether a word of a label names what is asked for.
-def _names(word: Word, asked: Asked) -> bool:
-    orders = asked.kind == "ranking" and word.of("to", "foremost", "rising", "falling")
-    return orders or word.of(_LABELS[asked.kind])
-
-
 # Return whether words are a label and a sign that an answer follows.
 def _is_led(lead: Sequence[Word], asked: Asked) -> bool:
-    own = next((n for n, word in enumerate(lead) if _names(word, asked)), len(lead))
+    own = next((n for n, word in enumerate(lead) if word.of(*_LABELS[asked.kind])), len(lead))
     return any(word.text in ":=-–—→\n" or word.of("is") for word in lead[own + 1 :])
 
 
 def is_label(said: Sequence[Word], asked: Asked) -> bool:
     """Return whether words are a label and nothing else."""
     kept = _without_scale(said) if asked.kind == "scoring" else said
-    return any(_names(word, asked) for word in kept) and all(_may_lead(w, asked) for w in kept)
+    return any(word.of(*_LABELS[asked.kind]) for word in kept) and all(
+        _may_lead(w, asked) for w in kept
+    )
 
 
 # Return whether a word before an answer changes none.
@@ -98,7 +95,7 @@ def _may_lead(word: Word, asked: Asked) -> bool:
     if word.option or word.unknown or (word.number is not None and asked.kind != "ranking"):
         return False
     orders = asked.kind == "ranking" and (word.number is not None or word.of(*_OF_ORDERS))
-    return orders or word.text in _AROUND or word.of(_LABELS[asked.kind], *_BESIDE)
+    return orders or word.text in _AROUND or word.of(*_LABELS[asked.kind], *_BESIDE)
 
 
 # Return the index of the answer: the first word that is not of those that may lead it.
@@ -115,13 +112,13 @@ def _lead(kept: Sequence[Word], asked: Asked) -> int | None:
     return last if small else None
 
 
-def _letter(kept: Sequence[Word], asked: Asked) -> Read | None:
+def _letter(kept: Sequence[Word], asked: Asked) -> tuple[Value | None, str | None, int] | None:
     first = kept[0]
     if not first.option and first.of("tie", "bad"):
         ends = all(w.of("tie", "bad", "noun", "filler", "is") or w.text in BREAKS for w in kept[1:])
         return (BOTH_BAD if first.of("bad") else TIE, None, len(kept)) if ends else None
-    ordinal = "A" if first.of("first") else "B" if first.of("second") else ""
-    letter = first.option or (ordinal if asked.letters == "AB" else "") or first.text.upper()
+    ordinal = {"first": "A", "second": "B"}.get(first.text, "") if asked.letters == "AB" else ""
+    letter = first.option or ordinal or first.text.upper()
     rest = [
         word
         for word in kept[1:]
@@ -134,8 +131,8 @@ def _letter(kept: Sequence[Word], asked: Asked) -> Read | None:
         return _compared(letter, rest, asked)
     if after.text in _ALSO and then.option not in ("", letter):
         return None, "several answers", 2
-    opens = after.text == ":"
-    return None if opens or not _ends(rest) or _names_another(letter, rest) else (letter, None, 1)
+    ends = after.text != ":" and _ends(rest) and not _names_another(letter, rest)
+    return (letter, None, 1) if ends else None
 
 
 # Return whether an answer ends here: nothing, a mark or a reason follows.
@@ -154,7 +151,9 @@ def _names_another(letter: str, rest: Sequence[Word]) -> bool:
 
 
 # Return the value of "A > B", "A = B = Bad" and their like.
-def _compared(letter: str, rest: Sequence[Word], asked: Asked) -> Read:
+def _compared(
+    letter: str, rest: Sequence[Word], asked: Asked
+) -> tuple[Value | None, str | None, int]:
     sign, other = rest[0].text, rest[1].option
     graded = len(rest) > 3 and rest[2].text in _SIGNS and rest[3].text in ("good", "bad")
     behind = rest[4 if graded else 2 :]
@@ -177,7 +176,7 @@ def _without_scale(said: Sequence[Word]) -> Sequence[Word]:
     return said
 
 
-def _score(kept: Sequence[Word], _asked: Asked) -> Read | None:
+def _score(kept: Sequence[Word], _asked: Asked) -> tuple[Value | None, str | None, int] | None:
     number = kept[0].number
     after, then = [*kept[1:], _NOTHING, _NOTHING][:2]
     if number is None:
@@ -195,16 +194,11 @@ def _score(kept: Sequence[Word], _asked: Asked) -> Read | None:
     return (number, None, at) if _ends([w for w in kept[at:] if w.text not in _CLOSE]) else None
 
 
-# Return whether a word is an order: "BCA".
-def _is_order(word: Word, asked: Asked) -> bool:
-    spelt = word.text.upper()
-    return len(spelt) > 1 and sorted(spelt) == sorted(asked.letters) and not word.kinds
-
-
-def order_of(kept: Sequence[Word], asked: Asked) -> Read | None:
+def order_of(kept: Sequence[Word], asked: Asked) -> tuple[Value | None, str | None, int] | None:
     """Return the order that options and links state, as written."""
-    if _is_order(kept[0], asked):
-        return kept[0].text.upper(), None, 1
+    spelt = kept[0].text.upper()
+    if sorted(spelt) == sorted(asked.letters) and not kept[0].kinds:
+        return spelt, None, 1
     stop = next((n for n, word in enumerate(kept) if not _links(word)), len(kept))
     letters = [n for n, word in enumerate(kept[:stop]) if word.option][: len(asked.letters)]
     if len(letters) < 2:

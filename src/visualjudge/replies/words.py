@@ -20,9 +20,6 @@ _SAME_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
 }
 _PLAIN = _SAME_WIDTH | {ord(sign): " " for sign in '*_`#$\u200b\ufeff"“”„«»•👍✅'}
 _CYRILLIC = {"А": "A", "В": "B", "С": "C"}
-_GLUED = frozenset(("option", "image", "model", "prediction", "answer"))
-_JOINS = "-.'&"
-NO_KINDS: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ class Word:
     option: str = ""
     unknown: bool = False
     number: float | None = None
-    kinds: frozenset[str] = NO_KINDS
+    kinds: frozenset[str] = frozenset()
 
     def of(self, *lists: str) -> bool:
         """Return whether one of the lists holds the word."""
@@ -74,10 +71,9 @@ def words(text: str, asked: Asked, start: int = 0, end: int | None = None) -> li
         if word.text in tree and not word.option and not word.unknown:
             at, word.kinds = _longest(found, at - 1, tree)
             word.end = found[at - 1].end
-            numbers = [float(kind[7:]) for kind in word.kinds if kind.startswith("number ")]
-            letters = [kind[7:] for kind in word.kinds if kind.startswith("option ")]
-            word.number = numbers[0] if numbers else word.number
-            word.option = letters[0] if letters and asked.letters == "AB" else ""
+            said = {kind[:7]: kind[7:] for kind in word.kinds}
+            word.number = float(said["number "]) if "number " in said else word.number
+            word.option = said.get("option ", "") if asked.letters == "AB" else ""
         merged.append(word)
     return merged
 
@@ -92,7 +88,7 @@ def _word(match: re.Match[str], text: str, asked: Asked) -> Word:
         beyond = len(parts) > 2 or ("," in said and len(parts[1]) == 3)  # "1,000"
         return Word(said, start, end, number=float("inf" if beyond else ".".join(parts)))
     letter = _CYRILLIC.get(said, said)
-    if letter[-1] in asked.letters and lowered[:-1] in _GLUED:
+    if letter[-1] in asked.letters and lowered[:-1] in ("option", "image", "model"):
         letter = letter[-1]  # "OptionB"
     if len(letter) > 1 or not "A" <= letter <= "Z" or _is_part(text, start, end, asked.letters):
         return Word(lowered, start, end)
@@ -103,14 +99,14 @@ def _word(match: re.Match[str], text: str, asked: Asked) -> Word:
 # Return whether a letter belongs to a longer name: "A-frame", "C++", "R&B", "I'm".
 def _is_part(text: str, start: int, end: int, letters: str) -> bool:
     before, after = text[max(0, start - 2) : start].rjust(2), text[end : end + 2].ljust(2)
-    joined = after[0] in _JOINS + "+" and (after[1].isalpha() or after == "++")
-    led = before[1] in _JOINS and before[0].isalpha() and before[0] not in letters
+    joined = after[0] in "-.'&+" and (after[1].isalpha() or after == "++")
+    led = before[1] in "-.'&" and before[0].isalpha() and before[0] not in letters
     return (joined and after.lower() != "'s" and after[1] not in letters) or led
 
 
 # Return the end of the longest entry at a word, and the lists that hold it.
 def _longest(found: Sequence[Word], at: int, tree: dict[str, Any]) -> tuple[int, frozenset[str]]:
-    end, kinds, node, stop = at + 1, NO_KINDS, tree, at
+    end, kinds, node, stop = at + 1, frozenset[str](), tree, at
     while stop < len(found) and not found[stop].option and found[stop].text in node:
         node = node[found[stop].text]
         stop += 1
@@ -123,9 +119,7 @@ def _longest(found: Sequence[Word], at: int, tree: dict[str, Any]) -> tuple[int,
 def source() -> Mapping[str, Any]:
     """Return ``phrases.yaml`` as parsed; YAML's own words for true and false stay words."""
     text = (files(__package__) / "phrases.yaml").read_text("utf-8")
-    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-    parsed: Mapping[str, Any] = yaml.load(text, Loader=loader)
-    return parsed
+    return yaml.load(text, getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # type: ignore[no-any-return]
 
 
 @cache
@@ -143,5 +137,5 @@ def lists() -> dict[str, Any]:
             node = root
             for part in TOKEN.findall(plain(entry.lower())):
                 node = node.setdefault(part, {})
-            node[""] = node.get("", NO_KINDS) | {name}
+            node[""] = node.get("", frozenset()) | {name}
     return root
