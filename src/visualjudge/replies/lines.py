@@ -44,7 +44,8 @@ def _at_an_end(raw: str, lines: Sequence[re.Match[str]], mark: Mark) -> bool:
 # places ("1. B: sharp") that is not in the order of the letters.
 def _listed(clean: str, lines: Sequence[re.Match[str]], asked: Asked) -> Mark | None:
     whole = stated(words(clean.strip(), asked), asked) if len(clean.strip()) < SHORT else None
-    if whole is not None and whole.bare and whole.value:
+    opened = whole is not None and any(word.text == ":" for word in whole.led_by)
+    if whole is not None and whole.bare and whole.value and (whole.labelled or not opened):
         at = len(clean) - len(clean.lstrip())
         return Mark(whole.value, None, at + whole.start, at + whole.end, "line")
     heads = [
@@ -86,9 +87,16 @@ def best_first(clean: str, found: Mark, asked: Asked) -> Mark:
     line = clean.find("\n", found.end, found.end + AFTER)
     stop = min(len(clean), found.end + AFTER) if line < 0 else line
     around = words(clean, asked, max(0, found.start - BEFORE), stop)
-    first = next((n for n, w in enumerate(around) if w.option and w.start >= found.start), 0)
+    named = [
+        n
+        for n, word in enumerate(around)
+        if word.start >= found.start and (word.option or len(word.text) == len(found.value) > 2)
+    ]
+    first = named[0] if named else 0
     ways = _directions(around)
-    unclear = not ways and any(word.of("worst") for word in around[max(0, first - NEAR) : first])
+    unclear = not ways and any(
+        word.of("worst") for word in around[max(0, first - NEAR) : (named + named + [0])[1]]
+    )
     if len(ways) > 1 or unclear:
         return replace(found, value=None, cause="several answers")
     return replace(found, value=found.value[::-1]) if ways == {"up"} else found

@@ -124,7 +124,8 @@ def statements(clean: str, asked: Asked) -> list[tuple[Mark, bool]]:
     numbered = asked.kind == "scoring" or bool(asked.names)
     spans = [sentence.span() for sentence in _SENTENCE.finditer(clean)]
     for begin, end in spans[:-MOST_SENTENCES][:100] + spans[-MOST_SENTENCES:]:
-        if not clean[begin:end].strip(" .:-|" if numbered else " .:-|0123456789"):
+        item = numbered and clean[begin:end].strip()[:-1].isdigit() and clean[end : end + 1] == " "
+        if item or not clean[begin:end].strip(" .:-|" if numbered else " .:-|0123456789"):
             continue
         said = _answering(clean, asked, begin, end)
         one = stated([*label, *said], asked) if said else None
@@ -172,13 +173,14 @@ def _is_known(part: str) -> bool:
 
 # Yield "7/10" where it is neither a share of things nor the score of one quality.
 def _out_of_ten(clean: str, asked: Asked) -> Iterator[Mark]:
-    for found in _OUT_OF_TEN.finditer(clean):
+    for found in list(_OUT_OF_TEN.finditer(clean))[-MOST_MARKS:]:
         begin = max(clean.rfind("\n", 0, found.start()) + 1, found.start() - LONGEST_HEAD)
         before = words(clean, asked, begin, found.start())
         clause = max((n for n, word in enumerate(before) if word.text in ",.;"), default=-1)
         named = any(word.text == ":" for word in before[clause + 1 :])
         one = stated(words(clean, asked, found.start(), found.end() + NEAR), asked)
-        if one is not None and (not named or is_label(before[clause + 1 :], asked)):
+        counted = any(word.of("counts") for word in before[clause + 1 :])
+        if one is not None and not counted and (not named or is_label(before[clause + 1 :], asked)):
             yield Mark(one.value, one.cause, found.start(), one.end, "out of ten")
 
 
@@ -188,4 +190,6 @@ def _denied(clean: str, mark: Mark, after: int, asked: Asked) -> bool:
     before = words(clean, asked, begin, mark.start)
     opens = (w.text in BREAKS or w.text in "?[" or w.of("but", "so", "because") for w in before)
     clause = max((n for n, opened in enumerate(opens) if opened), default=0)
-    return any(word.of("denies", "worse", "supposes") for word in before[clause:])
+    return any(
+        word.of("denies", "worse", "blames", "supposes", "cannot") for word in before[clause:]
+    )

@@ -8,12 +8,12 @@ from functools import cache
 
 from visualjudge.core.records import TURNED
 from visualjudge.replies.marks import Mark
-from visualjudge.replies.values import BOTH_BAD, GREATEST, TIE, Value, stated
+from visualjudge.replies.values import BOTH_BAD, GREATEST, TIE, Value, stated, without_scale
 from visualjudge.replies.words import Asked, Word, plain, source, words
 
 LONGEST_PARAGRAPH, LONGEST_REFUSAL, LONGEST_GAP = 2_000, 1_000, 5
-_STOPS = frozenset(".!?;\n")
-_BREAKS = frozenset(",:()-–—")
+_STOPS = frozenset(".!?\n")
+_BREAKS = frozenset(",;:()-–—")
 _STEP = re.compile(r"\{[^}]+\}|…|[^\s{}…]+")
 _KEEPS = (
     "so",
@@ -92,21 +92,29 @@ def read_sentences(found: Sequence[Sequence[Word]], asked: Asked) -> Mark:
             cause = "hedge"
         if said[-1].text != "?":
             claims += _ranked(said, asked) if asked.kind == "ranking" else _claims(said, asked)
-            listed = (
-                said is not found[0] and len(found[-2]) == 2 and found[-2][0].number is not None
-            )
-            last = stated(said, asked) if said is found[-1] and not listed else None
-            if last is not None and last.bare and last.value is not None:
-                claims.append(Mark(last.value, None, last.start, last.end, "line"))
+    claims += _last(found, asked)
     values = {claim.value for claim in claims if not (claims[-1].final and claim is not claims[-1])}
     if len(values) == 1:
         return claims[-1]
     return Mark(None, "tie" if TIE in values else "several answers" if values else cause)
 
 
+# Return the answer that the last sentence is, unless it answers a question or ends a list.
+def _last(found: Sequence[Sequence[Word]], asked: Asked) -> list[Mark]:
+    one = stated(found[-1], asked) if found else None
+    before = found[-2] if len(found) > 1 else [Word("."), Word(".")]
+    listed = before[-1].text == "?" or (len(before) < 5 and any(word.option for word in before))
+    listed = listed or (len(before) > 1 and before[-2].number is not None)
+    if one is None or one.value is None or not one.bare or listed or stated(before, asked):
+        return []
+    opened = any(word.text == ":" for word in one.led_by) and not one.labelled
+    return [] if opened else [Mark(one.value, None, one.start, one.end, "line")]
+
+
 # Return what one sentence states; ``final`` is what follows "but" or "so".
 def _claims(said: Sequence[Word], asked: Asked) -> list[Mark]:
-    kept = [word for word in said if word.option or word.number is not None or _counts(word)]
+    spoken = without_scale(said) if asked.kind == "scoring" else said
+    kept = [word for word in spoken if word.option or word.number is not None or _counts(word)]
     claims, at = list[Mark](), 0
     while at < len(kept):
         claim = next(filter(None, (_claim(row, kept, at, asked) for row in _rows(kept[at]))), None)
@@ -121,7 +129,11 @@ def _counts(word: Word) -> bool:
 
 # Return the phrases that may begin with a word, longest first.
 def _rows(word: Word) -> Sequence[Phrase]:
-    firsts = ("{X}", "{Y}") if word.option else (word.text, *(f"{{{kind}}}" for kind in word.kinds))
+    firsts = (
+        ("{X}", "{Y}")
+        if word.option
+        else ("{n}", word.text, *(f"{{{kind}}}" for kind in word.kinds))
+    )
     rows = [row for first in firsts for row in phrases().get(first, ())]
     return sorted(rows, key=lambda row: -len(row[1]))
 
@@ -136,7 +148,9 @@ def _claim(row: Phrase, kept: Sequence[Word], at: int, asked: Asked) -> tuple[Ma
     value: Value | None = {"ties": TIE, "bad": BOTH_BAD}.get(kind)
     if "n" in slots:
         value = slots["n"].number
-    elif "X" in slots and kind != "ties":
+    elif kind in ("ties", "bad"):
+        value = value if asked.kind == "pairwise" else None
+    elif "X" in slots:
         value = slots["X"].option
     elif "Y" in slots and asked.letters == "AB":
         value = TURNED.get(slots["Y"].option)
@@ -172,7 +186,7 @@ def _fits(
 
 # Return the lengths that "…" may have: up to an option, a number or a mark.
 def _gaps(rest: Sequence[Word]) -> range:
-    ends = (w.option or w.number is not None or w.text in _BREAKS | _STOPS for w in rest)
+    ends = (w.option or w.number is not None or not w.kinds for w in rest)
     return range(min(LONGEST_GAP, next((n for n, end in enumerate(ends) if end), len(rest))) + 1)
 
 
@@ -180,24 +194,46 @@ def _gaps(rest: Sequence[Word]) -> range:
 def _stands(kind: str, kept: Sequence[Word], at: int, end: int) -> bool:
     bounds = [n for n, word in enumerate(kept[:at]) if word.of("but", "so") or word.text in ":;"]
     lead, rest = kept[bounds[-1] + 1 if bounds else 0 : at], kept[end:]
-    denied = any(word.of("denies", "supposes", "if", "worse") for word in lead)
-    if denied or any(w.of("if") for w in rest) or any(w.of("worse") for w in rest[:5]):
+    against = ("denies", "supposes", "if", "worse", "blames", "cannot")
+    denied = any(word.of(*against) for word in lead) or any(w.of("supposes") for w in kept[at:end])
+    if denied or any(w.of("if") for w in rest) or any(w.of("worse", "blames") for w in rest[:5]):
+        return False
+    before = kept[at - 1] if at else Word(".")
+    part = before.text.isalpha() and not before.kinds and bool(kept[at].option)
+    if (
+        part
+        or (lead[:1] and lead[0].text in ("for", "in", "regarding", "concerning"))
+        or _names_others(lead, kept[at:end], rest)
+    ):
         return False
     if kind == "scores":
         beside = ("noun", "because", "score", "points", "of ten", "so", "but")
         ends = not rest or not rest[0].text[0].isalnum() or rest[0].of(*beside)
         return ends and all(word.number in (None, 10.0) for word in rest)
     joined = bool(rest) and rest[0].text in _AND and not rest[1].option
-    if not rest or rest[0].text in _STOPS | _BREAKS or joined:
+    hyphen = bool(rest) and rest[0].text == "-" and rest[0].start == kept[end - 1].end
+    if not rest or (rest[0].text in (_STOPS | _BREAKS) - {":"} and not hyphen) or joined:
         return True
+    than = rest[0].of("than") and not rest[0].of("because")
+    if than and not any(word.option for word in rest[1:4]):
+        return False
     follows = ("answer", "noun") if kind == "compares" else ("limits", "answer", "better")
     away = rest[0].option or (rest[0].of("limits") and any(word.option for word in rest))
     return not away and rest[0].of("than", "because", "but", "so", *follows)
 
 
+# Return whether a sentence names options besides those of a phrase, but in a reason.
+def _names_others(lead: Sequence[Word], own: Sequence[Word], rest: Sequence[Word]) -> bool:
+    stop = next((n for n, w in enumerate(rest) if w.of("because", "than")), len(rest))
+    named = {word.option for word in own}
+    return any(word.option not in ("", *named) for word in (*lead, *rest[:stop]))
+
+
 # Return the order of a sentence that only names options and their places.
 def _ranked(said: Sequence[Word], asked: Asked) -> list[Mark]:
     kept = [word for word in said if word.text not in _STOPS]
+    if kept[:1] and kept[0].text in ("rank", "order", "sort"):
+        return []
     parts = [list[Word]()]
     for word in kept:
         links = word.text in _BREAKS or word.of("then") or word.text in _AND

@@ -50,9 +50,16 @@ class Stated:
     def bare(self) -> bool:
         """Return whether nothing but marks follows, or a reason."""
         rest = [word for word in self.rest if word.text not in ",.!;>"]
-        aside = rest[:1] and (rest[0].text == "(" or rest[0].of("because", "denies", "than"))
+        aside = rest[:1] and (
+            rest[0].text == "(" or rest[0].of("because", "than") or rest[0].text == "not"
+        )
         explained = isinstance(self.value, float) and rest[:1] and rest[0].text in ":-–—"
-        return not rest or bool(aside or (explained and all(w.number is None for w in rest)))
+        blamed = any(word.of("worse", "blames") for word in rest[:6])
+        return (
+            not rest
+            or (not blamed
+            and bool(aside or (explained and all(w.number is None for w in rest))))
+        )
 
 
 def stated(said: Sequence[Word], asked: Asked) -> Stated | None:
@@ -61,7 +68,7 @@ def stated(said: Sequence[Word], asked: Asked) -> Stated | None:
     Only words that change no answer may lead it (labels, nouns, fillers), and it must end where it
     ends: at a mark, or before a reason.
     """
-    kept = _without_scale(said) if asked.kind == "scoring" else said
+    kept = without_scale(said) if asked.kind == "scoring" else said
     at = _lead(kept, asked)
     if any(word.text == "?" for word in said) or at is None:
         return None
@@ -84,7 +91,7 @@ def _is_led(lead: Sequence[Word], asked: Asked) -> bool:
 
 def is_label(said: Sequence[Word], asked: Asked) -> bool:
     """Return whether words are a label and nothing else."""
-    kept = _without_scale(said) if asked.kind == "scoring" else said
+    kept = without_scale(said) if asked.kind == "scoring" else said
     return any(word.of(*_LABELS[asked.kind]) for word in kept) and all(
         _may_lead(w, asked) for w in kept
     )
@@ -104,8 +111,10 @@ def _lead(kept: Sequence[Word], asked: Asked) -> int | None:
     ties = (n for n, word in enumerate(kept[: lead + 1]) if word.of("tie", "bad"))
     at = min(lead, next(ties, lead)) if asked.kind == "pairwise" else lead
     if at < len(kept):
-        signed = asked.kind == "scoring" and at and kept[at - 1].end == kept[at].start
-        return None if signed and kept[at - 1].text in "-–" else at
+        before = kept[at - 1] if at and asked.kind == "scoring" else _NOTHING
+        counted = before.of("noun") and not before.of("score", "filler")
+        signed = before.text in ("-", "–") and before.end == kept[at].start
+        return None if counted or signed or before.text in ("<", ">", "<=", ">=") else at
     # "b." and "option a": the letter may be a word that changes no answer
     last = max((n for n, word in enumerate(kept) if word.text.isalpha()), default=0)
     small = kept and len(kept[last].text) == 1 and kept[last].text.upper() in asked.letters
@@ -117,8 +126,7 @@ def _letter(kept: Sequence[Word], asked: Asked) -> tuple[Value | None, str | Non
     if not first.option and first.of("tie", "bad"):
         ends = all(w.of("tie", "bad", "noun", "filler", "is") or w.text in BREAKS for w in kept[1:])
         return (BOTH_BAD if first.of("bad") else TIE, None, len(kept)) if ends else None
-    ordinal = {"first": "A", "second": "B"}.get(first.text, "") if asked.letters == "AB" else ""
-    letter = first.option or ordinal or first.text.upper()
+    letter = first.option or first.text.upper()
     rest = [
         word
         for word in kept[1:]
@@ -140,12 +148,12 @@ def _ends(rest: Sequence[Word]) -> bool:
     after, then = [*rest, _NOTHING, _NOTHING][:2]
     closed = after.text in BREAKS or (after.text == ">" and not then.text)
     set_aside = after.of("than") and (then.option or then.of("noun", "filler"))
-    return not rest or closed or bool(set_aside) or after.of("because", "so", "denies")
+    return not rest or closed or bool(set_aside) or after.of("because", "so")
 
 
 # Return whether the sentence goes on with another option that is not set aside: "A, B".
 def _names_another(letter: str, rest: Sequence[Word]) -> bool:
-    ends = (word.text in ".\n;" or word.of("because", "denies", "than") for word in rest)
+    ends = (word.text in (*".\n;", "not") or word.of("because", "than") for word in rest)
     stop = next((n for n, end in enumerate(ends) if end), len(rest))
     return any(word.option not in ("", letter) for word in rest[:stop])
 
@@ -165,8 +173,8 @@ def _compared(
     return letter if sign[0] == ">" else other, None, 3
 
 
-# Return the words without the scale of a score: "(0-10)", "out of 10" before it.
-def _without_scale(said: Sequence[Word]) -> Sequence[Word]:
+def without_scale(said: Sequence[Word]) -> Sequence[Word]:
+    """Return the words without the scale of a score: "(0-10)", "out of 10" before it."""
     for at in range(len(said) - 2):
         low, link, high = said[at : at + 3]
         spans = low.number in (0, 1) and (link.text in "-–" or link.of("to"))
@@ -189,7 +197,8 @@ def _score(kept: Sequence[Word], _asked: Asked) -> tuple[Value | None, str | Non
     if over or after.text in ("%", "/", "+", "percent"):
         return None, "other scale", at
     ranges = after.text in _ALSO or after.of("to") or after.text in "-–"
-    if then.number is not None and ranges:
+    aside = any(w.number is not None for w in kept[at : at + 8]) and after.text == "("
+    if aside or (then.number is not None and ranges) or "or" in [w.text for w in kept[at : at + 2]]:
         return None, "several answers", at
     return (number, None, at) if _ends([w for w in kept[at:] if w.text not in _CLOSE]) else None
 
@@ -207,10 +216,14 @@ def order_of(kept: Sequence[Word], asked: Asked) -> tuple[Value | None, str | No
     rest = [word for word in kept[at:] if word.text not in _CLOSE]
     order = "".join(kept[n].option for n in letters)
     signs = {word.text[0] for word in kept[:at] if word.text and set(word.text) <= _SIGNS}
+    mixed = bool(signs) and any(word.text == "," for word in kept[:at])
+    places = [word.number for word in kept[:at] if word.number is not None]
+    if places and places not in ([*range(1, len(order) + 1)], [*range(2, len(order) + 1)]):
+        return None
     goes_on = any(w.option or w.unknown for w in rest[1:2]) and rest[0].text != "("
     if any(word.unknown for word in kept[at : stop + 1]) or (goes_on and rest[1].unknown):
         return None, "unknown option", at
-    if len(set(order)) < len(order) or goes_on or signs - {">", "<"} or len(signs) > 1:
+    if len(set(order)) < len(order) or goes_on or signs - {">", "<"} or len(signs) > 1 or mixed:
         return None, "several answers", at
     if not (_ends(rest) or rest[0].of("best", "worst", "first")):
         return None

@@ -16,7 +16,7 @@ _LETTER = r"[^\W\d_\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|(?<!\w)\.\d+|{_LETTER}+|[<>=~]+|[-–—]+>|\n|\S")
 _SAME_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
     ord(odd): plain
-    for odd, plain in zip("।،؛؟。、≻≫≺【】「」『』｜⁄’‘´½", ".,;?.,>>>[][][]|/'''+", strict=True)
+    for odd, plain in zip("।،؛؟。、≻≫≺【】「」『』｜⁄’‘´½", ".,;?.;>>>[][][]|/'''+", strict=True)
 }
 _PLAIN = _SAME_WIDTH | {ord(sign): " " for sign in '*_`#$\u200b\ufeff"“”„«»•👍✅'}
 _CYRILLIC = {"А": "A", "В": "B", "С": "C"}
@@ -93,7 +93,8 @@ def _word(match: re.Match[str], text: str, asked: Asked) -> Word:
     if len(letter) > 1 or not "A" <= letter <= "Z" or _is_part(text, start, end, asked.letters):
         return Word(lowered, start, end)
     known = letter in asked.letters
-    return Word(lowered, start, end, letter if known else "", bool(asked.letters) and not known)
+    unknown = bool(asked.letters) and not known and letter != "I"
+    return Word(lowered, start, end, letter if known else "", unknown)
 
 
 # Return whether a letter belongs to a longer name: "A-frame", "C++", "R&B", "I'm".
