@@ -14,13 +14,14 @@ import pytest
 
 from judged_records import pair, ranking, said, scoring
 from visualjudge.analysis import analyse_study, estimate, study_of
+from visualjudge.analysis.answers import join
 from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.comparisons import COMPARED, comparisons, judge_agreement, not_compared
 from visualjudge.analysis.estimate import images_needed, shares
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.leaks import permutation_p
 from visualjudge.analysis.psychometric import slope_p
-from visualjudge.analysis.study_table import Run, Study, join, question_table, verdict_table
+from visualjudge.analysis.study_table import Run, Study, question_table, verdict_table
 from visualjudge.core.records import OptionFeatures, Question, Verdict
 from visualjudge.core.seeding import rng_for
 

@@ -69,7 +69,7 @@ def test_best_is_beaten_by_none_on_the_same_pairs() -> None:
             "cluster": [row[1] for row in rows],
             "pair": [f"{row[1]}-{row[2]}" for row in rows],
             "right": [row[3] for row in rows],
-            "parsed": [True] * len(rows),
+            "usable": [True] * len(rows),
             "tokens_in": [None] * len(rows),
             "tokens_out": [None] * len(rows),
             "text": ["A"] * len(rows),
