@@ -390,13 +390,3 @@ def test_agreement_of_judges_tells_ties_from_the_second_option() -> None:
     assert found.alpha.value == pytest.approx(expected)
 
 
-def test_no_slope_is_claimed_where_one_image_alone_has_other_distances() -> None:
-    distance, right, clusters = (
-        np.full(90, 2.0),
-        np.tile([1.0, 0.0], 45),
-        np.repeat(np.arange(9), 10),
-    )
-    assert slope_p(distance, right, clusters) is None
-    distance[:10] = np.arange(1, 11)
-    with np.errstate(all="raise"):
-        assert slope_p(distance, right, clusters) is None

@@ -133,16 +133,6 @@ def test_what_is_compared_elsewhere_changes_no_strength() -> None:
     ] == list(alone.rows)
 
 
-@pytest.mark.parametrize("repeats", [2, 5])
-def test_repeated_replies_change_no_strength_of_a_source_that_never_lost(repeats: int) -> None:
-    questions = [pair(i, (8.0, 2.0)) for i in range(8)]
-    once, often = (
-        _board(questions, [said(q, "A", repeat=k) for q in questions for k in range(times)])
-        for times in (1, repeats)
-    )
-    for row, other in zip(once.rows, often.rows, strict=True):
-        assert other.strength.value == pytest.approx(row.strength.value)
-        assert other.strength.interval == pytest.approx(row.strength.interval)
 
 
 def test_rank_correlation_is_with_the_true_scores_shown() -> None:

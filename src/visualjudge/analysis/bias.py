@@ -101,10 +101,10 @@ def _leaning(
     columns = [dummy * on for dummy in dummies for on in (np.ones(s.size), margin)]
     columns += [np.maximum(margin - edge, 0.0) for edge in edges]
     columns += [np.where(sides["first_right"].to_numpy(), 0.5, -0.5)] if apart else []
-    base = np.column_stack(columns)
+    base = np.column_stack([s, *columns])
     rest = points - base @ np.linalg.lstsq(base, points, rcond=1e-9)[0]
     others = of_others(rest, image, sides["pair"].to_numpy())
-    found = fit(np.column_stack([s, base, others]), points, image, link="identity")
+    found = fit(np.column_stack([base, others]), points, image, link="identity")
     if found.determined[0] < 1 - NOT_DETERMINED:
         return None, None, None
     value, variance = float(found.coefficients[0]) / 2, float(found.covariance[0, 0]) / 4

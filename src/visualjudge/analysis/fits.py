@@ -131,11 +131,14 @@ def p_value(value: float, variance: float, freedom: float) -> float:
 
 
 def of_others(values: FloatArray, image: IntArray, item: IntArray) -> FloatArray:
-    """Return the mean of ``values`` over the other items of each one's image; 0 without others."""
+    """Return the mean of ``values`` over the other items of each one's image, for images that
+    differ in difficulty; 0 without others, and throughout where images do not seem to differ.
+    """
     question = renumbered(item)[1]
     cell = renumbered(image * (int(question.max()) + 1) + question)[1]
     ones = np.ones(values.size)
     total, count = (
         np.bincount(image, one)[image] - np.bincount(cell, one)[cell] for one in (values, ones)
     )
-    return np.asarray(np.divide(total, count, out=np.zeros(values.size), where=count > 0))
+    mean = np.divide(total, count, out=np.zeros(values.size), where=count > 0)
+    return np.asarray(mean if float(mean @ values) > 0 else np.zeros(values.size))

@@ -374,22 +374,8 @@ def test_one_favoured_source_does_not_make_others_look_disfavoured() -> None:
     assert flagged == ["model 6"]
 
 
-def test_skill_is_shown_by_all_pairs_where_a_task_has_one_image() -> None:
-    questions = World.of(80, 4, gap=0.8).pair_questions()
-    other = replace(questions[0], id="alone", task="keypoint", image_id="alone")
-    asked = [*questions, other]
-    card = card_of(analyse_study(study_of(asked, {"judge": choices_of(asked, 0.97, swap=True)})))
-    lines = {line.name: line for line in card.judges[0].checks}
-    assert lines["macro_accuracy"].interval is None
-    assert lines["lean"].state == "pass" and lines["order_of_sources"].state == "pass"
 
 
-def test_one_image_is_singular_and_negative_figures_have_a_minus_sign() -> None:
-    assert "only 1 image of at least 10" in str(_card(World.of(1, 4), 1.0))
-    questions = World.of(40, 4, gap=0.8).pair_questions()
-    turned = [Verdict(q.id, "AB", "AB"[q.answer == "A"], "ok", "") for q in questions]
-    judge = card_of(analyse_study(study_of(questions, {"judge": turned}))).judges[0]
-    assert "τ-b \N{MINUS SIGN}" in judge.answer and "-0" not in card_page.system_table(judge).text()
 
 
 def test_four_verdicts_of_a_second_task_do_not_withhold_what_is_shown() -> None:

@@ -311,12 +311,12 @@ def fair_fit(
     dummies = [of_task == k for k in range(tasks.size)]
     skill = [dummy * column for dummy in dummies for column in (np.ones(y.size), truth, margin)]
     plain = np.column_stack([*base, *skill])
-    fair = plain @ np.linalg.lstsq(plain, y, rcond=1e-9)[0]
-    centre = truth - (totals(of_task, truth, tasks.size) / np.bincount(of_task))[of_task]
-    shown = of_others((y - fair) * centre, where, item[kept])
-    offset = of_others(y - fair, where, item[kept])
-    x = np.column_stack([plain, centre * shown, margin * shown, offset])
     indicator = sparse.csr_array((np.ones(y.size), (np.arange(y.size), own)), (y.size, group.size))
+    rest = fit(sparse.hstack([sparse.csr_array(plain), indicator]), y, where, link="identity")
+    centre = truth - (totals(of_task, truth, tasks.size) / np.bincount(of_task))[of_task]
+    shown = of_others(rest.residuals * centre, where, item[kept])
+    offset = of_others(rest.residuals, where, item[kept])
+    x = np.column_stack([plain, centre * shown, margin * shown, offset])
     found = fit(sparse.hstack([sparse.csr_array(x), indicator]), y, where, link="identity")
     met = np.unique(own + group.size * where) % group.size
     return FairFit(found, x.shape[1], group, np.bincount(met, minlength=group.size))
