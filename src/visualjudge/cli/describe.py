@@ -89,6 +89,7 @@ def _describe_data(
             for name in tasks
         ]
         equal = [reason for name in tasks for reason in equal_sources(data, name)]
+        ranges = data.other_ranges(tasks)
         problems = list(data.problems)
     if out and described:
         with atomic_path(out) as scratch:
@@ -98,6 +99,7 @@ def _describe_data(
         write_json(json, {"tasks": tasks_json, "invalid_records": len(problems)})
     print(_table(described))
     tell(problems)
+    say(*(f"warning: {told}; give it to build" for told in ranges))
     _next(folder, described, equal)
     if problems:
         raise typer.Exit(1)
