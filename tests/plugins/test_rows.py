@@ -215,7 +215,7 @@ def test_parameters_of_the_reader_are_options_with_the_help_of_its_docstring(
 ) -> None:
     help = CliRunner().invoke(app, ["import", "spots", "--help"], env={"COLUMNS": "200"}).output
     assert all(name in help for name in ("--gt", "--images", "--renamed", "--upper", "--metric"))
-    assert "Names of images to leave out." in help and "--no-upper" not in help
+    assert "Names of images" in help and "--no-upper" not in help
     assert "hit or count" in help
     (files / "b.png").rename(files / "c.png")
     _, scores = _imported(files, "--skipped", "a", "--renamed", "c=b")
