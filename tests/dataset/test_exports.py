@@ -113,17 +113,6 @@ def test_a_folder_that_is_not_empty_is_kept_unless_forced(
         export(dataset, name, tmp_path / "notes.txt", force=True)
 
 
-def test_parts_of_an_earlier_export_do_not_stay(
-    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr("visualjudge.dataset.exports.parquet.ROWS_A_FILE", 5)
-        export(dataset, "parquet", tmp_path)
-    assert len(list((tmp_path / "data").iterdir())) > 1
-    export(dataset, "parquet", tmp_path, force=True)
-    assert [path.name for path in (tmp_path / "data").iterdir()] == ["test-00000-of-00001.parquet"]
-
-
 def test_only_a_task_and_so_many_questions_are_exported(dataset: Dataset, tmp_path: Path) -> None:
     few = selected(dataset, ["generation_t2i"], 3)
     [path] = export(few, "lmms-eval", tmp_path / "few")[:1]

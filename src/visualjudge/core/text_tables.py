@@ -60,9 +60,6 @@ def _is_number(cell: str) -> bool:
 
 
 def _fitted(widths: Sequence[int], floors: Sequence[int], room: int) -> list[int]:
-    """Return widths that fit into ``room``, narrowing the widest column first and none below its
-    minimum.
-    """
     found = list(widths)
     while sum(found) > max(room, sum(floors)):
         found[
@@ -74,7 +71,6 @@ def _fitted(widths: Sequence[int], floors: Sequence[int], room: int) -> list[int
 def _aligned(
     cells: Sequence[Sequence[str]], widths: Sequence[int], numeric: Sequence[bool]
 ) -> list[str]:
-    """Return lines of columns: numbers right-aligned, names left-aligned and wrapped."""
     lines = []
     for row in cells:
         parts = [wrap(cell, width) or [""] for cell, width in zip(row, widths, strict=True)]
@@ -180,7 +176,6 @@ class Styled(str):
 
 
 def _breakable(text: str) -> str:
-    """Return escaped text with line breaks allowed after underscores, but not before %."""
     return escape(text).replace("_", "_<wbr>").replace(" %", "\u00a0%")
 
 
@@ -230,9 +225,6 @@ class Table:
         )
 
     def _floor(self, column: int, number: bool) -> int:
-        """Return the minimum width of a column, which fits whole numbers, bars, ``LEAST_NAME``, and
-        each word of the heading.
-        """
         longest = max((len(row[column]) for row in self.rows), default=0)
         whole = number or all(DRAWN.fullmatch(row[column]) for row in self.rows)
         return max(
@@ -242,7 +234,6 @@ class Table:
         )
 
     def _parts(self, floors: Sequence[int], room: int) -> list[list[int]]:
-        """Yield groups of columns that fit side by side, each starting with the keys."""
         keys = [*range(self.keys)]
         parts = [keys]
         for column in range(self.keys, len(floors)):

@@ -89,7 +89,6 @@ def describe(task: str, annotations: Sequence[Annotation]) -> Description:
 
 
 def _thresholds(annotations: Sequence[Annotation]) -> list[Threshold]:
-    """Return the thresholds by source, if any record has them."""
     names = ("min_score", "top_k", "score_at")
     times = Counter(
         Threshold(note.source or NONE, *(note.metadata.get(name) for name in names))
@@ -125,7 +124,6 @@ def _slice(
 
 
 def _margins(one: Group, name: str, name_of: NameOf) -> list[float]:
-    """Return the score differences of pairs with one of the part's annotations."""
     pairs = (
         pair
         for pair in combinations(one.members, 2)

@@ -97,7 +97,6 @@ def _check_entries(root: str, chunk: Sequence[tuple[Entry, ImageRecord | None]])
 
 
 def _bad_images(folder: DataFolder, tasks: Sequence[str], workers: Workers) -> dict[str, str]:
-    """Return, by path, why images cannot be decoded, for all images that a record needs."""
     paths = {
         path
         for task in tasks
@@ -112,7 +111,6 @@ def _bad_images(folder: DataFolder, tasks: Sequence[str], workers: Workers) -> d
 
 
 def _check_images(root: str, paths: Sequence[str]) -> list[tuple[str, str]]:
-    """Decode each image once. Return the paths of those that cannot be decoded, and why."""
     bad = []
     for path in paths:
         try:
@@ -263,9 +261,7 @@ def _one_original_each(tasks: Sequence[TaskRecords], folder: DataFolder) -> Iter
 
 
 def _as_file_name(image_id: str) -> str:
-    """Return a name that is equal for names that file systems treat as one: any Unicode form, and
-    on macOS and Windows either case.
-    """
+    # File systems treat any Unicode form, and on macOS and Windows either case, as one name.
     name = unicodedata.normalize("NFC", image_id)
     return name.casefold() if sys.platform in ("darwin", "win32") else name
 

@@ -101,8 +101,6 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class _Option:
-    """One prediction in one encoding, its image already on disk."""
-
     shown: Shown
     image: str | None
     features: OptionFeatures
@@ -253,9 +251,6 @@ def _drawn(
 
 
 def _decidable(item: Item, options: Mapping[tuple[str, str, str], _Option]) -> bool:
-    """Return whether no two options look the same. A question with one option is always
-    decidable.
-    """
     looks = {options[item.task, name, item.stem].look for name in item.annotation_ids}
     return len(looks) == len(item.annotation_ids)
 
@@ -335,7 +330,6 @@ def _context(
 def _prediction(
     note: Annotation, context: _Context, root: Path, max_side: int | None
 ) -> Prediction:
-    """Return the prediction, scaled with its image."""
     size = None if type_of(note.task).is_image else context.full
     found = read_prediction(
         note.task, note.prediction, size=size, root=root, expression=note.prompt
@@ -419,7 +413,6 @@ def _reversed(
     options: Mapping[tuple[str, str, str], _Option],
     shared: SharedBlocks,
 ) -> Question:
-    """Return a pairwise question with its options in the other order."""
     turned = replace(item, annotation_ids=item.annotation_ids[::-1])
     notes = _notes(turned, job)
     if notes[0].class_of_interest != notes[1].class_of_interest or question.spans is None:

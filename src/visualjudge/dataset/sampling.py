@@ -253,7 +253,6 @@ def _asked(
     stems: Stems,
     drawn: Mapping[tuple[str, ...], list[str]],
 ) -> Iterable[Item]:
-    """Return each pair in each encoding, with the better annotation first."""
     all_stems = tuple(dict.fromkeys(stem for subset in SUBSETS for stem in stems.of_subset(subset)))
     for pair, subsets in drawn.items():
         better_first = tuple(sorted(pair, key=lambda name: -notes[name].final_score))
@@ -291,7 +290,6 @@ def _deal_order(item: Item, seed: int) -> tuple[tuple[str, ...], int]:
 
 
 def _paraphrased(items: Sequence[Item], seed: int) -> Iterable[Item]:
-    """Assign final questions evenly to ``items``, in a seeded order."""
 
     def drawn(item: Item) -> int:
         return seed_for(
