@@ -37,7 +37,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from visualjudge.apps.adopting.adopt import Adopted as Adopted, adopt as adopt
+    from visualjudge.apps.adopt.adopt import Adopted as Adopted, adopt as adopt
     from visualjudge.apps.frontdoor.data import (
         Data as Data,
         build as build,
@@ -110,7 +110,7 @@ _NAMES = {
     "visualjudge.dataset.exports": ("Format",),
     "visualjudge.dataset.folder": ("Dataset", "load_dataset"),
     "visualjudge.vision.encode": ("Encoded", "encode", "encodings"),
-    "visualjudge.apps.adopting.adopt": ("Adopted", "adopt"),
+    "visualjudge.apps.adopt.adopt": ("Adopted", "adopt"),
     "visualjudge.apps.frontdoor.data": ("Data", "build", "import_samples", "open_data"),
     "visualjudge.apps.frontdoor.decisions": ("card", "correct", "label"),
     "visualjudge.apps.frontdoor.judge": ("client", "judge", "judge_async"),

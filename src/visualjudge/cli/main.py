@@ -46,7 +46,7 @@ PANELS = {
     "People and other tools": {
         "studio": "Browse datasets and runs, collect human judgements",
         "agreement": "Measure the agreement of judges and people",
-        "adopt": "Convert verdicts of other tools into runs",
+        "adopt": "Convert verdicts and benchmarks of others into runs",
         "export": "Write a dataset in the format of another tool",
         "show": "Show encodings, prompts, the gallery or plug-ins",
     },

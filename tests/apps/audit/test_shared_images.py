@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from apps.published import copies
+from apps.adopt import copies
 from runs.made_dataset import make_dataset
+from visualjudge.apps.adopt.benchmarks import adopt_benchmark
 from visualjudge.apps.audit import audit
 from visualjudge.apps.audit.shared_images import overlap
-from visualjudge.apps.published.importing import import_benchmark
 from visualjudge.cli.export import app
 from visualjudge.core.errors import UsageError
 from visualjudge.core.seeding import rng_for
@@ -38,17 +38,16 @@ def root(tmp_path: Path) -> Path:
 
 
 def benchmark(tmp_path: Path, *images: dict[str, Any]) -> Path:
-    """MJ-Bench with these as the first image of each pair; its questions show no original."""
+    """GenAI-Bench with these as the first image of each pair; its questions show no original."""
     noise = rng_for(1).integers(0, 255, (64, 64, 3)).astype("uint8")
     rows = [
-        {"caption": f"a cat {k}", "image0": image, "image1": encoded(noise), "label": k % 2}
+        {"prompt": f"a cat {k}", "left_image": image, "right_image": encoded(noise)}
+        | {"vote_type": "leftvote"}
         for k, image in enumerate(images)
     ]
-    copies.write(
-        tmp_path / "copy" / "data.parquet", [row | {"category": "quality"} for row in rows]
-    )
-    import_benchmark("mj-bench", tmp_path / "copy", tmp_path / "bench")
-    return tmp_path / "bench"
+    copies.write(tmp_path / "copy/image_generation/test_v1.parquet", rows)
+    adopt_benchmark("genai-bench", tmp_path / "copy", tmp_path / "bench")
+    return tmp_path / "bench/dataset"
 
 
 def encoded(pixels: Any) -> dict[str, Any]:
@@ -100,9 +99,9 @@ def test_two_names_of_one_file_are_both_known(root: Path, tmp_path: Path) -> Non
 
 
 def test_a_benchmark_of_labels_alone_cannot_be_compared(root: Path, tmp_path: Path) -> None:
-    bench = copies.vision_judge(tmp_path / "copy", images=False)
-    import_benchmark("vision-judge", bench, tmp_path / "labels")
+    bench = copies.editreward(tmp_path / "copy", images=False)
+    adopt_benchmark("editreward-bench", bench, tmp_path / "labels")
     with pytest.raises(
-        UsageError, match="labels: must have images to compare with, got labels only"
+        UsageError, match="dataset: must have images to compare with, got labels only"
     ):
-        overlap(load_dataset(root), [load_dataset(tmp_path / "labels")])
+        overlap(load_dataset(root), [load_dataset(tmp_path / "labels/dataset")])

@@ -124,7 +124,7 @@ def audit(
     Parameters
     ----------
     dataset
-        A dataset that ``build`` or ``bench import`` wrote.
+        A dataset that ``build`` or ``adopt --benchmark`` wrote.
     against
         Other datasets, such as a benchmark, whose images must not occur in this one.
     tick
