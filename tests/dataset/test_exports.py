@@ -8,10 +8,8 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from making import make_folder
-from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.exports import export
@@ -121,25 +119,6 @@ def test_only_a_task_and_so_many_questions_are_exported(dataset: Dataset, tmp_pa
     assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == wanted
     with pytest.raises(DataError, match="no question to export"):
         export(selected(dataset, ["depth_estimation"]), "trl", tmp_path / "none.jsonl")
-
-
-def test_the_questions_of_a_file_are_exported(dataset: Dataset, tmp_path: Path) -> None:
-    ids = [question.id for question in dataset.questions][3:9:2]
-    (tmp_path / "ids.txt").write_text("\n".join(reversed(ids)) + "\n")
-    out = tmp_path / "some.jsonl"
-    words = ["export", str(dataset.root), "--format", "trl", "--out", str(out)]
-    command(*words, "--questions", str(tmp_path / "ids.txt"))
-    assert [json.loads(line)["id"] for line in out.read_text().splitlines()] == ids
-    (tmp_path / "ids.txt").write_text("nothing\n")
-    with pytest.raises(UsageError, match="question 'nothing' is not in the dataset"):
-        command(*words, "--force", "--questions", str(tmp_path / "ids.txt"))
-
-
-def command(*words: str) -> None:
-    """Run a command of the tool in this process."""
-    result = CliRunner().invoke(app, list(words))
-    if result.exception is not None:
-        raise result.exception
 
 
 def test_marks_are_numbered_in_order() -> None:
