@@ -203,9 +203,7 @@ def _fill(
 def _meta(
     options: BuildOptions, items: Sequence[Item], files: dict[str, str], invalid: int
 ) -> dict[str, Any]:
-    """Return the metadata, without times, paths or numbers of workers, which would differ between
-    builds of the same data.
-    """
+    # No times, paths or numbers of workers, which would differ between builds of the same data.
     tasks = None if options.tasks is None else sorted(set(options.tasks))
     return {
         "version": VERSION,

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import DataError, Problem, summarized
 from visualjudge.core.records import Annotation
-from visualjudge.core.text_tables import as_pandas, html_table
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.folder import Dataset, load_dataset
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
     from visualjudge.core.workers import EngineName
@@ -83,16 +81,6 @@ class Data:
             for note in notes
         ]
         return pl.DataFrame({**columns, "class_of_interest": classes}, strict=False)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return :meth:`to_polars` as a pandas data frame."""
-        return as_pandas(self.to_polars())
-
-    def _repr_html_(self) -> str:
-        rows = [(task, *self._counts(task)) for task in self.tasks]
-        return html_table(
-            f"Data folder {self.path}", ("task", "annotations", "images", "sources"), rows
-        )
 
     def _counts(self, task: str) -> tuple[int, int, int]:
         notes = [entry.annotation for entry in self._folder.entries(task)]
