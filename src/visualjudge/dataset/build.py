@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +15,20 @@ from visualjudge import __version__
 from visualjudge.core.atomic import write_json
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem, UsageError
-from visualjudge.core.image_storage import Form as MediaForm, ShardWriter
-from visualjudge.core.object_stores import located
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.registry import in_use
 from visualjudge.core.workers import EngineName, Workers
 from visualjudge.data.equal_sources import equal_sources
 from visualjudge.data.folder import DataFolder
-from visualjudge.dataset.folder import MEDIA, META, VERSION, QuestionForm
-from visualjudge.dataset.json_form import QUESTIONS
+from visualjudge.dataset.folder import MEDIA, META, VERSION
+from visualjudge.dataset.json_form import QUESTIONS, write_questions
 from visualjudge.dataset.plan import CHUNK, read_tasks, sample_tasks, units_of
 from visualjudge.dataset.predictions_file import PREDICTIONS
-from visualjudge.dataset.render import Job, Piece, render
+from visualjudge.dataset.render import Job, render
 from visualjudge.dataset.sampling import SUBSETS, Caps, Item, deal
-from visualjudge.dataset.staging import Stage, check_target, stage_of
+from visualjudge.dataset.staging import check_target, staged
 from visualjudge.dataset.undecidable_questions import counted, unseen_errors
-from visualjudge.dataset.write_dataset import Spool, counts, write_questions
+from visualjudge.dataset.write_dataset import FORMS, Spool, counts, form_for, pack
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.vision.tasks import TASKS, task_named
 
@@ -50,10 +47,14 @@ class BuildOptions:
     prompts: PromptSet = V1
     max_side: int | None = None
     """Maximum length of the longer side of images in the dataset; None = unchanged."""
+    score_range: tuple[float, float] | None = None
+    """Range of the scores in the data, which become 0 to 10; None = they are."""
 
     def __post_init__(self) -> None:
         if self.max_side is not None and self.max_side < 1:
             raise UsageError(f"--max-side must be at least 1, got {self.max_side}")
+        if self.score_range is not None and not self.score_range[0] < self.score_range[1]:
+            raise UsageError("--score-range must have the lowest score first")
         for name in self.subsets:
             if name not in SUBSETS:
                 raise UsageError(f"subset must be one of {', '.join(SUBSETS)}, got {name!r}")
@@ -72,6 +73,8 @@ class Built:
     """Number of questions that compare annotations: pairs and rankings."""
     equal: tuple[str, ...] = ()
     """Why nothing is compared, if sources have the same predictions."""
+    other_ranges: tuple[str, ...] = ()
+    """Tasks whose scores look like another range than 0 to 10."""
     undecidable: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
     """Questions not asked because two options look the same: task → encoding → question type →
     count.
@@ -90,8 +93,7 @@ def build(
     workers: int = 1,
     engine: EngineName = "local",
     force: bool = False,
-    form: QuestionForm = "json",
-    media: MediaForm = "files",
+    form: str | None = None,
     progress: Progress = lambda stage, done, total: None,
 ) -> Built:
     """Build the dataset of the data folder ``data`` at ``out``.
@@ -99,16 +101,14 @@ def build(
     Parameters
     ----------
     data, out
-        Folders, or ``s3://…`` or ``gs://…`` URLs. ``out`` must not exist, unless it is an older
-        dataset and ``force`` is given. Remote data are copied to a temporary folder for the build.
+        Folders. ``out`` must not exist, unless it is an older dataset and ``force`` is given.
     options
         Seed, subsets, tasks, caps.
     workers, engine
         How the work is distributed. The output does not depend on it.
     form
-        Format of the questions: ``questions.json`` or Parquet shards.
-    media
-        Format of the images: single files or tar shards.
+        ``"json"`` for ``questions.json`` and ``media/``, ``"parquet"`` for one Parquet file; None
+        chooses by the number of questions.
     progress
         Called with each step.
 
@@ -118,20 +118,23 @@ def build(
         If ``data`` is not a data folder, ``out`` exists, or an option is invalid.
     DataError
         If a whole file cannot be read, or no question can be asked.
-    RunError
-        If an object store rejects a file.
     """
     chosen = options or BuildOptions()
-    target = located(out)
+    if form not in (None, *FORMS):
+        raise UsageError(f"--form must be one of {', '.join(FORMS)}, got {form!r}")
+    target = Path(out)
     check_target(target, force)
-    with DataFolder(data, partial(progress, "fetching files")) as folder:
+    with DataFolder(data, chosen.score_range) as folder:
         tasks = asked_tasks(folder, chosen)
-        with stage_of(target) as stage, open_workers(folder, tasks, engine, workers) as running:
-            return _fill(_Target(stage, form, media), folder, tasks, chosen, running, progress)
+        with staged(target) as stage, open_workers(folder, tasks, engine, workers) as running:
+            built = _fill(stage, folder, tasks, chosen, running, progress)
+            if (form or form_for(built.questions)) == "parquet":
+                pack(stage)
+            return built
 
 
 def _fill(
-    target: _Target,
+    stage: Path,
     folder: DataFolder,
     names: Sequence[str],
     options: BuildOptions,
@@ -149,19 +152,18 @@ def _fill(
     items = sample_tasks(tasks, options.subsets, options.caps, options.seed)
     if not items:
         raise DataError(f"{folder.name}: no question can be asked{_why_none(folder, names)}")
-    stage = target.root
+    (stage / MEDIA).mkdir()
     jobs = (
-        Job(str(folder.root), str(stage), unit, options.prompts, options.max_side, target.pack(k))
-        for k, unit in enumerate(units_of(items, tasks))
+        Job(str(folder.root), str(stage), unit, options.prompts, options.max_side)
+        for unit in units_of(items, tasks)
     )
     spool = Spool(stage, len(items))
     files: dict[str, str] = {}
     left_out: set[int] = set()
     failed: set[int] = set()
     with (stage / PREDICTIONS).open("wb") as predictions:
-        for k, piece in enumerate(workers.map(render, jobs)):
+        for piece in workers.map(render, jobs):
             spool.add(piece.questions)
-            target.unpack(k, piece)
             predictions.writelines(piece.predictions)
             files.update(piece.files)
             left_out.update(piece.undecidable)
@@ -173,10 +175,9 @@ def _fill(
     if not asked:
         why = "the options of each look the same" if not failed else str(folder.problems[-1])
         raise DataError(f"{folder.name}: no question can be asked: {why}")
-    target.close()
     files[PREDICTIONS] = file_sha256(stage / PREDICTIONS)
     order = zip(kept, deal(asked, options.seed), strict=True)
-    files[QUESTIONS] = write_questions(stage, spool.records(order), target.form)
+    files[QUESTIONS] = write_questions(stage / QUESTIONS, spool.lines(order))
     spool.close()
     notes = (member.entry.annotation for task in tasks for member in task.members)
     error_types = {(note.task, note.annotation_id): note.error_type for note in notes}
@@ -195,43 +196,14 @@ def _fill(
     compared = sum(item.question_type != "scoring" for item in asked)
     equal = () if compared else _equal_sources(folder, names)
     problems = tuple(folder.problems)
-    return Built(len(asked), len(files) - 2, problems, compared, equal, undecidable, unseen)
-
-
-class _Target:
-    """The place and form of the dataset to write."""
-
-    def __init__(self, stage: Stage, form: QuestionForm, media: MediaForm) -> None:
-        self.root = stage.root
-        self.form: QuestionForm = form
-        (self.root / MEDIA).mkdir()
-        self._shards = ShardWriter(self.root, stage.done) if media == "shards" else None
-
-    def pack(self, number: int) -> str | None:
-        """Return the file that a worker writes its images to, or None for one file per image."""
-        return None if self._shards is None else f".pack-{number}"
-
-    def unpack(self, number: int, piece: Piece) -> None:
-        """Move a worker's images into the shards."""
-        if self._shards is not None:
-            path = self.root / f".pack-{number}"
-            with path.open("rb") as file:
-                for name, size in piece.sizes.items():
-                    self._shards.add(name, file.read(size))
-            path.unlink()
-
-    def close(self) -> None:
-        """Finish writing images."""
-        if self._shards is not None:
-            self._shards.close()
+    ranges = tuple(folder.other_ranges(names))
+    return Built(len(asked), len(files) - 2, problems, compared, equal, ranges, undecidable, unseen)
 
 
 def _meta(
     options: BuildOptions, items: Sequence[Item], files: dict[str, str], invalid: int
 ) -> dict[str, Any]:
-    """Return the metadata, without times, paths or numbers of workers, which would differ between
-    builds of the same data.
-    """
+    # No times, paths or numbers of workers, which would differ between builds of the same data.
     tasks = None if options.tasks is None else sorted(set(options.tasks))
     return {
         "version": VERSION,
@@ -241,6 +213,7 @@ def _meta(
             "subsets": sorted(set(options.subsets)),
             "tasks": tasks,
             "max_side": options.max_side,
+            **({"score_range": options.score_range} if options.score_range else {}),
             **asdict(options.caps),
         },
         "prompts": options.prompts.used(),

@@ -18,7 +18,6 @@ import orjson
 
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
-from visualjudge.core.object_stores import located
 from visualjudge.core.records import Mask
 from visualjudge.vision.predictions import Prediction, payload_of, read_prediction, type_of
 from visualjudge.vision.raster.masks import mask_from_rle, rle_of
@@ -48,7 +47,7 @@ class ShownPredictions:
     """
 
     def __init__(self, root: str | Path) -> None:
-        self._path = located(root) / PREDICTIONS
+        self._path = Path(root) / PREDICTIONS
         self.prediction = lru_cache(maxsize=1024)(self._prediction)
 
     def _prediction(self, task: str, annotation_id: str, size: tuple[int, int]) -> Prediction:
@@ -76,44 +75,32 @@ class ShownPredictions:
 
     @cached_property
     def _places(self) -> dict[tuple[str, str, str], int]:
-        if not self._path.is_file():
-            raise DataError(
-                f"{self._path}: no such file; build the dataset again with this version of "
-                "visualjudge"
-            )
         places: dict[tuple[str, str, str], int] = {}
         at = 0
-        with self._path.open("rb") as lines:
-            for line in lines:
-                row = self._parsed(line)
-                field = "annotation_id" if "annotation_id" in row else "image_id"
-                places[str(row.get("task")), field, str(row.get(field))] = at
-                at += len(line)
+        try:
+            with self._path.open("rb") as lines:
+                for line in lines:
+                    row = jsons.loads(line)
+                    field = "annotation_id" if "annotation_id" in row else "image_id"
+                    places[str(row["task"]), field, str(row[field])] = at
+                    at += len(line)
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise DataError(
+                f"{self._path}: must hold one prediction a line ({error}); build the dataset again"
+            ) from None
         return places
 
     def _row(self, task: str, field: str, name: str, wanted: str) -> Any:
-        try:
-            at = self._places[task, field, name]
-        except KeyError:
+        at = self._places.get((task, field, name))
+        if at is None:
             raise DataError(
                 f"{self._path}: {task}: {name}: the prediction is missing; build the dataset again"
-            ) from None
+            )
         with self._path.open("rb") as lines:
             lines.seek(at)
-            row = self._parsed(lines.readline())
-        if not isinstance(row.get(wanted), Mapping):
+            content = jsons.loads(lines.readline()).get(wanted)
+        if not isinstance(content, Mapping):
             raise DataError(
                 f"{self._path}: {task}: {name}: {wanted} must be an object; build the dataset again"
             )
-        return row[wanted]
-
-    def _parsed(self, line: bytes) -> Mapping[str, Any]:
-        try:
-            row = jsons.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise DataError(
-                f"{self._path}: a line is not JSON ({error}); build the dataset again"
-            ) from None
-        if not isinstance(row, Mapping):
-            raise DataError(f"{self._path}: a line must be an object; build the dataset again")
-        return row
+        return content

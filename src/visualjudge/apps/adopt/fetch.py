@@ -1,0 +1,298 @@
+"""Images behind addresses, and question sets: ``questions.json`` of version 2.1 with its images."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import orjson
+
+from visualjudge.apps.adopt.files import Row, contents, file_in, first_tables, records
+from visualjudge.apps.adopt.items import ImageSource
+from visualjudge.apps.adopt.writing import DATASET, MediaFiles, check_targets, places
+from visualjudge.clients.image_download import fetch_image
+from visualjudge.core.atomic import write_bytes
+from visualjudge.core.confined_paths import own_path
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.plurals import pluralize
+from visualjudge.dataset.folder import MEDIA
+from visualjudge.dataset.json_form import question_from_wire
+from visualjudge.dataset.write_dataset import write_dataset
+from visualjudge.vision.raster.images import opened
+
+MOST_BYTES = 20 * 10**9
+"""Most bytes that one call downloads."""
+LARGEST_IMAGE = 64 << 20
+AT_ONCE = 8
+FETCHED = "files/fetched"
+INDEXES, ANNOTATIONS = ("images", "images_v2"), ("annotations", "data_json_v2")
+ADDRESS = re.compile(r"(https|hf)://\S+")
+_HUB = re.compile(r"hf://(?P<kind>datasets/|spaces/|)(?P<name>[^/@]+/[^/@]+)(?:@(?P<rev>[^/]+))?/")
+Tick = Callable[[int, int], None]
+
+
+@dataclass(slots=True)
+class Fetched:
+    """Numbers of files that were downloaded and that were there already, bytes downloaded, a line
+    per failure, and the file of each address.
+    """
+
+    downloaded: int = 0
+    kept: int = 0
+    bytes: int = 0
+    failed: list[str] = field(default_factory=list)
+    paths: dict[str, Path] = field(default_factory=dict)
+
+
+def https_of(address: str) -> str:
+    """Convert an ``hf://`` address to the ``https://`` address of the file.
+
+    Examples
+    --------
+    >>> https_of("hf://datasets/org/name@main/images/1.png")
+    'https://huggingface.co/datasets/org/name/resolve/main/images/1.png'
+    """
+    if not address.startswith("hf://"):
+        return address
+    hub = _HUB.match(address)
+    if hub is None or not address[hub.end() :]:
+        raise DataError(f"{address[:100]}: must be hf://datasets/OWNER/NAME/FILE")
+    home = f"https://huggingface.co/{hub['kind']}{hub['name']}"
+    return f"{home}/resolve/{hub['rev'] or 'main'}/{address[hub.end() :]}"
+
+
+def fetch(
+    data: str | Path, *, allow_private: bool = False, tick: Tick = lambda done, total: None
+) -> Fetched:
+    """Download what the image indexes and records of a data folder name by ``https://`` and
+    ``hf://`` addresses into ``files/fetched``, and name the files instead. A second call downloads
+    what is missing.
+
+    Parameters
+    ----------
+    allow_private
+        Allow ``http://`` addresses and local networks.
+    tick
+        Called with the number of files present and the total number.
+
+    Raises
+    ------
+    UsageError
+        If ``data`` is no data folder.
+    DataError
+        If one of its files cannot be read, or is a link.
+    """
+    home = Path(data)
+    if not any((home / name).is_dir() for name in INDEXES):
+        raise UsageError(f"{home}: must be a data folder, or questions.json with --out")
+    files = {
+        own_path(home, f"{folder}/{path.name}", of="the data folder"): folder in INDEXES
+        for folder in (*INDEXES, *ANNOTATIONS)
+        for path in sorted((home / folder).glob("*.json*"))
+    }
+    before = {path: contents(path) for path in files}
+    done = download(_texts([*before.values()]), home, FETCHED, allow_private, tick)
+    names = {address: path.relative_to(home).as_posix() for address, path in done.paths.items()}
+    for path, is_index in files.items():
+        after = _renamed(before[path], names, is_index)
+        if after != before[path]:
+            lines = after if path.suffix == ".jsonl" else [after]
+            write_bytes(path, b"".join(orjson.dumps(line) + b"\n" for line in lines))
+    return done
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every text in nested lists and objects."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
+
+
+def _renamed(value: Any, names: Mapping[str, str], is_index: bool) -> Any:
+    """Return the value with addresses replaced by files; an index keeps its ``url`` beside the
+    ``file``.
+    """
+    if isinstance(value, list):
+        return [_renamed(item, names, is_index) for item in value]
+    if isinstance(value, dict):
+        files = {name: _renamed(item, names, is_index) for name, item in value.items()}
+        if is_index and value.get("url") in names:
+            files = {**files, "url": value["url"], "file": files.get("file") or files["url"]}
+        return files
+    return names.get(value, value) if isinstance(value, str) else value
+
+
+# ---------------------------------------------------------------- downloads
+
+
+def download(
+    texts: Iterable[str], home: Path, folder: str, allow_private: bool, tick: Tick
+) -> Fetched:
+    """Download the addresses among ``texts`` into a folder of ``home``, each to a file named by
+    the address; files that are there stay.
+    """
+    texts = list(dict.fromkeys(texts))
+    plain = [text for text in texts if text.startswith("http://")]
+    wanted = [text for text in texts if ADDRESS.fullmatch(text)] + (plain if allow_private else [])
+    done = Fetched()
+    if plain and not allow_private:
+        done.failed.append(
+            f"{pluralize(len(plain), 'address', 'addresses')} must begin with https://, such as "
+            f"{_shown(plain[0])}; --allow-private-urls permits http://"
+        )
+    if wanted:
+        place = own_path(home, f"{folder}/x", of="the data folder").parent
+        place.mkdir(parents=True, exist_ok=True)
+        asyncio.run(_all(wanted, place, allow_private, tick, done))
+    return done
+
+
+async def _all(
+    wanted: Sequence[str], place: Path, allow_private: bool, tick: Tick, done: Fetched
+) -> None:
+    there = {path.stem: path for path in place.iterdir() if not path.is_symlink()}
+    free = asyncio.Semaphore(AT_ONCE)
+
+    async def one(address: str) -> None:
+        stem = hashlib.sha256(address.encode()).hexdigest()[:20]
+        if stem in there:
+            done.paths[address] = there[stem]
+            done.kept += 1
+            return
+        async with free:
+            try:
+                await _one(address, place / stem, allow_private, done)
+            except DataError as error:
+                done.failed.append(str(error).replace(address, _shown(address)))
+        tick(len(done.paths) + len(done.failed), len(wanted))
+
+    await asyncio.gather(*map(one, wanted))
+
+
+async def _one(address: str, stem: Path, allow_private: bool, done: Fetched) -> None:
+    if done.bytes + LARGEST_IMAGE > MOST_BYTES:
+        raise DataError(f"{address}: not fetched: {MOST_BYTES / 1e9:g} GB are reached")
+    done.bytes += LARGEST_IMAGE  # until its size is known
+    content = b""
+    try:
+        content = await fetch_image(https_of(address), allow_private=allow_private)
+    finally:
+        done.bytes += len(content) - LARGEST_IMAGE
+    suffix = ".npy"
+    if not content.startswith(b"\x93NUMPY"):
+        with opened(io.BytesIO(content)) as image:
+            suffix = f".{(image.format or 'png').lower()}"
+    done.paths[address] = stem.with_name(stem.name + suffix)
+    write_bytes(done.paths[address], content)
+    done.downloaded += 1
+
+
+def _shown(address: str) -> str:
+    """Return an address without what may be a signature."""
+    return address.partition("?")[0][:200]
+
+
+# ---------------------------------------------------------------- questions
+
+
+def question_tables(path: Path) -> list[Path]:
+    """Return the files of a question set of version 2.1; none if ``path`` holds something else."""
+    inside = first_tables((path, path / "data"), "questions.json", "*.parquet", "*.jsonl")
+    tables = inside if path.is_dir() else [path]
+    if not tables or tables[0].suffix not in (".json", ".jsonl", ".parquet"):
+        return []
+    rows = contents(tables[0])
+    first = rows[0] if isinstance(rows, list) and rows and isinstance(rows[0], dict) else {}
+    return tables if {"question_type", "prompt", "images", "answer"} <= set(first) else []
+
+
+def adopt_questions(
+    questions: str | Path,
+    out: str | Path,
+    *,
+    media: str | Path | None = None,
+    fetched: bool = False,
+    allow_private: bool = False,
+    force: bool = False,
+    tick: Tick = lambda done, total: None,
+) -> int:
+    """Write a published question set as a dataset, ``out/dataset``, and return its size.
+
+    Parameters
+    ----------
+    questions
+        ``questions.json``, or rows with its fields in Parquet or JSON lines, whose ``images`` are
+        paths, addresses, or images as the ``datasets`` library stores them.
+    media
+        Folder of the images; that of ``questions`` if not given. Of an address, the end of its path
+        is looked for.
+    fetched
+        Download the addresses that are not in ``media``.
+
+    Raises
+    ------
+    UsageError
+        If ``questions`` are none, or the dataset exists.
+    DataError
+        If a question cannot be read, or an image is missing.
+    """
+    tables = question_tables(Path(questions))
+    if not tables:
+        raise UsageError(f"{questions}: must hold questions with prompt, images and answer")
+    home, target = Path(media or tables[0].parent), Path(out)
+    check_targets(target, (), force)
+    rows = [row for table in tables for row in records(table)]
+    texts = dict.fromkeys(text for row in rows for text in _texts(list(row.need("images"))))
+    files = {text: file_in([home], *_ends(text)) for text in texts}
+    paths: dict[str, ImageSource] = {text: path for text, path in files.items() if path is not None}
+    if len(set(paths.values())) < len(paths):
+        raise DataError(f"{home}: two addresses have one file; keep the folders of the addresses")
+    if fetched and len(paths) < len(texts):
+        missing = [text for text in texts if text not in paths]
+        done = download(missing, target, "fetched", allow_private, tick)
+        paths |= done.paths
+        if done.failed:
+            raise DataError(
+                f"{len(done.failed)} images cannot be fetched, the first: {done.failed[0]}; "
+                "run the command again to resume"
+            )
+    with places(target, [DATASET]) as folders:
+        stage = folders[DATASET]
+        (stage / MEDIA).mkdir(parents=True)
+        images = MediaFiles(stage)
+        made = [
+            question_from_wire(_wire(row, images, paths, home), k) for k, row in enumerate(rows)
+        ]
+        write_dataset(stage, made, {"seed": None, "options": {}, "prompts": {}})
+    return len(made)
+
+
+def _ends(text: str) -> list[str]:
+    """Return a path, or of an address the ends of its path, the longest first."""
+    if "://" not in text:
+        return [text]
+    parts = PurePosixPath(unquote(urlsplit(text).path)).parts
+    return ["/".join(parts[k:]) for k in range(1, len(parts))]
+
+
+def _wire(row: Row, files: MediaFiles, paths: Mapping[str, ImageSource], home: Path) -> Any:
+    """Return a question in its stored form, with its images in the dataset."""
+    images = []
+    for image in row["images"]:
+        inner = (image.get("bytes") or image.get("path")) if isinstance(image, dict) else image
+        source = inner if isinstance(inner, bytes) else paths.get(str(inner))
+        if source is None:
+            hint = "; --fetch downloads it" if ADDRESS.fullmatch(str(inner)) else ""
+            raise row.fault("images", f"there is no {_shown(str(inner))!r} in {home}{hint}")
+        images.append(files.add(source))
+    scored = {"answer": row.get("answer_score", row.get("answer"))}
+    return {**row, "images": images, **(scored if row.get("question_type") == "scoring" else {})}

@@ -1,0 +1,254 @@
+"""A study of others as a dataset, and a run for each judge."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from visualjudge import __version__
+from visualjudge.apps.adopt.items import TEN, ImageSource, Item, Reply, Study, on_ten
+from visualjudge.apps.adopt.wording import PROMPT, wording
+from visualjudge.core.checksums import file_sha256
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import (
+    FAILED,
+    LETTERS,
+    TURNED,
+    UNKNOWN,
+    Answer,
+    OptionFeatures,
+    Question,
+    Verdict,
+)
+from visualjudge.dataset.folder import MEDIA, META
+from visualjudge.dataset.json_form import QUESTIONS
+from visualjudge.dataset.staging import staged
+from visualjudge.dataset.write_dataset import write_dataset
+from visualjudge.replies import Reading, read_reply
+from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.verdicts import verdict_line
+from visualjudge.vision.raster.images import opened, rgb_of, write_png
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.benchmark_scores import Score
+
+DATASET = "dataset"
+BACKENDS = ("adopted", "published")
+SCORES = {"A": (10.0, 0.0), "B": (0.0, 10.0), "tie": (10.0, 10.0), "both_bad": (0.0, 0.0)}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a study comes from, as ``dataset.json`` states it.
+
+    ``backend`` is "adopted" for a table and "published" for a benchmark, whose authors' readings
+    count in their own ``scores``. ``order_unknown`` are the judges some of whose verdicts do not
+    say which option was shown first.
+    """
+
+    name: str
+    title: str
+    source: str
+    backend: str = "adopted"
+    licence: str = ""
+    use: str = "any"
+    scores: tuple[Score, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    order_unknown: frozenset[str] = frozenset()
+
+    def id_of(self, item: Item) -> str:
+        """Return the id of a question."""
+        key = item.key if self.backend == "adopted" else f"{self.name}\0{item.key}"
+        return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
+def check_targets(home: Path, judges: Iterable[str], force: bool) -> dict[str, str]:
+    """Return the folder name of each judge's run in ``home``.
+
+    Raises
+    ------
+    UsageError
+        If two judges would have one folder, or something exists there that is not, with
+        ``force``, the result of an earlier adoption.
+    """
+    names = {}
+    for judge in judges:
+        signs = (sign if sign.isalnum() or sign in "-_." else "_" for sign in judge)
+        names[judge] = "".join(signs).strip(".") or "judge"
+        run = home / names[judge]
+        if run.exists() and not (force and RunFolder(run).manifest().get("backend") in BACKENDS):
+            raise UsageError(f"{run} already exists; --force replaces an older adoption")
+    if len({name.lower() for name in (*names.values(), DATASET)}) <= len(names):
+        raise UsageError(f"judges must have different folder names, got {', '.join(names)}")
+    dataset = home / DATASET
+    if dataset.exists() and not (force and (dataset / META).is_file()):
+        raise UsageError(f"{dataset} already exists; --force replaces an older dataset")
+    return names
+
+
+def write_study(
+    study: Study,
+    verdicts: Mapping[str, Sequence[Verdict]],
+    home: Path,
+    origin: Origin,
+    *,
+    force: bool = False,
+) -> tuple[Path, ...]:
+    """Write ``home/dataset`` and one run a judge; nothing appears before everything is complete.
+    Return the folders of the runs.
+    """
+    names = check_targets(home, verdicts, force)
+    about = {
+        **{name: getattr(origin, name) for name in ("name", "title", "licence", "use", "source")},
+        "labels_only": study.labels_only,
+        "left_out": len(study.left_out),
+        "scores": [asdict(score) for score in origin.scores],
+    }
+    meta = {"seed": None, "options": dict(origin.options), "prompts": {PROMPT: "v1"}}
+    with places(home, [DATASET, *names.values()]) as folders:
+        stage = folders[DATASET]
+        (stage / MEDIA).mkdir(parents=True)
+        media = MediaFiles(stage)
+        questions = [_question(origin, item, media) for item in study.items]
+        write_dataset(stage, questions, {**meta, "benchmark": about})
+        path, digest = str((home / DATASET).resolve()), file_sha256(stage / QUESTIONS)
+        for judge, name in names.items():
+            head: dict[str, Any] = {"judge": judge, "backend": origin.backend, "model": judge}
+            head |= {"base_url": None, "dataset": {"path": path, "checksum": digest}}
+            head |= {"parameters": {"name": origin.name, "source": origin.source}}
+            head |= {"order_shown": False} if judge in origin.order_unknown else {}
+            write_run(folders[name], head, verdicts[judge])
+    return tuple(home / name for name in names.values())
+
+
+@contextmanager
+def places(home: Path, names: Sequence[str]) -> Iterator[dict[str, Path]]:
+    """Yield a folder to write for each name; they appear in ``home`` in one step if it is new."""
+    with ExitStack() as stack:
+        if home.exists():
+            yield {name: stack.enter_context(staged(home / name)) for name in names}
+        else:
+            stage = stack.enter_context(staged(home))
+            yield {name: stage / name for name in names}
+
+
+def write_run(folder: Path, head: Mapping[str, Any], verdicts: Sequence[Verdict]) -> None:
+    """Write verdicts from elsewhere as a run; ``head`` describes the judge and the dataset."""
+    folder.mkdir(exist_ok=True)
+    run = RunFolder(folder)
+    lines = (orjson.dumps(verdict_line(verdict)) + b"\n" for verdict in verdicts)
+    run.journal_path.write_bytes(b"".join(lines))
+    asked: dict[str, Any] = {"limit": None, "simulated": False, "asked": len(verdicts)}
+    asked["swap"] = any(verdict.order == "BA" for verdict in verdicts)
+    asked["repeats"] = 1 + max((verdict.repeat for verdict in verdicts), default=0)
+    run.write_manifest({**head, **asked, "version": __version__})
+
+
+class MediaFiles:
+    """Images of others as PNG files of the dataset, each written once."""
+
+    def __init__(self, stage: Path) -> None:
+        self.stage = stage
+
+    def add(self, source: ImageSource) -> str:
+        """Add ``source`` and return its path in the dataset."""
+        key = source if isinstance(source, bytes) else str(source).encode()
+        name = f"{MEDIA}/{hashlib.sha256(key).hexdigest()[:16]}.png"
+        if not (self.stage / name).exists():
+            with opened(io.BytesIO(source) if isinstance(source, bytes) else source) as image:
+                write_png(self.stage / name, rgb_of(image))
+        return name
+
+
+def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
+    prompt, spans, images = wording(item)
+    ours = origin.id_of(item) if origin.backend == "adopted" else item.key
+    ids = (option.id or f"{ours}/{LETTERS[k]}" for k, option in enumerate(item.options))
+    texts = tuple(OptionFeatures(text_chars=len(option.text)) for option in item.options)
+    return Question(
+        id=origin.id_of(item),
+        task=item.task,
+        encoding=origin.backend,
+        question_type=item.kind,
+        subset=(origin.name,),
+        image_id=item.cluster,
+        class_of_interest=None,
+        error_type=None,
+        annotation_ids=tuple(ids),
+        final_scores=item.scores or _scores(item),
+        sources=tuple(option.source for option in item.options),
+        prompt=prompt,
+        images=tuple(media.add(source) for source in images),
+        answer=item.answer,
+        features=texts if all(option.text for option in item.options) else None,
+        spans=spans,
+        ties=item.ties or None,
+    )
+
+
+def _scores(item: Item) -> tuple[float, ...]:
+    """Return true scores that fit the answer; in the middle if it is unknown."""
+    count = len(item.options)
+    if not isinstance(item.answer, str):
+        return (item.answer,)
+    if item.answer == UNKNOWN:
+        return (5.0,) * count
+    if item.kind == "ranking":
+        places = (item.answer.index(letter) for letter in LETTERS[:count])
+        return tuple(10.0 * (count - 1 - place) / (count - 1) for place in places)
+    return SCORES[item.answer]
+
+
+def verdict_of(
+    origin: Origin, item: Item, reply: Reply, names: Mapping[str, str] | None = None
+) -> Verdict:
+    """Return our reading of a reply, with that of its authors beside it; only theirs if there is no
+    text. ``names`` are further answers of the judge (``--answer C=tie``).
+    """
+    stated, counted = (
+        value if value is None or isinstance(value, str) else on_ten(value, item.scale)
+        for value in (reply.value, reply.value if reply.counted is None else reply.counted)
+    )
+    failed = stated is None or stated == FAILED
+    theirs = Verdict(
+        origin.id_of(item),
+        reply.order,
+        FAILED if stated is None else stated,
+        "unparseable" if failed else "ok",
+        reply.text,
+        reply.usage,
+        repeat=reply.repeat,
+        cause="not read by its authors" if failed else None,
+    )
+    extra: dict[str, Any] = {}
+    if counted is not None and (origin.backend == "published" or reply.text is not None):
+        extra["published_value"] = str(counted)
+    if reply.right is not None:
+        extra["published_right"] = reply.right
+    if reply.text is None:
+        return replace(theirs, extra=extra)
+    reading = _read(item, reply.text, reply.finish_reason)
+    if reading.rule:
+        extra |= {"rule": reading.rule, "read_by": reading.read_by}
+    value: Answer = reading.value
+    value = TURNED.get(str(value), value) if reply.order == "BA" else value
+    return replace(theirs, value=value, status=reading.status, cause=reading.cause, extra=extra)
+
+
+def _read(item: Item, text: str, finish_reason: str) -> Reading:
+    """Return our reading; a score on 0 to 10, if the judge's scale has it."""
+    count = len(item.options)
+    reading = read_reply(text, item.kind, count, finish_reason=finish_reason, ties=item.ties)
+    low, high = item.scale
+    if isinstance(reading.value, str) or item.scale == TEN:
+        return reading
+    if not low <= reading.value <= high:
+        return replace(reading, value=FAILED, status="unparseable", cause="other scale")
+    return replace(reading, value=on_ten(reading.value, item.scale))
