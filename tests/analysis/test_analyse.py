@@ -349,7 +349,6 @@ def test_leaderboard_counts_contradictory_orders_as_ties() -> None:
     assert [row["source"] for row in board["rows"]] == ["one", "two"]
 
 
-
 # ---------------------------------------------------------------- from disk
 
 

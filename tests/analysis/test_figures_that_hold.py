@@ -20,7 +20,6 @@ from visualjudge.analysis.comparisons import COMPARED, comparisons, judge_agreem
 from visualjudge.analysis.estimate import images_needed, shares
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.leaks import permutation_p
-from visualjudge.analysis.psychometric import slope_p
 from visualjudge.analysis.study_table import Run, Study, question_table, verdict_table
 from visualjudge.core.records import OptionFeatures, Question, Verdict
 from visualjudge.core.seeding import rng_for
@@ -388,5 +387,3 @@ def test_agreement_of_judges_tells_ties_from_the_second_option() -> None:
         reliability_data=table.astype(float), level_of_measurement="nominal"
     )
     assert found.alpha.value == pytest.approx(expected)
-
-

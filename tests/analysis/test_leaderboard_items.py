@@ -133,8 +133,6 @@ def test_what_is_compared_elsewhere_changes_no_strength() -> None:
     ] == list(alone.rows)
 
 
-
-
 def test_rank_correlation_is_with_the_true_scores_shown() -> None:
     names = ("one", "two", "three")
     levels = (5.0, 4.0, 3.0)

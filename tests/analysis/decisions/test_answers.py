@@ -76,8 +76,6 @@ def test_a_source_without_a_usable_answer_costs_only_itself_and_is_named() -> No
     )
 
 
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_a_judge_that_lifts_a_source_by_two_ranks_is_refused_and_the_source_named(
     seed: int,
@@ -121,8 +119,6 @@ def test_every_undecided_check_says_how_many_images_would_settle_it() -> None:
     assert (
         found.verdict == "unclear" and f"about {found.needs_images:,} more images" in found.answer
     )
-
-
 
 
 def _two_tasks() -> tuple[list[Question], list[Verdict]]:

@@ -374,10 +374,6 @@ def test_one_favoured_source_does_not_make_others_look_disfavoured() -> None:
     assert flagged == ["model 6"]
 
 
-
-
-
-
 def test_four_verdicts_of_a_second_task_do_not_withhold_what_is_shown() -> None:
     questions = World.of(40, 4, gap=0.8).pair_questions()
     few = [

@@ -4,7 +4,6 @@ not finished.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -69,8 +68,6 @@ def test_every_command_says_that_a_dataset_changed_after_the_run(
     assert CHANGED in str(refused.exception) and "--dataset" in str(refused.exception)
     done = CliRunner().invoke(_app(command), [*words, "--dataset", str(tmp_path / "ds")])
     assert (done.exit_code, CHANGED in done.stderr) == (1, True)
-
-
 
 
 def test_of_several_datasets_the_one_that_changed_is_named(tmp_path: Path) -> None:
