@@ -189,14 +189,6 @@ def test_a_question_that_no_tool_suits_is_asked_plainly(spots: Path, tmp_path: P
     assert run.manifest["parameters"]["mode"] == "text"
 
 
-def test_several_processes_have_tools(spots: Path, tmp_path: Path) -> None:
-    with talking() as server:
-        client = vj.client("api", model="m", base_url=server.url, cache=False)
-        options: Any = {"tools": ["zoom"], "processes": 2, "limit": 8, "progress": False}
-        run = vj.judge(spots, client, tmp_path / "run", **options)
-    assert [len(verdict.extra["tool_calls"]) for verdict in run.verdicts.values()] == [3] * 8
-
-
 def test_swapped_questions_have_swapped_tools(spots: Path, tmp_path: Path) -> None:
     run = judge(
         spots, tmp_path / "run", looks_closely, tools=["zoom", "compare"], swap=True, limit=20

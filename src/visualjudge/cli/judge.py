@@ -63,16 +63,18 @@ class BatchOptions:
         int | None,
         typer.Option(min=1, help="Maximum requests per batch; default: the provider's limit."),
     ] = None
-    batch_folder: Annotated[
-        Path | None,
-        typer.Option(help="Exchange OpenAI batch files in this folder, for vLLM's run-batch."),
-    ] = None
-    poll: Annotated[float, typer.Option(min=0.1, help="Polling interval, in seconds.")] = 120.0
     no_wait: Annotated[
         bool,
         typer.Option(
             "--no-wait",
             help="Exit when everything is submitted; fetch the results later with --resume.",
+        ),
+    ] = False
+    cancel_batches: Annotated[
+        bool,
+        typer.Option(
+            "--cancel-batches",
+            help="With --batch --resume: cancel the run's batches and keep their replies so far.",
         ),
     ] = False
 
@@ -88,18 +90,19 @@ class BatchOptions:
         from visualjudge.clients.batch.batched_client import Settings
 
         if self.batch:
-            return Settings(self.batch_size, self.poll, not self.no_wait, self.batch_folder)
-        if self.batch_size or self.batch_folder or self.no_wait:
-            raise UsageError("--batch-size, --batch-folder and --no-wait need --batch")
+            wait = not self.no_wait
+            return Settings(self.batch_size, wait=wait, cancel=self.cancel_batches)
+        if self.batch_size or self.no_wait or self.cancel_batches:
+            raise UsageError("--batch-size, --no-wait and --cancel-batches need --batch")
         return None
 
     def charged(self, prices: Prices, backend: str) -> Prices:
         """Return list prices, reduced for batches as the provider charges."""
-        from visualjudge.clients.batch.registry import provider_kind
+        from visualjudge.clients.batch.registry import provider_of
 
         if self.settings is None:
             return prices
-        return replace(prices, share=provider_kind(backend, self.batch_folder).discount)
+        return replace(prices, share=provider_of(backend).discount)
 
 
 @app.command(epilog=EPILOG)
@@ -228,6 +231,7 @@ def _dry_run(
 def _finish(report: RunReport, out: Path) -> None:
     """Report how the run ended; exit with status 1 if a call failed or verdicts are missing."""
     from visualjudge.runs.folder import RunFolder
+    from visualjudge.runs.live import identity_text
     from visualjudge.runs.progress_display import counted, spent_in_all
 
     progress = report.progress
@@ -250,6 +254,9 @@ def _finish(report: RunReport, out: Path) -> None:
     if (excess := progress.budget.excess()) and excess != progress.stopped:
         say(excess)
     say(*report.diagnostics.adjustments)
+    if len(report.served) > 1:
+        counts = (f"{identity_text(who)} {n}" for who, n in report.served.most_common())
+        say(f"answered by {len(report.served)} models: {' · '.join(counts)}")
     if failures := report.diagnostics.failures:
         say(f"failed calls, including those that succeeded on retry: {counted(failures)}")
     errors = report.statuses["api_error"]

@@ -37,7 +37,6 @@ COMMANDS = {
     "prompts": "Write the pages that show every prompt",
     "validate": "Check a dataset against its checksums and all rules",
     "judge": "Ask a judge the questions of a dataset",
-    "batch": "Show, fetch, cancel or drop the batches of a run",
     "pipeline": "Judge image edits in a JSONL file",
     "report": "Measure how far a judge can be trusted",
     "card": "Check whether a judge can rank your models",

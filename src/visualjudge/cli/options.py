@@ -98,6 +98,10 @@ class ClientOptions:
     max_tokens: Annotated[
         int | None, typer.Option(min=1, help="Maximum length of a reply, in tokens.")
     ] = None
+    effort: Annotated[
+        str | None,
+        typer.Option(help="Thinking: none, low, medium, high or a number of tokens."),
+    ] = None
     timeout: Annotated[
         float | None, typer.Option(min=0.001, help="Timeout of one call, in seconds; default: 300.")
     ] = None
@@ -123,7 +127,7 @@ class ClientOptions:
         if not self.model:
             raise UsageError("--model is missing")
         named = {"backend": self.backend, "model_name": self.model, "base_url": self.base_url}
-        own = ("temperature", "max_tokens", "timeout", "attempts", "max_image_side")
+        own = ("temperature", "max_tokens", "effort", "timeout", "attempts", "max_image_side")
         given = {
             **named,
             "api_key": key_of(self.api_key_env, key_option),

@@ -39,7 +39,6 @@ from yaml import YAMLError
 from visualjudge.clients.masked_secrets import (
     SHORTEST_KEY,
     Redactor,
-    Secret,
     is_secret_name,
     looks_secret,
     public_url,
@@ -116,7 +115,7 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
         and len(value) >= SHORTEST_KEY
         and (is_secret_name(name) or looks_secret(value))
     }
-    masked = Redactor(map(Secret, keys))
+    masked = Redactor(keys)
     try:
         named = {name: _loaded(base) for name, base in bases.items()}
         loaded = OmegaConf.merge(_loaded(user), named, _loaded(text))
