@@ -135,8 +135,7 @@ def _cells(
 ) -> list[Cell]:
     """Return one cell per column for the questions in ``rows``, each with its image and column."""
     # These load the whole analysis, which most pages do not need.
-    from visualjudge.analysis.statistics.jackknife import sums
-    from visualjudge.analysis.statistics.share_intervals import shares
+    from visualjudge.analysis.estimate import shares, sums
 
     if not columns:
         return []
@@ -186,7 +185,7 @@ def tasks_svg(shelf: Shelf, *, dark: bool) -> str | None:
 
 
 def _estimate(cell: Cell) -> Estimate:
-    from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
+    from visualjudge.analysis.estimate import LEAST_IMAGES
     from visualjudge.analysis.value_and_interval import Estimate
 
     ends = None if cell.low is None and cell.high is None else (cell.low, cell.high)

@@ -275,7 +275,7 @@ def _check_prices(asked: Asked, extractor: Client, prices: Prices | None) -> Non
     )
     if prices is not None and prices.are_stated and not same:
         raise UsageError(
-            "--price-in and --price-out (prices) cannot be used if --extractor-model (extractor) "
+            "--price (prices) cannot be used if --extractor-model (extractor) "
             "is another model, whose prices are unknown; limit --max-tokens-total or "
             "--max-calls instead"
         )
@@ -296,7 +296,7 @@ def _engine(
         if open_parts:
             raise UsageError(
                 f"{out}: {open_parts} batches have not ended: add --batch to continue, with "
-                "--cancel-batches to cancel them"
+                "--set cancel_batches=true to cancel them"
             )
         return None, prices
     if limits is not None and limits != Limits():

@@ -217,7 +217,7 @@ class BatchJournal:
         size = sum(map(len, pieces)) + len(framing.between)
         room = provider.most_bytes - len(framing.head) - len(framing.tail)
         if size > room:
-            said = f"a request of {size} bytes is larger than a batch may be; use --max-image-side"
+            said = f"a request of {size} bytes is larger than a batch may be; lower max_image_side"
             raise TransportError(said, cause="too large", retryable=False)
         if self._name and (self._requests >= self._most or self._bytes + size > room):
             self._finish()

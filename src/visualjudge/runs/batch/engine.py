@@ -225,7 +225,7 @@ class BatchEngine:
             if error.retryable and self._missed[part.name] < _LOOKS:
                 return False
             await self._give_up(part, f"{LOST}: {cause_of(error)}")
-            _log.info("batch %s: given up: %s; --retry-errors looks again", part.batch, error)
+            _log.info("batch %s: given up: %s; retry_errors looks again", part.batch, error)
             return True
         look, replies = await self._collected(part, look)
         if replies is None:
