@@ -84,7 +84,7 @@ class Retrying(Wrapping):
         self.failures: Counter[str] = Counter()
         self._sleep = sleep
         self._asked = 0
-        self._reached = False
+        self._reached, self._absent = False, self.policy.absent
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -112,7 +112,8 @@ class Retrying(Wrapping):
                 billed.update(error.usage)
                 draw = float(rng_for(os.getpid(), "back-off", number, failures).random())
                 wait_s = self.policy.wait_s(failures, error, draw)
-                gone = not self._reached and failures >= self.policy.absent
+                gone = not self._reached and failures >= self._absent
+                self._absent = 1 if gone else self._absent  # one call has waited for all
                 if wait_s is None or gone:
                     error.usage = dict(billed)
                     raise
