@@ -82,12 +82,14 @@ def _describe_data(folder: Path, json: Path | None, task: list[str] | None) -> N
             for name in tasks
         ]
         equal = [reason for name in tasks for reason in equal_sources(data, name)]
+        ranges = data.other_ranges(tasks)
         problems = list(data.problems)
     if json:
         tasks_json = [each.to_json() for each in described]
         write_json(json, {"tasks": tasks_json, "invalid_records": len(problems)})
     print(_table(described))
     tell(problems)
+    say(*(f"warning: {told}; give it to build" for told in ranges))
     _next(folder, described, equal)
     if problems:
         raise typer.Exit(1)

@@ -206,6 +206,7 @@ def build(
     caps: Caps | None = None,
     prompts: str | Path | PromptSet | None = None,
     prompt_version: str | None = None,
+    score_range: tuple[float, float] | None = None,
     workers: int = 1,
     engine: EngineName = "local",
     skip_invalid: bool = False,
@@ -229,6 +230,8 @@ def build(
     prompts, prompt_version
         A version of the prompts (``"v1"``, the default, or ``"v2"``, which names the form of the
         answer), or a folder with your own prompts, and their version.
+    score_range
+        Range of the data's scores, which become 0 to 10.
     workers
         Number of processes; more than 1 needs ``if __name__ == "__main__":`` in a script.
     skip_invalid
@@ -260,6 +263,7 @@ def build(
         tuple(tasks) if tasks else None,
         caps or Caps(),
         prompts=prompt_set(prompts, prompt_version),
+        score_range=score_range,
     )
     folder = data.path if isinstance(data, Data) else data
     built = build_dataset(
