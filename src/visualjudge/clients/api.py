@@ -36,7 +36,7 @@ from visualjudge.clients.tool_calls import (
 )
 from visualjudge.core.errors import TransportError, UsageError
 from visualjudge.core.finish_reasons import finish_of
-from visualjudge.prompts.provider_payloads import Text, openai_style
+from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Text, openai_style
 
 
 class ApiClient(RemoteClient):
@@ -55,6 +55,7 @@ class ApiClient(RemoteClient):
     """
 
     backend: ClassVar[str] = "api"
+    prompt_adapter: ClassVar[str] = "openai_style"
     default_url: ClassVar[str] = "https://api.openai.com/v1"
     key_variables: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY",)
     versioned: ClassVar[bool] = True
@@ -90,7 +91,9 @@ class ApiClient(RemoteClient):
         known, structured = self.refused_parameters, self.structured_outputs
         own = _parameters(full, self.sampling, known, structured)
         fixed = {"model": self.model, **own, **self._effort(), **self.sampling.extra}
-        return conversation_body(full, fixed | _tools(full), openai_style, _turn)
+        return conversation_body(
+            full, fixed | _tools(full), PROMPT_ADAPTERS.find(self.prompt_adapter), _turn
+        )
 
     def _effort(self) -> dict[str, Any]:
         """Return the fields that say how hard the model thinks."""
