@@ -100,7 +100,9 @@ def test_what_all_invocations_spent_is_stated(tmp_path):
     assert report.total.tokens == 16
     manifest = json.loads(places.manifest.read_text())
     assert manifest["total"] == {
-        **dict(tokens_in=15, tokens_out=1, tokens_thinking=0),
+        "tokens_in": 15,
+        "tokens_out": 1,
+        "tokens_thinking": 0,
         "cost": 0.000016,
     }
     places.manifest.write_text(
