@@ -27,7 +27,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from visualjudge.core.case_noun import in_cases
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
@@ -63,12 +62,12 @@ NORMAL = float(norm_isf(TAIL))
 
 def too_few() -> str:
     """Say that there are too few images for an interval."""
-    return in_cases(f"fewer than {LEAST_IMAGES} images")
+    return f"fewer than {LEAST_IMAGES} images"
 
 
 def all_alike() -> str:
     """Say that no image moves the figure."""
-    return in_cases("all images give the same result")
+    return "all images give the same result"
 
 
 def sums(place: IntArray, values: FloatArray, count: int) -> FloatArray:
