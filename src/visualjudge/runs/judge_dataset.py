@@ -117,7 +117,7 @@ async def run_judge(
                 again=again,
             )
             control = RunControl(journal, options.concurrency, progress, on_event, stop or Stop())
-            engine = engine or LiveEngine(judge, before.served.keys(), options.accept_changes)
+            engine = engine or LiveEngine(judge, list(before.served), options.accept_changes)
             try:
                 await engine(
                     lambda: asks_of(dataset.questions, options, before.keys),
