@@ -1,7 +1,7 @@
 """How much of a bare HTTP client's rate judging reaches: ours, bare aiohttp, and the openai SDK, on
 one server.
 
-    python benchmarks/judge.py [--questions 2000] [--processes 2] [--memory 20000] [--lean | --url
+    python benchmarks/judge.py [--questions 2000] [--memory 20000] [--lean | --url
     http://127.0.0.1:8991/v1]
 
 Each question shows two 640×480 PNG photographs. The server, a process of its own, answers at once;
@@ -39,8 +39,8 @@ from visualjudge.clients.registry import open_client
 from visualjudge.core.records import Question
 from visualjudge.dataset.folder import Dataset
 from visualjudge.judges.question_judge import QuestionJudge
-from visualjudge.runs.judge_dataset import RunSettings, live, run_judge
-from visualjudge.runs.worker_engine import SpreadEngine, workers_of
+from visualjudge.runs.asks import RunSettings
+from visualjudge.runs.judge_dataset import run_judge
 from visualjudge.vision.raster.images import write_png
 
 IMAGES = 50
@@ -206,9 +206,7 @@ async def sdk(url: str, root: Path, asked: tuple[Question, ...], count: int) -> 
         await drained(count, send)
 
 
-async def ours(
-    url: str, root: Path, asked: tuple[Question, ...], out: Path, processes: int = 1
-) -> float:
+async def ours(url: str, root: Path, asked: tuple[Question, ...], out: Path) -> float:
     """The judge core, journal and all, without the reply cache; seconds a question after the first
     quarter.
     """
@@ -217,14 +215,12 @@ async def ours(
     )
     dataset = Dataset(root, asked, {}, "-")
     judge = QuestionJudge(client, root)
-    engine = live if processes == 1 else SpreadEngine(judge, workers_of("local", processes))
     seen = dict[int, float]()
     report = await run_judge(
         dataset,
         judge,
         out,
         RunSettings(concurrency=CONCURRENCY),
-        engine=engine,
         on_event=lambda progress: seen.setdefault(progress.done, time.perf_counter()),
     )
     assert report.statuses["ok"] == len(asked), report
@@ -242,14 +238,13 @@ def megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def compare(url: str, root: Path, count: int, rounds: int, processes: int) -> None:
+def compare(url: str, root: Path, count: int, rounds: int) -> None:
     """Several rounds of each in turn; the median is told."""
     asked = questions(images(root), count)
     bodies = [
         json.dumps({"model": "m", "messages": messages(root, q)}).encode() for q in asked[:IMAGES]
     ]
-    several = {f"{processes} processes": list[float]()} if processes > 1 else {}
-    rates: dict[str, list[float]] = {"bare aiohttp": [], "visualjudge": [], **several}
+    rates: dict[str, list[float]] = {"bare aiohttp": [], "visualjudge": []}
     if find_spec("openai") is not None:
         rates["openai SDK"] = []
     for number in range(rounds):
@@ -257,9 +252,6 @@ def compare(url: str, root: Path, count: int, rounds: int, processes: int) -> No
         rates["visualjudge"].append(
             count / timed(lambda n=number: ours(url, root, asked, root / f"run{n}"))
         )
-        if processes > 1:
-            spread = asyncio.run(ours(url, root, asked, root / f"spread{number}", processes))
-            rates[f"{processes} processes"].append(1 / spread)
         if "openai SDK" in rates:
             few = max(count // 4, 100)
             rates["openai SDK"].append(few / timed(lambda n=few: sdk(url, root, asked, n)))
@@ -296,9 +288,6 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
-        "--processes", type=int, default=1, help="also: so many processes, their start left out"
-    )
-    parser.add_argument(
         "--memory", type=int, default=0, help="also: peak memory over so many questions"
     )
     parser.add_argument(
@@ -313,7 +302,7 @@ def main() -> None:
             if args.url
             else _server(serve_lean if args.lean else serve) as url
         ):
-            compare(url, root, args.questions, args.rounds, args.processes)
+            compare(url, root, args.questions, args.rounds)
             if args.memory:
                 memory(url, root, args.memory)
     finally:

@@ -36,7 +36,7 @@ from visualjudge.dataset.json_form import (
     question_from_wire,
     question_to_wire,
 )
-from visualjudge.runs.verdict_lines import verdict_line
+from visualjudge.runs.verdicts import verdict_line
 from visualjudge.vision.raster.images import write_png
 
 TASKS = {

@@ -19,7 +19,7 @@ from visualjudge.core.records import Question, Verdict
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.verdict_lines import verdict_line
+from visualjudge.runs.verdicts import verdict_line
 
 IMAGES = 80
 NAMES = [f"detector {letter}" for letter in "ABCDEFGHIJ"]

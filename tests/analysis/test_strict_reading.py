@@ -14,7 +14,7 @@ from visualjudge.analysis.load import load_study
 from visualjudge.analysis.verdict_table import read_verdicts
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Verdict
-from visualjudge.runs.verdict_lines import verdict_line
+from visualjudge.runs.verdicts import verdict_line
 
 QUESTIONS = [pair(k, (8.0, 2.0)) for k in range(4)]
 

@@ -20,7 +20,7 @@ from visualjudge.core.errors import ClientError
 from visualjudge.core.records import Question
 from visualjudge.judges.base import Ask, Judged
 from visualjudge.judges.question_judge import QuestionJudge
-from visualjudge.runs.verdict_lines import verdict_line
+from visualjudge.runs.verdicts import verdict_line
 
 BACKENDS = ["api", "vllm", "google", "anthropic"]
 ONCE = RetryPolicy(attempts=1)

@@ -51,7 +51,6 @@ CACHE, PEOPLE, SAFETY = "clients/test_client_wrappers", "studio/test_people", "s
 API, STARVING, FILES = (
     "clients/test_api_client",
     "faults/test_starving",
-    "faults/test_hostile_columns",
 )
 RECORDS, KINDS, PIPELINES = (
     "faults/test_malicious_records",

@@ -20,7 +20,7 @@ from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges.base import Ask, Judged
 from visualjudge.judges.question_judge import MORE_REQUESTS, QuestionJudge
 from visualjudge.judges.toolbox import Tools
-from visualjudge.runs.verdict_lines import verdict_line, verdict_of
+from visualjudge.runs.verdicts import verdict_line, verdict_of
 from visualjudge.vision.tools.table import check_names
 
 MOST = 6

@@ -16,8 +16,8 @@ from visualjudge.core.records import Spans, Verdict
 from visualjudge.judges.base import Ask
 from visualjudge.judges.question_judge import QuestionJudge, answer_schema
 from visualjudge.prompts.spans import interleaved, swapped
-from visualjudge.runs.questions_left import left_of
-from visualjudge.runs.verdict_lines import verdict_line, verdict_of
+from visualjudge.runs.asks import RunSettings, asks_of
+from visualjudge.runs.verdicts import verdict_line, verdict_of
 from visualjudge.vision.raster.images import write_png
 
 TURNED = (
@@ -194,7 +194,9 @@ def test_parts_are_shared_between_questions(root: Path) -> None:
 def test_the_plan_holds_each_order_and_repeat_once() -> None:
     asked = [
         a.key
-        for a in left_of([question(), replace(question("scoring"), id="s")], swap=True, repeats=2)()
+        for a in asks_of(
+            [question(), replace(question("scoring"), id="s")], RunSettings(swap=True, repeats=2)
+        )
     ]
     assert asked == [
         ("q", "AB", 0),

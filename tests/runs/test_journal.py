@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -51,67 +50,6 @@ def test_a_record_that_a_full_disk_took_in_part_is_removed_at_once(
         monkeypatch.setattr(os, "write", lambda handle, data: real(handle, data[:5]))
         with pytest.raises(RunError, match="No space left"):
             journal.write({"id": 2})
-        monkeypatch.undo()
-        journal.write({"id": 3})
-    assert path.read_bytes() == b'{"id":1}\n{"id":3}\n'
-
-
-def test_a_record_may_wait_for_the_next_or_for_the_disk(tmp_path: Path) -> None:
-    path = tmp_path / "j"
-    with Journal.create(path) as journal:
-        journal.write({"id": 1}, at_once=False)
-        assert path.read_bytes() == b""
-        journal.write({"id": 2})
-        assert path.read_bytes() == b'{"id":1}\n{"id":2}\n'
-        journal.write({"id": 3}, at_once=False)
-        asyncio.run(journal.synced())
-        assert path.read_bytes() == b'{"id":1}\n{"id":2}\n{"id":3}\n'
-        journal.write({"id": 4}, at_once=False)
-    assert path.read_bytes() == b'{"id":1}\n{"id":2}\n{"id":3}\n{"id":4}\n'
-
-
-def test_records_that_wait_are_never_many(tmp_path: Path) -> None:
-    with Journal.create(tmp_path / "j") as journal:
-        for number in range(40):
-            journal.write({"id": number, "text": "x" * 3000}, at_once=False)
-        assert (tmp_path / "j").stat().st_size > 40_000
-
-
-def test_a_sync_while_another_thread_writes_repeats_and_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    journal = Journal.create(tmp_path / "v.jsonl")
-    append, inside = journal._append, threading.Event()
-    journal.write({"id": 0})
-
-    def slowly(content: bytes | bytearray) -> None:
-        taken = bytes(content)
-        inside.set()
-        time.sleep(0.2)
-        append(taken)
-
-    monkeypatch.setattr(journal, "_append", slowly)
-    writer = threading.Thread(target=journal.write, args=({"id": 1},))
-    writer.start()
-    inside.wait()
-    asyncio.run(journal.synced())
-    writer.join()
-    journal.close()
-    assert [record["id"] for record in read_records(journal.path)] == [0, 1]
-
-
-def test_what_waits_for_a_full_disk_is_not_told_to_be_on_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, real = tmp_path / "j", os.write
-    with Journal.create(path) as journal:
-        journal.write({"id": 1}, at_once=False)
-        monkeypatch.setattr(os, "write", lambda handle, data: real(handle, data[:5]))
-        with pytest.raises(RunError, match="No space left"):
-            journal.write({"id": 2})
-        with pytest.raises(RunError, match="No space left"):
-            asyncio.run(journal.synced())
-        assert path.read_bytes() == b""
         monkeypatch.undo()
         journal.write({"id": 3})
     assert path.read_bytes() == b'{"id":1}\n{"id":3}\n'

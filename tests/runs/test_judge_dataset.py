@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from runs.chaotic_server import RATES, ChaoticServer, completion, serving
@@ -15,23 +13,14 @@ from runs.made_dataset import make_dataset
 from visualjudge.clients import RetryPolicy, ScriptedClient, open_client
 from visualjudge.clients.base import Reply
 from visualjudge.core.errors import ApiError, DataError, UsageError
-from visualjudge.core.image_storage import Part, _Shards as shards
-from visualjudge.dataset import parquet_form
-from visualjudge.dataset.convert import convert
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.panel import PanelJudge
 from visualjudge.judges.question_judge import QuestionJudge
+from visualjudge.runs.asks import RunSettings, check_images
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.judge_dataset import (
-    RunReport,
-    RunSettings,
-    check_images,
-    run_judge,
-)
-from visualjudge.runs.resume_check import edited_images
-from visualjudge.vision.raster.images import write_png
+from visualjudge.runs.judge_dataset import RunReport, run_judge
 
 FIELDS = ["id", "order", "value", "status", "raw_response", "usage", "latency_s"]
 
@@ -211,73 +200,6 @@ def test_questions_edited_after_the_build_are_another_dataset(
         )
 
 
-def test_images_edited_during_a_run_are_another_dataset(dataset: Dataset, tmp_path: Path) -> None:
-    def stated() -> Dataset:
-        files = {
-            f"media/{path.name}": hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in media.iterdir()
-        }
-        meta = {**dataset.meta, "files": {**dataset.meta["files"], **files}}
-        (dataset.root / "dataset.json").write_text(json.dumps(meta))
-        return load_dataset(dataset.root)
-
-    media, out = dataset.root / "media", tmp_path / "run"
-    first = stated()
-    judged(first, QuestionJudge(ScriptedClient(["A"]), dataset.root), out, limit=1)
-    judged(first, QuestionJudge(ScriptedClient(["A"]), dataset.root), out, resume=True, limit=2)
-    some = sorted(media.iterdir())[0]
-    write_png(some, np.zeros((24, 32, 3), np.uint8))
-    with pytest.raises(
-        UsageError, match=f"images was .* now .1 of .* differ, the first media/{some.name}"
-    ):
-        judged(first, QuestionJudge(ScriptedClient(["A"]), dataset.root), out, resume=True)
-    edited = stated()
-    with pytest.raises(UsageError, match="media was"):
-        judged(edited, QuestionJudge(ScriptedClient(["A"]), dataset.root), out, resume=True)
-    judged(
-        edited,
-        QuestionJudge(ScriptedClient(["A"]), dataset.root),
-        out,
-        resume=True,
-        accept_changes=True,
-        limit=3,
-    )
-    assert list(RunFolder(out).manifest()["changes"][0]["fields"]) == ["media"]
-    judged(edited, QuestionJudge(ScriptedClient(["A"]), dataset.root), out, resume=True)
-
-
-def test_images_in_shards_are_looked_for_once_on_resume_and_read_only_where_a_shard_was_written(
-    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files = {
-        f"media/{p.name}": hashlib.sha256(p.read_bytes()).hexdigest()
-        for p in (dataset.root / "media").iterdir()
-    }
-    meta = {**dataset.meta, "files": {**dataset.meta["files"], **files}}
-    (dataset.root / "dataset.json").write_text(json.dumps(meta))
-    root, out = tmp_path / "packed", tmp_path / "run"
-    convert(dataset.root, root, "parquet", media="shards")
-    packed = load_dataset(root)
-    judged(packed, QuestionJudge(ScriptedClient(["A"]), root), out, limit=1)
-    looked: list[str] = []
-    real = shards.find
-    monkeypatch.setattr(shards, "find", lambda self, name: looked.append(name) or real(self, name))
-    check_images(packed, packed.questions)
-    assert sorted(looked) == sorted(files)
-    looked.clear()
-    assert edited_images(packed, {"started": "2999-01-01T00:00:00+00:00"}) == [] and looked == []
-    shard = root / "media/shard-00000.tar"
-    part = packed.image(min(files))
-    assert isinstance(part, Part)
-    content = bytearray(shard.read_bytes())
-    content[part.start + part.size - 20] ^= 1
-    shard.write_bytes(content)
-    with pytest.raises(
-        UsageError, match=f"images was .* now .1 of {len(files)} differ, the first {min(files)}"
-    ):
-        judged(packed, QuestionJudge(ScriptedClient(["A"]), root), out, resume=True)
-
-
 def test_a_run_without_verdicts_that_can_be_read_is_not_guessed_at(
     dataset: Dataset, tmp_path: Path
 ) -> None:
@@ -313,19 +235,6 @@ def test_errors_are_verdicts_and_are_asked_again_only_when_told(
     assert len(lines(tmp_path / "run")) == 13
 
 
-def test_a_failure_that_is_asked_again_stays_until_a_verdict_replaces_it(
-    dataset: Dataset, tmp_path: Path
-) -> None:
-    out = tmp_path / "run"
-    judged(dataset, QuestionJudge(ScriptedClient([ApiError(400, "no")]), dataset.root), out)
-    some = Budget(Limits(max_calls=3))
-    judge = QuestionJudge(ScriptedClient(["A"]), dataset.root)
-    again = RunSettings(resume=True, retry_errors=True)
-    report = asyncio.run(run_judge(dataset, judge, out, again, budget=some))
-    assert (report.statuses.total(), report.statuses["api_error"], report.missing) == (13, 10, 0)
-    assert len(lines(out)) == len(RunFolder(out).verdicts()) == 13
-
-
 def test_replaced_failures_of_a_killed_run_are_counted_once(
     dataset: Dataset, tmp_path: Path
 ) -> None:
@@ -336,7 +245,7 @@ def test_replaced_failures_of_a_killed_run_are_counted_once(
         journal.write(json.dumps(new) + "\n")
     report = judged(dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root), out, resume=True)
     assert report.statuses == {"api_error": 12, "ok": 1}
-    assert len(lines(out)) == 13
+    assert len(RunFolder(out).verdicts()) == 13
 
 
 def test_run_json_says_who_judged_what_and_how_it_ended(dataset: Dataset, tmp_path: Path) -> None:
@@ -421,34 +330,13 @@ def test_chaos_loses_nothing_doubles_nothing_and_counts_as_the_server_does(tmp_p
     assert sorted(line["id"] for line in lines(tmp_path / "run")) == sorted(
         q.id for q in dataset.questions
     )
-    assert report.failures == Counter(
+    assert report.diagnostics.failures == Counter(
         {cause: n for cause, n in server.did.items() if cause != "ok"}
     )
     assert report.statuses["ok"] == server.did["ok"]
     assert report.statuses.total() == 200
-    assert len(report.failures) == len(RATES)
+    assert len(report.diagnostics.failures) == len(RATES)
 
 
 def test_completions_of_the_test_server_are_what_clients_read() -> None:
     assert completion("x")["choices"][0]["message"]["content"] == "x"  # type: ignore[index]
-
-
-def test_a_resumed_run_reads_only_what_is_not_answered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_dataset(tmp_path / "ds", pairwise=40, ranking=0, scoring=0)
-    convert(tmp_path / "ds", tmp_path / "parquet", "parquet")
-    monkeypatch.setattr("visualjudge.dataset.folder.HELD_ROWS", 0)
-    dataset, judge = load_dataset(tmp_path / "parquet"), baseline_judge("oracle:0.8", tmp_path)
-    judged(dataset, judge, tmp_path / "run", limit=30, swap=True)
-    monkeypatch.setattr(parquet_form, "PIECE", 5)
-    read: list[str] = []
-    real = parquet_form.questions_of
-    monkeypatch.setattr(
-        parquet_form, "questions_of", lambda rows: read.extend(rows["id"]) or real(rows)
-    )
-    report = judged(
-        load_dataset(tmp_path / "parquet"), judge, tmp_path / "run", resume=True, swap=True
-    )
-    assert read == [question.id for question in dataset[30:40]]
-    assert (report.statuses.total(), report.progress.done, report.missing) == (80, 20, 0)

@@ -62,12 +62,12 @@ def test_a_log_gets_a_line_now_and_then(
 ) -> None:
     steps = [state(2), state(5), state(9)]
     display = Display(console=Console(file=io.StringIO(), force_terminal=False))
-    display._said = 0.0
+    display._printed = 0.0
     times = iter([9.0, 11.0, 11.0, 20.0])  # asked once an update, once more where a line is written
     monkeypatch.setattr("visualjudge.runs.progress_display.time.monotonic", lambda: next(times))
     for step in steps:
         display.update(step)
-    assert capsys.readouterr().err == "5 of 10: ok 4 · refusal 1\n"
+    assert capsys.readouterr().err == "5 of 10: ok 4 · refusal 1 · 1000 tokens, cost 0.0100\n"
 
 
 def silent(**changes: Any) -> Progress:
@@ -78,26 +78,6 @@ def silent(**changes: Any) -> Progress:
     for _ in range(8):
         progress.budget.begin()
     return progress
-
-
-def test_a_server_that_does_not_answer_is_told_in_a_log(capsys: pytest.CaptureFixture[str]) -> None:
-    display = Display(console=Console(file=io.StringIO(), force_terminal=False))
-    for progress in (silent(), silent(done=120, statuses=Counter(ok=120))):
-        display._said = 0.0
-        display.update(progress)
-    first, later = capsys.readouterr().err.splitlines()
-    assert first == "0 of 200 done, 8 waiting for 30 s on http://gpu:8000/v1"
-    assert later == "120 of 200: ok 120 · 8 waiting for 30 s on http://gpu:8000/v1"
-
-
-def test_a_server_that_does_not_answer_is_told_on_a_terminal() -> None:
-    screen = io.StringIO()
-    with Display(console=Console(file=screen, force_terminal=True, width=160)) as display:
-        display.update(silent())
-    assert (
-        "0/200" in screen.getvalue()
-        and "8 waiting for 30 s on http://gpu:8000/v1" in screen.getvalue()
-    )
 
 
 def test_calls_that_fail_while_nothing_comes_back_are_told() -> None:

@@ -17,9 +17,10 @@ from visualjudge.clients.cache import Cached
 from visualjudge.core.errors import TransportError
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.judges.question_judge import QuestionJudge
+from visualjudge.runs.asks import RunSettings
 from visualjudge.runs.budget import Budget, Prices
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.judge_dataset import RunReport, RunSettings, run_judge
+from visualjudge.runs.judge_dataset import RunReport, run_judge
 from visualjudge.runs.progress_display import spent_in_all
 
 USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
@@ -65,7 +66,12 @@ def test_a_resumed_run_states_what_it_spent_and_what_the_run_did(
         == "1100 tokens, cost 0.0014; this time nothing"
     )
     manifest = RunFolder(tmp_path / "run").manifest()
-    assert manifest["total"] == {"tokens_in": 1000, "tokens_out": 100, "cost": 0.0014}
+    assert manifest["total"] == {
+        "tokens_in": 1000,
+        "tokens_out": 100,
+        "tokens_thinking": 0,
+        "cost": 0.0014,
+    }
     assert manifest["last_invocation"]["calls"] == 0
     unpriced = asked(dataset, tmp_path / "run", 12)
     assert told(unpriced) == "1320 tokens; this time 2 calls, 220 tokens"
@@ -85,16 +91,11 @@ def test_a_run_states_how_many_verdicts_come_from_the_cache(
         assert RunFolder(out).manifest()["last_invocation"]["from_cache"] == cached
 
 
-@pytest.mark.parametrize("compacted", [False, True])
-def test_what_a_killed_invocation_spent_is_counted(
-    dataset: Dataset, tmp_path: Path, compacted: bool
-) -> None:
+def test_what_a_killed_invocation_spent_is_counted(dataset: Dataset, tmp_path: Path) -> None:
     asked(dataset, tmp_path / "run", 4, LIVE)
     shutil.copytree(tmp_path / "run", tmp_path / "before")
     asked(dataset, tmp_path / "run", 10, LIVE)
     shutil.copy(tmp_path / "before" / "run.json", tmp_path / "run" / "run.json")  # as after kill -9
-    if compacted:
-        RunFolder(tmp_path / "run").compact()
     report = asked(dataset, tmp_path / "run", 10, BATCH)
     assert told(report) == "1100 tokens, cost 0.0020; this time nothing"
 

@@ -16,9 +16,9 @@ from visualjudge.analysis import analyse
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Probe
 from visualjudge.dataset.convert import convert
-from visualjudge.runs.budget import money
-from visualjudge.runs.spending import spent_before
-from visualjudge.runs.verdict_lines import verdict_line
+from visualjudge.runs.budget import money, paid_for, spent_before
+from visualjudge.runs.journal import read_records
+from visualjudge.runs.verdicts import verdict_line
 from visualjudge.studio.app import create_app
 from visualjudge.studio.people.pages import people_pages
 from visualjudge.studio.people.plan import Settings
@@ -120,7 +120,12 @@ def test_what_a_resumed_run_spent_is_counted_as_judge_counts_it(tmp_path: Path) 
     _lines(
         run, [{**first, "paid": {}}, second, second, {**second, "paid": {"prompt_tokens": 4000}}]
     )
-    spent = spent_before(run / "verdicts.jsonl", json.loads((run / "run.json").read_text()))
+    spent = spent_before(
+        paid_for(
+            line.get("paid", line.get("usage")) for line in read_records(run / "verdicts.jsonl")
+        ),
+        json.loads((run / "run.json").read_text()),
+    )
     state = _state(tmp_path)
     assert (state.tokens, state.cost) == (spent.tokens, money(spent.cost or 0)) == (6020, "0.5020")
 

@@ -18,7 +18,6 @@ from judged_records import pair, ranking, said, scoring, write_dataset, write_ru
 from visualjudge.core.engines import open_engine
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.dataset.folder import open_questions
-from visualjudge.runs.folder import RunFolder
 from visualjudge.studio import index as index_module, text_index
 from visualjudge.studio.app import create_app
 from visualjudge.studio.facets import shown_facet
@@ -280,23 +279,6 @@ def test_a_verdict_asked_again_counts_once_and_failures_are_not_wrong(tmp_path: 
     assert found.summary().outcome.tolist() == [1, 1, 4]
     assert (found.summary().verdicts, found.summary().failed) == (3, 1)
     assert found.summary().shares == (Share("pairwise", 1, 2, 1), Share("scoring", 1, 1, 1))
-
-
-def test_a_run_that_is_compacted_while_it_is_looked_at_stays(tmp_path: Path) -> None:
-    questions = [pair(i, (8.0, 1.0)) for i in range(4)]
-    root = write_dataset(tmp_path / "ds", questions)
-    run = write_run(tmp_path / "run", root, [said(questions[i], "AB"[i % 2]) for i in range(3)])
-    index = open_index(root, tmp_path / "cache", "x")
-    found = RunIndex(run / "verdicts.jsonl", index, tmp_path / "r.sqlite")
-    found.refresh()
-    before, verdicts = found.summary(), [list(found.of_question(row)) for row in range(4)]
-    RunFolder(run).compact()
-    found.refresh()
-    assert found.total == 3
-    assert found.summary().outcome.tolist() == before.outcome.tolist() == [1, 3, 1, 0]
-    assert [list(found.of_question(row)) for row in range(4)] == verdicts
-    again = RunIndex(find_places([tmp_path]).runs[0].journal, index, tmp_path / "r.sqlite")
-    assert again.total == 3
 
 
 def test_a_question_refused_in_one_order_was_asked_in_both(tmp_path: Path) -> None:

@@ -43,22 +43,20 @@ def convert(
     ] = None,
     force: ReplaceDataset = False,
 ) -> None:
-    """Convert a dataset or a run between JSON and Parquet, or images between files and tar shards;
+    """Convert a dataset between JSON and Parquet, or images between files and tar shards;
     converting back restores every byte.
 
     A dataset is written to --out: its images are hard links to those of DATASET if the file system
-    supports them, else copies. A run is converted in place: verdicts.jsonl is removed once
-    verdicts.parquet holds all verdicts.
+    supports them, else copies.
     """
     from visualjudge.dataset.folder import META
     from visualjudge.runs.folder import RUN
 
     if (dataset / RUN).is_file() and not (dataset / META).is_file():
-        _convert_run(dataset, to, media, out)
-    elif out is None:
+        raise UsageError(f"{dataset} is a run; runs are not converted")
+    if out is None:
         raise UsageError("--out must be given to convert a dataset")
-    else:
-        _convert_dataset(dataset, to, media, out, force)
+    _convert_dataset(dataset, to, media, out, force)
 
 
 def _convert_dataset(
@@ -81,21 +79,3 @@ def _convert_dataset(
     target = located(out)
     print(f"{target}: {pluralize(count, 'question')} {', '.join(forms)}")
     following("validate", target)
-
-
-def _convert_run(run: Path, to: FormName | None, media: MediaName | None, out: Path | None) -> None:
-    from visualjudge.runs.folder import RunFolder
-
-    if to is None or media is not None:
-        raise UsageError(f"{run} is a run: --to must be given, and --media must not")
-    if out is not None:
-        raise UsageError(
-            f"--out must not be given to convert a run, got {out}: {run} is converted in place"
-        )
-    folder = RunFolder(run)
-    if to is FormName.parquet:
-        folder.compact()
-    else:
-        folder.expand()
-    print(folder.existing_verdicts_path())
-    following("report", run)

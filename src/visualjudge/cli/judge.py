@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from visualjudge.clients.batch.batched_client import Settings
     from visualjudge.dataset.folder import Dataset
     from visualjudge.judges.base import Judge
+    from visualjudge.runs.asks import RunSettings
     from visualjudge.runs.budget import Budget, Prices
-    from visualjudge.runs.judge_dataset import RunReport, RunSettings
+    from visualjudge.runs.judge_dataset import RunReport
 
 app = typer.Typer(add_completion=False)
 
@@ -195,9 +196,9 @@ def _panel(folders: list[Path]) -> Judge:
 def _dry_run(
     dataset: Dataset, out: Path, options: RunSettings, budget: Budget, beside: str, *, reasons: bool
 ) -> None:
+    from visualjudge.runs.asks import check_images, still_to_ask
     from visualjudge.runs.budget import money
     from visualjudge.runs.cost_estimate import estimate
-    from visualjudge.runs.judge_dataset import check_images, still_to_ask
 
     check_images(dataset, dataset.questions[: options.limit])
     prices, limits = budget.prices, budget.limits
@@ -248,9 +249,9 @@ def _finish(report: RunReport, out: Path) -> None:
     print(f"{out}: {verdicts} ({money})" if money else f"{out}: {verdicts}")
     if (excess := progress.budget.excess()) and excess != progress.stopped:
         say(excess)
-    say(*report.adjustments)
-    if report.failures:
-        say(f"failed calls, including those that succeeded on retry: {counted(report.failures)}")
+    say(*report.diagnostics.adjustments)
+    if failures := report.diagnostics.failures:
+        say(f"failed calls, including those that succeeded on retry: {counted(failures)}")
     errors = report.statuses["api_error"]
     if report.causes:
         say(f"verdicts without an answer, by cause: {counted(report.causes)}")

@@ -32,7 +32,7 @@ from visualjudge.clients.masked_secrets import (
 )
 from visualjudge.clients.refused_parameters import RefusedParameters
 from visualjudge.clients.reply_bounds import LARGEST_BODY
-from visualjudge.clients.reply_fields import writable
+from visualjudge.clients.reply_fields import member, writable
 from visualjudge.clients.request_body import Sampling
 from visualjudge.clients.server_errors import ContentFiltered, api_error, embedded_error, one_line
 from visualjudge.clients.tool_calls import in_text
@@ -295,6 +295,24 @@ class RemoteClient(ABC):
                     error, self._parameters(full), known, self.model
                 ):
                     raise
+
+    async def models(self) -> list[str]:
+        """Return the names of the models that the server lists.
+
+        Raises
+        ------
+        ClientError
+            If it does not list them.
+        """
+        wire = self.wire()
+        try:
+            answer = await wire.send("GET", self.address(self.models_path), self.headers())
+        finally:
+            await wire.aclose()
+        body = self.object_of(answer)
+        rows = body.get("data") or body.get("models") or []
+        names = [member(row, "id") or member(row, "name") for row in rows]
+        return [name.removeprefix("models/") for name in names if isinstance(name, str)]
 
     async def aclose(self) -> None:
         """Close the connections of the running loop."""

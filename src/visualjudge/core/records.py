@@ -216,6 +216,17 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Served:
+    """Who answered, as the server states it: the model, its fingerprint or snapshot, and the
+    provider behind a router.
+    """
+
+    model: str | None = None
+    fingerprint: str | None = None
+    provider: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """A judge's parsed reply to one question in one order.
 
@@ -240,3 +251,5 @@ class Verdict:
     could be read: "tie", "hedge", …
     """
     extra: Mapping[str, Any] = field(default_factory=dict)
+    served: Served | None = None
+    """Who answered; None if no server did."""

@@ -38,20 +38,6 @@ class JudgeOptions(TypedDict, total=False):
     limit: Annotated[int | None, Option()]
     concurrency: Annotated[int, Option(16)]
     resume: Annotated[bool, Option(default=False)]
-    processes: Annotated[
-        int,
-        Option(
-            1, "Number of processes that ask and read replies, if one core is too slow.", least=1
-        ),
-    ]
-    workers: Annotated[
-        Literal["local", "ray"],
-        Option(
-            "local",
-            "Where --processes run: local (this machine) or ray (a cluster; extra 'ray').",
-            flag="engine",
-        ),
-    ]
     swap: Annotated[bool, Option(False, "Ask pairwise questions in both orders.")]
     repeats: Annotated[
         int, Option(1, "Number of samples per question (self-consistency).", least=1)

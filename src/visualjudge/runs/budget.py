@@ -1,5 +1,5 @@
-"""Limits on calls, tokens and money, and the token counts of a reply. A run stops before it exceeds
-a limit, and only between jobs. ``runs/spending.py`` computes the cost of whole runs.
+"""Tokens and money: what a reply took, what a run spent over all its invocations, and limits. A run
+stops before it exceeds a limit, and only between jobs.
 
 A job, such as a question, takes one or more calls, and many jobs are in flight at once. Each
 reserves the maximum that a job may use: known for calls, and the largest job so far for tokens and
@@ -9,33 +9,61 @@ money.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, NamedTuple
 
 from visualjudge.clients.reply_fields import whole_output
 from visualjudge.core.errors import UsageError
 
-Usage = Mapping[str, int]
+Usage = Mapping[str, Any]
 SILENT = 8
 """Number of replies without token counts after which a limit on tokens or cost is considered
 useless.
 """
+MOST = 2**53
+"""Larger counts are invalid: JSON readers and tables store integers exactly only up to this
+value.
+"""
+PAID = "paid"
+"""Field of a verdict's line with the tokens paid for, if they differ from ``usage``."""
+KINDS = {"prices": {"*": (int, float)}, "total": {"*": (int, float, None)}}
+"""Types of a manifest's fields on cost, for :func:`~visualjudge.core.jsons.check_kinds`."""
+_PROMPT = ("prompt_tokens", "input_tokens", "prompt_token_count")
+_REPLY = ("completion_tokens", "output_tokens", "candidates_token_count")
+_TOTAL = ("total_tokens", "total_token_count")
+_THINKING = ("reasoning_tokens",)
 
 
-def tokens_in(usage: Usage | None) -> int:
-    """Return the prompt tokens as counted by the server; 0 if unknown."""
-    return token_counts(usage)[0] or 0
+def token_counts(usage: Usage | None) -> tuple[int | None, int | None]:
+    """Return the tokens of the prompt and all tokens billed as output, or None if unknown."""
+    if not usage:
+        return None, None
+    prompt, reply, total = (_first(usage, names) for names in (_PROMPT, _REPLY, _TOTAL))
+    return prompt, whole_output(prompt, reply, total)
 
 
-def tokens_out(usage: Usage | None) -> int:
-    """Return the reply tokens as counted by the server; 0 if unknown."""
-    return token_counts(usage)[1] or 0
+def thinking_tokens(usage: Usage | None) -> int:
+    """Return the tokens of the output that are reasoning; 0 if unknown."""
+    return (_first(usage, _THINKING) if usage else None) or 0
+
+
+def _first(usage: Usage, names: tuple[str, ...]) -> int | None:
+    for name in names:
+        value = usage.get(name)
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST:
+            return value
+    return None
 
 
 def money(cost: float) -> str:
     """Format an amount with four decimals, or two significant digits below 0.001."""
     return f"{cost:.4f}" if cost >= 0.001 or not cost else f"{cost:.2g}"
+
+
+def _check(name: str, value: float | None) -> None:
+    if value is not None and not 0 <= value < math.inf:
+        raise UsageError(f"{name} must be a finite number of at least 0, got {value}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +83,7 @@ class Prices:
 
     def __post_init__(self) -> None:
         for price in (self.per_million_in, self.per_million_out, self.share):
-            if not 0 <= price < math.inf:
-                raise UsageError(f"a price must be a finite number of at least 0, got {price}")
+            _check("a price", price)
 
     @property
     def are_stated(self) -> bool:
@@ -65,11 +92,17 @@ class Prices:
 
     def cost(self, usage: Usage | None) -> float:
         """Return the cost of one call."""
-        return self.of(tokens_in(usage), tokens_out(usage))
+        prompt, reply = token_counts(usage)
+        return self.of(prompt or 0, reply or 0)
 
     def of(self, prompt: int, reply: int) -> float:
         """Return the cost of these tokens."""
         return (prompt * self.per_million_in + reply * self.per_million_out) * self.share / 1e6
+
+    @property
+    def noted(self) -> dict[str, Any]:
+        """The stated prices for a manifest, so that readers can compute the cost."""
+        return {} if self == Prices() else {"prices": asdict(self)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +121,95 @@ class Limits:
     max_cost: float | None = None
 
     def __post_init__(self) -> None:
-        for name, limit in (
-            ("calls", self.max_calls),
-            ("tokens", self.max_tokens),
-            ("cost", self.max_cost),
-        ):
-            if limit is not None and not 0 <= limit < math.inf:
-                raise UsageError(
-                    f"the limit of {name} must be a finite number of at least 0, got {limit}"
-                )
+        _check("the limit of calls", self.max_calls)
+        _check("the limit of tokens", self.max_tokens)
+        _check("the limit of cost", self.max_cost)
 
 
 @dataclass(frozen=True, slots=True)
-class _Account:
+class Spending:
+    """Tokens paid for, and their cost; None if the price of some is unknown. Thinking is part of
+    the output.
+    """
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_thinking: int = 0
+    cost: float | None = 0.0
+
+    @property
+    def tokens(self) -> int:
+        """The total of prompts and output."""
+        return self.tokens_in + self.tokens_out
+
+    def plus(self, tokens_in: int, tokens_out: int, thinking: int, prices: Prices) -> Spending:
+        """Return the sum with additional tokens at these prices."""
+        priced = prices.are_stated or not tokens_in + tokens_out
+        cost = None if self.cost is None or not priced else prices.of(tokens_in, tokens_out)
+        return Spending(
+            self.tokens_in + tokens_in,
+            self.tokens_out + tokens_out,
+            self.tokens_thinking + thinking,
+            None if cost is None or self.cost is None else self.cost + cost,
+        )
+
+    def plus_call(self, usage: Usage | None, prices: Prices) -> Spending:
+        """Return the sum with one call."""
+        prompt, reply = token_counts(usage)
+        return self.plus(prompt or 0, reply or 0, thinking_tokens(usage), prices)
+
+    def and_by(self, budget: Budget) -> Spending:
+        """Return the sum with an invocation's spending."""
+        more = budget.spent
+        return self.plus(more.tokens_in, more.tokens_out, more.tokens_thinking, budget.prices)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the form used in ``run.json``."""
+        return {**asdict(self), "cost": None if self.cost is None else round(self.cost, 6)}
+
+
+def paid_for(usages: Iterable[Any]) -> Spending:
+    """Return the tokens of calls, without their cost."""
+    paid = Spending()
+    for usage in usages:
+        paid = paid.plus_call(usage if isinstance(usage, Mapping) else None, Prices())
+    return paid
+
+
+def spent_before(paid: Spending, manifest: Mapping[str, Any]) -> Spending:
+    """Return what earlier invocations of a run spent.
+
+    Parameters
+    ----------
+    paid
+        Tokens that the lines of the run state. Those beyond the total in ``manifest`` were spent by
+        an invocation that was killed.
+    manifest
+        Contents of ``run.json``, with the prices of the last invocation.
+    """
+    total = manifest.get("total") or {}
+    known = {one.name: total[one.name] for one in fields(Spending) if one.name in total}
+    stated = Spending(**known)
+    return stated.plus(
+        max(0, paid.tokens_in - stated.tokens_in),
+        max(0, paid.tokens_out - stated.tokens_out),
+        max(0, paid.tokens_thinking - stated.tokens_thinking),
+        _prices(manifest),
+    )
+
+
+def _prices(manifest: Mapping[str, Any]) -> Prices:
+    """Return the stated prices, or none if another program wrote invalid ones."""
+    stated = manifest.get("prices") or {}
+    try:
+        return Prices(
+            **{one.name: stated[one.name] for one in fields(Prices) if one.name in stated}
+        )
+    except UsageError:
+        return Prices()
+
+
+class _Account(NamedTuple):
     """One limit, the amount used, and the maximum that one job may use."""
 
     form: str
@@ -108,19 +217,18 @@ class _Account:
     each: float
     limit: float
 
-    def holds(self, jobs: int) -> bool:
-        """Return whether this many jobs stay within the limit."""
-        return self.used < self.limit and self.used + jobs * self.each <= self.limit
-
-    def refusal(self, jobs: int) -> str:
-        """Return the message for jobs that would exceed the limit."""
-        if self.used >= self.limit:
-            return f"{self} is used up"
-        used, more = self.form.format(self.used), self.form.format(jobs * self.each)
-        return f"stopped before {self} is exceeded: {used} used, the next may add {more}"
-
-    def __str__(self) -> str:
-        return f"the budget ({self.form.format(self.limit)})"
+    def refusal(self, jobs: int, in_flight: int) -> str | None:
+        """Return why this many jobs may not begin beside those in flight, or None."""
+        budget = f"the budget ({self.form.format(self.limit)})"
+        used = self.form.format(self.used)
+        if self.used > self.limit:
+            return f"{budget} is exceeded: {used} used"
+        if self.used == self.limit:
+            return f"{budget} is used up"
+        if self.used + (jobs + in_flight) * self.each <= self.limit:
+            return None
+        more = self.form.format((jobs + in_flight) * self.each)
+        return f"stopped before {budget} is exceeded: {used} used, the next may add {more}"
 
 
 class Budget:
@@ -137,21 +245,21 @@ class Budget:
         self.prices = prices or Prices()
         if self.limits.max_cost is not None and not self.prices.are_stated:
             raise UsageError("--max-cost (max_cost) needs --price-in and --price-out (prices)")
-        self.calls = 0
-        self.in_flight = 0
-        self.tokens_in = 0
-        self.tokens_out = 0
-        self.cost = 0.0
+        self.calls = self.in_flight = 0
+        self.spent = Spending()
         self._calls_each = 1
-        self._most_tokens = 0
+        self._most_tokens = self._silent = 0
         self._most_cost = 0.0
-        self._ended = 0
-        self._silent = 0
 
     @property
     def tokens(self) -> int:
         """Tokens in and out so far."""
-        return self.tokens_in + self.tokens_out
+        return self.spent.tokens
+
+    @property
+    def cost(self) -> float:
+        """Money so far; 0 without prices."""
+        return self.prices.of(self.spent.tokens_in, self.spent.tokens_out)
 
     def expect(self, calls: int) -> None:
         """Reserve this many calls per job in flight: the maximum for one job, including repeats.
@@ -176,47 +284,31 @@ class Budget:
         if limit is not None and limit < calls:
             raise UsageError(
                 f"--max-calls must be at least {calls}, which one question or row may take with "
-                "its retries, "
-                f"got {limit}"
+                f"its retries, got {limit}"
             )
 
     def refusal(self, jobs: int = 1) -> str | None:
         """Return why this many jobs may not begin in addition to those in flight, or None if they
         may.
 
-        With a limit on tokens, one job may be in flight at first, and one more for each job that
-        has ended, until a reply has stated its tokens.
+        With a limit on tokens or cost, one job is in flight until a reply has stated its tokens.
         """
-        if self.limits == Limits():
-            return None
-        if self._is_blind and self._silent >= SILENT:
+        limits = self.limits
+        blind = not self.tokens and (limits.max_tokens, limits.max_cost) != (None, None)
+        if blind and self._silent >= SILENT:
             return (
                 "the replies state no tokens, so that tokens and cost cannot be limited; use "
                 "--max-calls"
             )
-        if self._is_blind and self.in_flight and self.in_flight + jobs > 1 + self._ended:
+        if blind and self.in_flight:
             return "what a call takes is not known yet"
-        begun = self.in_flight + jobs
-        short = next((account for account in self._accounts() if not account.holds(begun)), None)
-        return None if short is None else self.excess() or short.refusal(jobs)
+        refusals = (account.refusal(jobs, self.in_flight) for account in self._accounts())
+        return next(filter(None, refusals), None)
 
     def excess(self) -> str | None:
         """Return the limit exceeded because jobs were larger than all before, or None."""
         over = (account for account in self._accounts() if account.used > account.limit)
-        return next(
-            (
-                f"{account} is exceeded: {account.form.format(account.used)} used"
-                for account in over
-            ),
-            None,
-        )
-
-    @property
-    def _is_blind(self) -> bool:
-        """Whether tokens or cost are limited and no reply has stated its tokens yet."""
-        return not self.tokens and (
-            self.limits.max_tokens is not None or self.limits.max_cost is not None
-        )
+        return next((account.refusal(1, 0) for account in over), None)
 
     def _accounts(self) -> Iterator[_Account]:
         limits = self.limits
@@ -241,40 +333,11 @@ class Budget:
         self.calls += calls
         if not calls:
             return
-        prompt, reply, cost = tokens_in(usage), tokens_out(usage), self.prices.cost(usage)
-        self.tokens_in += prompt
-        self.tokens_out += reply
-        self.cost += cost
-        self._most_tokens = max(self._most_tokens, prompt + reply)
-        self._most_cost = max(self._most_cost, cost)
-        self._ended += 1
-        self._silent += usage is not None and not prompt + reply
+        before, self.spent = self.spent, self.spent.plus_call(usage, self.prices)
+        self._most_tokens = max(self._most_tokens, self.spent.tokens - before.tokens)
+        self._most_cost = max(self._most_cost, self.prices.cost(usage))
+        self._silent += usage is not None and self.spent.tokens == before.tokens
 
     def abandon(self) -> None:
         """Record that a job was cancelled."""
         self.in_flight -= 1
-
-
-MOST = 2**53
-"""Larger counts are invalid: JSON readers and tables store integers exactly only up to this
-value.
-"""
-PROMPT = ("prompt_tokens", "input_tokens", "prompt_token_count")
-REPLY = ("completion_tokens", "output_tokens", "candidates_token_count")
-TOTAL = ("total_tokens", "total_token_count")
-
-
-def token_counts(usage: Mapping[str, Any] | None) -> tuple[int | None, int | None]:
-    """Return the tokens of the prompt and all tokens billed as output, or None if unknown."""
-    if not usage:
-        return None, None
-    prompt, reply, total = _first(usage, PROMPT), _first(usage, REPLY), _first(usage, TOTAL)
-    return prompt, whole_output(prompt, reply, total)
-
-
-def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
-    for name in names:
-        value = usage.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST:
-            return value
-    return None

@@ -1,13 +1,11 @@
 """A run on disk: ``run.json`` describes the judge and the questions; ``verdicts.jsonl`` holds one
-verdict per line, or ``verdicts.parquet`` one per row. Only this module reads and writes them.
+verdict per line.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +14,16 @@ import orjson
 from visualjudge.core import atomic, jsons
 from visualjudge.core.confined_paths import own_path
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.locks import FileLock
 from visualjudge.core.object_stores import check_local
 from visualjudge.core.records import Verdict
 from visualjudge.core.registry import note_made_with
 from visualjudge.judges.base import Key
-from visualjudge.runs.compacting import CompactedFile, compact, expand, read_compacted
-from visualjudge.runs.journal import Journal, Line, read_lines
-from visualjudge.runs.spending import KINDS
-from visualjudge.runs.verdict_lines import verdict_of
+from visualjudge.runs.budget import KINDS
+from visualjudge.runs.journal import Journal
+from visualjudge.runs.verdicts import VerdictLine, expand, read_verdicts, record_at
 
 VERDICTS = "verdicts.jsonl"
 COMPACTED = "verdicts.parquet"
-COMPACTED_ABOVE = 1_000_000
-"""A finished run with more verdicts is compacted automatically; smaller ones only on request."""
 RUN = "run.json"
 _OF = "a run"
 REMOTE = re.compile(r"\w\w+:/|//|\\\\")
@@ -109,20 +103,6 @@ def check_questions(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictLine:
-    """One line of ``verdicts.jsonl``: its verdict, or None if it is unreadable; ``partial`` if a
-    kill truncated it.
-
-    ``start`` is the offset of its first byte, or its row of ``verdicts.parquet``.
-    """
-
-    number: int
-    start: int
-    verdict: Verdict | None
-    partial: bool = False
-
-
 class RunFolder:
     """The folder of a run, which need not exist yet.
 
@@ -142,11 +122,6 @@ class RunFolder:
         may be untrusted.
         """
         return own_path(self.path, VERDICTS, of=_OF)
-
-    @property
-    def compacted_path(self) -> Path:
-        """``verdicts.parquet``; it need not exist."""
-        return own_path(self.path, COMPACTED, of=_OF)
 
     @property
     def manifest_path(self) -> Path:
@@ -209,14 +184,13 @@ class RunFolder:
         atomic.write_json(self.manifest_path, manifest)
 
     @property
-    def is_compacted(self) -> bool:
-        """Whether ``verdicts.parquet`` holds the verdicts. An existing journal takes precedence."""
-        return self.compacted_path.is_file() and not self.journal_path.is_file()
-
-    @property
     def verdicts_path(self) -> Path:
-        """The file that holds the verdicts; it need not exist."""
-        return self.compacted_path if self.is_compacted else self.journal_path
+        """The file that holds the verdicts: the journal, or ``verdicts.parquet`` of a compacted run
+        of version 1.0; it need not exist.
+        """
+        compacted = own_path(self.path, COMPACTED, of=_OF)
+        only = compacted.is_file() and not self.journal_path.is_file()
+        return compacted if only else self.journal_path
 
     def existing_verdicts_path(self) -> Path:
         """Return the file that holds the verdicts.
@@ -233,10 +207,6 @@ class RunFolder:
             )
         return path
 
-    def _lines(self) -> Iterator[Line]:
-        path = self.existing_verdicts_path()
-        return read_compacted(path) if self.is_compacted else read_lines(path)
-
     def lines(self) -> Iterator[VerdictLine]:
         """Yield every line, readable or not, in order.
 
@@ -245,14 +215,7 @@ class RunFolder:
         DataError
             If there is no file of verdicts.
         """
-        for line in self._lines():
-            try:
-                verdict = None if line.record is None else verdict_of(line.record)
-            except (KeyError, ValueError, TypeError):
-                verdict = None
-            yield VerdictLine(
-                line.number, line.start, verdict, partial=verdict is None and not line.whole
-            )
+        return read_verdicts(self.existing_verdicts_path())
 
     def verdicts(self) -> dict[Key, Verdict]:
         """Return the verdicts: the last one for each question, order and repeat. A partial last
@@ -263,27 +226,22 @@ class RunFolder:
         DataError
             If there is no file of verdicts, or a line is not a verdict.
         """
-        found: dict[Key, Verdict] = {}
+        verdicts: dict[Key, Verdict] = {}
         for line in self.lines():
             if line.verdict is not None:
-                found[line.verdict.id, line.verdict.order, line.verdict.repeat] = line.verdict
+                verdicts[line.verdict.id, line.verdict.order, line.verdict.repeat] = line.verdict
             elif not line.partial:
                 raise DataError(
                     f"{self.verdicts_path}: line {line.number} is not a verdict; --resume "
                     "removes partial lines"
                 )
-        return found
+        return verdicts
 
     def record_at(self, start: int) -> dict[str, Any]:
         """Return the line that begins at byte or row ``start``; empty if it is not a JSON
         object.
         """
-        if self.is_compacted:
-            return next(CompactedFile(self.compacted_path).lines(start, start + 1)).record or {}
-        with self.journal_path.open("rb") as journal:
-            journal.seek(start)
-            found = jsons.loads(journal.readline())
-        return found if isinstance(found, dict) else {}
+        return record_at(self.verdicts_path, start)
 
     def open_journal(self, *, resume: bool) -> Journal:
         """Open the journal for writing.
@@ -291,56 +249,18 @@ class RunFolder:
         Raises
         ------
         UsageError
-            If it holds verdicts and ``resume`` is False.
+            If there are verdicts and ``resume`` is False.
         RunError
             If another process writes it, or it cannot be written.
         """
-        if self.is_compacted and not resume:
+        stored = self.verdicts_path
+        if stored == self.journal_path:
+            return Journal.resume(stored) if resume else Journal.create(stored)
+        if not resume:
             raise UsageError(
                 f"{self.path} already contains a run: add --resume to continue it, or choose "
                 "another --out"
             )
-        self.expand()
-        return Journal.resume(self.journal_path) if resume else Journal.create(self.journal_path)
-
-    # ---------------------------------------------------------------- the other form
-
-    def compact(self) -> None:
-        """Write the verdicts of the journal to ``verdicts.parquet``, then remove the journal.
-
-        Raises
-        ------
-        DataError
-            If there is no file of verdicts, or a line is not a verdict.
-        RunError
-            If another process writes the run, or the file cannot be written.
-        """
-        with self._locked():
-            if self.existing_verdicts_path() == self.journal_path:
-                compact(self.journal_path, self.compacted_path)
-                self.journal_path.unlink()
-
-    def expand(self) -> None:
-        """Restore the journal from ``verdicts.parquet``, if there is one.
-
-        Raises
-        ------
-        DataError
-            If they differ from the compacted verdicts.
-        RunError
-            If another process writes the run, or the journal cannot be written.
-        """
-        if not self.compacted_path.is_file():
-            return
-        with self._locked():
-            if self.is_compacted:
-                expand(self.compacted_path, self.journal_path)
-            self.compacted_path.unlink(missing_ok=True)
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        lock = FileLock(self.journal_path)
-        try:
-            yield
-        finally:
-            lock.release()
+        expand(stored, self.journal_path)
+        stored.unlink()
+        return Journal.resume(self.journal_path)

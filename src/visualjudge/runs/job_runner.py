@@ -286,7 +286,7 @@ class _JobWorkers:
             self.settled.set()
         if outcome is None:
             return
-        self.journal.write(outcome.record, at_once=outcome.calls > 0)
+        self.journal.write(outcome.record)
         self.unreported.append(outcome)
         hopeless = self.streak and self.streak.after(outcome, again=self.progress.again)
         if hopeless:

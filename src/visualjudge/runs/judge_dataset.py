@@ -7,71 +7,36 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from visualjudge import __version__
-from visualjudge.clients.base import Client, Diagnostics
-from visualjudge.core.errors import DataError
-from visualjudge.core.image_storage import image_finder
-from visualjudge.core.records import Question
+from visualjudge.clients.base import Diagnostics
+from visualjudge.core.records import Served
 from visualjudge.core.registry import in_use
 from visualjudge.dataset.folder import Dataset
 from visualjudge.dataset.json_form import QUESTIONS
-from visualjudge.dataset.question_storage import columns, distinct
-from visualjudge.judges.base import Ask, Judge, Judged, Key, most_calls
+from visualjudge.judges.base import Ask, Judge, Judged, most_calls
 from visualjudge.judges.schema_trial import trial_of
-from visualjudge.runs.budget import Budget
-from visualjudge.runs.folder import COMPACTED_ABOVE, RunFolder
-from visualjudge.runs.job_runner import Ask as AskOne, Listener, Outcome, Progress, RunControl, Stop
-from visualjudge.runs.journal import Journal
-from visualjudge.runs.questions_left import Answered, Todo, answered, left_of
-from visualjudge.runs.resume_check import (
+from visualjudge.runs.asks import (
+    Answered,
+    RunSettings,
+    asks_of,
     changes,
     check_changes,
-    edited_images,
+    count_asks,
     fallen_out,
     media_checksum,
-    recorded,
 )
-from visualjudge.runs.spending import Spending, paid_beside, priced, spent_before
-from visualjudge.runs.verdict_lines import verdict_line
-
-
-@dataclass(frozen=True, slots=True)
-class RunSettings:
-    """The extent of a run and how to continue it. ``limit`` is a number of questions; None means
-    all.
-    """
-
-    swap: bool = False
-    repeats: int = 1
-    limit: int | None = None
-    concurrency: int = 8
-    resume: bool = False
-    retry_errors: bool = False
-    """With ``resume``: repeat asks that ended in an api_error."""
-    name: str | None = None
-    accept_changes: bool = False
-    """With ``resume``: continue with different settings, and record both."""
-
-
-class Engine(Protocol):
-    """An engine, which passes the asks of a run to its judge."""
-
-    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: RunControl) -> Progress:
-        """Do all of ``todo``, which may be iterated repeatedly; return the progress of
-        ``control``.
-        """
-        ...
-
-
-async def live(todo: Todo, ask: AskOne[Ask], control: RunControl) -> Progress:
-    """Run live calls: each ask once, at most ``concurrency`` at the same time."""
-    return await control.run(todo(), ask)
+from visualjudge.runs.budget import PAID, Budget, Spending, spent_before
+from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.job_runner import Ask as AskOne, Listener, Outcome, Progress, RunControl, Stop
+from visualjudge.runs.live import Engine, FirstQuestionFailed, LiveEngine, client_of
+from visualjudge.runs.verdicts import verdict_line
 
 
 @dataclass(frozen=True)
@@ -82,11 +47,7 @@ class RunReport:
     statuses: Counter[str]
     causes: Counter[str]
     progress: Progress
-    failures: Counter[str] = field(default_factory=Counter)
-    """Failed calls by cause, including those that succeeded on retry."""
     missing: int = 0
-    from_cache: int = 0
-    """Number of verdicts of this invocation from replies in the cache."""
     torn_bytes: int = 0
     server: str | None = None
     """The base URL of the server, without secrets."""
@@ -94,67 +55,17 @@ class RunReport:
     """The error message of the last verdict without a reply, from the server or socket, with
     secrets masked.
     """
-    adjustments: tuple[str, ...] = ()
-    """Parameters that the server refused and later requests omit."""
-    schema: str | None = None
-    """How the server treated a JSON schema, if one was tried."""
+    diagnostics: Diagnostics = field(default_factory=Diagnostics)
     total: Spending = field(default_factory=Spending)
     """Total spending of all invocations of the run."""
+    served: Counter[Served] = field(default_factory=Counter)
+    """Number of verdicts by who answered."""
+    has_client: bool = False
 
-
-def still_to_ask(
-    folder: str | Path, questions: Sequence[Question], options: RunSettings
-) -> Iterator[Ask]:
-    """Return everything that an invocation with these options would ask, excluding questions
-    answered in ``folder`` if it resumes.
-    """
-    run, done = RunFolder(folder), None
-    if options.resume and run.verdicts_path.is_file():
-        done = answered(run.verdicts_path, without="api_error" if options.retry_errors else None)
-    return left_of(
-        questions[: options.limit], swap=options.swap, repeats=options.repeats, done=done
-    )()
-
-
-def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
-    """Check, before anything is asked, that all images exist.
-
-    Raises
-    ------
-    DataError
-        If one is missing or lies outside of the dataset (the message names the first and counts the
-        others), or if the dataset holds only labels.
-    """
-    if dataset.labels_only:
-        raise DataError(
-            f"{dataset.root}: cannot be judged: it contains only labels, because the copy that it "
-            "was imported from has no images or texts; report on the runs that `visualjudge bench "
-            "import --replies` wrote"
-        )
-    find = image_finder(dataset.root)
-    # Only hashes of names are kept, as there may be millions.
-    seen, missing = (
-        set[int](),
-        dict[str, str](),
-    )
-    for some in distinct(questions, "images"):
-        names = {hash(name): name for name in some}
-        fresh = [names[key] for key in names.keys() - seen]
-        seen.update(names)
-        missing |= {name: reason for name in fresh if (reason := _unusable(find, name))}
-    for question_id, images in columns(questions, "id", "images") if missing else ():
-        first = next((missing[name] for name in images if name in missing), None)
-        if first is not None:
-            more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-            raise DataError(f"{dataset.root}: question {question_id}: images: {first}{more}")
-
-
-def _unusable(find: Callable[[object], object], name: str) -> str | None:
-    try:
-        find(name)
-    except DataError as error:
-        return str(error)
-    return None
+    @property
+    def from_cache(self) -> int:
+        """Number of verdicts of this invocation from replies in the cache."""
+        return self.progress.free if self.has_client else 0
 
 
 async def run_judge(
@@ -166,131 +77,104 @@ async def run_judge(
     budget: Budget | None = None,
     on_event: Listener | None = None,
     stop: Stop | None = None,
-    engine: Engine = live,
+    engine: Engine | None = None,
 ) -> RunReport:
     """Ask all questions that have no verdict yet, then close the judge.
+
+    Parameters
+    ----------
+    engine
+        How the questions are passed to the judge; by default live.
 
     Raises
     ------
     UsageError
         If the folder holds another run, a run although ``resume`` is off, or verdicts that are no
         longer asked for; or if one question may take more calls than the budget allows.
+    RunError
+        If the first question shows that the model cannot be asked.
     """
     folder, budget = RunFolder(out), budget or Budget()
     budget.expect(most_calls(judge))
-    manifest = {**_manifest(dataset, judge, options), **priced(budget)}
-    with _journal(folder, dataset, options) as journal:
-        spent = (
-            spent_before(folder.verdicts_path, folder.manifest()) if options.resume else Spending()
-        )
-        before = answered(folder.verdicts_path)
-        # An invocation that repeated errors was killed.
-        if before.statuses.total() > len(before):
-            _drop_replaced(journal)
-            before = answered(folder.verdicts_path)
-        todo = _todo(dataset, before, options)
-        manifest["asked"] = todo.total
-        if options.resume:
-            unasked = len(before) - (todo.total - len(todo.numbers))
-            manifest = _continued(folder, dataset, manifest, before, unasked, options)
-            _recall_schema(folder, manifest, judge)
-        again = options.retry_errors and before.statuses["api_error"] > 0
-        if again:
-            todo = _todo(dataset, answered(folder.verdicts_path, without="api_error"), options)
-        manifest["total"] = spent.as_dict()
-        folder.write_manifest(manifest)
-        left = len(todo.numbers)
-        try:
-            counts = Progress(
+    new = not folder.manifest_path.exists()
+    try:
+        with folder.open_journal(resume=options.resume) as journal:
+            before = Answered.of(folder, retry_errors=options.retry_errors)
+            old = folder.manifest() if options.resume else {}
+            spent = spent_before(before.paid, old) if options.resume else Spending()
+            total, left = count_asks(dataset.questions, options, before.keys)
+            manifest = _manifest(dataset, judge, options, budget) | {"asked": total}
+            if old:
+                unasked = len(before.keys) - (total - left)
+                manifest |= _continued(folder, old, manifest, before, unasked, options)
+                _recall_schema(old, manifest, judge)
+            again = options.retry_errors and journal.drop(_failed) > 0
+            folder.write_manifest({**manifest, "total": spent.as_dict()})
+            progress = Progress(
                 total=left,
                 budget=budget,
                 server=manifest.get("base_url"),
-                failed_calls=_diagnostics(engine, judge).failures,
+                failed_calls=_diagnostics(judge).failures,
                 again=again,
             )
-            control = RunControl(journal, options.concurrency, counts, on_event, stop or Stop())
-            progress = await engine(todo, _noting_schema(folder, manifest, judge), control)
-        finally:
-            await asyncio.shield(judge.aclose())
-        diagnostics = _diagnostics(engine, judge)
-        statuses, causes, missing = (
-            before.statuses + progress.statuses,
-            before.causes + progress.causes,
-            left - progress.done,
-        )
-        if again:
-            _drop_replaced(journal)
-            now = answered(folder.verdicts_path)
-            statuses, causes, missing = (
-                now.statuses,
-                now.causes,
-                len(_todo(dataset, now, options).numbers),
-            )
-        report = RunReport(
-            statuses,
-            causes,
-            progress,
-            diagnostics.failures,
-            missing,
-            0 if getattr(judge, "client", None) is None else progress.free,
-            journal.torn_bytes,
-            manifest.get("base_url"),
-            progress.error or before.error,
-            diagnostics.adjustments,
-            manifest.get("schema") or diagnostics.schema,
-            spent.and_by(budget),
-        )
-    folder.write_manifest({**manifest, **_ending(report)})
-    if not report.missing and report.statuses.total() > COMPACTED_ABOVE:
-        folder.compact()
+            control = RunControl(journal, options.concurrency, progress, on_event, stop or Stop())
+            engine = engine or LiveEngine(judge, before.served.keys(), options.accept_changes)
+            try:
+                await engine(
+                    lambda: asks_of(dataset.questions, options, before.keys),
+                    _noting_schema(folder, manifest, judge, before),
+                    control,
+                )
+            finally:
+                await asyncio.shield(judge.aclose())
+    except FirstQuestionFailed:
+        if new:
+            _remove(folder)
+        raise
+    report = RunReport(
+        before.statuses + progress.statuses,
+        before.causes + progress.causes,
+        progress,
+        left - progress.done,
+        journal.torn_bytes,
+        manifest.get("base_url"),
+        progress.error or before.error,
+        _diagnostics(judge),
+        spent.and_by(budget),
+        before.served,
+        client_of(judge) is not None,
+    )
+    schema = manifest.get("schema") or report.diagnostics.schema
+    folder.write_manifest({**manifest, **_ending(report), "schema": schema})
     return report
 
 
-def _todo(dataset: Dataset, done: Answered, options: RunSettings) -> Todo:
-    return left_of(
-        dataset.questions[: options.limit], swap=options.swap, repeats=options.repeats, done=done
-    )
+def _failed(line: Mapping[str, Any]) -> bool:
+    return line.get("status") == "api_error"
 
 
-def _drop_replaced(journal: Journal) -> None:
-    """Remove failures that were asked again and have a later verdict."""
-    left = Counter[Key]()
-    for line in journal.records():
-        if line["status"] == "api_error" or _key(line) in left:
-            left[_key(line)] += 1
-
-    def is_replaced(line: Mapping[str, Any]) -> bool:
-        left[_key(line)] -= 1
-        return left[_key(line)] > 0
-
-    journal.drop(is_replaced)
+def _remove(folder: RunFolder) -> None:
+    """Remove the files of a run that asked nothing, so that the corrected command can be given."""
+    with suppress(OSError):
+        folder.manifest_path.unlink(missing_ok=True)
+        folder.journal_path.unlink(missing_ok=True)
+        folder.path.joinpath(f".{folder.journal_path.name}.lock").unlink(missing_ok=True)
+        folder.path.rmdir()
 
 
-def _key(line: Mapping[str, Any]) -> Key:
-    return line["id"], line.get("order") or "AB", line.get("repeat") or 0
-
-
-def _journal(folder: RunFolder, dataset: Dataset, options: RunSettings) -> Journal:
-    """Open the run's journal. A compacted run with nothing left to ask stays as it is, without a
-    journal.
-    """
-    idle = folder.is_compacted and options.resume and not options.retry_errors
-    if idle and next(still_to_ask(folder.path, dataset.questions, options), None) is None:
-        return Journal(folder.journal_path)
-    return folder.open_journal(resume=options.resume)
-
-
-def _recall_schema(folder: RunFolder, manifest: Mapping[str, Any], judge: Judge) -> None:
+def _recall_schema(old: Mapping[str, Any], manifest: Mapping[str, Any], judge: Judge) -> None:
     """Continue in the mode that the first invocation chose. With another server or model, repeat
     the trial.
     """
-    trial, is_same = trial_of(judge), manifest.get("changes") == folder.manifest().get("changes")
-    if trial is not None and is_same and manifest.get("schema"):
-        trial.recall(manifest["schema"])
+    trial = trial_of(judge)
+    if trial is not None and old.get("changes") == manifest.get("changes") and old.get("schema"):
+        trial.recall(old["schema"])
 
 
-def _noting_schema(folder: RunFolder, manifest: dict[str, Any], judge: Judge) -> AskOne[Ask]:
-    """Ask the judge, and record in ``run.json`` how its trial of a schema ended.
+def _noting_schema(
+    folder: RunFolder, manifest: dict[str, Any], judge: Judge, before: Answered
+) -> AskOne[Ask]:
+    """Ask the judge, count who answers, and record in ``run.json`` how its trial of a schema ended.
 
     This happens before the deciding verdict is in the journal, so that a killed run continues in
     the same mode.
@@ -298,7 +182,8 @@ def _noting_schema(folder: RunFolder, manifest: dict[str, Any], judge: Judge) ->
     trial = trial_of(judge)
 
     async def asked(ask: Ask) -> Outcome:
-        outcome = await outcome_of(judge, ask)
+        outcome, served = await outcome_of(judge, ask)
+        before.served.update([served] if served else [])
         if trial is not None and trial.outcome not in (None, manifest.get("schema")):
             manifest["schema"] = trial.outcome
             folder.write_manifest(manifest)
@@ -307,32 +192,33 @@ def _noting_schema(folder: RunFolder, manifest: dict[str, Any], judge: Judge) ->
     return asked
 
 
-async def outcome_of(judge: Judge, ask: Ask) -> Outcome:
+async def outcome_of(judge: Judge, ask: Ask) -> tuple[Outcome, Served | None]:
     try:
         judged: Judged = await judge(ask)
     except Exception as error:  # user-defined judges may not have a trial
         error.add_note(f"while it was asked question {ask.question.id}, order {ask.order}")
         raise
-    verdict = judged.verdict
-    line = verdict_line(verdict) | paid_beside(verdict, judged.paid)
-    return Outcome(
-        line, verdict.status, verdict.cause, judged.paid, judged.calls, line.get("error")
-    )
+    verdict, paid = judged.verdict, dict(judged.paid)
+    line = verdict_line(verdict)
+    if paid != dict(verdict.usage or {}):
+        line[PAID] = paid
+    outcome = Outcome(line, verdict.status, verdict.cause, paid, judged.calls, line.get("error"))
+    return outcome, verdict.served
 
 
-def _diagnostics(engine: Engine, judge: Judge) -> Diagnostics:
+def _diagnostics(judge: Judge) -> Diagnostics:
     """Return what happened to the judge's clients, if it has any."""
-    known: Diagnostics | None = getattr(engine, "diagnostics", None) or getattr(
-        judge, "diagnostics", None
-    )
-    client: Client | None = getattr(judge, "client", None)
-    return known or (Diagnostics() if client is None else client.diagnostics)
+    own: Diagnostics | None = getattr(judge, "diagnostics", None)
+    client = getattr(judge, "client", None)
+    return own or (Diagnostics() if client is None else client.diagnostics)
 
 
 # ---------------------------------------------------------------- run.json
 
 
-def _manifest(dataset: Dataset, judge: Judge, options: RunSettings) -> dict[str, Any]:
+def _manifest(
+    dataset: Dataset, judge: Judge, options: RunSettings, budget: Budget
+) -> dict[str, Any]:
     described = dict(judge.describe())
     return {
         **described,
@@ -349,6 +235,7 @@ def _manifest(dataset: Dataset, judge: Judge, options: RunSettings) -> dict[str,
         **_plugins(dataset, described),
         "started": _now(),
         "finished": None,
+        **budget.prices.noted,
     }
 
 
@@ -372,54 +259,55 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def identities(served: Mapping[Served, int]) -> list[dict[str, Any]]:
+    """Return who answered how many verdicts, in the form of ``run.json``, most frequent first."""
+    rows = sorted(served.items(), key=lambda row: (-row[1], str(row[0])))
+    return [{**asdict(one), "n": n} for one, n in rows]
+
+
 def _ending(report: RunReport) -> dict[str, Any]:
-    budget = report.progress.budget
+    budget, progress = report.progress.budget, report.progress
     return {
         "finished": _now(),
-        "stopped": report.progress.stopped,
+        "stopped": progress.stopped,
         "statuses": dict(report.statuses),
         "causes": dict(report.causes),
         "missing": report.missing,
-        "adjustments": list(report.adjustments),
-        "schema": report.schema,
+        "adjustments": list(report.diagnostics.adjustments),
         "total": report.total.as_dict(),
+        **({"identity": identities(report.served)} if report.served else {}),
         "last_invocation": {
-            "verdicts": report.progress.done,
+            "verdicts": progress.done,
             "calls": budget.calls,
             "from_cache": report.from_cache,
-            "seconds": round(report.progress.seconds, 2),
+            "seconds": round(progress.seconds, 2),
             **Spending().and_by(budget).as_dict(),
-            "failed_calls": dict(report.failures),
+            "failed_calls": dict(report.diagnostics.failures),
         },
     }
 
 
 def _continued(
     folder: RunFolder,
-    dataset: Dataset,
-    manifest: dict[str, Any],
+    old: Mapping[str, Any],
+    manifest: Mapping[str, Any],
     before: Answered,
     unasked: int,
     options: RunSettings,
 ) -> dict[str, Any]:
-    """Return the manifest of a resumed run, with its first start and every accepted change."""
-    old = folder.manifest()
-    if not old:
-        return manifest
-    found = (
-        changes(old, manifest) + edited_images(dataset, old) + fallen_out(old, manifest, unasked)
-    )
-    check_changes(folder.path, found, accept=options.accept_changes)
+    """Return the fields of a resumed run's manifest: its first start and every accepted change.
+
+    Where nothing was answered yet, there is nothing to mix, and any settings may follow.
+    """
+    found = changes(old, manifest) + fallen_out(old, manifest, unasked)
+    answered = before.statuses.total() > before.statuses["api_error"]
+    check_changes(folder.path, found, accept=options.accept_changes or not answered)
     kept = list(old.get("changes") or [])
     if found:
-        kept.append(recorded(found, at=_now(), verdicts=before.statuses.total()))
-    started = old.get("started") or manifest["started"]
-    schema = {"schema": old["schema"]} if old.get("schema") else {}
-    beside = {"unasked": unasked} if unasked > 0 else {}
+        fields = {change.name: {"was": change.was, "now": change.now} for change in found}
+        kept.append({"at": _now(), "verdicts": before.statuses.total(), "fields": fields})
+    beside = {"schema": old.get("schema"), "unasked": max(0, unasked), "changes": kept}
     return {
-        **manifest,
-        "started": started,
-        **schema,
-        **beside,
-        **({"changes": kept} if kept else {}),
+        "started": old.get("started") or manifest["started"],
+        **{name: value for name, value in beside.items() if value},
     }

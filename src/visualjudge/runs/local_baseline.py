@@ -14,8 +14,9 @@ from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.question_storage import View, columns
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.registry import LOCAL
+from visualjudge.runs.asks import RunSettings
 from visualjudge.runs.folder import RunFolder, check_questions
-from visualjudge.runs.judge_dataset import RunSettings, run_judge
+from visualjudge.runs.judge_dataset import run_judge
 
 
 def run_baselines(

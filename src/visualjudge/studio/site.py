@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from visualjudge.core.case_noun import cases_named, noun_of
 from visualjudge.core.errors import DataError, VisualJudgeError
 from visualjudge.dataset.folder import questions_file
-from visualjudge.runs.budget import money
-from visualjudge.runs.spending import spent_in
+from visualjudge.runs.budget import Spending, money, spent_before
 from visualjudge.studio.facets import Pair, unchanged_only
 from visualjudge.studio.index import LARGE, Columns, engine_for, open_index
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
@@ -280,7 +279,7 @@ class Site:
         summary = index.summary() if index else None
         done = summary.verdicts if summary else sum(_counts(info.get("statuses")).values())
         asked = info.get("asked") if isinstance(info.get("asked"), int) else None
-        spent = spent_in(*(index.tokens if index else (0, 0)), info)
+        spent = spent_before(Spending(*(index.tokens if index else (0, 0))), info)
         rate = self._rate(run.slug, done)
         running = _state(run, info, complete=asked is not None and done >= asked)
         return RunState(

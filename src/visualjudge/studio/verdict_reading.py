@@ -8,9 +8,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,13 +20,12 @@ from numpy.typing import NDArray
 from visualjudge.core import jsons
 from visualjudge.core.garbage_collection import paused_collector
 from visualjudge.core.records import LETTERS
-from visualjudge.runs.compacting import GROUP, CompactedFile
-from visualjudge.runs.spending import paid_counts
+from visualjudge.runs.budget import PAID, token_counts
 from visualjudge.studio.index import line_ranges
 from visualjudge.studio.text_index import Words, words_of
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 STATUSES = (
     "ok",
@@ -108,19 +106,7 @@ class ReadPart:
 
 def end_of(path: Path) -> int:
     """Return the position after the last verdict, or 0 without a file."""
-    if not path.is_file():
-        return 0
-    return _compacted(path).count if path.suffix == ".parquet" else path.stat().st_size
-
-
-def _compacted(path: Path) -> CompactedFile:
-    """Open the file once, until it is replaced."""
-    return _opened(path, path.stat().st_mtime_ns)
-
-
-@lru_cache(8)
-def _opened(path: Path, written: int) -> CompactedFile:
-    return CompactedFile(path)
+    return path.stat().st_size if path.is_file() else 0
 
 
 # A line with all line breaks after it, so that a file of line breaks is one step.
@@ -129,8 +115,6 @@ _LINE = re.compile(rb".*\n+")
 
 def ranges(path: Path, start: int, stop: int) -> Iterator[tuple[int, int]]:
     """Split the positions ``start:stop`` into parts of whole verdicts."""
-    if path.suffix == ".parquet":
-        return ((first, min(first + GROUP, stop)) for first in range(start, stop, GROUP))
     return line_ranges(path, start, stop)
 
 
@@ -138,9 +122,6 @@ def lines_of(path: Path, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
     """Return each line in this range and the position of the next; an incomplete last line is left
     out.
     """
-    if path.suffix == ".parquet":
-        yield from ((line.number, line.raw) for line in _compacted(path).lines(start, stop))
-        return
     with path.open("rb") as journal:
         journal.seek(start)
         for found in _LINE.finditer(journal.read(stop - start)):
@@ -154,14 +135,7 @@ def read_part(part: tuple[Path, int, int]) -> ReadPart:
     """
     path, start, stop = part
     read = _Read(start)
-    if path.suffix != ".parquet":
-        read.take(lines_of(path, start, stop))
-        return read.part()
-    for first, frame in _compacted(path).frames(start, stop):
-        if _has_plain_columns(frame):
-            read.take_columns(first, frame)
-        else:
-            read.take(lines_of(path, first, first + frame.height))
+    read.take(lines_of(path, start, stop))
     return read.part()
 
 
@@ -192,67 +166,10 @@ class _Read:
                 self.texts.append(_indexed(verdict.get("raw_response")))
         self.chunks.append(np.array(rows, ROW))
 
-    def take_columns(self, first: int, frame: pl.DataFrame) -> None:
-        """Read rows of a Parquet file that :func:`_has_plain_columns` accepts, three times as fast
-        as line by line.
-
-        ``first`` is the number of the first row.
-        """
-        self.stop = first + frame.height
-        rows = np.zeros(frame.height, ROW)
-        rows["q"] = rows["text"] = -1
-        rows["start"] = np.arange(first, self.stop)
-        rows["stop"] = rows["start"] + 1
-        rows["order"] = _coded(frame["order"], {name: code for code, name in enumerate(ORDERS)}, 0)
-        rows["status"] = _coded(frame["status"], _STATUS_CODE, len(STATUSES) - 1)
-        none = frame["value"].clear(frame.height)  # a number has its own column
-        said = frame["value"].zip_with(frame["number"].is_null(), none)
-        rows["value"] = _coded(said, VALUE_CODE, -1)
-        rows["repeat"] = frame["repeat"].to_numpy()
-        rows["chars"] = frame["raw_response"].str.len_chars().fill_null(0).to_numpy()
-        for name in ("number", "probability_a", "latency_s"):
-            rows[_FIELDS.get(name, name)] = _real(frame[name])
-        for name in ("tokens_in", "tokens_out"):
-            rows[name] = frame[name].fill_null(0).clip(0, _MOST_TOKENS).to_numpy()
-        self.chunks.append(rows)
-        self.ids += frame["id"].to_list()
-        self.texts += map(_indexed, frame["raw_response"].to_list())
-        self.causes += Counter(
-            cause[:LONGEST_CAUSE] for cause in frame["cause"].drop_nulls() if cause
-        )
-
     def part(self) -> ReadPart:
         """Return everything read."""
         rows = np.concatenate(self.chunks) if self.chunks else np.zeros(0, ROW)
         return ReadPart(rows, self.ids, self.texts, self.causes, self.stop)
-
-
-def _has_plain_columns(frame: pl.DataFrame) -> bool:
-    """Return whether the columns alone give the verdicts, with nothing missing or stored
-    elsewhere.
-    """
-    if frame["json"].null_count() < frame.height or any(
-        frame[name].null_count() for name in _STATED
-    ):
-        return False
-    if (frame["repeat"] < 0).any() or not frame["order"].is_in(ORDERS).all():
-        return False
-    return not frame["more"].str.contains(_IN_MORE).any()
-
-
-def _coded(column: pl.Series, codes: Mapping[str, int], other: int) -> NDArray[np.int32]:
-    """Return the code of each text; ``other`` for null and for a text without a code."""
-    import polars as pl
-
-    names, numbers = list(codes), list(codes.values())
-    found = column.replace_strict(names, numbers, default=other, return_dtype=pl.Int32)
-    return np.asarray(found.fill_null(other).to_numpy())
-
-
-def _real(column: pl.Series) -> NDArray[np.float64]:
-    found = np.array(column.fill_null(float("nan")).to_numpy(), dtype=np.float64)
-    found[~(np.abs(found) < LARGEST)] = np.nan
-    return found
 
 
 def _indexed(raw: Any) -> Words | None:
@@ -302,7 +219,8 @@ def _row(verdict: dict[str, Any], start: int, stop: int) -> tuple[Any, ...] | No
 
 def _tokens(verdict: dict[str, Any]) -> tuple[int, int]:
     """Return the tokens that were paid for."""
-    tokens_in, tokens_out = paid_counts(verdict)
+    usage = verdict.get(PAID, verdict.get("usage"))
+    tokens_in, tokens_out = token_counts(usage if isinstance(usage, dict) else None)
     return min(tokens_in or 0, _MOST_TOKENS), min(tokens_out or 0, _MOST_TOKENS)
 
 

@@ -30,8 +30,8 @@ from visualjudge.dataset.validate import validate
 from visualjudge.judges.base import Ask
 from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.prompts.spans import swapped
+from visualjudge.runs.asks import check_images
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.judge_dataset import check_images
 from visualjudge.vision.raster.images import write_png
 
 GENAI = [

@@ -22,7 +22,7 @@ from visualjudge.judges.base import Ask
 from visualjudge.judges.local.fit import Fitted, Sample, fit, pairs_of
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.local.model import shipped
-from visualjudge.runs.verdict_lines import verdict_line
+from visualjudge.runs.verdicts import verdict_line
 
 TASKS = ("object_detection", "keypoint", "depth_estimation", "lowlevel-deblur")
 

@@ -25,7 +25,7 @@ from visualjudge.dataset.folder import Dataset, load_dataset, selected
 from visualjudge.prompts.spans import interleaved
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.replies import read_reply
-from visualjudge.runs.judge_dataset import check_images
+from visualjudge.runs.asks import check_images
 
 
 @task  # type: ignore[untyped-decorator]

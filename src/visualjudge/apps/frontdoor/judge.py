@@ -13,10 +13,8 @@ from visualjudge.apps.frontdoor.opened_run import Run
 from visualjudge.clients.base import Client
 from visualjudge.clients.batch.batched_client import Settings, batched_in
 from visualjudge.clients.batch.registry import provider_of
-from visualjudge.core.engines import EngineName, check_engine
 from visualjudge.core.errors import UsageError
 from visualjudge.dataset.folder import Dataset, load_dataset
-from visualjudge.dataset.parquet_form import PIECE
 from visualjudge.judges.base import Judge
 from visualjudge.judges.judge_options import DEFAULTS, JudgeOptions
 from visualjudge.judges.question_judge import QuestionJudge
@@ -25,18 +23,15 @@ from visualjudge.judges.reply_extractor import ExtractingJudge
 from visualjudge.judges.schema_trial import trial_of
 from visualjudge.judges.toolbox import FAULTS, Tools
 from visualjudge.replies import Tiers
+from visualjudge.runs.asks import RunSettings, check_images
 from visualjudge.runs.batch.engine import BatchEngine
 from visualjudge.runs.batch.ledger import parts_of
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.job_runner import Listener, Stop, run_until_stopped
-from visualjudge.runs.judge_dataset import Engine, RunSettings, check_images, live, run_judge
-from visualjudge.runs.worker_engine import SpreadEngine, workers_of
+from visualjudge.runs.judge_dataset import run_judge
+from visualjudge.runs.live import Engine
 from visualjudge.vision.tools.table import check_names
 
-_BLOCK = 16
-"""Number of questions sent at once to a process whose judge makes no calls but takes milliseconds
-per question.
-"""
 CLIENT = "a client, such as vj.client('api', model='gpt-4o-mini'), or a judge of your own"
 _log = logging.getLogger("visualjudge.batches")
 
@@ -201,14 +196,7 @@ async def judge_async(
     limit
         Maximum number of questions, from the first; default: all.
     concurrency
-        Maximum number of concurrent calls, over all processes; default: 16.
-    processes
-        Number of processes that prepare questions and read replies, for cases in which one core is
-        the limit. More than 1 needs a judge that can be pickled, and ``if __name__ == "__main__":``
-        in a script.
-    workers
-        ``"local"``, the default: processes of this machine. ``"ray"``: actors of a Ray cluster (the
-        one in ``RAY_ADDRESS``, else a local one), whose nodes see the dataset under the same path.
+        Maximum number of concurrent calls; default: 16.
     resume, retry_errors, accept_changes
         Continue the run in ``out``; also ask questions with an api_error again; continue with
         different settings.
@@ -272,10 +260,6 @@ async def judge_async(
         chosen = ExtractingJudge(chosen, given["extractor"], given["ties"])
     settings = settings_of(given)
     engine, prices = _engine(asked, chosen, Path(out), settings, given["limits"], given["prices"])
-    if given["processes"] != 1 or given["workers"] != "local":
-        engine = _spread(
-            engine, asked, chosen, given["processes"], given["limits"], given["workers"]
-        )
     budget = Budget(given["limits"], prices)
     report = await run_judge(
         asking, chosen, out, settings, budget=budget, on_event=on_event, stop=stop, engine=engine
@@ -314,8 +298,8 @@ def _engine(
     options: RunSettings,
     limits: Limits | None,
     prices: Prices | None,
-) -> tuple[Engine, Prices | None]:
-    """Return the engine that asks the judge, and its prices."""
+) -> tuple[Engine | None, Prices | None]:
+    """Return the engine that asks the judge, None for live calls, and its prices."""
     batched = batched_in(asked)
     if batched is None:
         open_parts = sum(part.open for part in parts_of(out).values())
@@ -324,7 +308,7 @@ def _engine(
                 f"{out}: {open_parts} batches have not ended: add --batch to continue, or "
                 "`visualjudge batch cancel`"
             )
-        return live, prices
+        return None, prices
     if limits is not None and limits != Limits():
         raise UsageError(
             "--max-calls, --max-tokens-total and --max-cost cannot be used with --batch; use "
@@ -333,24 +317,6 @@ def _engine(
     provider = provider_of(batched)
     engine = BatchEngine(batched, provider, out, trial_of(chosen), _log.info, options.retry_errors)
     return engine, None if prices is None else replace(prices, share=provider.discount)
-
-
-def _spread(
-    engine: Engine,
-    asked: Asked,
-    chosen: Judge,
-    processes: int,
-    limits: Limits | None,
-    workers: EngineName,
-) -> Engine:
-    """Return the judge spread over several processes."""
-    check_engine(workers, processes, "--processes")
-    if engine is not live:
-        raise UsageError("--processes and --engine cannot be used together with --batch")
-    limited = limits is not None and limits != Limits()
-    ahead = PIECE if chosen.simulated else _BLOCK
-    block = ahead if isinstance(asked, Baseline) and not limited else 1
-    return SpreadEngine(chosen, workers_of(workers, processes), block)
 
 
 def judge_of(asked: Asked, root: Path, options: JudgeOptions) -> Judge:

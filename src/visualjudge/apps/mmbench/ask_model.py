@@ -26,10 +26,9 @@ from visualjudge.clients.retry import cause_of
 from visualjudge.core import atomic, jsons
 from visualjudge.core.errors import ClientError, DataError, UsageError
 from visualjudge.prompts.store import PromptTemplate
-from visualjudge.runs.budget import Budget
+from visualjudge.runs.budget import KINDS, PAID, Budget, Spending, paid_for, spent_before
 from visualjudge.runs.job_runner import Listener, Outcome, Progress, Stop, run
 from visualjudge.runs.journal import Journal, read_records
-from visualjudge.runs.spending import KINDS, PAID, Spending, priced, spent_before
 
 IMAGES_KEPT = 32
 STATUS = {
@@ -160,14 +159,15 @@ async def infer(
     """
     budget = budget or Budget()
     before = _earlier(places.manifest) if resume else {}
-    manifest = {**_manifest(table, client, template), **priced(budget)}
+    manifest = {**_manifest(table, client, template), **budget.prices.noted}
     if before:
         _check_same(places.manifest, before, manifest)
     try:
         with (
             Journal.resume(places.journal) if resume else Journal.create(places.journal) as journal
         ):
-            spent = spent_before(places.journal, before) if resume else Spending()
+            paid = paid_for(record.get(PAID, record.get("usage")) for record in journal.records())
+            spent = spent_before(paid, before)
             atomic.write_json(places.manifest, {**manifest, "total": spent.as_dict()})
             done = replies(places.journal)
             todo = [row for row in rows if row.index not in done]

@@ -18,7 +18,7 @@ from visualjudge.dataset.staging import staged
 from visualjudge.judges.base import Ask, in_stored_letters
 from visualjudge.replies import Reading, read_reply
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.verdict_lines import verdict_line
+from visualjudge.runs.verdicts import verdict_line
 
 
 def published_run(

@@ -21,7 +21,7 @@ from visualjudge.runs.batch.ledger import Ledger, Part
 from visualjudge.runs.batch.request_files import Planner
 from visualjudge.runs.batch.submitting import Batches
 from visualjudge.runs.job_runner import Ask as AskOne, Outcome, Progress, RunControl
-from visualjudge.runs.questions_left import Todo
+from visualjudge.runs.live import Todo
 
 _FIRST_LOOK_S = 2.0
 _ANSWERED = ""

@@ -18,8 +18,8 @@ from visualjudge import __version__
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import FAILED, TIES, Answer, QuestionType, Status
+from visualjudge.runs.asks import changes
 from visualjudge.runs.folder import PEOPLE, RunFolder, excluded_raters
-from visualjudge.runs.resume_check import changes
 from visualjudge.studio.people.plan import (
     REPEAT_AFTER,
     Plan,

@@ -1,0 +1,240 @@
+"""What a run asks, what its verdicts answered, and whether it may be continued with other
+settings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.image_storage import image_finder
+from visualjudge.core.records import Question, Served
+from visualjudge.dataset.folder import MEDIA, Dataset
+from visualjudge.dataset.question_storage import columns
+from visualjudge.judges.base import ORDERS, Ask, Key
+from visualjudge.runs.budget import PAID, Spending, paid_for
+from visualjudge.runs.folder import RunFolder
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """The extent of a run and how to continue it. ``limit`` is a number of questions; None means
+    all.
+    """
+
+    swap: bool = False
+    repeats: int = 1
+    limit: int | None = None
+    concurrency: int = 8
+    resume: bool = False
+    retry_errors: bool = False
+    """With ``resume``: repeat asks that ended in an api_error."""
+    name: str | None = None
+    accept_changes: bool = False
+    """With ``resume``: continue with different settings, and record both."""
+
+    def keys(self, question_id: str, question_type: str) -> Iterator[Key]:
+        """Yield the keys of a question's verdicts."""
+        for order in ORDERS[: 1 + (self.swap and question_type == "pairwise")]:
+            for repeat in range(self.repeats):
+                yield question_id, order, repeat
+
+
+@dataclass
+class Answered:
+    """The verdicts of a run; the last one of each key counts. Keys are kept as hashes, as there may
+    be millions.
+    """
+
+    keys: dict[int, str] = field(default_factory=dict)
+    """The status by the hash of the key."""
+    statuses: Counter[str] = field(default_factory=Counter)
+    causes: Counter[str] = field(default_factory=Counter)
+    served: Counter[Served] = field(default_factory=Counter)
+    error: str | None = None
+    """The message of the last line with an error."""
+    paid: Spending = field(default_factory=Spending)
+
+    @classmethod
+    def of(cls, folder: RunFolder, *, retry_errors: bool = False) -> Answered:
+        """Read the verdicts of a run; with ``retry_errors``, without those that ended in an
+        api_error. Their tokens are counted nevertheless.
+        """
+        known = cls()
+        if folder.verdicts_path.is_file():
+            known.paid = paid_for(known._usages(folder, without_errors=retry_errors))
+        return known
+
+    def _usages(self, folder: RunFolder, *, without_errors: bool) -> Iterator[Any]:
+        for line in folder.lines():
+            verdict = line.verdict
+            if verdict is None:
+                continue
+            yield verdict.extra.get(PAID, verdict.usage)
+            if without_errors and verdict.status == "api_error":
+                continue
+            key = hash((verdict.id, verdict.order, verdict.repeat))
+            if replaced := self.keys.get(key):
+                self.statuses[replaced] -= 1
+            self.keys[key] = verdict.status
+            self.statuses[verdict.status] += 1
+            self.causes.update([verdict.cause] if verdict.cause else [])
+            self.served.update([verdict.served] if verdict.served else [])
+            self.error = verdict.extra.get("error", self.error)
+
+
+def asks_of(
+    questions: Sequence[Question], settings: RunSettings, done: Collection[int] = ()
+) -> Iterator[Ask]:
+    """Yield what is left to ask, reading each question when it is asked."""
+    for question in questions[: settings.limit]:
+        for key in settings.keys(question.id, question.question_type):
+            if hash(key) not in done:
+                yield Ask(question, *key[1:])
+
+
+def count_asks(
+    questions: Sequence[Question], settings: RunSettings, done: Collection[int]
+) -> tuple[int, int]:
+    """Return the number of asks, and how many of them are left."""
+    total = left = 0
+    for question_id, kind in columns(questions[: settings.limit], "id", "question_type"):
+        for key in settings.keys(question_id, kind):
+            total += 1
+            left += hash(key) not in done
+    return total, left
+
+
+def still_to_ask(
+    folder: str | Path, questions: Sequence[Question], settings: RunSettings
+) -> Iterator[Ask]:
+    """Return everything that an invocation with these settings would ask, excluding questions
+    answered in ``folder`` if it resumes.
+    """
+    known = (
+        Answered.of(RunFolder(folder), retry_errors=settings.retry_errors)
+        if settings.resume
+        else Answered()
+    )
+    return asks_of(questions, settings, known.keys)
+
+
+def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
+    """Check, before anything is asked, that all images exist.
+
+    Raises
+    ------
+    DataError
+        If one is missing or lies outside of the dataset (the message names the first and counts the
+        others), or if the dataset holds only labels.
+    """
+    if dataset.labels_only:
+        raise DataError(
+            f"{dataset.root}: cannot be judged: it contains only labels, because the copy that it "
+            "was imported from has no images or texts; report on the runs that were adopted with it"
+        )
+    find, seen, missing = image_finder(dataset.root), set[str](), list[str]()
+    for question_id, images in columns(questions, "id", "images"):
+        for name in images:
+            if name in seen:
+                continue
+            seen.add(name)
+            try:
+                find(name)
+            except DataError as error:
+                missing.append(f"question {question_id}: images: {error}")
+    if missing:
+        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        raise DataError(f"{dataset.root}: {missing[0]}{more}")
+
+
+# ---------------------------------------------------------------- other settings
+
+_NAMED = ("backend", "model", "base_url")
+_ASKED = ("swap", "repeats", "asked")
+_LONGEST = 80
+
+
+class Change(NamedTuple):
+    """One setting that has changed."""
+
+    name: str
+    was: Any
+    now: Any
+
+    def __str__(self) -> str:
+        return f"{self.name} was {_short(self.was)}, now {_short(self.now)}"
+
+
+def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
+    """Return the differences of two manifests: backend, model, server, every parameter, and the
+    questions.
+    """
+    before, after = _shape(old), _shape(new)
+    if before["media"] is None:  # written by an older version
+        after["media"] = None
+    return _differences(before, after, dict.fromkeys([*before, *after]))
+
+
+def _differences(
+    old: Mapping[str, Any], new: Mapping[str, Any], names: Iterable[str]
+) -> list[Change]:
+    pairs = ((name, old.get(name), new.get(name)) for name in names)
+    return [Change(*pair) for pair in pairs if pair[1] != pair[2]]
+
+
+def fallen_out(old: Mapping[str, Any], new: Mapping[str, Any], unasked: int) -> list[Change]:
+    """Return what differs if ``unasked`` verdicts of the run are no longer asked for, because of a
+    different selection, no ``swap`` or fewer repeats. Empty if an accepted change covers as many.
+    """
+    accepted = old.get("unasked") or 0
+    if unasked <= accepted:
+        return []
+    return [*_differences(old, new, _ASKED), Change("verdicts not asked for", accepted, unasked)]
+
+
+def check_changes(folder: Path, found: Sequence[Change], *, accept: bool) -> None:
+    """Refuse to mix verdicts of different settings.
+
+    Raises
+    ------
+    UsageError
+        If anything differs and ``accept`` is False; the message lists the differences.
+    """
+    if found and not accept:
+        raise UsageError(
+            f"{folder}: cannot resume with other settings: {'; '.join(map(str, found))}. Choose "
+            "another --out, or add --accept-changes to record both"
+        )
+
+
+def media_checksum(dataset: Dataset) -> str:
+    """Return the SHA-256 over the names and checksums of the images, as stated in
+    ``dataset.json``.
+    """
+    files = dataset.meta.get("files", {})
+    stated = {name: digest for name, digest in files.items() if name.startswith(f"{MEDIA}/")}
+    return hashlib.sha256(orjson.dumps(stated, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def _shape(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that affect a verdict, by name, as they are after a JSON round trip."""
+    parameters, dataset = manifest.get("parameters"), manifest.get("dataset")
+    shape = {name: manifest.get(name) for name in _NAMED}
+    shape |= dict(parameters) if isinstance(parameters, Mapping) else {}
+    shape["questions.json"] = dataset.get("checksum") if isinstance(dataset, Mapping) else None
+    shape["media"] = manifest.get("media_checksum")
+    plain: dict[str, Any] = orjson.loads(orjson.dumps(shape, default=str))
+    return plain
+
+
+def _short(value: Any) -> str:
+    text = "unset" if value is None else orjson.dumps(value).decode()
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -1,0 +1,160 @@
+"""Ask live: the first question alone, the next eleven together, then all others.
+
+A wrong name, key or port costs one call. Replies that are cut or empty stop a run before it is
+paid for. A run that another model continues is stopped after one reply.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from visualjudge.clients.base import Client
+from visualjudge.clients.model_check import near_names
+from visualjudge.core.errors import RunError, UsageError
+from visualjudge.core.records import Served
+from visualjudge.judges.base import Ask, Judge
+from visualjudge.runs.budget import thinking_tokens, token_counts
+from visualjudge.runs.job_runner import FATAL_CAUSES, Ask as AskOne, Outcome, Progress, RunControl
+
+PREFLIGHT = 12
+"""Number of questions whose replies are looked at before all others are asked."""
+_MOST_UNUSABLE = 0.1
+"""Share of cut or empty replies above which the run stops."""
+_LEAST_LIMIT = 256
+"""A reply cut at fewer tokens, where we set no limit, met a limit of the server's."""
+_NO_MODEL = re.compile(
+    r"model\b.{0,120}(?:not found|not exist|not supported|unknown|invalid)"
+    r"|(?:unknown|invalid|no such) model",
+    re.IGNORECASE | re.DOTALL,
+)
+_log = logging.getLogger("visualjudge.runs")
+
+Todo = Callable[[], Iterator[Ask]]
+
+
+class Engine(Protocol):
+    """Passes the asks of a run to its judge."""
+
+    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: RunControl) -> Progress:
+        """Do all of ``todo``, which may be iterated repeatedly; return the progress of
+        ``control``.
+        """
+        ...
+
+
+class FirstQuestionFailed(RunError):
+    """The model cannot be asked; nothing was written."""
+
+
+@dataclass
+class LiveEngine:
+    """Asks each question once, at most ``concurrency`` at the same time.
+
+    Parameters
+    ----------
+    known
+        Who answered in earlier invocations.
+    accept
+        Whether another may continue.
+    """
+
+    judge: Judge
+    known: Collection[Served] = ()
+    accept: bool = False
+    _first: list[Outcome] = field(default_factory=list)
+
+    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: RunControl) -> Progress:
+        """Do all of ``todo``."""
+        asks = todo()
+        if client_of(self.judge) is not None:
+            few = (control.progress.total or 0) <= PREFLIGHT
+
+            async def alone(one: Ask) -> Outcome | None:
+                outcome = await self._noted(ask, one)
+                if outcome is not None:
+                    await self._check(outcome, control.progress.server or "", few=few)
+                return outcome
+
+            await control.run(itertools.islice(asks, 1), alone, concurrency=1)
+            rest = itertools.islice(asks, PREFLIGHT - 1)
+            await control.run(rest, lambda one: self._noted(ask, one))
+            if not few and not self.known and (problem := self._unusable()):
+                control.stop.request(problem)
+        return await control.run(asks, ask)
+
+    async def _noted(self, ask: AskOne[Ask], one: Ask) -> Outcome | None:
+        outcome = await ask(one)
+        self._first += [] if outcome is None else [outcome]
+        return outcome
+
+    async def _check(self, first: Outcome, server: str, *, few: bool) -> None:
+        """Stop after the first question if no other can succeed, or if another model answers than
+        before.
+        """
+        error = first.error or ""
+        gone = first.cause == "connection" and not few
+        unknown = first.cause == "HTTP 404" or (
+            first.cause == "HTTP 400" and _NO_MODEL.search(error) is not None
+        )
+        if first.status == "api_error" and (gone or unknown or first.cause in FATAL_CAUSES):
+            advice = await near_names(client_of(self.judge)) if unknown else ""
+            at = "" if server in error else f"{server}: "
+            raise FirstQuestionFailed(f"{at}{error}{advice}")
+        now = Served(*(first.record.get(name) for name in ("served_model", "fingerprint")))
+        before = {Served(served.model, served.fingerprint) for served in self.known}
+        if now != Served() and before and now not in before and not self.accept:
+            was = " and ".join(sorted(map(identity_text, before)))
+            raise UsageError(
+                f"the run was answered by {was}, now {identity_text(now)} answers. Choose another "
+                "--out, or add --accept-changes to record both"
+            )
+        asked = str(self.judge.describe().get("model"))
+        if now.model and now.model.rpartition("/")[2] != asked.rpartition("/")[2]:
+            _log.warning(
+                "%s is an alias, answered by %s; it may move, name the snapshot to fix it",
+                asked,
+                now.model,
+            )
+
+    def _unusable(self) -> str | None:
+        """Return why the run stops if too many of the first replies are cut or empty because of a
+        limit that the user can raise.
+        """
+        cut = [one for one in self._first if one.status == "truncated"]
+        empty = [one for one in self._first if one.status == "unparseable" and _is_blank(one)]
+        thinking = sum(thinking_tokens(one.usage) for one in cut + empty)
+        if len(cut) + len(empty) <= _MOST_UNUSABLE * len(self._first):
+            return None
+        parameters = self.judge.describe().get("parameters") or {}
+        stated = parameters.get("max_tokens")
+        limit = stated or max((token_counts(one.usage)[1] or 0 for one in cut), default=0)
+        if not (stated or thinking or limit >= _LEAST_LIMIT):
+            return None
+        enough = 1 << (4 * max(limit, 1) - 1).bit_length()
+        effort = ", or a lower --effort" if thinking else ""
+        of = f"{len(self._first)} replies are"
+        return (
+            f"stopped by the first questions: {len(cut)} of {of} cut at {limit} tokens and "
+            f"{len(empty)} empty; --max-tokens {enough}{effort} would do, with another --out"
+        )
+
+
+def client_of(judge: Judge) -> Client | None:
+    """Return the client that a judge asks, below a second reader; None if it asks none."""
+    client: Client | None = getattr(getattr(judge, "judge", judge), "client", None)
+    return client
+
+
+def _is_blank(outcome: Outcome) -> bool:
+    return not str(outcome.record.get("raw_response") or "").strip()
+
+
+def identity_text(served: Served) -> str:
+    """Return who answered in words: ``gpt-4o-2024-08-06 (fp_1)``."""
+    name = served.model or "an unnamed model"
+    return f"{name} ({served.fingerprint})" if served.fingerprint else name
