@@ -22,13 +22,14 @@ from typing import Any
 
 import orjson
 
-from visualjudge.analysis.answers import has_answer
+from visualjudge.core.answers import has_answer
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.records import Question
 from visualjudge.core.workers import Workers
 from visualjudge.dataset.folder import load_dataset, questions_file
 from visualjudge.dataset.json_form import question_from_wire, question_to_wire
 from visualjudge.vision.encodings import CATALOGUE
+from visualjudge.vision.tasks import TASKS
 
 FORMAT = "1.1"
 NONE = "(none)"
@@ -37,10 +38,25 @@ LARGE = 32 * 2**20
 MARGINS = (0.5, 1.0, 2.0, 4.0)
 MARGIN_NAMES = ("below 0.5", "0.5 to 1", "1 to 2", "2 to 4", "4 and more", "one option")
 FACETS = (
-    ("task", "form", "encoding", "type", "subset", "error_type", "class", "image", "source")
-    + ("probe", "group", "margin", "answer")
-)  # fmt: skip
+    "task",
+    "form",
+    "encoding",
+    "type",
+    "subset",
+    "error_type",
+    "class",
+    "image",
+    "source",
+    "probe",
+    "group",
+    "margin",
+    "answer",
+)
 """Criteria of a question; each is a column with the code of its values, one or several."""
+MIXED = tuple(name for name in FACETS if name not in ("class", "image", "group"))
+"""Those with few values: ``of_mix`` has the code of all their codes, so that one column counts
+them.
+"""
 LONGEST = 20_000
 """Number of bytes of a text that are searched."""
 _BATCH = 2000
@@ -50,10 +66,13 @@ _TOKENS = "content='', columnsize=0, tokenize='unicode61 remove_diacritics 2'"
 _SCHEMA = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE vocabulary (facet TEXT, code INTEGER, json TEXT, PRIMARY KEY (facet, code));
+CREATE TABLE mix (code INTEGER PRIMARY KEY, json TEXT);
 CREATE TABLE record (row INTEGER PRIMARY KEY, json TEXT);
 CREATE TABLE question (row INTEGER PRIMARY KEY, id TEXT UNIQUE, prompt INTEGER, difference REAL,
-    changed INTEGER, open_ended INTEGER, {", ".join(f"of_{name} INTEGER" for name in FACETS)});
+    options INTEGER, changed INTEGER, open_ended INTEGER, pair INTEGER,
+    of_mix INTEGER, {", ".join(f"of_{name} INTEGER" for name in FACETS)});
 CREATE INDEX of_group ON question (of_group);
+CREATE INDEX of_pair ON question (pair);
 CREATE TABLE image (name TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE prompt (number INTEGER PRIMARY KEY, words TEXT);
 CREATE VIRTUAL TABLE prompts USING fts5(words, {_TOKENS});
@@ -110,6 +129,9 @@ class Study:
         self.values: dict[str, list[tuple[str, ...]]] = {name: [] for name in FACETS}
         for name, text in self.all("SELECT facet, json FROM vocabulary ORDER BY facet, code"):
             self.values[name].append(tuple(orjson.loads(text)))
+        self.mixes: list[tuple[int, ...]] = [
+            tuple(orjson.loads(text)) for (text,) in self.all("SELECT json FROM mix ORDER BY code")
+        ]
         self.has_probes = bool(self.all("SELECT 1 FROM question WHERE changed LIMIT 1"))
 
     def all(self, statement: str, *values: Any) -> Rows:
@@ -169,18 +191,19 @@ class Study:
 
     def index_prompts(self, stopped: threading.Event) -> None:
         """Add the prompts to the full-text index, where that is not done yet."""
-        last, most = self.all(
-            "SELECT (SELECT ifnull(max(rowid), -1) FROM prompts), ifnull(max(number), -1) FROM prompt"
-        )[0]
-        for start in range(last + 1, most + 1, _BATCH):
+        end = self.all("SELECT ifnull(max(number), -1) FROM prompt")[0][0]
+        done = int(self.all("SELECT value FROM meta WHERE name = 'prompts'")[0][0])
+        for start in range(done, end + 1, _BATCH):
             if stopped.is_set():
                 return
-            with self.writing() as db:
+            stop = start + _BATCH
+            with storing(self.path), self.writing() as db:
                 db.execute(
-                    "INSERT INTO prompts (rowid, words) SELECT number, words FROM prompt WHERE "
-                    "number BETWEEN ? AND ?",
-                    (start, start + _BATCH - 1),
+                    "INSERT INTO prompts (rowid, words) SELECT number, words FROM prompt "
+                    "WHERE number >= ? AND number < ?",
+                    (start, stop),
                 )
+                db.execute("UPDATE meta SET value = ? WHERE name = 'prompts'", (stop,))
 
 
 def _where_in(statement: str, values: Sequence[Any]) -> tuple[Any, ...]:
@@ -192,9 +215,7 @@ def _question(text: str) -> Question:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        path, check_same_thread=False, isolation_level=None, timeout=60
-    )
+    connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=60)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     return connection
@@ -221,18 +242,27 @@ def open_study(root: Path, home: Path, slug: str) -> Study:
         if path.is_file():
             with suppress(sqlite3.DatabaseError, IndexError, ValueError, KeyError):  # damaged
                 return Study(root, path)
-        for other in home.glob(f"{slug}[-.]*"):  # of earlier questions
-            other.unlink(missing_ok=True)
+        for other in (*home.glob(f"{slug}-*.sqlite*"), home / f"{slug}.sqlite"):
+            other.unlink(missing_ok=True)  # of earlier questions, or of version 1.0
         large = stat.st_size > LARGE
         with Workers(2 if large else 1) as workers:
-            next(iter(workers.map(_build, [(root, path)])))
+            next(iter(workers.map(_build, [(root, path, scratch_of(path))])))
         return Study(root, path)
 
 
-def _build(place: tuple[Path, Path]) -> None:
-    """Write the file under another name first, so that nobody opens a part of it."""
-    root, path = place
-    scratch = path.with_suffix(f".{os.getpid()}.{threading.get_native_id()}.part")
+def scratch_of(path: Path) -> Path:
+    """Return the name under which this process builds a file, so that nobody opens a part of it."""
+    return path.with_suffix(f".{os.getpid()}.{threading.get_native_id()}.part")
+
+
+def forget_scratch(home: Path) -> None:
+    """Remove what this process builds, which ends its building."""
+    for scratch in home.glob(f"*.{os.getpid()}.*.part"):
+        scratch.unlink(missing_ok=True)
+
+
+def _build(place: tuple[Path, Path, Path]) -> None:
+    root, path, scratch = place
     connection = sqlite3.connect(scratch, isolation_level=None)
     try:
         connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN")
@@ -251,7 +281,9 @@ def _build(place: tuple[Path, Path]) -> None:
 def _fill(db: sqlite3.Connection, root: Path, scratch: Path) -> None:
     dataset = load_dataset(root)
     codes: dict[str, dict[tuple[str, ...], int]] = {name: {} for name in FACETS}
+    mixes: dict[tuple[int, ...], int] = {}
     prompts: dict[int, int] = {}
+    pairs: dict[int, int] = {}
     left, row = iter(dataset.questions), 0
     while batch := list(islice(left, _BATCH)):
         if not scratch.is_file():
@@ -262,7 +294,11 @@ def _fill(db: sqlite3.Connection, root: Path, scratch: Path) -> None:
             number = prompts.setdefault(hash(words), len(prompts))
             if number == len(prompts) - 1:
                 texts.append((number, words))
-            rows.append((row, question.id, number, *_facts(question), *_codes(codes, question)))
+            pair = pairs.setdefault(_same_case(question), len(pairs))
+            own = _codes(codes, question)
+            mix = mixes.setdefault(tuple(own[name] for name in MIXED), len(mixes))
+            facts = (*_facts(question), pair, mix, *own.values())
+            rows.append((row, question.id, number, *facts))
             row += 1
         marks = ", ".join("?" * len(rows[0]))
         try:
@@ -282,13 +318,21 @@ def _fill(db: sqlite3.Connection, root: Path, scratch: Path) -> None:
             "INSERT INTO vocabulary VALUES (?, ?, ?)",
             ((name, code, orjson.dumps(values).decode()) for values, code in known.items()),
         )
-    db.execute("INSERT INTO meta VALUES ('checksum', ?)", (dataset.digest,))
+    mixed = ((code, orjson.dumps(some).decode()) for some, code in mixes.items())
+    db.executemany("INSERT INTO mix VALUES (?, ?)", mixed)
+    db.execute("INSERT INTO meta VALUES ('checksum', ?), ('prompts', 0)", (dataset.digest,))
 
 
-def _facts(question: Question) -> tuple[float | None, bool, bool]:
-    probe = question.probe
+def _facts(question: Question) -> tuple[float | None, int, bool, bool]:
+    probe, options = question.probe, len(question.final_scores)
     changed = probe is not None and probe.design != "control"
-    return difference_of(question), changed, not has_answer(question)
+    return difference_of(question), options, changed, not has_answer(question)
+
+
+def _same_case(question: Question) -> int:
+    """Return a number that questions about the same options share, however they are shown."""
+    options = tuple(sorted(question.annotation_ids))
+    return hash((question.task, question.question_type, question.image_id, options))
 
 
 def difference_of(question: Question) -> float | None:
@@ -297,21 +341,16 @@ def difference_of(question: Question) -> float | None:
     return max(scores) - min(scores) if len(scores) > 1 else None
 
 
-def _codes(
-    codes: Mapping[str, dict[tuple[str, ...], int]], question: Question
-) -> Iterator[int]:
+def _codes(codes: Mapping[str, dict[tuple[str, ...], int]], question: Question) -> dict[str, int]:
     values = _values(question)
-    for name in FACETS:
-        known = codes[name]
-        yield known.setdefault(values[name], len(known))
+    return {name: codes[name].setdefault(values[name], len(codes[name])) for name in FACETS}
 
 
 def _values(question: Question) -> dict[str, tuple[str, ...]]:
     probe = question.probe
-    encoding = CATALOGUE.get((question.task, question.encoding))
     return {
         "task": (question.task,),
-        "form": (f"{question.task}/{'text' if encoding is None else encoding.kind}",),
+        "form": (f"{question.task}/{shown_as(question) or 'text'}",),
         "encoding": (f"{question.task}/{question.encoding}",),
         "type": (question.question_type,),
         "subset": _distinct(question.subset),
@@ -324,6 +363,13 @@ def _values(question: Question) -> dict[str, tuple[str, ...]]:
         "margin": (MARGIN_NAMES[margin_code(difference_of(question))],),
         "answer": (_answer(question),),
     }
+
+
+def shown_as(question: Question) -> str | None:
+    """Return how an encoding shows predictions: pixel, combo or text; None if it is not ours."""
+    task = TASKS.get(question.task)
+    row = CATALOGUE.get((task.type, question.encoding)) if task else None
+    return None if row is None else row.kind
 
 
 def _distinct(values: Iterable[str] | None) -> tuple[str, ...]:

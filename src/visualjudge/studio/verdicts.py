@@ -5,18 +5,17 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
 
-from visualjudge.analysis.answers import has_answer, is_right, is_usable
+from visualjudge.core.answers import has_answer, is_right, is_usable
 from visualjudge.core.records import LETTERS, Question, QuestionType, Status, Verdict
+from visualjudge.runs.budget import PAID, paid_for
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.spending import paid_counts
-from visualjudge.runs.verdict_lines import verdict_of
+from visualjudge.runs.verdicts import verdict_of
 from visualjudge.studio.study import MARGINS, Study, storing, words_of
 
 OUTCOMES = ("not asked", "right", "mixed", "wrong", "failed", "cannot tell", "no right answer")
@@ -32,6 +31,8 @@ LONGEST_CAUSE = 80
 _BATCH = 2000
 _UNSURE = STATUSES.index("cannot_tell")
 _LEAN = "(value = 'A') - (value = 'B')"
+NO_WRONG = len(MARGINS) + 1
+"""Code of a question on which no verdict puts two options in the wrong order."""
 _WRONG_CODE = " + ".join(f"(wrong >= {margin})" for margin in MARGINS)
 # One order agrees with the other if the majority of repeats leans the same way; a tie is its own.
 _SUM_UP = f"""
@@ -42,7 +43,7 @@ SELECT run, row,
     CASE WHEN asked_ba = 0 OR asked_ba = asked THEN 0 WHEN read_ab = 0 OR read_ba = 0 THEN 3
         WHEN (lean_ab > 0) - (lean_ab < 0) = (lean_ba > 0) - (lean_ba < 0) THEN 1 ELSE 2 END,
     statuses, iif(open_ended, 0, asked), iif(open_ended, 0, answered), rights, failed,
-    iif(open_ended, NULL, rights * 1.0 / asked), wrong, {_WRONG_CODE}
+    iif(open_ended, NULL, rights * 1.0 / asked), wrong, ifnull({_WRONG_CODE}, {NO_WRONG})
 FROM (SELECT run, row, open_ended, count(*) AS asked, sum(usable) AS answered,
         sum(status = {_UNSURE}) AS unsure, sum(NOT usable AND status <> {_UNSURE}) AS failed,
         sum(right) AS rights, sum(DISTINCT 1 << status) AS statuses, max(wrong) AS wrong,
@@ -78,6 +79,10 @@ class Totals:
     causes: tuple[tuple[str, int], ...]
     tokens: tuple[int, int]
     """Prompt and reply tokens that were paid for, repeated requests included."""
+    outcomes: Mapping[tuple[int, int, int], Counter[int]]
+    """By question type, probe and whether the probe changed the questions, how many questions have
+    each outcome.
+    """
 
 
 def wrong_difference(question: Question, verdict: Verdict) -> float | None:
@@ -144,7 +149,7 @@ class RunVerdicts:
                 last, size = None, 0
             if size == now[1] or stat is None:
                 self._seen = now
-                return stamp != now[0]
+                return bool(stamp != now[0])
             found = self.folder.lines(last or 0)
             lines = list(islice(found, 0 if last is None else 1, _BATCH))
             whole = [line for line in lines if not line.partial]
@@ -172,7 +177,7 @@ class RunVerdicts:
         found = [(line.start, line.verdict) for line in lines if line.verdict is not None]
         asked = {q.id: (row, q) for row, q in self.study.questions({v.id for _, v in found})}
         number = db.execute("SELECT ifnull(max(number), 0) FROM verdict").fetchone()[0]
-        rows, words, tokens = [], [], [0, 0]
+        rows, words, paid = [], [], list[Any]()
         for start, verdict in found:
             if verdict.id not in asked:
                 continue
@@ -180,15 +185,15 @@ class RunVerdicts:
             rows.append((number, self.number, *_row(*asked[verdict.id], verdict, start)))
             if verdict.raw_response:
                 words.append((number, words_of(verdict.raw_response)))
-            for k, count in enumerate(paid_counts(verdict)):
-                tokens[k] += count or 0
+            paid.append(verdict.extra.get(PAID, verdict.usage))
         marks = ", ".join("?" * 13)
         db.executemany(f"INSERT OR REPLACE INTO verdict VALUES ({marks})", rows)
         db.executemany("INSERT INTO replies (rowid, words) VALUES (?, ?)", words)
+        spent = paid_for(paid)
         db.execute(
             "UPDATE run SET lines = lines + ?, tokens_in = tokens_in + ?, "
             "tokens_out = tokens_out + ? WHERE number = ?",
-            (len(rows), *tokens, self.number),
+            (len(rows), spent.tokens_in, spent.tokens_out, self.number),
         )
         changed = {row for _, _, row, *_ in rows}
         some = ", ".join(map(str, changed))
@@ -196,8 +201,7 @@ class RunVerdicts:
 
     # ---------------------------------------------------------------- what they say
 
-    @property
-    def total(self) -> int:
+    def lines(self) -> int:
         """Return the number of lines read so far, repeated requests included."""
         found = self.study.all("SELECT lines FROM run WHERE number = ?", self.number)
         return int(found[0][0] or 0)
@@ -236,20 +240,18 @@ class RunVerdicts:
             tuple(shares[kind] for kind in get_args(QuestionType) if kind in shares),
             tuple(causes),
             (sent or 0, said or 0),
+            self._outcomes(),
         )
 
-    def outcomes(self) -> list[tuple[int, int, bool, Counter[int]]]:
-        """Return for each question type and probe, and whether the probe changed the questions,
-        how many have each outcome.
-        """
-        found: dict[tuple[int, int, bool], Counter[int]] = {}
+    def _outcomes(self) -> dict[tuple[int, int, int], Counter[int]]:
+        found: dict[tuple[int, int, int], Counter[int]] = {}
         for kind, probe, changed, outcome, count in self.study.all(
             "SELECT of_type, of_probe, changed, ifnull(outcome, 0), count(*) FROM question q LEFT "
             "JOIN outcome o ON o.run = ? AND o.row = q.row GROUP BY 1, 2, 3, 4",
             self.number,
         ):
-            found.setdefault((kind, probe, bool(changed)), Counter())[outcome] += count
-        return [(*key, counts) for key, counts in found.items()]
+            found.setdefault((kind, probe, changed), Counter())[outcome] += count
+        return found
 
     def of_question(self, row: int) -> Iterator[Verdict]:
         """Return the verdicts on one question, in journal order."""

@@ -1,12 +1,10 @@
-"""What counts as an answer, decided once: usable, right, and whether a question has a right answer.
-
-Report, card, studio and exports use these rules, record by record here and by column in
-:mod:`visualjudge.analysis.study_table`.
+"""What counts as an answer, record by record: usable, right, and whether a question has a right
+answer. :mod:`visualjudge.analysis` has the same rules by column.
 """
 
 from __future__ import annotations
 
-from visualjudge.core.records import LETTERS, UNKNOWN, Question, Verdict
+from visualjudge.core.records import LETTERS, TIES, UNKNOWN, Question, Verdict
 
 CLOSE = 1.0
 """Maximum distance at which a score counts as right."""
@@ -21,7 +19,7 @@ def has_answer(question: Question) -> bool:
 
 
 def is_usable(question: Question, verdict: Verdict) -> bool:
-    """Return whether a verdict fits its question: a letter or an allowed tie, a permutation of the
+    """Return whether a verdict answers its question: a letter or a tie, a permutation of the
     letters, or a number from 0 to 10. A value found by a second reader does not count.
     """
     value = verdict.value
@@ -30,7 +28,7 @@ def is_usable(question: Question, verdict: Verdict) -> bool:
     if question.question_type == "scoring":
         return not isinstance(value, str) and 0 <= value <= 10
     if question.question_type == "pairwise":
-        return value in ("A", "B", *(question.ties or ()))
+        return value in ("A", "B", *TIES)
     letters = LETTERS[: len(question.final_scores)]
     return isinstance(value, str) and "".join(sorted(value)) == letters
 
