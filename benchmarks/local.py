@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from visualjudge.analysis.statistics.share_intervals import gap_ends, ratio, shares
+from visualjudge.analysis.estimate import gap_ends, ratio, shares
 from visualjudge.core.atomic import write_json
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import DataFolder, check_entry

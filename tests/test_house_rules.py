@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import tokenize
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 
 import visualjudge
 from package_sources import ROOT, SOURCES, found_in, tree
@@ -38,6 +40,79 @@ def test_file_has_one_subject_and_a_docstring() -> None:
     unnamed = [path for path in SOURCES if tree(path).body and not ast.get_docstring(tree(path))]
     assert unnamed == []
     assert [path for path in SOURCES if path.name == "utils.py"] == []
+
+
+BUDGET = {
+    "core": 1050,
+    "vision": 4500,
+    "formats": 1800,
+    "data": 950,
+    "prompts": 450,
+    "dataset": 1800,
+    "clients": 2000,
+    "replies": 800,
+    "judges": 1500,
+    "runs": 1400,
+    "analysis": 6300,
+    "apps": 5300,
+    "studio": 2600,
+    "cli": 1600,
+}
+"""Statements that a package may have; one that has fewer lowers its row."""
+OVER: dict[str, tuple[int, str]] = {}
+"""Packages over their row: what they have, and what would still have to go."""
+MOST_STATEMENTS, MOST_TOKENS = 34_000, 410_000
+MOST_DECISIONS = 40
+_LAYOUT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
+
+
+def statements(path: Path) -> int:
+    return sum(isinstance(node, ast.stmt) for node in ast.walk(tree(path)))
+
+
+def tokens(path: Path) -> int:
+    """What a reader of the code reads: neither layout, nor comments, nor docstrings."""
+    texts = [node.value for node in ast.walk(tree(path)) if isinstance(node, ast.Expr)]
+    lines = {
+        line
+        for text in texts
+        if isinstance(text, ast.Constant) and isinstance(text.value, str)
+        for line in range(text.lineno, (text.end_lineno or text.lineno) + 1)
+    }
+    with path.open("rb") as source:
+        return sum(
+            token.type not in _LAYOUT
+            and not (token.type == tokenize.STRING and token.start[0] in lines)
+            for token in tokenize.tokenize(source.readline)
+        )
+
+
+def test_a_package_keeps_to_its_budget() -> None:
+    sizes: Counter[str] = Counter()
+    for path in SOURCES:
+        sizes[path.relative_to(ROOT).parts[0]] += statements(path)
+    limits = {**BUDGET, **{package: size for package, (size, _) in OVER.items()}}
+    assert {name: size for name, size in sizes.items() if size > limits.get(name, 200)} == {}
+
+
+def test_the_whole_keeps_to_its_budget() -> None:
+    assert sum(map(statements, SOURCES)) <= MOST_STATEMENTS
+    assert sum(map(tokens, SOURCES)) <= MOST_TOKENS
+
+
+def test_decisions_are_few_and_listed() -> None:
+    folder = ROOT.parents[1] / "docs" / "decisions"
+    pages = [path.name for path in folder.glob("0*.md")]
+    assert len(pages) <= MOST_DECISIONS
+    listed = (folder / "README.md").read_text("utf-8")
+    assert [name for name in pages if f"]({name})" not in listed] == []
 
 
 def test_a_name_stands_for_one_thing() -> None:

@@ -1,5 +1,4 @@
-"""Pages that are made: one for each task, all commands, and the list of decisions; ``--check`` says
-which are stale.
+"""Pages that are made: one for each task, and all commands; ``--check`` says which are stale.
 
     python tools/docs_pages.py [--check]
 
@@ -23,7 +22,7 @@ from typer.testing import CliRunner
 from visualjudge.cli.main import COMMANDS, MODULES, app
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.encodings import encoding_title
-from visualjudge.vision.error_types import ERROR_TYPES
+from visualjudge.vision.predictions import type_of
 from visualjudge.vision.tasks import TASKS
 
 ROOT = Path(__file__).parents[1]
@@ -41,13 +40,9 @@ METRICS = {
 }
 
 COMMANDS_PURPOSE = (
-    "Every command with all of its options, as `--help-all` prints them. Exit status: 0 on "
+    "Every command with its options, as `--help` prints them. Exit status: 0 on "
     "success, 1 for invalid "
     "input or a failed check, 2 for wrong usage."
-)
-DECISIONS_PURPOSE = (
-    "Why visualjudge works as it does. Each page states a question, what was decided, and what "
-    "was not chosen."
 )
 TASKS_PURPOSE = (
     "The tasks whose predictions can be judged. Each page shows how to import predictions, how "
@@ -85,7 +80,6 @@ def pages() -> Iterator[tuple[Path, str]]:
     for task in TASKS.own:
         yield DOCS / f"tasks/{task}.md", task_page(task, notes[task])
     yield DOCS / "cli.md", commands_page()
-    yield DOCS / "decisions/README.md", decisions_page()
 
 
 # ---------------------------------------------------------------- tasks
@@ -135,12 +129,8 @@ def task_page(task: str, note: Mapping[str, Any]) -> str:
 
 def errors(task: str) -> dict[str, str]:
     """The errors of a task, each with what it does."""
-    kind = TASKS[task].type
-    return {
-        row.name: " ".join(str(row.perturb.__doc__).split())
-        for (of, _), row in ERROR_TYPES.items()
-        if of == kind
-    }
+    rows = type_of(task).errors
+    return {row.name: " ".join(str(row.perturb.__doc__).split()) for row in rows}
 
 
 def errors_text(task: str) -> str:
@@ -205,24 +195,11 @@ def commands() -> Iterator[tuple[tuple[str, ...], int]]:
 
 
 def help_of(path: tuple[str, ...]) -> str:
-    """The whole help of one command, 100 characters wide."""
+    """The help of one command, 100 characters wide."""
     shown = CliRunner().invoke(
-        app, [*path, "--help-all"], prog_name="visualjudge", env={"COLUMNS": "100"}
+        app, [*path, "--help"], prog_name="visualjudge", env={"COLUMNS": "100", "NO_COLOR": "1"}
     )
     return "\n".join(line.rstrip() for line in shown.stdout.strip().splitlines())
-
-
-# ---------------------------------------------------------------- decisions
-
-
-def decisions_page() -> str:
-    """The list of the decisions, by their titles."""
-    head = f"# Decisions\n\n{DECISIONS_PURPOSE}\n"
-    pages = [page for page in sorted((DOCS / "decisions").glob("*.md")) if page.name != "README.md"]
-    titles = [
-        (page.name, page.read_text("utf-8").partition("\n")[0].removeprefix("# ")) for page in pages
-    ]
-    return head + "\n" + "\n".join(f"- [{title}]({name})" for name, title in titles) + "\n"
 
 
 if __name__ == "__main__":

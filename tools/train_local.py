@@ -53,7 +53,7 @@ LESSONS = {
     "detection": ("ladder", "mixed"),
     **dict.fromkeys(("instance", "semantic", "referring", "depth"), ("ladder", "matched")),
 }
-"""By type, which predictions teach it (decision 0208)."""
+"""By type, which predictions teach it."""
 RESTORED_EVERY = 5
 """Restorations are made of every fifth scene: they take longest, and need the fewest."""
 UNCHANGED = 2.0

@@ -13,14 +13,13 @@ import polars as pl
 import pytest
 
 from judged_records import pair, ranking, said, scoring
-from visualjudge.analysis import analyse_study, study_of
+from visualjudge.analysis import analyse_study, estimate, study_of
 from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.comparisons import COMPARED, comparisons, judge_agreement, not_compared
+from visualjudge.analysis.estimate import images_needed, shares
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.leaks import permutation_p
 from visualjudge.analysis.psychometric import slope_p
-from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.share_intervals import images_needed, one_share
 from visualjudge.analysis.study_table import Run, Study, join, question_table, verdict_table
 from visualjudge.core.records import OptionFeatures, Question, Verdict
 from visualjudge.core.seeding import rng_for
@@ -38,7 +37,7 @@ def drawn(question: Question, chance: float, rng: np.random.Generator, **more: A
 
 
 def test_two_images_that_agree_have_no_interval_and_say_why() -> None:
-    found = one_share(np.array([3.0, 3.0]), np.array([4.0, 4.0]))
+    found = shares(np.array([3.0, 3.0]), np.array([4.0, 4.0]))
     assert found.interval(0) is None
     assert found.why(0) == "fewer than 5 images"
 
@@ -60,16 +59,16 @@ def test_an_image_with_many_scores_is_compared_too() -> None:
 
 @pytest.mark.parametrize("right", [3.0, 4.0, 0.0])
 def test_images_that_agree_by_luck_do_not_make_an_interval_without_width(right: float) -> None:
-    low, high = one_share(np.full(8, right), np.full(8, 4.0)).interval(0) or (0.0, 0.0)
+    low, high = shares(np.full(8, right), np.full(8, 4.0)).interval(0) or (0.0, 0.0)
     assert high - low > 0.1
     assert low <= right / 4 <= high
 
 
 def test_one_large_image_counts_as_little_more_than_one() -> None:
-    even = one_share(np.full(10, 8.0) + np.arange(10) % 2, np.full(10, 10.0)).interval(0)
-    heavy = one_share(
-        np.array([90.0, *[8.0, 9.0] * 4, 8.0]), np.array([110.0, *[10.0] * 9])
-    ).interval(0)
+    even = shares(np.full(10, 8.0) + np.arange(10) % 2, np.full(10, 10.0)).interval(0)
+    heavy = shares(np.array([90.0, *[8.0, 9.0] * 4, 8.0]), np.array([110.0, *[10.0] * 9])).interval(
+        0
+    )
     assert even is not None
     assert heavy is not None
     assert heavy[1] - heavy[0] > 1.2 * (even[1] - even[0])
@@ -135,7 +134,7 @@ def test_no_more_judges_than_are_compared_leave_nothing_out() -> None:
 def test_images_needed_grow_with_the_square_of_the_gap() -> None:
     rng = rng_for(0, "needed")
     influence = rng.normal(0, 0.01, 30)
-    found = jackknife.spread(influence, np.ones(30), np.zeros(30, dtype=np.int64), 1)
+    found = estimate.spread(influence, np.ones(30), np.zeros(30, dtype=np.int64), 1)
     wide, narrow = images_needed(found, 0.10), images_needed(found, 0.05)
     assert wide[0] is not None
     assert narrow[0] == pytest.approx(4 * wide[0], rel=0.1)

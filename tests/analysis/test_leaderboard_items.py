@@ -9,8 +9,8 @@ import pytest
 
 from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
+from visualjudge.analysis.estimate import all_alike
 from visualjudge.analysis.source_figures import Leaderboard
-from visualjudge.analysis.statistics.jackknife import all_alike
 from visualjudge.analysis.study_table import question_table
 from visualjudge.core.records import Question, Verdict
 

@@ -31,7 +31,7 @@ from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.panels import Slope, SlopeRow, Swapped, slopes, swap_flow
 from visualjudge.analysis.plots.points import Priced, front
 from visualjudge.analysis.report import printing
-from visualjudge.analysis.report.accuracy_plots import encoding_name, photograph_notes, shown
+from visualjudge.analysis.report.accuracy_plots import encoding_name, photograph_notes
 from visualjudge.analysis.report.paired import differences, in_common
 from visualjudge.analysis.report.plots import PLOTS, figures
 from visualjudge.analysis.report.readings import rough_points, rough_share
@@ -523,43 +523,6 @@ def test_runs_on_different_questions_are_said_to_be(tmp_path: Path) -> None:
     assert (
         'id="figure-compared"' not in text and "b and c have no pairwise question in common" in text
     )
-
-
-def test_many_judges_are_rows_and_one_answer_a_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pairs = [
-        pair(i, (8.0, 2.0 + i % 5), task=("keypoint", "object_detection")[i % 2]) for i in range(40)
-    ]
-    dataset = write_dataset(tmp_path / "ds", pairs)
-    names = [f"judge-{k:02d}" for k in range(8)]
-    runs = [
-        write_run(
-            tmp_path / name, dataset, [said(q, "AB"[i < 4 * (8 - k)]) for i, q in enumerate(pairs)]
-        )
-        for k, name in enumerate(names)
-    ]
-    analysis = analyse(runs)
-    text = page(analysis)
-    assert text.count('<div class="answer">') < 5
-    headline = text.split('id="headline"')[1].split("</section>")[0]
-    assert headline.count("<tr") == 1 + len(names)
-    assert page(analyse(runs[:6])).count('<div class="answer">') == 6
-    assert [judge.name for judge in shown(analysis)] == names[::-1], "the most accurate first"
-    assert drawn(analysis, "checks").svg().count("judge-07</text>") == 1
-    compared = drawn(analysis, "judges")
-    assert compared.finding.startswith("judge-07: better than ")
-    assert "can’t tell yet for judge-06" in compared.finding
-    assert len(compared.rows) == 8 * 7 / 2
-    assert "everything else has the" not in text
-    monkeypatch.setattr("visualjudge.analysis.report.accuracy_plots.MOST_DRAWN", 7)
-    fewer = page(analysis)
-    assert "have all 8 judges; everything else has the 7 most accurate." in fewer
-    headline, in_words = (
-        fewer.split(f'id="{name}"')[1].split("</section>")[0] for name in ("headline", "judges")
-    )
-    assert headline.count("<tr") == 1 + len(names), "the headline has all"
-    assert "judge-01" in in_words and "judge-00" not in in_words
 
 
 def test_contents_lead_to_every_section(analysis: Analysis) -> None:

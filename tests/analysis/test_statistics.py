@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import choix
 import krippendorff
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings, strategies as st
 from scipy import stats
 
-from visualjudge.analysis.accuracy_cells import accuracy_cells, counted, macro
+from visualjudge.analysis.accuracy_cells import macro
+from visualjudge.analysis.estimate import cases_needed, holm, shares
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
-from visualjudge.analysis.statistics.bradley_terry import davidson
-from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.statistics.kappa import kappa, kappa_interval
-from visualjudge.analysis.statistics.share_intervals import cases_needed, one_share, shares
 from visualjudge.analysis.variance import variance_components, variance_row
 from visualjudge.core.seeding import rng_for
 
@@ -147,73 +143,6 @@ def test_kappa_interval_is_wider_where_whole_images_agree() -> None:
     assert 0.95 < perfect[0] < 1.0 == perfect[1]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_bradley_terry_equals_choix_without_ties(seed: int) -> None:
-    rng = rng_for(seed, "choix")
-    strength = rng.normal(size=6)
-    wins, data = np.zeros((6, 6)), []
-    for _ in range(400):
-        i, j = rng.choice(6, 2, replace=False)
-        w, loser = (i, j) if rng.random() < 1 / (1 + np.exp(strength[j] - strength[i])) else (j, i)
-        wins[w, loser] += 1
-        data.append((w, loser))
-    want = choix.opt_pairwise(6, data, alpha=0, tol=1e-12)
-    found = davidson(wins)
-    assert not found.regularised
-    assert found.log_strength == pytest.approx(want - want.mean(), abs=1e-6)
-
-
-def test_davidson_maximises_its_likelihood() -> None:
-    wins, ties = (
-        np.array([[0, 6, 4], [3, 0, 5], [2, 4, 0]]),
-        np.array([[0, 2, 3], [2, 0, 1], [3, 1, 0]]),
-    )
-    found = davidson(wins, ties)
-
-    def likelihood(theta: np.ndarray, eta: float) -> float:
-        total = 0.0
-        for i in range(3):
-            for j in range(i + 1, 3):
-                a, b = np.exp(theta[i]), np.exp(theta[j])
-                both = np.exp(eta) * np.sqrt(a * b)
-                whole = a + b + both
-                total += (
-                    wins[i, j] * np.log(a / whole)
-                    + wins[j, i] * np.log(b / whole)
-                    + ties[i, j] * np.log(both / whole)
-                )
-        return float(total)
-
-    assert found.log_tie is not None
-    best = likelihood(found.log_strength, found.log_tie)
-    for step in np.eye(3) * 1e-3:
-        assert likelihood(found.log_strength + step, found.log_tie) < best
-        assert likelihood(found.log_strength - step, found.log_tie) < best
-    assert likelihood(found.log_strength, found.log_tie + 1e-3) < best
-
-
-def test_unbeaten_source_is_finite_and_said_to_be_regularised() -> None:
-    found = davidson(np.array([[0, 5], [0, 0]]))
-    assert found.regularised
-    assert np.isfinite(found.log_strength).all()
-    assert found.log_strength[0] > found.log_strength[1]
-
-
-def test_sources_never_compared_fall_into_components() -> None:
-    wins = np.zeros((4, 4))
-    wins[0, 1] = wins[1, 0] = wins[2, 3] = wins[3, 2] = 2
-    assert sorted(davidson(wins).component.tolist()) == [0, 0, 1, 1]
-
-
-def test_holm_steps_down_and_keeps_gaps() -> None:
-    assert holm([0.01, None, 0.04, 0.03]) == [
-        pytest.approx(0.03),
-        None,
-        pytest.approx(0.06),
-        pytest.approx(0.06),
-    ]
-
-
 def test_holm_divides_the_level_by_weight() -> None:
     """By hand: p over weight 0.015, 0.08, 1.2, times the weights left (1, 0.5, 0.25)."""
     found = holm([0.3, 0.0075, None, 0.02], [0.25, 0.5, 7.0, 0.25])
@@ -222,93 +151,10 @@ def test_holm_divides_the_level_by_weight() -> None:
     assert holm(equal, [2.0] * 4) == pytest.approx(holm(equal))
 
 
-def test_interval_is_as_wide_as_the_images_make_it_not_the_verdicts() -> None:
-    images = np.repeat(np.arange(20), 10)
-    table = pl.DataFrame(
-        {"cluster": images, "right": images % 2 == 0, "parsed": True, "said_first": True}
-    )
-    table = table.with_columns(cause=pl.lit(None, dtype=pl.String))
-    (clustered,) = accuracy_cells(counted(table, ()), [])
-    (single,) = accuracy_cells(counted(table.with_columns(cluster=pl.int_range(200)), ()), [])
-    ends = [row.accuracy.share.interval or (0.0, 0.0) for row in (clustered, single)]
-    width = [(high or 0) - (low or 0) for low, high in ends]
-    assert width[0] > 2.5 * width[1]
-
-
-def test_all_right_is_not_certainty() -> None:
-    low, high = one_share(np.full(20, 7.0), np.full(20, 7.0)).interval(0) or (0, 0)
-    assert high == 1
-    assert stats.beta.ppf(0.025, 20, 1) < low < stats.beta.ppf(0.025, 140, 1)
-
-
 def _ends(right: Sequence[float], asked: Sequence[float]) -> tuple[float, float]:
-    ends = one_share(np.array(right, dtype=float), np.array(asked, dtype=float)).interval(0)
+    ends = shares(np.array(right, dtype=float), np.array(asked, dtype=float)).interval(0)
     assert ends is not None
     return ends
-
-
-@pytest.mark.parametrize(
-    ("right", "asked"), [(19, 20), (1, 20), (12, 20), (999, 1000), (998, 1000)]
-)
-def test_with_one_case_an_image_three_quarters_of_the_count_seen_is_beyond_the_interval(
-    right: int, asked: int
-) -> None:
-    low, high = _ends([1] * right + [0] * (asked - right), [1] * asked)
-    below = stats.binom.cdf(right - 1, asked, high) + 0.75 * stats.binom.pmf(right, asked, high)
-    above = stats.binom.sf(right, asked, low) + 0.75 * stats.binom.pmf(right, asked, low)
-    assert (below, above) == pytest.approx((0.025, 0.025), abs=1e-6)
-
-
-def test_images_whose_verdicts_go_together_widen_the_interval() -> None:
-    together, apart = _ends([6] * 10 + [0] * 2, [6] * 12), _ends([5] * 12, [6] * 12)
-    exact = stats.binomtest(10, 12).proportion_ci(method="exact")
-    assert together[1] - together[0] > 1.6 * (apart[1] - apart[0])
-    assert together[1] - together[0] > 0.8 * (exact.high - exact.low)
-
-
-def test_errors_on_one_image_do_not_make_the_interval_explode() -> None:
-    """72 verdicts on 12 images: the lower ends of judges with 0 to 6 errors lie close together."""
-    by_errors = {
-        "none": [6] * 12,
-        "one": [5] + [6] * 11,
-        "two on one image": [4] + [6] * 11,
-        "two on two images": [5] * 2 + [6] * 10,
-        "six on six images": [5] * 6 + [6] * 6,
-    }
-    lows = {name: _ends(right, [6] * 12)[0] for name, right in by_errors.items()}
-    assert min(lows.values()) > 0.72
-    assert max(lows.values()) - min(lows.values()) < 0.1
-
-
-@given(
-    asked=st.lists(st.integers(4, 8), min_size=8, max_size=40),
-    share=st.floats(0.5, 0.99),
-    alike=st.floats(0.2, 50),
-    seed=st.integers(0, 2**16),
-)
-@settings(deadline=None)
-def test_one_more_right_answer_does_not_lower_the_interval(
-    asked: list[int], share: float, alike: float, seed: int
-) -> None:
-    rng = np.random.default_rng(seed)
-    n = np.array(asked)
-    right = rng.binomial(n, rng.beta(share * alike, (1 - share) * alike, n.size))
-    wrong = np.flatnonzero(right < n)
-    assume((n - right).sum() >= 2)
-    better = right.copy()
-    better[rng.choice(wrong)] += 1
-    assert _ends(better, n)[0] > _ends(right, n)[0] - 1e-7
-    assert _ends(better, n)[1] > _ends(right, n)[1] - 1e-7
-
-
-def test_interval_holds_the_truth_where_few_images_carry_all_errors() -> None:
-    """Half of the verdicts are wrong on a tenth of the images, none on the others."""
-    rng = rng_for(0, "few images")
-    simulations, images = 2000, 20
-    n = np.full(simulations * images, 8.0)
-    right = np.where(rng.random(n.size) < 0.1, rng.binomial(8, 0.5, n.size), 8).astype(float)
-    found = shares(right, n, np.repeat(np.arange(simulations), images), simulations)
-    assert np.mean((found.low <= 0.95) & (found.high >= 0.95)) > 0.94
 
 
 @pytest.mark.parametrize(("images", "told"), [(4, False), (5, True)])
@@ -321,10 +167,6 @@ def test_the_mean_over_tasks_has_an_interval_where_each_task_has_five_images(
     found = macro(table.with_columns(cluster=pl.col("image").rank("dense").cast(pl.Int64)), "task")
     assert (found.interval is not None) is told
     assert found.why == (None if told else "a task with fewer than 5 images: narrow")
-
-
-def test_one_image_has_no_interval() -> None:
-    assert one_share(np.array([3.0]), np.array([6.0])).interval(0) is None
 
 
 def test_needed_verdicts_equal_connors_formula() -> None:

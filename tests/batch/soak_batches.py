@@ -82,7 +82,7 @@ def soak(
         if lying:
             subprocess.run(batched, env=_environment(), capture_output=True, check=False)
             closed = sum(part.status == "closed" for part in parts_of(run).values())
-            batched, fake.told = [*batched, "--retry-errors"], []
+            batched, fake.told = [*batched, "--set", "retry_errors=true"], []
             print(f"{backend}: {closed} batches closed")
         ended = subprocess.run(
             batched, env=_environment(), capture_output=True, text=True, check=False
@@ -145,7 +145,8 @@ def _command(backend: str, url: str, dataset: Path) -> list[str]:
         *server,
         "--api-key-env",
         "SOAK_KEY",
-        "--no-cache",
+        "--set",
+        "cache=false",
     ]
 
 

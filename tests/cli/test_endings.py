@@ -14,7 +14,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from apps.published.test_bench_import import genai
 from docs.test_pages import problem
 from frontdoor_example import Example, make_example
 from judged_records import pair, write_dataset
@@ -90,15 +89,9 @@ def replies(made: Example) -> Path:
 RANDOM = ("--backend", "baseline", "--model", "random")
 ENDINGS = {
     "describe": (lambda made: ("describe", made.data), "plan"),
-    # its ladder errors show without the photograph
-    "audit": (lambda made: ("audit", made.dataset), "studio"),
     "export": (
         lambda made: ("export", made.dataset, "--format", "trl", "--out", made.out / "t.jsonl"),
         "judge",
-    ),
-    "convert": (
-        lambda made: ("convert", made.dataset, "--to", "parquet", "--out", made.out / "parquet"),
-        "validate",
     ),
     "label": (
         lambda made: ("label", made.run, "--n", 6, "--out", made.out / "next.csv"),
@@ -120,8 +113,7 @@ ENDINGS = {
     ),
     "report": (lambda made: ("report", made.run), "card"),
     "card": (lambda made: ("card", made.run), "label"),
-    "convert run": (lambda made: ("convert", made.run, "--to", "json"), "report"),
-    "validate": (lambda made: ("validate", made.dataset), "judge"),
+    "describe dataset": (lambda made: ("describe", made.dataset), "judge"),
     "init": (lambda made: ("init", made.out / "project"), "import"),
     "mmbench circular": (
         lambda made: ("mmbench", "circular", choices(made), "--out", made.out / "r.tsv"),
@@ -224,48 +216,6 @@ def test_the_next_command_of_correct_and_card_can_be_given(
         assert "next: visualjudge correct" in out and not err
 
 
-def test_labels_alone_lead_to_no_judge_and_pairs_without_sources_to_no_labels(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    genai(tmp_path / "copy")
-
-    def following(*words: str) -> str:
-        (line,) = [
-            x
-            for x in said(capsys, monkeypatch, *words)[0].splitlines()
-            if x.startswith("next: visualjudge ")
-        ]
-        return line.removeprefix("next: visualjudge ")
-
-    assert (
-        following("bench", "import", "genai-bench", "--from", "copy", "--out", "set") == "audit set"
-    )
-    again = "bench import genai-bench --from FOLDER --out set --replies MODEL --force"
-    assert following("validate", "set") == following("audit", "set") == again
-    report = following(*again.replace("FOLDER", "copy").replace("MODEL", "m1").split())
-    card = following(*shlex.split(report))
-    assert card.startswith("card ")
-    assert following(*shlex.split(card)).startswith("report ")
-
-
-def test_what_is_found_in_labels_alone_leads_to_no_studio(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = write_dataset(
-        tmp_path / "set", [pair(i, (9.0, 1.0), image_id=f"i{i}") for i in range(60)]
-    )
-    meta = json.loads((root / "dataset.json").read_text("utf-8"))
-    for stated, following in (
-        ({}, "studio "),
-        ({"benchmark": {"name": "bench", "labels_only": True}}, "bench import "),
-    ):
-        (root / "dataset.json").write_text(json.dumps({**meta, **stated}))
-        out, _ = said(capsys, monkeypatch, "audit", root)
-        assert "A is right in 100.0 %" in out
-        assert out.splitlines()[-1].startswith(f"next: visualjudge {following}")
-
-
 def test_one_of_a_thing_is_said_in_the_singular(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,11 +226,9 @@ def test_one_of_a_thing_is_said_in_the_singular(
     )
     replies.write_text('{"index":1,"prediction":"A"}\n{"index":2,"prediction":"B"}\n')
     commands: list[tuple[object, ...]] = [
-        ("convert", root, "--to", "parquet", "--out", tmp_path / "parquet"),
         ("judge", root, *RANDOM, "--out", run),
         ("report", run),
-        ("validate", root),
-        ("audit", root),
+        ("describe", root),
         ("mmbench", "circular", table, "--out", tmp_path / "r.tsv"),
         ("mmbench", "eval", replies, "--data", table),
     ]
@@ -368,10 +316,6 @@ def test_after_the_last_label_there_is_nothing_to_draw(
         (
             lambda made: ("label", made.run, "--n", 6, "--out", made.out / "x.csv"),
             {"annotation_id", "probability"},
-        ),
-        (
-            lambda made: ("probe", made.data, "--only", "tool", "--out", made.out / "x"),
-            {"probe", "questions"},
         ),
     ],
 )

@@ -65,7 +65,8 @@ def test_a_killed_run_resumes_to_one_verdict_a_question(tmp_path: Path, dataset:
             "m",
             "--base-url",
             server.url,
-            "--no-cache",
+            "--set",
+            "cache=false",
             "--concurrency",
             2,
             "--out",
@@ -128,30 +129,31 @@ def test_no_budget_is_exceeded_by_concurrency_or_retries(tmp_path: Path, dataset
         dataset,
         "--model",
         "m",
-        "--no-cache",
-        "--mode",
-        "text",
+        "--set",
+        "cache=false",
+        "--set",
+        "mode=text",
         "--out",
         tmp_path / "run",
         "--base-url",
     ]
     with running(ChaoticServer({}, delay_s=0.02)) as server:
-        done = judge(
-            tmp_path, *args, server.url, "--max-cost", "0.0005", "--price-in", 1, "--price-out", 1
-        )
+        done = judge(tmp_path, *args, server.url, "--max-cost", "0.0005", "--price", "1/1")
         assert server.did["ok"] == 4
         assert (
             "(cost 0.0005) is exceeded: cost 0.000404 used, the next may add cost 0.000101; 8 "
             "verdicts" in done.stderr
         )
     with running(ChaoticServer({}, delay_s=0.02, text="who knows")) as server:
-        done = judge(tmp_path, *args, server.url, "--resume", "--max-calls", 8, "--retries", 2)
+        done = judge(
+            tmp_path, *args, server.url, "--resume", "--max-calls", 8, "--set", "retries=2"
+        )
         assert done.returncode == 2  # other retries are another run
         args[-2] = tmp_path / "other"
-        done = judge(tmp_path, *args, server.url, "--max-calls", 8, "--retries", 2)
+        done = judge(tmp_path, *args, server.url, "--max-calls", 8, "--set", "retries=2")
         assert server.did["ok"] == 6 and len(lines(tmp_path / "other")) == 2
         assert "(8 calls) is exceeded: 6 calls used, the next may add 3 calls" in done.stderr
-    done = judge(tmp_path, *args, server.url, "--max-calls", 2, "--retries", 2, "--resume")
+    done = judge(tmp_path, *args, server.url, "--max-calls", 2, "--set", "retries=2", "--resume")
     assert done.returncode == 2 and "--max-calls must be at least 3" in done.stderr
 
 
@@ -205,8 +207,8 @@ def test_a_server_that_is_not_there_is_named_with_the_reason(tmp_path: Path, dat
         "m",
         "--base-url",
         url,
-        "--attempts",
-        1,
+        "--set",
+        "attempts=1",
         "--limit",
         2,
         "--out",
@@ -220,11 +222,11 @@ def test_a_server_that_is_not_there_is_named_with_the_reason(tmp_path: Path, dat
 def test_a_closed_port_is_reported_soon_however_many_questions(
     tmp_path: Path, dataset: Path
 ) -> None:
-    args = [dataset, "--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--attempts", 4]
+    args = [dataset, "--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--set", "attempts=4"]
     done = judge(tmp_path, *args, "--concurrency", 2, "--out", tmp_path / "run")
     assert done.returncode == 1
-    assert "--resume --retry-errors asks again" in done.stderr
-    assert "no call was answered; if the server is still starting, --attempts 25" in done.stderr
+    assert "--resume --set retry_errors=true asks again" in done.stderr
+    assert "no call was answered; --set attempts=25 waits" in done.stderr
     # four attempts of the first question, one of each other
     assert "failed calls, including those that succeeded on retry: connection 15\n" in done.stderr
 
@@ -237,8 +239,11 @@ def test_a_dry_run_with_resume_counts_only_what_is_left(tmp_path: Path, dataset:
     assert "calls: 12\n" in judge(tmp_path, *args, "--dry-run").stdout
     failed = before.replace(b'"status":"ok"', b'"status":"api_error"', 2)
     (tmp_path / "run" / "verdicts.jsonl").write_bytes(failed)
-    assert "calls: 9\n" in judge(tmp_path, *args, "--retry-errors", "--resume", "--dry-run").stdout
-    judge(tmp_path, *args, "--retry-errors", "--resume")
+    assert (
+        "calls: 9\n"
+        in judge(tmp_path, *args, "--set", "retry_errors=true", "--resume", "--dry-run").stdout
+    )
+    judge(tmp_path, *args, "--set", "retry_errors=true", "--resume")
     assert "calls: 0\n" in judge(tmp_path, *args, "--resume", "--dry-run").stdout
 
 
@@ -259,10 +264,8 @@ def test_a_dry_run_counts_and_asks_nothing(tmp_path: Path, dataset: Path) -> Non
         "m",
         "--swap",
         "--dry-run",
-        "--price-in",
-        1,
-        "--price-out",
-        2,
+        "--price",
+        "1/2",
         "--out",
         tmp_path / "run",
     )
@@ -276,15 +279,15 @@ def test_a_dry_run_counts_and_asks_nothing(tmp_path: Path, dataset: Path) -> Non
     )
     assert "stops" not in judge(tmp_path, *args, "--max-calls", 24).stdout
     assert "cost" in done.stdout
-    assert "2880 out (reasons and an answer; --mode text asks for none)" in done.stdout
+    assert "2880 out (reasons and an answer)" in done.stdout
     args = [
         dataset,
         "--model",
         "m",
         "--swap",
         "--dry-run",
-        "--mode",
-        "text",
+        "--set",
+        "mode=text",
         "--out",
         tmp_path / "run",
     ]
@@ -292,40 +295,16 @@ def test_a_dry_run_counts_and_asks_nothing(tmp_path: Path, dataset: Path) -> Non
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(
-    ("more", "share"), [((), 1.0), (("--batch",), 0.5), (("--batch", "--batch-folder", "x"), 1.0)]
-)
-def test_a_dry_run_states_what_the_provider_charges(
-    tmp_path: Path, dataset: Path, more: tuple[str, ...], share: float
-) -> None:
-    args = [dataset, "--model", "m", "--mode", "text", "--dry-run", "--out", tmp_path / "run"]
-    done = judge(tmp_path, *args, *more, "--price-in", 0, "--price-out", 1000)
-    assert f"cost, estimated: {12 * 8 * 1000 / 1e6 * share:.4f}\n" in done.stdout
-
-
 def test_a_panel_needs_no_model(tmp_path: Path, dataset: Path) -> None:
     for name, model in (("a", "oracle:1"), ("b", "oracle:1"), ("c", "first")):
         judge(
             tmp_path, dataset, "--backend", "baseline", "--model", model, "--out", tmp_path / name
         )
-    panel = [part for name in "abc" for part in ("--panel", tmp_path / name)]
+    panel = ["--backend", "panel", "--model", ",".join(str(tmp_path / name) for name in "abc")]
     assert judge(tmp_path, dataset, *panel, "--out", tmp_path / "majority").returncode == 0
     answers = {q["id"]: q["answer"] for q in json.loads((dataset / "questions.json").read_text())}
     assert all(line["value"] == answers[line["id"]] for line in lines(tmp_path / "majority"))
     assert json.loads((tmp_path / "majority" / "run.json").read_text())["simulated"] is True
-
-
-def test_a_dry_run_says_where_calls_may_be_others(tmp_path: Path, dataset: Path) -> None:
-    args = [dataset, "--model", "m", "--dry-run", "--out", tmp_path / "run"]
-    assert (
-        "calls: 12 (one a question, without --retries)\n"
-        in judge(tmp_path, *args, "--retries", 2).stdout
-    )
-    done = judge(tmp_path, *args, "--panel", "run")
-    assert done.returncode == 2 and "asks no model" in done.stderr
-
-
-EXTRACTOR = ["--extractor-model", "e", "--extractor-api-key-env", "sk-1"]
 
 
 @pytest.mark.parametrize(
@@ -335,20 +314,13 @@ EXTRACTOR = ["--extractor-model", "e", "--extractor-api-key-env", "sk-1"]
         (["--backend", "baseline"], 2, "--model"),
         (["--backend", "baseline", "--model", "guess"], 2, "oracle:P"),
         (["--model", "m", "--api-key-env", "NOT_SET_ANYWHERE"], 2, "NOT_SET_ANYWHERE"),
-        (["--backend", "baseline", "--model", "first", *EXTRACTOR], 2, "--extractor-api-key-env: "),
-        (["--model", "m", "--max-cost", "1"], 2, "--price-in"),
-        (
-            ["--model", "m", "--price-in", "1"],
-            2,
-            "--price-in and --price-out must be given together",
-        ),
         (["--model", "m", "--task", "poetry"], 2, "poetry"),
         (
             ["--model", "m", "--base-url", "localhost:8765/v1"],
             2,
             "--base-url: must begin with http:// or https://",
         ),
-        (["--panel", "nowhere"], 1, "nowhere"),
+        (["--backend", "panel", "--model", "nowhere"], 1, "nowhere"),
     ],
 )
 def test_mistakes_are_one_line(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import typer
 
+from runs.made_dataset import make_dataset
 from visualjudge.cli import main
 from visualjudge.core.errors import DataError, UsageError
 
@@ -25,39 +28,97 @@ def test_errors_become_one_line_and_a_status(
     def fail() -> None:
         raise error
 
-    monkeypatch.setattr(main, "app", fail)
+    monkeypatch.setattr(main, "app", lambda standalone_mode: fail())
     with pytest.raises(SystemExit) as ended:
         main.run()
     assert ended.value.code == status
     assert capsys.readouterr().err.count("\n") == 1
 
 
+def ended(
+    words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> tuple[int, str, str]:
+    """The status, output and errors of a command."""
+    monkeypatch.setattr(sys, "argv", ["visualjudge", *words.split()])
+    with pytest.raises(SystemExit) as stop:
+        main.run()
+    printed = capsys.readouterr()
+    return int(stop.value.code or 0), printed.out, printed.err
+
+
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
-        ("--gt {0} {1} --out x", "--gt must be followed by one value, .*quote a pattern, as --gt"),
-        ("--class-of-interest dog cat", "repeat the option: --class-of-interest dog --class"),
-        ("--out my data", "quote a value that has spaces"),
-        ("--replace data", "an argument too many, 'data'; see coco --help"),
+        ("jugde x", "no command 'jugde'; did you mean judge?"),
+        ("validate x", "validate was removed in 1.1; use: describe DATASET"),
+        ("judge x --outt y", "No such option: --outt"),
+        ("build a b --out c", "quote a pattern or a value with spaces"),
+        ("judge x", "Missing option '--out'"),
+        ("describe x --json no/such/folder.json", "--json: no/such/folder.json: no folder no/such"),
+        ("build x --out y --set max_pairs=3", "--set: must be one of max_side"),
+        ("judge x --out y --set timeout", "--set must be NAME=VALUE, such as timeout=60"),
+        ("judge x --model m --out y --price 3", "--price must be IN/OUT, such as 2.5/10, got '3'"),
     ],
 )
-def test_values_left_over_name_their_option(words: str, told: str, tmp_path: Path) -> None:
-    files = [tmp_path / name for name in ("a.json", "b.json")]
-    for file in files:
-        file.write_text("{}")
-    given = ["--task", "object_detection", "--gt", "a", "--images", "b", "--pred", "c"]
-    given += ["--source", "s", "--out", "d"]
-    with pytest.raises(UsageError, match=told):
-        main.app(["import", "coco", *given, *words.format(*files).split()])
+def test_a_mistake_is_one_line_that_says_what_to_do(
+    words: str,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    make_dataset(tmp_path / "x", pairwise=1, ranking=0, scoring=0)
+    monkeypatch.chdir(tmp_path)
+    status, _, err = ended(words, monkeypatch, capsys)
+    assert (status, err.count("\n")) == (2, 1), err
+    assert message in err
 
 
-def test_every_command_has_help_with_an_example() -> None:
-    from typer.testing import CliRunner
+def test_every_retired_command_names_a_command_that_exists() -> None:
+    assert len(main.COMMANDS) <= 23
+    assert not set(main.RETIRED) & set(main.COMMANDS)
 
+
+def paths() -> list[str]:
+    """Every command that has options of its own."""
+    names = []
     for name in main.COMMANDS:
-        result = CliRunner().invoke(main.app, [name, "--help"])
-        assert result.exit_code == 0, (name, result.output)
-        assert f"visualjudge {name}" in result.output, name
+        module = importlib.import_module(f"visualjudge.cli.{main.MODULES.get(name, name)}")
+        command = typer.main.get_command(module.app)
+        below = command.list_commands(None) if hasattr(command, "commands") else [""]
+        names += [f"{name} {sub}".strip() for sub in below]
+    return names
+
+
+@pytest.mark.parametrize("path", ["", *paths()])
+def test_a_help_fits_a_screen_and_ends_with_an_example(
+    path: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    status, out, _ = ended(f"{path} --help", monkeypatch, capsys)
+    assert status == 0
+    assert out.count("\n") <= 41  # 40 and the empty line at the end
+    assert f"visualjudge {path}" in out
+
+
+HELP_OF_ALL = """
+import contextlib, io, sys
+from visualjudge.cli.main import COMMANDS, app
+heavy = {"numpy", "polars", "pyarrow", "cv2", "scipy", "skimage", "PIL", "aiohttp"}
+for words in ([], *([name] for name in COMMANDS)):
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        app([*words, "--help"], prog_name="visualjudge")
+    print(words, sorted(heavy & set(sys.modules)))
+"""
+
+
+def test_no_command_imports_a_heavy_library_for_its_help() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", HELP_OF_ALL], capture_output=True, text=True, check=True
+    )
+    lines = done.stdout.splitlines()
+    assert len(lines) > 20
+    assert [line for line in lines if not line.endswith("[]")] == []
 
 
 @pytest.mark.parametrize(

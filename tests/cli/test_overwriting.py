@@ -34,29 +34,21 @@ def places(tmp_path: Path) -> Path:
         ("correct run --labels labels.csv --json labels.csv", "labels.csv", "is an input file"),
         ("agreement labels.csv --json labels.csv", "labels.csv", "is an input file"),
         (
-            "card run --people labels.csv --out page.md --json labels.csv",
+            "card run --people labels.csv --out page.html --json labels.csv",
             "labels.csv",
             "is an input file",
         ),
         ("card run --json ds/questions.json", "ds/questions.json", "is part of the dataset"),
         ("card run --badge run/verdicts.jsonl", "run/verdicts.jsonl", "is part of the run"),
-        ("audit ds --json ds/dataset.json", "ds/dataset.json", "is part of the dataset"),
         (
             "describe data --json data/annotations/object_detection_annotations.json",
             "",
             "is part of the data folder",
         ),
-        (
-            "encode data --task object_detection --stem bbox --out "
-            "data/annotations/object_detection_annotations.json",
-            "",
-            "part of the data folder",
-        ),
         ("report run --out run/../run/verdicts.jsonl", "", "is part of the run"),
         ("report run --json run/run.json", "", "is part of the run"),
-        ("report run --csv ds/questions.json", "", "is part of the dataset"),
         (
-            "export ds --format trl --out ds/questions.json --force",
+            "export ds --format sharegpt --out ds/questions.json --force",
             "ds/questions.json",
             "is part of the dataset",
         ),
@@ -87,32 +79,19 @@ def test_two_outputs_of_a_command_are_two_files(
 ) -> None:
     monkeypatch.chdir(places)
     monkeypatch.setattr(
-        "sys.argv", ["visualjudge", "card", "run", "--out", "card.md", "--json", "./card.md"]
+        "sys.argv", ["visualjudge", "card", "run", "--out", "card.html", "--json", "./card.html"]
     )
     with pytest.raises(SystemExit) as ended:
         run()
     assert ended.value.code == 2
-    assert "card.md is what --json writes; name another file" in capsys.readouterr().err
-    assert not (places / "card.md").exists()
-
-
-def test_an_earlier_report_in_a_run_folder_may_be_written_again(
-    places: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (places / "run/audit.json").write_text("{}")
-    monkeypatch.chdir(places)
-    monkeypatch.setattr("sys.argv", ["visualjudge", "audit", "ds", "--json", "run/audit.json"])
-    with pytest.raises(SystemExit) as ended:
-        run()
-    assert ended.value.code in (0, 1)
-    assert "findings" in json.loads((places / "run/audit.json").read_text())
+    assert "card.html is what --json writes; name another file" in capsys.readouterr().err
+    assert not (places / "card.html").exists()
 
 
 @pytest.mark.parametrize(
     ("command", "suffixes"),
     [
-        ("audit ds --out ds.txt", ".html or .md"),
-        ("card run --out ds.txt", ".html or .md"),
+        ("card run --out ds.txt", ".html"),
         ("describe data --out ds.txt", ".png or .svg or .pdf"),
         ("report run --json ds.txt", ".json"),
     ],

@@ -119,7 +119,7 @@ def test_matched_errors_are_the_default_and_say_so(coco: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--with-truth",), "--with-truth must be used with --pairing ladder"),
+        (("--blur", "3"), "perturb has no option --blur; the importer coco has --gt-pngs"),
         (("--pairing", "pairs"), "--pairing must be matched or ladder, got 'pairs'"),
     ],
 )
@@ -127,23 +127,3 @@ def test_pairings_that_do_not_fit_are_refused(
     coco: Path, options: tuple[str, ...], said: str
 ) -> None:
     assert said in str(perturb(coco, *options).exception)
-
-
-def test_with_truth_puts_the_clean_truth_into_each_group(coco: Path) -> None:
-    assert (
-        perturb(
-            coco, "--per-image", "3", "--pairing", "ladder", "--with-truth", "--id-prefix", "set-"
-        ).exit_code
-        == 0
-    )
-    with DataFolder(coco / "data") as folder:
-        notes = list(folder.annotations("object_detection"))
-    groups: dict[Any, list[Any]] = {}
-    for note in notes:
-        groups.setdefault((note.image_id, note.error_type), []).append(note)
-    assert {image_id for image_id, _ in groups} == {"set-1", "set-2"}
-    for members in groups.values():
-        (truth,) = [note for note in members if note.source == "truth"]
-        assert (truth.final_score, truth.metadata["severity"]) == (10.0, 0.0)
-        assert len(members) > 1
-        assert max(note.final_score for note in members if note is not truth) < 10

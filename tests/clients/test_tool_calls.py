@@ -6,7 +6,6 @@ import asyncio
 import base64
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from visualjudge.clients.base import (
 from visualjudge.clients.cache import Cached, cache_key
 from visualjudge.clients.image_parts import image_part
 from visualjudge.clients.image_resize import Shrinking
-from visualjudge.clients.tool_calls import calls_in, in_text
+from visualjudge.clients.tool_calls import UNNAMED, call_of
 from visualjudge.clients.tool_loop import (
     MADE_BEFORE,
     MOST_AT_ONCE,
@@ -240,46 +239,47 @@ def awkward(backend: str) -> list[dict[str, Any]]:
         say("", [call("", {"x": 1})]),
         say("two", [call("zoom", wrong, "one"), call("no such tool!", {}, "two")]),
         say(None, [call("zoom", {"x": 1}, "same"), call("zoom", {"x": 2}, "same")]),
-        say('<tool_call>{"name": "zoom", "arguments": {"x": 9}}</tool_call>'),
         say("Answer: B"),
     ]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_calls_that_no_protocol_can_repeat_are_repeated_as_text(backend: str) -> None:
+def test_calls_that_no_protocol_can_repeat_are_repeated_in_a_valid_form(backend: str) -> None:
     done, server = talk(backend, awkward(backend))
     assert (done.ending, done.reply.text) == ("answered", "Answer: B")
-    last = json.dumps(server.bodies[-1])
-    assert "<tool_call>" in last
-    assert "Result of zoom" in last
+    calls = [result.call for turn in done.turns for result in turn.results]
+    assert calls[0].name == UNNAMED
+    assert all(json.loads(call.arguments) is not None for call in calls)
+    assert len({(k, call.id) for k, turn in enumerate(done.turns) for call in
+                (result.call for result in turn.results)}) == len(calls)  # fmt: skip
+    assert "no such tool!" not in json.dumps(server.bodies[-1])
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_a_server_without_tools_says_so(backend: str) -> None:
+    words = "Function calling is not enabled for this model"
+    done, server = talk(backend, [refused(400, words)])
+    assert done.ending == "failed" and words in str(done.error)
+    assert len(server.bodies) == 1
+
+
 @pytest.mark.parametrize(
-    ("status", "message"),
+    ("name", "arguments", "problem"),
     [
-        (
-            400,
-            '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be '
-            "set",
-        ),
-        (400, "registry.ollama.ai/library/llava does not support tools"),
-        (404, "No endpoints found that support tool use."),
-        (400, "Function calling is not enabled for this model"),
+        ("zoom", {"x": 1}, ""),
+        ("zoom", None, ""),
+        ("zoom", "no object", "must be a JSON object"),
+        ("zoom", "[1]", "must be a JSON object"),
+        ("zoom", '{"x": NaN}', "must be a JSON object"),
+        ("zoom", '{"x": "' + 5000 * "a" + '"}', "must be a JSON object"),
+        ("no such tool!", {}, "name of a tool"),
+        (None, {}, "name of a tool"),
     ],
 )
-def test_a_server_without_tools_is_asked_in_text(backend: str, status: int, message: str) -> None:
-    say = REPLY[backend]
-    replies = [
-        refused(status, message),
-        (200, say('I look. <tool_call>{"name": "zoom", "arguments": {"x": 1}}</tool_call>'), {}),
-        (200, say("Answer: A"), {}),
-    ]
-    done, server = talk(backend, replies)
-    assert (done.ending, done.reply.text, len(done.turns)) == ("answered", "Answer: A", 1)
-    assert "tools" not in server.bodies[1]
-    assert base64.b64encode(SHOWN.data) in server.raw[2]
-    assert any("tools refused" in note for note in done.notes)
+def test_a_call_may_hold_anything(name: Any, arguments: Any, problem: str) -> None:
+    made = call_of(7, 2, name, arguments)
+    assert problem in made.problem and bool(problem) == bool(made.problem)
+    assert made.id.endswith("2") and isinstance(json.loads(made.arguments), dict)
 
 
 def scripted(*lines: Any, most: int = 6) -> Conversation:
@@ -336,7 +336,7 @@ def test_ids_that_occur_twice_are_not_repeated() -> None:
         "", calls=(ToolCall("c", "zoom", '{"x": 1}'), ToolCall("c", "zoom", '{"x": 2}')), echo="[]"
     )
     (turn,) = scripted(reply, "A").turns
-    assert not turn.is_native
+    assert len({result.call.id for result in turn.results}) == 2
     assert turn.echo is None
 
 
@@ -390,23 +390,3 @@ def test_images_of_results_keep_to_the_largest_side() -> None:
     )
     assert image.data == png_bytes(np.zeros((30, 20, 3), np.uint8))
     assert "image 2 resized from 60×90 to 20×30" in done.notes
-
-
-def test_calls_in_text_are_read() -> None:
-    text = (
-        'x <tool_call>{"name": "zoom", "arguments": {"x": 1}}</tool_call> y '
-        '<tool_call>\n{"name": "count"}'
-    )
-    assert calls_in(text) == (ToolCall("", "zoom", '{"x":1}'), ToolCall("", "count", "{}"))
-    assert calls_in("<tool_call>nonsense</tool_call>")[0].name == ""
-    assert calls_in("no call") == ()
-
-
-def test_a_request_in_text_tells_tools_and_turns() -> None:
-    done = scripted(calling('{"x": 1}'), "A")
-    told = in_text(replace(REQUEST, turns=done.turns))
-    assert (told.tools, told.turns) == ((), ())
-    text = " ".join(part.text for part in told.parts if isinstance(part, TextPart))
-    assert '"name":"zoom"' in text
-    assert "Result of zoom: a region" in text
-    assert sum(isinstance(part, ImagePart) for part in told.parts) == 2

@@ -103,9 +103,10 @@ def commands(run: Path, dataset: Path, url: str) -> list[tuple[object, ...]]:
         "m",
         "--base-url",
         url,
-        "--no-cache",
-        "--mode",
-        "text",
+        "--set",
+        "cache=false",
+        "--set",
+        "mode=text",
         "--out",
         run,
     )
@@ -115,7 +116,7 @@ def commands(run: Path, dataset: Path, url: str) -> list[tuple[object, ...]]:
         *batch,
         (*asked, "--resume"),
         (*batched, "--resume"),
-        (*batched, "--retry-errors"),
+        (*batched, "--set", "retry_errors=true"),
         dropped,
     ]
 

@@ -1,4 +1,4 @@
-"""Runs with tools, from the dataset to the report: traces, costs, kills, faulty tools."""
+"""Runs with tools, from the dataset to the report: traces, costs, kills."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from runs.made_dataset import make_dataset
 from visualjudge.analysis.report.paired import tool_lines
 from visualjudge.analysis.tool_use import answer_cost
 from visualjudge.clients import ScriptedClient
-from visualjudge.clients.base import ImagePart, Reply, Request, TextPart, ToolCall
+from visualjudge.clients.base import ImagePart, Reply, Request, ToolCall
 from visualjudge.core.errors import UsageError
 from visualjudge.core.seeding import rng_for
 from visualjudge.runs.budget import Limits
@@ -50,11 +50,6 @@ def shown(request: Request) -> list[np.ndarray[Any, Any]]:
     return [cv2.imdecode(image, cv2.IMREAD_COLOR)[:, :, ::-1] for image in images]
 
 
-def told(request: Request) -> list[str]:
-    parts = [part for turn in request.turns for result in turn.results for part in result.parts]
-    return [part.text for part in parts if isinstance(part, TextPart)]
-
-
 def coin(request: Request) -> str:
     """An answer that knows nothing, the same for the same images."""
     digests = [part.sha256 for part in request.parts if isinstance(part, ImagePart)]
@@ -68,17 +63,10 @@ def looks_closely(request: Request, _attempt: int) -> Reply | str:
     """Can tell only from enlarged regions: the option that is as the original is better."""
     if not request.tools:
         return coin(request)
-    if not request.turns:
-        return calling("difference", option="A", other_option="B")
-    found = re.search(r"x (\d+) to (\d+), y (\d+) to (\d+)", told(request)[0])
-    if found is None:
-        return coin(request)
-    x0, x1, y0, y1 = map(int, found.groups())
-    images = shown(request)[1:]
+    images = shown(request)
     if len(images) < 3:
-        return calling(
-            "zoom", image=("original", "A", "B")[len(images)], x0=x0, y0=y0, x1=x1, y1=y1
-        )
+        name = ("original", "A", "B")[len(images)]
+        return calling("zoom", image=name, x0=0, y0=0, x1=64, y1=48)
     original, *options = (image.astype(float) for image in images)
     apart = [np.abs(option - original).mean() for option in options]
     return "Answer: " + "AB"[int(np.argmin(apart))]
@@ -87,7 +75,7 @@ def looks_closely(request: Request, _attempt: int) -> Reply | str:
 def never_needs(request: Request, _attempt: int) -> Reply | str:
     """Sees all without tools, and calls them all the same."""
     if request.tools and not request.turns:
-        return calling("grid", image="original", n=3)
+        return calling("zoom", image="original", x0=0, y0=0, x1=8, y1=8)
     options = [part for part in request.parts if isinstance(part, ImagePart)][1:]
     pixels = [
         cv2.imdecode(np.frombuffer(part.data, np.uint8), cv2.IMREAD_COLOR).astype(float)
@@ -134,61 +122,28 @@ def accuracy(root: Path, run: vj.Run) -> float:
 
 def test_a_judge_that_sees_only_after_zooming_gains(spots: Path, tmp_path: Path) -> None:
     plain = judge(spots, tmp_path / "plain", looks_closely)
-    tools = judge(spots, tmp_path / "tools", looks_closely, tools=["zoom", "difference"])
+    tools = judge(spots, tmp_path / "tools", looks_closely, tools=["zoom", "compare"])
     assert 0.35 <= accuracy(spots, plain) <= 0.65
     assert accuracy(spots, tools) >= 0.9
     trace = next(iter(tools.verdicts.values())).extra["tool_calls"]
-    assert [entry["name"] for entry in trace] == ["difference", "zoom", "zoom", "zoom"]
-    assert tools.manifest["parameters"]["tools"] == ["zoom", "difference"]
+    assert [entry["name"] for entry in trace] == ["zoom", "zoom", "zoom"]
+    assert tools.manifest["parameters"]["tools"] == ["zoom", "compare"]
     found = vj.analyse([plain, tools]).analysis
     (pair,) = found.results.comparisons
     assert pair.gap.interval is not None
     assert pair.gap.interval[1] < 0, "the plain judge is worse"
     page = " ".join(tool_lines(found, (0, 1)))
-    assert re.search(r"tools +zoom +180 +0 +60 +100 %", page)
+    assert re.search(r"tools +zoom +180 +0", page)
     cost = answer_cost(found.study, 1)
-    assert (cost.right, cost.calls, cost.tokens) == (60, 240, 44.0)
+    assert (cost.right, cost.tokens) == (60, 33.0)
 
 
 def test_a_judge_that_needs_no_tools_shows_no_gain(spots: Path, tmp_path: Path) -> None:
     plain = judge(spots, tmp_path / "plain", never_needs)
-    tools = judge(spots, tmp_path / "tools", never_needs, tools=["grid"])
+    tools = judge(spots, tmp_path / "tools", never_needs, tools=["zoom"])
     assert accuracy(spots, plain) == accuracy(spots, tools) == 1.0
     (pair,) = vj.analyse([plain, tools]).analysis.results.comparisons
     assert pair.gap.value == 0
-
-
-def follows_claims(request: Request, attempt: int) -> Reply | str:
-    """As one that looks closely, but believes what a tool claims."""
-    claim = next(
-        (re.search("option ([AB]) is better", text) for text in told(request) if "check" in text),
-        None,
-    )
-    return f"Answer: {claim[1]}" if claim else looks_closely(request, attempt)
-
-
-@pytest.mark.parametrize(
-    ("script", "fault", "convicted"),
-    [
-        (follows_claims, "claims", True),
-        (looks_closely, "claims", False),
-        (looks_closely, "other", True),
-        (looks_closely, "fails", True),
-        (never_needs, "other", False),
-        (never_needs, "fails", False),
-    ],
-)
-def test_faulty_tools_convict_those_who_trust_them(
-    spots: Path, tmp_path: Path, script: Any, fault: str, convicted: bool
-) -> None:
-    names = ["zoom", "difference", "grid"]
-    sound = judge(spots, tmp_path / "sound", script, tools=names)
-    faulty = judge(spots, tmp_path / "faulty", script, tools=names, tool_fault=fault)
-    assert faulty.manifest["parameters"]["tool_fault"] == fault
-    (pair,) = vj.analyse([sound, faulty]).analysis.results.comparisons
-    assert pair.gap.interval is not None
-    assert (pair.gap.interval[0] > 0) == convicted
-    assert convicted or pair.gap.value == 0
 
 
 def test_traces_are_the_same_in_every_run(spots: Path, tmp_path: Path) -> None:
@@ -206,10 +161,10 @@ def test_traces_are_the_same_in_every_run(spots: Path, tmp_path: Path) -> None:
 
 
 def test_all_turns_are_counted(spots: Path, tmp_path: Path) -> None:
-    run = judge(spots, tmp_path / "run", looks_closely, tools=["zoom", "difference"], limit=5)
+    run = judge(spots, tmp_path / "run", looks_closely, tools=["zoom", "compare"], limit=5)
     usage = [verdict.usage for verdict in run.verdicts.values()]
-    assert usage == [{"prompt_tokens": 40, "completion_tokens": 4}] * 5
-    assert run.manifest["last_invocation"]["calls"] == 25
+    assert usage == [{"prompt_tokens": 30, "completion_tokens": 3}] * 5
+    assert run.manifest["last_invocation"]["calls"] == 20
 
 
 def test_a_budget_of_calls_is_kept(spots: Path, tmp_path: Path) -> None:
@@ -217,7 +172,7 @@ def test_a_budget_of_calls_is_kept(spots: Path, tmp_path: Path) -> None:
         spots,
         tmp_path / "run",
         looks_closely,
-        tools=["zoom", "difference"],
+        tools=["zoom", "compare"],
         limits=Limits(max_calls=30),
     )
     assert run.manifest["last_invocation"]["calls"] <= 30
@@ -234,17 +189,9 @@ def test_a_question_that_no_tool_suits_is_asked_plainly(spots: Path, tmp_path: P
     assert run.manifest["parameters"]["mode"] == "text"
 
 
-def test_several_processes_have_tools(spots: Path, tmp_path: Path) -> None:
-    with talking() as server:
-        client = vj.client("api", model="m", base_url=server.url, cache=False)
-        options: Any = {"tools": ["zoom"], "processes": 2, "limit": 8, "progress": False}
-        run = vj.judge(spots, client, tmp_path / "run", **options)
-    assert [len(verdict.extra["tool_calls"]) for verdict in run.verdicts.values()] == [3] * 8
-
-
 def test_swapped_questions_have_swapped_tools(spots: Path, tmp_path: Path) -> None:
     run = judge(
-        spots, tmp_path / "run", looks_closely, tools=["zoom", "difference"], swap=True, limit=20
+        spots, tmp_path / "run", looks_closely, tools=["zoom", "compare"], swap=True, limit=20
     )
     assert len(run) == 40
     assert accuracy(spots, run) >= 0.9
@@ -390,26 +337,3 @@ def test_a_killed_run_resumes_at_the_question(tmp_path: Path, cached: bool) -> N
         assert sum(times - 1 for times in server.asked.values()) <= KILLS * AT_ONCE, (
             "and of those, the turn in flight"
         )
-
-
-def test_a_model_without_function_calling_is_told_of_tools_in_text(
-    spots: Path, tmp_path: Path
-) -> None:
-    asked: list[Request] = []
-
-    def writes_calls(request: Request, _attempt: int) -> str:
-        asked.append(request)
-        texts = [part.text for part in request.parts if isinstance(part, TextPart)]
-        if not any("Result of zoom" in text for text in texts):
-            arguments = {"image": "A", "x0": 0, "y0": 0, "x1": 9, "y1": 9}
-            return f"<tool_call>{json.dumps({'name': 'zoom', 'arguments': arguments})}</tool_call>"
-        return "Answer: A"
-
-    run = judge(spots, tmp_path / "text", writes_calls, tools=["zoom"], tools_in_text=True)
-    assert not any(request.tools or request.turns for request in asked)
-    assert len(asked) == 2 * PAIRS
-    assert all(len(verdict.extra["tool_calls"]) == 1 for verdict in run.verdicts.values())
-    parameters = json.loads((tmp_path / "text" / "run.json").read_text())["parameters"]
-    assert parameters["tools_in_text"] is True
-    with pytest.raises(UsageError, match=r"tools-in-text .* needs --tools"):
-        judge(spots, tmp_path / "none", writes_calls, tools_in_text=True)

@@ -19,9 +19,8 @@ from visualjudge.core.records import Status
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges.base import Ask, Judged
 from visualjudge.judges.question_judge import MORE_REQUESTS, QuestionJudge
-from visualjudge.judges.toolbox import Tools
+from visualjudge.judges.toolbox import Tools, tool_names
 from visualjudge.runs.verdicts import verdict_line, verdict_of
-from visualjudge.vision.tools.table import check_names
 
 MOST = 6
 BOX = {"image": "A", "x0": 2, "y0": 2, "x1": 20, "y1": 20}
@@ -104,17 +103,6 @@ KINDS: dict[str, Callable[[Say], list[Answer]]] = {
     "answers with calls without end": lambda say: [
         say("Answer: B", [zoom(x0=k)]) for k in range(19)
     ],
-    "calls in the text": lambda say: [
-        say(
-            '<tool_call>{"name": "zoom", "arguments": {"image": "A", "x0": 1, "y0": 1, "x1": 9, '
-            '"y1": 9}}</tool_call>'
-        ),
-        say("A"),
-    ],
-    "malformed calls in the text": lambda say: [
-        say("<tool_call>zoom A</tool_call><tool_call>"),
-        say("A"),
-    ],
     "a call that is cut": lambda say: [say("", [zoom()], "length"), say("A")],
     "a call with a refusal": lambda say: [say("I cannot", [zoom()], "refusal"), say("A")],
     "nothing after a call": lambda say: [say("", [zoom()]), say("")],
@@ -126,11 +114,6 @@ KINDS: dict[str, Callable[[Say], list[Answer]]] = {
     "calls that are texts": lambda say: [raw(say, ["zoom", 3]), say("A")],
     "half a surrogate pair": half_a_pair,
     "a failure after a call": lambda say: [say("", [zoom()]), refused(500, "overloaded")],
-    "a refusal of results": lambda say: [
-        say("", [zoom()]),
-        refused(400, "tool results are not supported"),
-        say("A"),
-    ],
     "a refusal of the body": lambda say: [say("", [zoom()]), refused(400, "invalid request")],
     "a closed connection after a call": lambda say: [say("", [zoom()]), None],
     "no JSON after a call": lambda say: [say("", [zoom()]), (200, b"<html>", {})],
@@ -152,7 +135,7 @@ def judged(backend: str, kind: str, root: Path) -> tuple[Judged, Loopback]:
                 timeout=5.0,
             )
             judge = QuestionJudge(
-                client, root, "text", tools=Tools(root, check_names(["all"]), MOST)
+                client, root, "text", tools=Tools(root, tool_names(["all"]), MOST)
             )
             try:
                 question = load_dataset(root).questions[0]

@@ -1,5 +1,5 @@
 """Sums by cell and image, from which every share in the report is computed. The intervals are in
-``statistics/share_intervals.py``.
+``statistics/estimate.py``.
 
 A guess never picks a tie option that is the right answer to no question, so a pair without right
 ties has a guessing accuracy of one half.
@@ -14,11 +14,11 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis import estimate
+from visualjudge.analysis.estimate import Shares, ratio, shares
 from visualjudge.analysis.figures import Cell
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy
-from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.kappa import kappa, kappa_interval
-from visualjudge.analysis.statistics.share_intervals import Shares, ratio, shares
 from visualjudge.analysis.study_table import WORD, Study, ordered, unchanged
 from visualjudge.analysis.value_and_interval import NO_SHARE, NOTHING, UNANSWERED, Estimate, Share
 from visualjudge.core.records import TIES, FloatArray, IntArray
@@ -46,13 +46,13 @@ class ImageSums:
 
     def total(self, name: str) -> FloatArray:
         """Return the sums over images, one per cell."""
-        return jackknife.sums(self.cell, self.columns[name], self.cells)
+        return estimate.sums(self.cell, self.columns[name], self.cells)
 
-    def shares(self, top: str, bottom: str, *, whole: bool = True) -> Shares:
+    def shares(self, top: str, bottom: str, *, graded: bool = False) -> Shares:
         """Return each cell's share with its interval."""
-        return shares(self.columns[top], self.columns[bottom], self.cell, self.cells, whole=whole)
+        return shares(self.columns[top], self.columns[bottom], self.cell, self.cells, graded=graded)
 
-    def ratio(self, top: str, bottom: str) -> tuple[FloatArray, jackknife.Spread]:
+    def ratio(self, top: str, bottom: str) -> tuple[FloatArray, estimate.Spread]:
         """Return each cell's Σ ``top`` / Σ ``bottom`` with its spread. The ratio may exceed 1."""
         kept = self.columns[bottom] > 0
         named = (self.columns[top][kept], self.columns[bottom][kept])
@@ -83,8 +83,8 @@ def _sums(
     """
     cells, cell = _cells(keys, by, cluster.size)
     images = int(cluster.max(initial=0)) + 1
-    held, place = jackknife.renumbered(cell * images + cluster)
-    columns = {name: jackknife.sums(place, row, held.size) for name, row in values.items()}
+    held, place = estimate.renumbered(cell * images + cluster)
+    columns = {name: estimate.sums(place, row, held.size) for name, row in values.items()}
     return ImageSums(cells, held // images, held % images, columns)
 
 
@@ -100,7 +100,7 @@ def _cells(
     for name in by:
         words, place = keys[name]
         code = code * words.len() + place
-    held, cell = jackknife.renumbered(code)
+    held, cell = estimate.renumbered(code)
     found = []
     for name in reversed(by):
         words, _ = keys[name]
@@ -111,10 +111,12 @@ def _cells(
 
 def share_of(found: Shares, k: int = 0) -> Share:
     """Return share ``k`` as a figure."""
-    value = float(found.value[k])
-    known = value if np.isfinite(value) else None
     return Share(
-        known, found.interval(k), round(found.cases[k]), int(found.images[k]), found.why(k)
+        known(found.value[k]),
+        found.interval(k),
+        round(found.cases[k]),
+        int(found.images[k]),
+        found.why(k),
     )
 
 
@@ -124,35 +126,38 @@ def mean_of(sums: ImageSums, top: str, bottom: str) -> tuple[Estimate, float | N
     """
     value, found = sums.ratio(top, bottom)
     n = int(sums.total(bottom)[0])
-    return estimate_of(value, found, jackknife.mean_ends(value, found), n), test_of(value, found)
+    return estimate_of(value, found, estimate.mean_ends(value, found), n), test_of(value, found)
 
 
 def means_of(sums: ImageSums, top: str, bottom: str) -> list[Estimate]:
     """Σ top / Σ bottom of each cell, for values without bounds."""
     value, found = sums.ratio(top, bottom)
-    ends = jackknife.mean_ends(value, found)
+    ends = estimate.mean_ends(value, found)
     return [estimate_of(value, found, ends, int(n), k) for k, n in enumerate(sums.total(bottom))]
 
 
 def estimate_of(
     value: FloatArray,
-    found: jackknife.Spread,
+    found: estimate.Spread,
     ends: tuple[FloatArray, FloatArray],
     n: int,
     k: int = 0,
 ) -> Estimate:
     """Return figure ``k`` of a jackknife."""
-    known = float(value[k]) if np.isfinite(value[k]) else None
     told = np.isfinite(ends[0][k]) and np.isfinite(ends[1][k])
     interval = (float(ends[0][k]), float(ends[1][k])) if told else None
-    why = jackknife.all_alike() if jackknife.enough(found)[k] else jackknife.too_few()
-    return Estimate(known, interval, n, int(found.images[k]), None if told else why)
+    why = estimate.all_alike() if found.enough[k] else estimate.too_few()
+    return Estimate(known(value[k]), interval, n, int(found.images[k]), None if told else why)
 
 
-def test_of(value: FloatArray, found: jackknife.Spread, k: int = 0) -> float | None:
+def test_of(value: FloatArray, found: estimate.Spread, k: int = 0) -> float | None:
     """Return the two-sided p-value of figure ``k``."""
-    p = float(jackknife.test(value, found)[k])
-    return p if np.isfinite(p) else None
+    return known(estimate.test(value, found)[k])
+
+
+def known(p: float) -> float | None:
+    """Return a number, or None where it is not known."""
+    return float(p) if np.isfinite(p) else None
 
 
 def margin_bin() -> pl.Expr:
@@ -241,7 +246,7 @@ def accuracy_tables(
 
 
 def shares_together(
-    asked: Sequence[tuple[ImageSums, str, str]], *, whole: bool = True
+    asked: Sequence[tuple[ImageSums, str, str]], *, graded: bool = False
 ) -> list[Shares]:
     """:meth:`ImageSums.shares` of each of ``asked`` (sums, top, bottom), found by the same steps,
     which takes far less time than one after the other.
@@ -256,7 +261,7 @@ def shares_together(
             [sums.cell + start for (sums, _, _), start in zip(asked, starts[:-1], strict=True)]
         ),
         int(starts[-1]),
-        whole=whole,
+        graded=graded,
     )
     return [found.part(*ends) for ends in pairwise(starts.tolist())]
 
@@ -328,7 +333,7 @@ def _choices(table: pl.DataFrame, text: str, parsed: str, failed: float) -> Floa
 def _kappa(ratings: FloatArray, clusters: IntArray) -> Estimate:
     value = kappa(ratings)
     ends = None if value is None else kappa_interval(ratings, clusters)
-    why = ONE_ANSWER if value is None else None if ends else jackknife.too_few()
+    why = ONE_ANSWER if value is None else None if ends else estimate.too_few()
     return Estimate(value, ends, ratings.shape[1], int(np.unique(clusters).size), why)
 
 
@@ -398,17 +403,17 @@ def macro_asked(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Ask
     n, cell, count = sums.columns["n"], sums.cell, sums.total("n")
     value = sums.total("top") / count
     weight = (n.sum() / sums.cells / count)[cell]
-    image, place = jackknife.renumbered(sums.cluster)
+    image, place = estimate.renumbered(sums.cluster)
     bottom, squares, beyond = (
-        jackknife.sums(place, values, image.size)
+        estimate.sums(place, values, image.size)
         for values in (weight * n, weight**2 * n, weight * (sums.columns["top"] - value[cell] * n))
     )
     asked = Asked(beyond + value.mean() * bottom, bottom, squares)
-    few = np.bincount(cell, minlength=sums.cells) < jackknife.LEAST_IMAGES
+    few = np.bincount(cell, minlength=sums.cells) < estimate.LEAST_IMAGES
     if not few.any():
         return asked
     first, more = sums.keys[by].cast(pl.String).filter(pl.Series(few))[0], int(few.sum()) - 1
-    why = f"a {by} with {jackknife.too_few()}: {first}" + (f" and {more} more" if more else "")
+    why = f"a {by} with {estimate.too_few()}: {first}" + (f" and {more} more" if more else "")
     return replace(asked, why=why, n=int(n.sum()))
 
 

@@ -31,9 +31,9 @@ from visualjudge.analysis.accuracy_cells import (
     shares_asked,
     shares_together,
 )
+from visualjudge.analysis.estimate import TAIL, holm, renumbered, sums, too_few
 from visualjudge.analysis.pairwise_figures import Pairwise, Preference, Swap, withheld
 from visualjudge.analysis.statistics.bias_within_strata import Cases, lean
-from visualjudge.analysis.statistics.jackknife import TAIL, holm, renumbered, sums, too_few
 from visualjudge.analysis.study_table import more
 from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate, Share
 from visualjudge.core.records import FloatArray, IntArray

@@ -1,8 +1,7 @@
 """Comparisons of judges: two judges on the questions that both answered, the agreement among judges
 that were asked the same questions, and each judge against the local baseline.
 
-Sources: McNemar 1947 and, for verdicts clustered by image, the test of Yang, Sun & Hardin 2010 in
-its jackknife form; Connor 1987 (number of pairs needed for a paired comparison of proportions).
+p and interval come from one standard error (:func:`visualjudge.analysis.estimate.gap_ends`).
 
 The local baseline is a small model without language that looks at the same questions. Only
 questions that the baseline answered are compared, since those it declined say nothing about the
@@ -19,20 +18,19 @@ from itertools import chain, combinations
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis import estimate
 from visualjudge.analysis.accuracy_cells import (
     CHOICES,
     ImageSums,
     estimate_of,
     image_sums,
     kappa_of_two,
-    test_of,
+    known,
 )
+from visualjudge.analysis.estimate import cases_needed, gap_ends, gap_p, holm, images_needed
 from visualjudge.analysis.figures import Above, Agreement, Comparison, TaskGap
 from visualjudge.analysis.repeated_rows import ALL, above_verdicts, holm_apart, originals
-from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
-from visualjudge.analysis.statistics.jackknife import holm
-from visualjudge.analysis.statistics.share_intervals import cases_needed, gap_ends, images_needed
 from visualjudge.analysis.study_table import WORD, Run, Study
 from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate
 from visualjudge.analysis.without_truth import comparison_without_truth
@@ -217,15 +215,13 @@ def _paired(
     return out
 
 
-def _gaps(sums: ImageSums) -> tuple[list[tuple[Estimate, float | None]], jackknife.Spread]:
+def _gaps(sums: ImageSums) -> tuple[list[tuple[Estimate, float | None]], estimate.Spread]:
     """Difference and p of each cell."""
     value, found = sums.ratio("gap", "n")
     n = sums.total("n")
-    ends = gap_ends(value, found, sums.total("apart"), n)
-    rows = [
-        (estimate_of(value, found, ends, int(n[k]), k), test_of(value, found, k))
-        for k in range(n.size)
-    ]
+    apart = sums.total("apart")
+    ends, p = gap_ends(value, found, apart, n), gap_p(value, found, apart, n)
+    rows = [(estimate_of(value, found, ends, int(n[k]), k), known(p[k])) for k in range(n.size)]
     return rows, found
 
 
@@ -375,7 +371,7 @@ def _agreement(
         )
     ends: Ends | None = alpha_interval(ratings, level, clusters)
     found = Estimate(
-        alpha(ratings, level), ends, units, images, None if ends else jackknife.too_few()
+        alpha(ratings, level), ends, units, images, None if ends else estimate.too_few()
     )
     return Agreement(kind, level, names, found)
 
@@ -426,22 +422,20 @@ def _with_p_holm(rows: list[Above]) -> tuple[Above, ...]:
 
 def _rows(both: pl.DataFrame, scope: str, name: str, chance: float) -> Iterator[Above]:
     by = [] if scope == ALL else [scope]
-    right, other, known = (pl.col(column) for column in ("right", "right_b", "parsed_b"))
+    right, other, told = (pl.col(column) for column in ("right", "right_b", "parsed_b"))
     values = {
-        "n": known,
-        "gap": known * (right.cast(pl.Int8) - other.cast(pl.Int8)),
-        "apart": known & (right != other),
-        "declined": ~known,
-        "other": known & other,
+        "n": told,
+        "gap": told * (right.cast(pl.Int8) - other.cast(pl.Int8)),
+        "apart": told & (right != other),
+        "declined": ~told,
+        "other": told & other,
     }
     sums = image_sums(both, by, values)
     value, found = sums.ratio("gap", "n")
     n, apart, declined = (sums.total(column) for column in ("n", "apart", "declined"))
-    ends = gap_ends(value, found, apart, n)
+    ends, p = gap_ends(value, found, apart, n), gap_p(value, found, apart, n)
     for k in range(sums.cells):
         place = str(sums.keys[scope][k]) if by else ALL
         gap = estimate_of(value, found, ends, int(n[k]), k) if n[k] else NOTHING_ANSWERED
         theirs = float(sums.total("other")[k] / n[k]) if n[k] else None
-        yield Above(
-            name, scope, place, gap, test_of(value, found, k), int(declined[k]), chance, theirs
-        )
+        yield Above(name, scope, place, gap, known(p[k]), int(declined[k]), chance, theirs)

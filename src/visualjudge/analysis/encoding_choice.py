@@ -20,11 +20,10 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, share_of, test_of
+from visualjudge.analysis import estimate
+from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, known, share_of
+from visualjudge.analysis.estimate import gap_ends, gap_p, holm, ratio
 from visualjudge.analysis.figures import Encoding, EncodingChoice, EncodingDuel
-from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.jackknife import holm
-from visualjudge.analysis.statistics.share_intervals import gap_ends, ratio
 from visualjudge.analysis.value_and_interval import NO_SHARE, Share
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
@@ -73,7 +72,7 @@ def compare_encodings(table: pl.DataFrame) -> tuple[EncodingDuel, ...]:
     pairs = _per_pair(table)
     names = sorted(pairs["encoding"].unique().to_list())
     right, clusters = _wide(pairs, names)
-    places = jackknife.renumbered(clusters)[1]
+    places = estimate.renumbered(clusters)[1]
     duels = _duels(names, right, places)
     adjusted = holm([duel.p for duel in duels])
     return tuple(replace(duel, p_holm=p) for duel, p in zip(duels, adjusted, strict=True))
@@ -95,14 +94,15 @@ def _duels(names: Sequence[str], right: FloatArray, places: IntArray) -> list[En
     column = np.repeat(np.arange(len(twos)), sizes)
     bottom = np.concatenate(bottoms)
     value, found = ratio(np.concatenate(tops), bottom, column, len(twos))
-    cases = jackknife.sums(column, bottom, len(twos))
+    cases = estimate.sums(column, bottom, len(twos))
     ends = gap_ends(value, found, np.array(apart), cases)
+    p = gap_p(value, found, np.array(apart), cases)
     return [
         EncodingDuel(
             names[i],
             names[j],
             estimate_of(value, found, ends, int(cases[k]), k),
-            test_of(value, found, k),
+            known(p[k]),
         )
         for k, (i, j) in enumerate(twos)
     ]

@@ -28,6 +28,7 @@ from itertools import chain, combinations, pairwise
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.estimate import renumbered
 from visualjudge.analysis.source_figures import IN_MATRIX, Contrast, Control, Leaderboard, SourceRow
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.bradley_terry import (
@@ -48,7 +49,6 @@ from visualjudge.analysis.statistics.bradley_terry_many import (
     many_strengths,
     strengths_alone,
 )
-from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
@@ -117,7 +117,7 @@ def _connected(edges: list[Edge]) -> list[list[str]]:
 
 
 MANY = 100
-"""With more sources than this in a group, only pairs that met are considered (decision 0131)."""
+"""With more sources than this in a group, only pairs that met are considered."""
 MOST_IMAGES = 1000
 """Maximum number of jackknife groups. If there are more images, they are dealt to this many groups,
 and each group is left out as a whole (Kott 2001).

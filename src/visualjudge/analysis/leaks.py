@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis import estimate
 from visualjudge.analysis.accuracy_cells import image_sums, share_of, test_of
+from visualjudge.analysis.estimate import norm_sf
 from visualjudge.analysis.figures import Leak
 from visualjudge.analysis.repeated_rows import holm_apart, leak_verdicts, originals
-from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.jackknife import norm_sf
 from visualjudge.analysis.study_table import Run, lead
 from visualjudge.analysis.value_and_interval import NO_SHARE, Share
 from visualjudge.core.records import FloatArray, IntArray
@@ -124,7 +124,7 @@ class _Folds:
 
 
 def _folds(pairs: pl.DataFrame, gaps: FloatArray) -> _Folds:
-    names, image = jackknife.renumbered(pairs["cluster"].to_numpy())
+    names, image = estimate.renumbered(pairs["cluster"].to_numpy())
     dealt = np.empty(names.size, dtype=np.int64)
     dealt[rng_for(0, "folds", int(names.size)).permutation(names.size)] = (
         np.arange(names.size) % FOLDS
@@ -146,7 +146,7 @@ def _hits(data: _Folds, signs: FloatArray) -> FloatArray:
     regression of the truth on the differences (for two classes: Fisher's linear discriminant).
     """
     pull = np.stack(
-        [jackknife.sums(data.image, x * data.truth, data.images) for x in data.x], axis=1
+        [estimate.sums(data.image, x * data.truth, data.images) for x in data.x], axis=1
     )
     out = np.empty((signs.shape[0], data.truth.size), dtype=bool)
     turned, positive = signs < 0, data.truth > 0

@@ -19,10 +19,11 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis import estimate
+from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.rating_table import as_array
-from visualjudge.analysis.statistics import alt_test, correlation, jackknife
+from visualjudge.analysis.statistics import alt_test, correlation
 from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
-from visualjudge.analysis.statistics.share_intervals import one_share
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray
 
@@ -218,12 +219,12 @@ def _row(
     rho = _per_source(a, b, weights, correlation.weighted_spearman)
     tau = _per_source(a, b, weights, correlation.weighted_kendall)
     rated = (np.isfinite(a) & np.isfinite(b)).sum(1)
-    items, sizes = int((rated > 0).sum()), jackknife.sums(groups, rated, int(groups.max()) + 1)
+    items, sizes = int((rated > 0).sum()), estimate.sums(groups, rated, int(groups.max()) + 1)
     mean_rho, mean_tau = _over_sources(rho), _over_sources(tau)
     told, alike = (
-        jackknife.sums(images, values, int(images.max()) + 1) for values in pair_order(a, b)
+        estimate.sums(images, values, int(images.max()) + 1) for values in pair_order(a, b)
     )
-    share = one_share(alike, told, whole=False)
+    share = shares(alike, told, graded=True)
     return RaterRow(
         *who,
         items=items,
@@ -251,8 +252,8 @@ def _ends(values: FloatArray, sizes: FloatArray) -> tuple[float, float] | None:
     """
     held = sizes > 0
     influence = np.nan_to_num(values[0] - values[1:])[held]
-    found = jackknife.spread(influence, sizes[held], np.zeros(int(held.sum()), dtype=np.int64), 1)
-    low, high = jackknife.correlation_ends(values[:1], found)
+    found = estimate.spread(influence, sizes[held], np.zeros(int(held.sum()), dtype=np.int64), 1)
+    low, high = estimate.correlation_ends(values[:1], found)
     return (float(low[0]), float(high[0])) if np.isfinite(low[0]) and np.isfinite(high[0]) else None
 
 

@@ -2,7 +2,7 @@
 probes are defined in ``apps/probes/kinds.py``.
 
 Every effect is a mean over groups of related questions, with an interval clustered by image
-(:func:`~visualjudge.analysis.statistics.share_intervals.gap_ends`). The designs and their units
+(:func:`~visualjudge.analysis.estimate.gap_ends`). The designs and their units
 are:
 
 - ``cue``: half the difference between how often an option is chosen with the cue and without it, −½
@@ -33,7 +33,7 @@ grey, and over another photograph. A question whose photograph is replaced keeps
 prompt and answer, so what a judge still gets right comes from the predictions alone. The gain is
 the accuracy with the photograph minus that over grey on the same pairs, with the interval of a
 paired difference clustered by image
-(:func:`~visualjudge.analysis.statistics.share_intervals.gap_ends`). A failed reply is wrong.
+(:func:`~visualjudge.analysis.estimate.gap_ends`). A failed reply is wrong.
 
 A judge *needs* the photograph if the 95 % interval of the gain is above 0, over grey and over
 another photograph. It *does not need* it if one of the two 90 % intervals ends below the margin of
@@ -50,6 +50,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, share_of
+from visualjudge.analysis.estimate import TAIL, gap_ends, gap_p, holm
 from visualjudge.analysis.figure_text import many
 from visualjudge.analysis.figures import (
     Photograph,
@@ -59,8 +60,6 @@ from visualjudge.analysis.figures import (
     ToolTrust,
     Without,
 )
-from visualjudge.analysis.statistics.jackknife import TAIL, holm
-from visualjudge.analysis.statistics.share_intervals import gap_ends
 from visualjudge.analysis.value_and_interval import Estimate
 
 MARGIN = 0.125
@@ -75,7 +74,6 @@ EQUIVALENCE_TAIL = 0.05
 """Level of each of the two one-sided tests."""
 LEVEL = 0.05
 LEAST_QUESTIONS = 40
-LEAST_TAIL, HALVINGS = 1e-12, 30
 Interval = tuple[float, float]
 _UNIT = ("probe_group", "cluster")
 
@@ -239,23 +237,8 @@ def _effect(units: pl.DataFrame, scale: float, n: int) -> tuple[Estimate, _Effec
     figure = estimate_of(value * scale, found, (np.array([low]), np.array([high])), n)
     if figure.value is None or figure.interval is None:
         return figure, None
-    return figure, _Effect(figure.value, (low, high), ends(EQUIVALENCE_TAIL), _least_level(ends))
-
-
-def _least_level(ends: Callable[[float], Interval]) -> float:
-    """Return the p of an effect of 0: twice the smallest tail at which the interval excludes 0."""
-
-    def out(tail: float) -> bool:
-        low, high = ends(tail)
-        return low > 0 or high < 0
-
-    if not out(0.5 - 1e-9):
-        return 1.0
-    low, high = np.log(LEAST_TAIL), np.log(0.5)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if out(float(np.exp(middle))) else (middle, high)
-    return float(2 * np.exp(high))
+    (p,) = gap_p(value, found, sums.total("apart"), sums.total("n"))
+    return figure, _Effect(figure.value, (low, high), ends(EQUIVALENCE_TAIL), float(p))
 
 
 def tool_trust(answered: pl.DataFrame) -> tuple[ToolTrust, ...]:

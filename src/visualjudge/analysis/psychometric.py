@@ -9,7 +9,7 @@ for all bootstrap replicates at once. The just-noticeable difference is the m at
 
 The bootstrap resamples images, never single verdicts, because the questions about one image are
 correlated. Only the interval of a 75 % point uses it; every other figure leaves out each image in
-turn (:mod:`visualjudge.analysis.statistics.jackknife`). One :class:`Resampling` serves a whole
+turn (:mod:`visualjudge.analysis.estimate`). One :class:`Resampling` serves a whole
 report. Each draw takes as many images as there are, with replacement, so a statistic that is a
 function of sums over images needs one matrix product for all draws.
 
@@ -29,11 +29,11 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse, special
 
+from visualjudge.analysis import estimate
+from visualjudge.analysis.estimate import norm_sf, t_isf
 from visualjudge.analysis.figures import CurvePoint, Sensitivity
 from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.repeated_rows import ALL, holm_apart, originals
-from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.jackknife import norm_sf, t_isf
 from visualjudge.analysis.study_table import clusters_of
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.case_noun import in_cases
@@ -145,7 +145,7 @@ def binned(distance: FloatArray, right: FloatArray, clusters: IntArray, count: i
     """Bin the distance by its quantiles into at most 40 bins of about equal size."""
     edges = np.unique(np.quantile(distance, np.linspace(0, 1, BINS + 1)))
     which = np.clip(np.searchsorted(edges, distance, side="left") - 1, 0, max(0, edges.size - 2))
-    _, which = jackknife.renumbered(which)
+    _, which = estimate.renumbered(which)
     total = np.bincount(which)
     x = np.bincount(which, weights=distance) / total
     shape = (count, total.size)
@@ -466,10 +466,10 @@ def slope_p(distance: FloatArray, right: FloatArray, clusters: IntArray) -> floa
     None if all distances are equal, or would be without one of the images.
     """
     x = pl.Series(distance).rank().to_numpy() / distance.size - 0.5
-    image, place = jackknife.renumbered(clusters)
+    image, place = estimate.renumbered(clusters)
     parts = np.stack(
         [
-            jackknife.sums(place, w, image.size)
+            estimate.sums(place, w, image.size)
             for w in (np.ones_like(x), x, x * x, right, x * right)
         ],
         1,
@@ -488,8 +488,8 @@ def slope_p(distance: FloatArray, right: FloatArray, clusters: IntArray) -> floa
     if not np.isfinite([*value, *without]).all():
         return None
     influence = value - without
-    found = jackknife.spread(influence, parts[:, 2], np.zeros(image.size, dtype=np.int64), 1)
-    two_sided = float(jackknife.test(value, found)[0])
+    found = estimate.spread(influence, parts[:, 2], np.zeros(image.size, dtype=np.int64), 1)
+    two_sided = float(estimate.test(value, found)[0])
     if not np.isfinite(two_sided):
         return None
     return two_sided / 2 if value[0] > 0 else 1 - two_sided / 2

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Protocol, TypeVar
 
+from visualjudge.analysis.estimate import holm
 from visualjudge.analysis.figures import Above, Leak, Sensitivity
-from visualjudge.analysis.statistics.jackknife import holm
 
 ALL = "all"
 

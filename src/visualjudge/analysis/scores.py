@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis import estimate
 from visualjudge.analysis.accuracy_cells import (
     ImageSums,
     estimate_of,
@@ -20,10 +21,10 @@ from visualjudge.analysis.accuracy_cells import (
     share_of,
     shares_together,
 )
+from visualjudge.analysis.estimate import Shares
 from visualjudge.analysis.figures import Ranking, Scoring
 from visualjudge.analysis.pairwise_figures import CANNOT_TELL, DECLINED
-from visualjudge.analysis.statistics import correlation, jackknife
-from visualjudge.analysis.statistics.share_intervals import Shares
+from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.study_table import WORD, ordered
 from visualjudge.analysis.value_and_interval import NO_SHARE, NOTHING, Ends, Estimate, Share
 from visualjudge.core.case_noun import in_cases
@@ -100,7 +101,7 @@ def tau_means(every: Sequence[ImageSums]) -> list[list[Estimate]]:
         )
         for sums in every
     ]
-    found = shares_together([(half, "top", "n") for half in halves], whole=False)
+    found = shares_together([(half, "top", "n") for half in halves], graded=True)
     return [_taus(sums, part) for sums, part in zip(every, found, strict=True)]
 
 
@@ -306,8 +307,8 @@ def _correlations(parts: Sequence[pl.DataFrame]) -> list[tuple[Estimate, Estimat
     if not values:
         return []
     value, column = np.array(values), np.repeat(np.arange(len(values)), [s.size for s in sizes])
-    found = jackknife.spread(np.concatenate(influences), np.concatenate(sizes), column, len(values))
-    ends = jackknife.correlation_ends(value, found)
+    found = estimate.spread(np.concatenate(influences), np.concatenate(sizes), column, len(values))
+    ends = estimate.correlation_ends(value, found)
 
     def figure(k: int) -> Estimate:
         part = parts[k // 2]

@@ -18,8 +18,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from visualjudge.analysis.estimate import renumbered
 from visualjudge.analysis.figures import RaterChecks
-from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.analysis.value_and_interval import NO_TRUTH
 from visualjudge.core.case_noun import IMAGE
 from visualjudge.core.errors import DataError

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.estimate import mean_ends, renumbered, spread, sums
 from visualjudge.analysis.figures import Gain, Variance
-from visualjudge.analysis.statistics.jackknife import mean_ends, renumbered, spread, sums
 from visualjudge.analysis.value_and_interval import Ends
 from visualjudge.core.records import FloatArray, IntArray
 

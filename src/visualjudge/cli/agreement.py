@@ -25,59 +25,38 @@ NOTHING = (
 )
 
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(pretty_exceptions_enable=False)
 
 
-@app.command()
+@app.command(epilog="visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json")
 def agreement(
     ratings: Annotated[
         list[Path] | None,
-        typer.Argument(
-            help="Ratings (.csv, .jsonl, .parquet), or a folder in VIEScore's layout.",
-            show_default=False,
-        ),
+        typer.Argument(help="Ratings, .csv .jsonl .parquet.", metavar="FILE..."),
     ] = None,
     judge: Annotated[
-        list[str] | None, typer.Option(help="Rater to treat as a judge; may be repeated.")
+        list[str] | None, typer.Option(help="Rater that is a judge; repeatable.", metavar="RATER")
     ] = None,
     run: Annotated[
-        list[Path] | None,
-        typer.Option(help="A run to use as ratings, of a judge or of people; may be repeated."),
+        list[Path] | None, typer.Option(help="Run of a judge or of people.", metavar="RUN")
     ] = None,
     level: Annotated[
-        str, typer.Option(help="Level of Krippendorff's alpha: nominal, ordinal or interval.")
+        str, typer.Option(help="Of α: nominal, ordinal or interval.", metavar="LEVEL")
     ] = "ordinal",
     alt_test: Annotated[
         float | None,
-        typer.Option(
-            "--alt-test",
-            help="Also test whether a judge could replace people; the number is the judge's cost "
-            "advantage (epsilon), such as 0.2.",
-            show_default=False,
-        ),
+        typer.Option(help="Could a judge replace people? ε, as 0.2.", metavar="EPSILON"),
     ] = None,
     json: JsonFile = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", help="Write a page with a figure to this .html file.", show_default=False
-        ),
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Page, .html.", metavar="FILE")] = None,
     as_published: Annotated[
-        str | None,
-        typer.Option(help="Also print the figures as a publication (viescore) computes them."),
+        str | None, typer.Option(help="Figures as in a publication: viescore.", metavar="NAME")
     ] = None,
 ) -> None:
     """Measure how far a judge agrees with people, and people with each other.
 
-    Ratings have the columns item, source, rater, dimension, score, one rating per row; items with
-    the same value in a column image count as one case in intervals and tests. To compare them with
-    the scores of a --run, dimension must be the task and item the image_id (image_id/CLASS for a
-    question about a class of interest).
-
-    Example: visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json
-
-    Example: visualjudge agreement --run runs/people --run runs/qwen
+    Ratings have the columns item, source, rater, dimension, score, and image if several items
+    show one. Beside a --run, dimension is the task and item the image_id (image_id/CLASS).
     """
     import polars as pl
 

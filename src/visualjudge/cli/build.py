@@ -3,125 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.cli.options import BuildingOptions, FormName, MediaName, with_groups
+from visualjudge.cli.options import BuildingOptions, settings, with_groups
 from visualjudge.cli.output import following, say, stages, tell
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import plural, pluralize
 
 if TYPE_CHECKING:
-    from visualjudge.dataset.build import Built
+    from visualjudge.dataset.build import BuildOptions, Built
 
-app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-
-EPILOG = (
-    "Examples:\n\n"
-    "visualjudge build data --out dataset\n\n"
-    "visualjudge build data --out dataset --task keypoint --subset encoding_analysis --workers "
-    "4\n\n"
-    "visualjudge build data --out dataset --prompts v2"
-)
+app = typer.Typer(pretty_exceptions_enable=False)
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog="visualjudge build data --out dataset --task keypoint --workers 4")
 @with_groups
 def build(
+    data: Annotated[Path, typer.Argument(help="Data folder.", metavar="DATA")],
+    out: Annotated[Path, typer.Option(help="Folder of the new dataset.", metavar="DATASET")],
     building: BuildingOptions,
-    data: Annotated[
-        Path,
-        typer.Argument(
-            help="Data folder, also s3:// or gs://: annotations/<task>_annotations.json, "
-            "images/<task>.json"
-        ),
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", help="Folder of the new dataset, also s3:// or gs://; must not exist."
-        ),
-    ],
     subset: Annotated[
         list[str] | None,
-        typer.Option(
-            "--subset", help="encoding_analysis or judge_analysis; may be repeated; default: both."
-        ),
+        typer.Option(help="encoding_analysis or judge_analysis; repeatable.", metavar="NAME"),
+    ] = None,
+    judge_pairs: Annotated[
+        int, typer.Option(help="Pairs of a task in judge_analysis.", metavar="N")
+    ] = 50,
+    judge_groups: Annotated[int, typer.Option(help="Images of these pairs.", metavar="N")] = 20,
+    set: Annotated[
+        list[str] | None,
+        typer.Option(help="max_side, min_margin, per_group, …", metavar="NAME=…"),
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option(help="json, or one parquet file; default: by size.", metavar="…")
+    ] = None,
+    plan: Annotated[
+        Path | None, typer.Option(help="Build what `plan --json` wrote.", metavar="FILE")
     ] = None,
     skip_invalid: Annotated[
-        bool,
-        typer.Option("--skip-invalid", help="Exit with status 0 even if records were left out."),
+        bool, typer.Option("--skip-invalid", help="Exit with 0 if records were left out.")
     ] = False,
-    encoding_groups: Annotated[
-        int, typer.Option(help="encoding_analysis: maximum groups per task.")
-    ] = 10,
-    encoding_pairs: Annotated[
-        int, typer.Option(help="encoding_analysis: maximum pairs per task.")
-    ] = 10,
-    judge_groups: Annotated[
-        int, typer.Option(help="judge_analysis: maximum groups per task for pairs.")
-    ] = 20,
-    judge_pairs: Annotated[int, typer.Option(help="judge_analysis: maximum pairs per task.")] = 50,
-    scoring_groups: Annotated[
-        int, typer.Option(help="judge_analysis: maximum groups per task for scoring.")
-    ] = 20,
-    ranking_groups: Annotated[
-        int, typer.Option(help="judge_analysis: maximum groups per task for ranking.")
-    ] = 20,
-    per_group: Annotated[
-        int, typer.Option(help="Number of annotations to score or rank per group; at most 5.")
-    ] = 5,
-    min_margin: Annotated[
-        float, typer.Option(help="Leave out pairs whose scores differ by less than this.")
-    ] = 0.0,
-    form: Annotated[
-        FormName,
-        typer.Option(
-            "--format", help="Write questions.json, or Parquet shards for large datasets."
-        ),
-    ] = FormName.json,
-    plan: Annotated[
-        Path | None,
-        typer.Option(
-            "--plan", help="Take task, seed and limits from a plan (`visualjudge plan --json`)."
-        ),
-    ] = None,
-    media: Annotated[
-        MediaName, typer.Option(help="Store images as single files, or in tar shards.")
-    ] = MediaName.files,
 ) -> None:
-    """Build a judge dataset from a data folder.
-
-    Every record is checked. Invalid records are reported on stderr and skipped, and the command
-    then ends with status 1 (0 with --skip-invalid). The same data, seed and options give the same
-    bytes for any number of workers.
+    """Build a dataset of judge questions. Invalid records are reported on stderr and left out, and
+    the status is then 1. The same data, seed and options give the same bytes.
     """
-    from visualjudge.core.object_stores import located
     from visualjudge.dataset.build import build as build_dataset
-    from visualjudge.dataset.sampling import JUDGE_ANALYSIS, SUBSETS, Caps
+    from visualjudge.dataset.sampling import SUBSETS
 
-    caps = Caps(
-        encoding_groups,
-        encoding_pairs,
-        judge_groups,
-        judge_pairs,
-        scoring_groups,
-        ranking_groups,
-        per_group,
-        min_margin,
-    )
-    options = replace(building.options, subsets=tuple(subset or SUBSETS), caps=caps)
+    more = {"judge_pairs": judge_pairs, "judge_groups": judge_groups, **settings(set)}
+    options = _options(building.options, more)
+    options = replace(options, subsets=tuple(subset or SUBSETS))
     asked = ["--swap"]
     if plan is not None:
-        from visualjudge.apps.planning.study_designs import read_build
-
         if building.task or subset:
             raise UsageError("--plan determines what is built; leave out --task and --subset")
-        task, seed, caps, asked = read_build(plan)
-        options = replace(options, seed=seed, tasks=(task,), subsets=(JUDGE_ANALYSIS,), caps=caps)
+        options, asked = _planned(options, plan)
     with stages() as progress:
         built = build_dataset(
             data,
@@ -129,8 +69,7 @@ def build(
             options,
             **building.work,
             force=building.force,
-            form=form.value,
-            media=media.value,
+            form=form,
             progress=progress,
         )
     tell(built.problems)
@@ -142,17 +81,50 @@ def build(
             "pairs and rankings"
         )
         print(f"nothing is compared: {why}")
-    target = located(out)
-    print(
-        f"{pluralize(built.questions, 'question')} and {pluralize(built.images, 'image')} in "
-        f"{target}"
-    )
-    following("judge", target, *asked, "--model", "MODEL", "--out", "RUN")
+    questions, images = pluralize(built.questions, "question"), pluralize(built.images, "image")
+    print(f"{questions} and {images} in {out}")
+    following("judge", out, *asked, "--model", "MODEL", "--out", "RUN")
     local = ("--backend", "local", "--model", "default")
-    following("judge", target, *asked, *local, "--out", "RUN", title="or")
+    following("judge", out, *asked, *local, "--out", "RUN", title="or")
     if built.problems:
         say(f"{pluralize(len(built.problems), 'invalid record')} left out")
         raise typer.Exit(0 if skip_invalid else 1)
+
+
+def _options(options: BuildOptions, more: dict[str, Any]) -> BuildOptions:
+    """Return the options with the limits and settings of ``more``.
+
+    Raises
+    ------
+    UsageError
+        If one is unknown or of another type.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    from visualjudge.core.pydantic_messages import first_problem
+    from visualjudge.dataset.sampling import Caps
+
+    known = ("max_side", *(field.name for field in fields(Caps)))
+    if unknown := sorted(set(more) - set(known)):
+        raise UsageError(f"--set: must be one of {', '.join(known)}, got {unknown[0]!r}")
+    side = more.pop("max_side", None)
+    try:
+        side = TypeAdapter(int | None).validate_python(side)
+        caps = TypeAdapter(Caps).validate_python(more)
+    except ValidationError as error:
+        place, reason = first_problem(error)
+        raise UsageError(f"--set {'.'.join(place) or 'max_side'}: {reason}") from None
+    return replace(options, caps=caps, max_side=side)
+
+
+def _planned(options: BuildOptions, plan: Path) -> tuple[BuildOptions, list[str]]:
+    """Return the options that a plan determines, and those of the judge that follows."""
+    from visualjudge.apps.planning.study_designs import read_build
+    from visualjudge.dataset.sampling import JUDGE_ANALYSIS
+
+    task, seed, caps, asked = read_build(plan)
+    options = replace(options, seed=seed, tasks=(task,), subsets=(JUDGE_ANALYSIS,), caps=caps)
+    return options, asked
 
 
 def _left_out(built: Built) -> Iterator[str]:
@@ -162,7 +134,7 @@ def _left_out(built: Built) -> Iterator[str]:
     for task, by_stem in built.undecidable.items():
         for stem, counts in by_stem.items():
             hidden = ", ".join(built.unseen_error_types.get(task, {}).get(stem, ()))
-            told = f"; it does not show: {hidden}" if hidden else ""
+            reason = f"; it does not show: {hidden}" if hidden else ""
             asked = " and ".join(f"{count} {name}" for name, count in counts.items() if count)
             asked = f"{asked} {plural(sum(counts.values()), 'question')}"
-            yield f"{task}/{stem}: {asked} not asked, their options look the same{told}"
+            yield f"{task}/{stem}: {asked} not asked, their options look the same{reason}"

@@ -14,39 +14,28 @@ from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(pretty_exceptions_enable=False)
 
 
-@app.command()
+@app.command(epilog="visualjudge correct runs/gpt --labels labels.csv --json leaderboard.json")
 def correct(
-    runs: Annotated[
-        list[Path], typer.Argument(help="Run folders; several form a panel.", show_default=False)
-    ],
+    runs: Annotated[list[Path], typer.Argument(help="Runs; several: a panel.", metavar="RUN...")],
     labels: Annotated[
         Path,
-        typer.Option(
-            help="CSV with annotation_id,score or question_id,answer (and probability); or a run "
-            "of people.",
-            show_default=False,
-        ),
+        typer.Option(help="CSV of `label`, filled in, or a run of people.", metavar="FILE"),
     ],
     json: JsonFile = None,
     kind: Annotated[
-        Kind | None,
-        typer.Option(help="Which labels to use, if they answer questions of several kinds."),
+        Kind | None, typer.Option(help="Which labels count, if of several kinds.")
     ] = None,
     gap: Annotated[
         float | None,
-        typer.Option(
-            min=0, help="Also print how many labels are needed to detect this difference."
-        ),
+        typer.Option(min=0, help="Also the labels that this difference needs.", metavar="X"),
     ] = None,
     dataset: MovedDataset = None,
 ) -> None:
-    """Correct a judge's mean scores or win rates with a few human labels, with intervals and rank
-    sets.
-
-    Example: visualjudge correct runs/gpt --labels labels.csv --json leaderboard.json --gap 0.5
+    """Correct a judge's mean scores or win rates with a few labels of people, with intervals and
+    rank sets.
     """
     from visualjudge.analysis.decisions.correct import correct as figures
     from visualjudge.analysis.decisions.decision_json import leaderboard_json

@@ -18,7 +18,7 @@ from visualjudge.apps.demo import PROBED, PROBED_TASKS
 from visualjudge.cli.output import shell, stages
 from visualjudge.core.errors import RunError, UsageError
 
-app = typer.Typer(add_completion=False)
+app = typer.Typer(pretty_exceptions_enable=False)
 
 STUDIED, LABELS = 300, 40
 """Number of pairs of the study, and of those labelled by a person."""
@@ -32,7 +32,7 @@ option A.
 LOCAL = ("--backend", "local", "--model", "default", "--swap")
 
 
-@app.command(epilog="Example: visualjudge demo --out demo-out")
+@app.command(epilog="visualjudge demo --out demo-out")
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for all output of the demo.")] = Path(
         "demo-out"
@@ -106,7 +106,7 @@ def _study(out: Path, seed: int) -> None:
     _visualjudge("probe", out / "data", "--out", out / "dataset", *blind, "--seed", seed)
     runs = [out / "runs" / name for name in STUDY_JUDGES]
     for run, (name, model) in zip(runs, STUDY_JUDGES.items(), strict=True):
-        asked = ("--backend", "baseline", "--model", model, "--name", name, "--swap")
+        asked = ("--backend", "baseline", "--model", model, "--set", f"name={name}", "--swap")
         _visualjudge("judge", out / "dataset", *asked, "--out", run)
     labels, hasty = out / "labels.csv", runs[-1]
     _visualjudge("report", *runs, "--out", out / "report.html", "--json", out / "metrics.json")

@@ -1,113 +1,137 @@
-"""``visualjudge describe``: count a data folder and plot its scores."""
+"""``visualjudge describe``: summarize a data folder, or check a dataset."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.options import JsonFile
-from visualjudge.cli.output import following, say
+from visualjudge.cli.options import JsonFile, TaskOption
+from visualjudge.cli.output import end_with, following, following_judge, say, stages, tell
 from visualjudge.core.atomic import atomic_path, write_json
 from visualjudge.core.errors import UsageError, must_end_in
+from visualjudge.core.plurals import pluralize
 from visualjudge.core.text_tables import Table
 
 if TYPE_CHECKING:
     from visualjudge.dataset.describe import Description, Slice
 
-app = typer.Typer(add_completion=False)
+app = typer.Typer(pretty_exceptions_enable=False)
 
-IMAGES = (".png", ".svg", ".pdf")
+PLOTS = (".png", ".svg", ".pdf")
+COLUMNS = (
+    "Task",
+    "Source / error",
+    "Annotations",
+    "Images",
+    "Groups",
+    "Pairs",
+    "Q1",
+    "Median",
+    "Q3",
+    "Margin",
+)
 
 
-@app.command(epilog="Example: visualjudge describe data --out scores.png --json description.json")
+@app.command(epilog="visualjudge describe data --out scores.png --json description.json")
 def describe(
-    data: Annotated[Path, typer.Argument(help="Data folder.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="Data folder or dataset.", metavar="FOLDER")],
     out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Plot scores and margins to this file, .png, .svg or .pdf (needs Matplotlib)."
-        ),
+        Path | None, typer.Option(help="Plot of scores, .png .svg .pdf.", metavar="FILE")
     ] = None,
     json: JsonFile = None,
-    task: Annotated[list[str] | None, typer.Option(help="Only this task; may be repeated.")] = None,
+    task: TaskOption = None,
 ) -> None:
-    """Summarize a data folder: annotations, images, groups, scores and margins by task, source
-    and error type.
-
-    Reads only the records; visualjudge build also checks the prediction files.
+    """Summarize a data folder: annotations, images, groups, scores and margins by task, source and
+    error type. Check a dataset: checksums, rules, and faults as a benchmark (status 1 if any).
     """
+    from visualjudge.dataset.folder import META
+
+    must_end_in("--out", out, PLOTS)
+    if not (folder / META).is_file():
+        _describe_data(folder, out, json, task)
+    elif out is not None or task:
+        raise UsageError(f"{folder} is a dataset: --out and --task are for data folders")
+    else:
+        _describe_dataset(folder, json)
+
+
+def _describe_dataset(folder: Path, json: Path | None) -> None:
+    from visualjudge.apps.audit import audit
+    from visualjudge.dataset.validate import validate
+
+    dataset, problems = validate(folder)
+    tell(problems)
+    end_with([f"{pluralize(len(problems), 'rule')} broken in {folder}"] if problems else [])
+    print(f"{folder}: {pluralize(len(dataset), 'question')}, all checksums and rules hold")
+    with stages() as progress:
+        audited = audit(dataset, tick=lambda done, total: progress("reading images", done, total))
+    if json is not None:
+        write_json(json, audited.json())
+    typer.echo(str(audited))
+    following_judge(dataset, folder, "--swap", "--out", "RUN")
+    if audited.findings:
+        raise typer.Exit(1)
+
+
+def _describe_data(
+    folder: Path, out: Path | None, json: Path | None, task: list[str] | None
+) -> None:
     from visualjudge.data.equal_sources import equal_sources
     from visualjudge.data.folder import DataFolder
     from visualjudge.dataset.describe import describe as describe_task, plot
 
-    must_end_in("--out", out, IMAGES)
-    if (data / "dataset.json").is_file():
-        raise UsageError(
-            f"{data} must be a data folder, got a dataset; `visualjudge audit` reads it"
-        )
-    with DataFolder(data) as folder:
-        tasks = [name for name in folder.tasks if not task or name in task]
-        found = [
-            describe_task(name, [entry.annotation for entry in folder.entries(name)])
+    with DataFolder(folder) as data:
+        tasks = [name for name in data.tasks if not task or name in task]
+        described = [
+            describe_task(name, [entry.annotation for entry in data.entries(name)])
             for name in tasks
         ]
-        equal = [told for name in tasks for told in equal_sources(folder, name)]
-        problems = list(folder.problems)
-    if out and found:
+        equal = [reason for name in tasks for reason in equal_sources(data, name)]
+        problems = list(data.problems)
+    if out and described:
         with atomic_path(out) as scratch:
-            plot(found, scratch)
+            plot(described, scratch)
     if json:
-        write_json(
-            json, {"tasks": [one.to_json() for one in found], "invalid_records": len(problems)}
-        )
-    _show(found)
-    for problem in problems:
-        print(" ".join(str(problem).split()), file=sys.stderr)
-    compared = [one.task for one in found if one.whole.row()["pairs"]]
-    if found and not compared:
+        tasks_json = [each.to_json() for each in described]
+        write_json(json, {"tasks": tasks_json, "invalid_records": len(problems)})
+    print(_table(described))
+    tell(problems)
+    _next(folder, described, equal)
+    if problems:
+        raise typer.Exit(1)
+
+
+def _next(folder: Path, described: list[Description], equal: list[str]) -> None:
+    compared = [each.task for each in described if each.whole.row()["pairs"]]
+    if described and not compared:
         why = "; ".join(equal) or (
             "import a second --source into this folder, or make controlled errors with "
             "`visualjudge perturb`"
         )
         print(f"no two predictions can be compared: {why}; single scores can be asked")
-        following("build", data, "--out", "DATASET")
-    else:
-        say(*(f"warning: {told}" for told in equal))
-        named = ("--task", compared[0]) if len(compared) > 1 else ()
-        following("plan", data, *named, "--goal", "right", "--json", "plan.json")
-    if problems:
-        raise typer.Exit(1)
+        following("build", folder, "--out", "DATASET")
+        return
+    say(*(f"warning: {reason}" for reason in equal))
+    named = ("--task", compared[0]) if len(compared) > 1 else ()
+    following("plan", folder, *named, "--goal", "right", "--json", "plan.json")
 
 
-def _show(found: list[Description]) -> None:
-    columns = (
-        "Task",
-        "Source / error",
-        "Annotations",
-        "Images",
-        "Groups",
-        "Pairs",
-        "Q1",
-        "Median",
-        "Q3",
-        "Margin",
-    )
+def _table(described: list[Description]) -> str:
     rows = []
-    for one in found:
-        rows.append(_row(one.task, "all", one.whole))
-        for heading, parts in (("source", one.by_source), ("error", one.by_error_type)):
+    for each in described:
+        rows.append(_row(each.task, "all", each.whole))
+        for heading, parts in (("source", each.by_source), ("error", each.by_error_type)):
             rows += [
-                _row(one.task, f"{heading} {part.name}", part) for part in parts if len(parts) > 1
+                _row(each.task, f"{heading} {part.name}", part) for part in parts if len(parts) > 1
             ]
     notes = [
-        f"{one.task}: shown and scored: {threshold}"
-        for one in found
-        for threshold in one.thresholds
+        f"{each.task}: shown and scored: {threshold}"
+        for each in described
+        for threshold in each.thresholds
     ]
-    print(Table(columns, tuple(rows), tuple(notes), keys=2).text())
+    return Table(COLUMNS, tuple(rows), tuple(notes), keys=2).text()
 
 
 def _row(task: str, name: str, part: Slice) -> tuple[str, ...]:

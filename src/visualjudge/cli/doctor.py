@@ -7,28 +7,19 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from visualjudge.cli.options import ClientOptions, with_groups
+from visualjudge.cli.options import ModelOptions, with_groups
 from visualjudge.cli.output import AsJson, following, print_json
 
 if TYPE_CHECKING:
     from visualjudge.apps.starting.doctor import Check
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-
-EPILOG = """Examples:
-
-visualjudge doctor
-
-visualjudge doctor --backend vllm --base-url http://127.0.0.1:8000/v1 --model Qwen/Qwen2.5-VL-7B
-
-visualjudge doctor --model gpt-4o-mini --api-key-env OPENAI_API_KEY
-"""
+app = typer.Typer(pretty_exceptions_enable=False)
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog="visualjudge doctor --model gpt-4o-mini --api-key-env OPENAI_API_KEY")
 @with_groups
 def doctor(
-    client: ClientOptions,
+    client: ModelOptions,
     as_json: AsJson = False,
 ) -> None:
     """Check the environment, which API keys are set (never shown), and a server.
@@ -46,7 +37,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _checks(client: ClientOptions) -> list[Check]:
+def _checks(client: ModelOptions) -> list[Check]:
     from visualjudge.apps.starting import doctor as checks
     from visualjudge.clients.masked_secrets import check_url
 

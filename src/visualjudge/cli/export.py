@@ -1,113 +1,60 @@
-"""``visualjudge export``: export a dataset for other tools."""
+"""``visualjudge export``: write a dataset in the format of another tool."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from visualjudge.cli.output import following_judge, say, stages
+from visualjudge.cli.options import EncodingOption, TaskOption, WhereOption
+from visualjudge.cli.output import following_judge, stages
 from visualjudge.core.registry import added
 
-if TYPE_CHECKING:
-    from visualjudge.dataset.folder import Dataset
+app = typer.Typer(pretty_exceptions_enable=False)
 
-app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-
-EPILOG = (
-    "Examples:\n\n"
-    "visualjudge export dataset --format parquet --out hub-folder\n\n"
-    "visualjudge export dataset --format vlmevalkit --out LMUData\n\n"
-    "visualjudge export dataset --format vlmevalkit --embed --task depth_estimation --limit 100 "
-    "--out LMUData\n\n"
-    "visualjudge export dataset --format trl --out preferences.jsonl\n\n"
-    "visualjudge export dataset --format trl --not-in genai --not-in judgebench --out clean.jsonl"
+FORMATS = ", ".join(
+    ["parquet, vlmevalkit, lmms-eval, trl, json, dataset-parquet", *added("export format")]
 )
-FORMATS = ", ".join(["parquet, vlmevalkit, lmms-eval, trl", *added("export format")])
-LARGE = 500_000_000
-"""Size in bytes above which an export's size is announced first."""
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog="visualjudge export dataset --format vlmevalkit --out LMUData")
 def export(
-    dataset: Annotated[Path, typer.Argument(help="Dataset from visualjudge build.")],
-    out: Annotated[Path, typer.Option("--out", help="File (trl) or folder (all others).")],
+    dataset: Annotated[
+        Path, typer.Argument(help="Dataset from `visualjudge build`.", metavar="DATASET")
+    ],
+    out: Annotated[Path, typer.Option(help="File or folder to write.", metavar="PATH")],
     form: Annotated[
-        str, typer.Option("--format", help=f"Such as {FORMATS}; an unknown name lists all.")
+        str, typer.Option("--format", help=f"Such as {FORMATS}.", metavar="NAME")
     ] = "parquet",
     force: Annotated[
-        bool,
-        typer.Option(
-            "--force", help="Overwrite an existing file, or write into a folder that is not empty."
-        ),
+        bool, typer.Option("--force", help="Overwrite a file; write into a full folder.")
     ] = False,
-    embed: Annotated[
-        bool,
-        typer.Option(
-            "--embed", help="vlmevalkit: store images in the tables as base64, once per use."
-        ),
-    ] = False,
-    task: Annotated[
-        list[str] | None, typer.Option(help="Only questions of this task; may be repeated.")
+    task: TaskOption = None,
+    encoding: EncodingOption = None,
+    where: WhereOption = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the first N questions.", metavar="N")
     ] = None,
-    questions: Annotated[
-        Path | None,
-        typer.Option(
-            help="Only the questions whose ids are in this file, one per line, as the studio "
-            "saves a selection."
-        ),
-    ] = None,
-    not_in: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Leave out images that this dataset, such as an imported benchmark, contains "
-            "too; may be repeated."
-        ),
-    ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions.")] = None,
 ) -> None:
-    """Write a dataset in the format of another tool.
+    """Write a dataset, or the questions chosen from it, in the format of another tool."""
+    from visualjudge.dataset.exports import export as export_dataset
+    from visualjudge.dataset.folder import load_dataset
+    from visualjudge.dataset.question_filter import Choice
 
-    parquet: Hugging Face datasets, images embedded. vlmevalkit: TSV tables. lmms-eval: a task.
-    trl: preferences as JSONL, to train judges.
-    """
-    from visualjudge.dataset.exports import embedded_bytes, export as export_dataset
-    from visualjudge.dataset.folder import load_dataset, selected
-    from visualjudge.dataset.question_filter import Choice, read_ids
-
-    read = selected(load_dataset(dataset), task)
-    if questions is not None:
-        read = read.choose(Choice(ids=read_ids(questions)))
-    read = _without(read, not_in) if not_in else read
+    choice = Choice(
+        tasks=tuple(task or ()), encodings=tuple(encoding or ()), where=tuple(where or ())
+    )
+    read = load_dataset(dataset).choose(choice)
     read = read if limit is None else read[:limit]
-    size = embedded_bytes(read, form, embed=embed)
-    if size > LARGE:
-        say(f"{out}: about {size / 1e9:.1f} GB; --task and --limit write less")
     with stages() as progress:
-
-        def tick(done: int, total: int) -> None:
-            progress(f"writing {form}", done, total)
-
-        files = export_dataset(read, form, out, tick, embed=embed, force=force)
+        files = export_dataset(
+            read,
+            form,
+            out,
+            lambda done, total: progress(f"writing {form}", done, total),
+            force=force,
+        )
     for file in files:
         print(file)
     following_judge(read, dataset, "--model", "MODEL", "--out", "RUN")
-
-
-def _without(read: Dataset, others: list[Path]) -> Dataset:
-    """Return the questions about images that are not in ``others``; print how many are left out."""
-    from visualjudge.apps.audit.shared_images import overlap
-    from visualjudge.dataset.folder import load_dataset
-
-    with stages() as progress:
-        shared = overlap(
-            read,
-            [load_dataset(other) for other in others],
-            tick=lambda done, total: progress("comparing images", done, total),
-        )
-    kept = shared.left_out(read)
-    named = ", ".join(str(other) for other in others)
-    left = f"{len(shared.images)} images ({len(read) - len(kept)} of {len(read)} questions)"
-    say(f"left out {left} that are in {named}")
-    return kept

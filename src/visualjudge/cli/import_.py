@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 
 import typer
 
-from visualjudge.cli.lazy import LazyCommands
+from visualjudge.cli.main import LazyCommands
 from visualjudge.cli.output import following, say, shell, stages, tell, warnings_told
 from visualjudge.core.errors import DataError, UsageError, VisualJudgeError
 
@@ -40,7 +40,7 @@ Options = dict[str, inspect.Parameter]
 class Formats(LazyCommands):
     """A command for each importer."""
 
-    def helps(self) -> Mapping[str, str]:
+    def texts(self) -> dict[str, str]:
         from visualjudge.formats.importers import IMPORTERS
 
         return {name: row.help for name, row in IMPORTERS.items()}
@@ -49,9 +49,8 @@ class Formats(LazyCommands):
         from visualjudge.formats.importers import IMPORTERS
 
         row = IMPORTERS[name]
-        one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        epilog = f"Example: {row.example}" if row.example else None
-        one.command(name, help=row.help, epilog=epilog)(import_command(row))
+        one = typer.Typer(pretty_exceptions_enable=False)
+        one.command(name, help=row.help, epilog=row.example or None)(import_command(row))
         return typer.main.get_command(one)
 
 
@@ -62,7 +61,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Import ground truth and a model's output into a data folder, with scores. Repeat to "
     "add another source.",
-    epilog="Example: visualjudge import coco --task object_detection --gt instances.json --pred "
+    epilog="visualjudge import coco --task object_detection --gt instances.json --pred "
     "detr.json --images val2017 --source detr --out data",
 )
 
@@ -96,7 +95,7 @@ def first(
     source
         Name of the model; repeat with --pred for several.
     out
-        Data folder to create or to add to.
+        Data folder; it may exist.
     class_of_interest
         Classes shown and scored: each in turn (default), all together, or a class name.
     metric
@@ -127,26 +126,25 @@ def last(
     id_prefix
         Prefix of each image_id.
     id_from
-        Form of image_id: the file name without suffix (name), or folder_name (folder).
+        name (default) or folder, of image_id; the file name without suffix, or folder_name.
     exif
-        apply the EXIF orientation of images, or ignore it if annotations refer to the
-        image as stored.
+        EXIF: apply (default) or ignore; ignore if annotations refer to the image as stored.
     allow_outside
-        Allow paths in the input to point anywhere; only for input that you trust.
+        Trust all paths in the input; they may then point anywhere.
     replace
-        Replace the existing records of the source.
+        Replace records of the source.
     skip_invalid
-        Exit with status 0 even if invalid records were left out.
+        Exit with 0 if records were left out.
     resize_pred
-        Resize predictions of a different size to the size of the image.
+        Resize predictions to the image.
     min_score
-        Leave out predictions with lower confidence; 0 keeps all.
+        Lowest confidence to keep; 0 keeps all.
     top_k
-        Keep the K most confident predictions of each image.
+        Most predictions per image; the most confident are kept.
     score_at
-        best-f1: leave out predictions below the confidence with the largest F1 (IoU 0.5) on these
-        images; default if all predictions have a confidence and neither --min-score nor
-        --top-k is given.
+        best-f1 keeps those above its threshold; that is the confidence with the largest F1
+        (IoU 0.5) on these images; default if all predictions have a confidence and neither
+        --min-score nor --top-k is given.
     """
 
 
@@ -239,20 +237,22 @@ def _option(
             needed = default is inspect.Parameter.empty and bare is hint
             hint, default = (listed, default) if needed else (listed | None, None)
         flag = [f"--{name.replace('_', '-')}"] if hint is bool else []
-        annotation = Annotated[hint, typer.Option(*flag, help=told)]
+        annotation = Annotated[hint, typer.Option(*flag, help=told, show_default=False)]
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
     )
 
 
 def parameter_help(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the first paragraph of each entry in a docstring's "Parameters" section."""
+    """Return the first clause of each entry in a docstring's "Parameters" section: a help has one
+    line an option, and the pages have the rest.
+    """
     _, _, rest = (inspect.getdoc(function) or "").partition("\nParameters\n----------\n")
     found: dict[str, str] = {}
     for entry in re.split(r"\n(?=\S)", re.split(r"\n\n\w+\n-+\n", rest)[0]):
         names, _, text = entry.partition("\n")
-        help = " ".join(inspect.cleandoc(text).split("\n\n")[0].replace("``", "").split())
-        found |= dict.fromkeys(names.split(", "), help)
+        words = " ".join(inspect.cleandoc(text).replace("``", "").split())
+        found |= dict.fromkeys(names.split(", "), re.split(r"[;(]|, or |\. ", words)[0].strip(" ."))
     return found
 
 

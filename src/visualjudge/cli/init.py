@@ -9,10 +9,10 @@ import typer
 
 from visualjudge.cli.output import following, shell
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(pretty_exceptions_enable=False)
 
 
-@app.command(epilog="Example:\n\nvisualjudge init study")
+@app.command(epilog="visualjudge init study")
 def init(
     folder: Annotated[
         Path, typer.Argument(help="Folder of the project; existing files are not replaced.")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from visualjudge.analysis.decisions.items_to_label import LabelQueue
     from visualjudge.analysis.statistics import Gain
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(pretty_exceptions_enable=False)
 
 
 class Kind(StrEnum):
@@ -30,35 +30,23 @@ class Kind(StrEnum):
     ranking = "ranking"
 
 
-@app.command()
+@app.command(epilog="visualjudge label runs/gpt --n 50 --out next.csv")
 def label(
-    runs: Annotated[
-        list[Path], typer.Argument(help="Run folders; several form a panel.", show_default=False)
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            help="CSV to fill in, for `visualjudge correct --labels`.", show_default=False
-        ),
-    ],
+    runs: Annotated[list[Path], typer.Argument(help="Runs; several: a panel.", metavar="RUN...")],
+    out: Annotated[Path, typer.Option(help="CSV to fill in, for `correct`.", metavar="FILE")],
     n: Annotated[
-        int | None,
-        typer.Option("--n", min=1, help="Number to draw; default: 50, or all that are left."),
+        int | None, typer.Option("--n", min=1, help="Number to draw; default: 50.", metavar="N")
     ] = None,
-    kind: Annotated[
-        Kind | None, typer.Option(help="Questions to label; default: scoring if there are any.")
-    ] = None,
+    kind: Annotated[Kind | None, typer.Option(help="Questions; default: scoring.")] = None,
     labels: Annotated[
-        Path | None, typer.Option(help="Existing labels: not drawn again, and copied to --out.")
+        Path | None, typer.Option(help="Labels so far: not drawn again.", metavar="FILE")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.", metavar="N")] = 0,
     dataset: MovedDataset = None,
     as_json: AsJson = False,
 ) -> None:
     """Draw the questions to label next, with known probabilities: uncertain ones more often if
     that saves labels. For scoring, annotations are drawn instead of questions.
-
-    Example: visualjudge label runs/gpt --n 50 --out next.csv
     """
     from visualjudge.analysis.decisions.items_to_label import label as draw
     from visualjudge.analysis.decisions.label_files import is_unlabelled

@@ -1,98 +1,160 @@
-"""The command line: one file per sub-command, imported when called; errors become exit statuses
+"""The command line: one file per command, imported when it is called; errors become exit statuses
 here.
 """
 
 from __future__ import annotations
 
+import difflib
 import gc
 import importlib
 import os
 import signal
 import sys
-from collections.abc import Mapping
-from contextlib import redirect_stdout
-from typing import Annotated, Any, TextIO, cast
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 import visualjudge
-from visualjudge.cli.help import WHOLE, all_options, write_commands
-from visualjudge.cli.lazy import LazyCommands
 from visualjudge.cli.output import say
-from visualjudge.cli.terminal import PlainStream
+from visualjudge.cli.overwriting import guard
 from visualjudge.core.errors import UsageError, VisualJudgeError
 
-COMMANDS = {
-    "demo": "Run everything offline on real photographs",
-    "init": "Create a commented project to start from",
-    "doctor": "Check what works, what is missing, and what to do",
-    "encodings": "List all encodings",
-    "import": "Import ground truth and predictions",
-    "perturb": "Make controlled errors from ground truth",
-    "describe": "Summarize a data folder and plot its scores",
-    "encode": "Show one prediction in one encoding",
-    "gallery": "Write the page that shows every encoding",
-    "plan": "Plan a study: images, pairs, cost and power",
-    "build": "Build a judge dataset from a data folder",
-    "prompts": "Write the pages that show every prompt",
-    "validate": "Check a dataset against its checksums and all rules",
-    "judge": "Ask a judge the questions of a dataset",
-    "batch": "Show, fetch, cancel or drop the batches of a run",
-    "pipeline": "Judge image edits in a JSONL file",
-    "report": "Measure how far a judge can be trusted",
-    "card": "Check whether a judge can rank your models",
-    "correct": "Correct a leaderboard of sources with a few labels",
-    "label": "Draw the questions that people label next",
-    "probe": "Build questions with irrelevant changes",
-    "agreement": "Measure the agreement of judges and people",
-    "studio": "Browse datasets and runs, collect human judgements",
-    "adopt": "Convert verdicts of other tools into runs",
-    "fetch": "Download images named by addresses",
-    "atlas": "Measure published judges on local copies of benchmarks",
-    "bench": "Convert published benchmarks into runs",
-    "audit": "Find faults in a dataset",
-    "mmbench": "Test a VLM with multiple choice",
-    "convert": "Convert a dataset between JSON and Parquet",
-    "export": "Export a dataset for other tools",
-    "plugins": "List the installed plug-ins, try one, or start one",
+PANELS = {
+    "Data": {
+        "demo": "Run everything offline on real photographs",
+        "doctor": "Check what works, what is missing, and what to do",
+        "init": "Create a commented project to start from",
+        "import": "Import ground truth and predictions",
+        "perturb": "Make controlled errors from ground truth",
+        "describe": "Summarize and check a data folder or a dataset",
+        "build": "Build a dataset of judge questions",
+        "plan": "Plan a study: images, pairs, cost and power",
+    },
+    "Judge": {
+        "judge": "Ask a judge the questions of a dataset",
+        "probe": "Build questions with irrelevant changes",
+        "pipeline": "Judge image edits in a JSONL file",
+        "mmbench": "Test a VLM with multiple choice",
+    },
+    "Answer": {
+        "report": "Measure how far a judge can be trusted",
+        "card": "Answer: may I rank my models with this judge?",
+        "label": "Draw the questions that people label next",
+        "correct": "Correct a leaderboard with a few labels",
+    },
+    "People and other tools": {
+        "studio": "Browse datasets and runs, collect human judgements",
+        "agreement": "Measure the agreement of judges and people",
+        "adopt": "Convert verdicts and benchmarks of others into runs",
+        "export": "Write a dataset in the format of another tool",
+        "show": "Show encodings, prompts, the gallery or plug-ins",
+    },
 }
+COMMANDS = {name: text for panel in PANELS.values() for name, text in panel.items()}
+COMPLETION = ("install_completion", "show_completion")
+"""Options that Typer adds to each command, of which those of ``visualjudge`` itself suffice."""
 MODULES = {"import": "import_"}  # a keyword cannot name a module
+RETIRED = {
+    "atlas": "adopt --benchmark NAME",
+    "audit": "describe DATASET",
+    "batch": "judge --batch --resume",
+    "bench": "adopt --benchmark NAME",
+    "cascade": "accept",
+    "convert": "export --format json, or --format dataset-parquet",
+    "distill": "judge --backend local (no training of its own any more)",
+    "drift": "gate check",
+    "encode": "visualjudge.encode in Python, or show gallery",
+    "encodings": "show encodings",
+    "fetch": "adopt --fetch",
+    "gallery": "show gallery",
+    "plugins": "show plugins",
+    "prompts": "show prompts",
+    "train-local": "tools/train_local.py in the repository",
+    "tune": "report, which compares the encodings",
+    "validate": "describe DATASET",
+    "view": "studio",
+}
+"""Commands of earlier versions, with what replaces them."""
+
+
+class LazyCommands(TyperGroup):
+    """A group that lists its commands without importing them; subclasses name and make them."""
+
+    def texts(self) -> dict[str, str]:
+        """Return the help of each command by name."""
+        raise NotImplementedError
+
+    def made(self, name: str) -> Any:
+        """Create the command."""
+        raise NotImplementedError
+
+    def panel(self, name: str) -> str | None:
+        """Return the heading under which the help lists a command."""
+        return None
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.texts())
+
+    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
+        if cmd_name not in self.texts():
+            return None
+        return TyperCommand(
+            cmd_name, help=self.texts()[cmd_name], rich_help_panel=self.panel(cmd_name)
+        )
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name = args[0]
+        if name not in self.texts() and not name.startswith("-"):
+            raise UsageError(self.unknown(name))
+        found, _, rest = super().resolve_command(ctx, args)
+        command = self.made(str(found))
+        command.name = found
+        command.params = [param for param in command.params if param.name not in COMPLETION]
+        guard(command)
+        return found, command, rest
+
+    def unknown(self, name: str) -> str:
+        """Return the error of an unknown name."""
+        close = difflib.get_close_matches(name, self.texts(), 1)
+        hint = f"did you mean {close[0]}?" if close else f"one of: {', '.join(self.texts())}"
+        return f"no command {name!r}; {hint}"
 
 
 class Commands(LazyCommands):
-    """Commands by name; the Typer ``app`` in ``visualjudge.cli.<name>`` is imported when called,
-    not when listed.
-    """
+    """The commands of :data:`PANELS`."""
 
-    def helps(self) -> Mapping[str, str]:
+    def texts(self) -> dict[str, str]:
         return COMMANDS
+
+    def panel(self, name: str) -> str | None:
+        return next(title for title, commands in PANELS.items() if name in commands)
 
     def made(self, name: str) -> Any:
         module = importlib.import_module(f"visualjudge.cli.{MODULES.get(name, name)}")
         return typer.main.get_command(module.app)
 
-    def get_params(self, ctx: Any) -> list[Any]:
-        params: list[Any] = [*super().get_params(ctx), all_options()]
-        for parameter in params:
-            if parameter.name in ("install_completion", "show_completion"):
-                parameter.hidden = WHOLE not in ctx.meta
-        return params
+    def unknown(self, name: str) -> str:
+        if name in RETIRED:
+            return f"{name} was removed in 1.1; use: {RETIRED[name]}"
+        return super().unknown(name)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        write_commands(COMMANDS, formatter, whole=WHOLE in ctx.meta)
+    def get_params(self, ctx: Any) -> list[Any]:
+        params: list[Any] = super().get_params(ctx)
+        for parameter in params:
+            parameter.hidden |= parameter.name in COMPLETION
+        return params
 
 
 app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
-    add_completion=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # Rich takes longer to import than most commands take to run
     help="Measure how far a vision-language model can be trusted as a judge.",
 )
 
 
-def _tell_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         print(f"visualjudge {visualjudge.__version__}")
         raise typer.Exit
@@ -103,7 +165,7 @@ def _root(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_tell_version, is_eager=True, help="Print the version and exit."
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
         ),
     ] = False,
 ) -> None:
@@ -115,28 +177,44 @@ def run() -> None:
     143 SIGTERM.
     """
     signal.signal(signal.SIGTERM, _terminated)
-    gc.set_threshold(
-        50_000, 20, 20
-    )  # garbage collection during imports takes 6 % of a command's time
+    # garbage collection during imports takes 6 % of a command's time
+    gc.set_threshold(50_000, 20, 20)
     # The matrices here are small: a second thread of NumPy's BLAS mostly waits, and uses a core
     # meanwhile. Read when NumPy is imported, which is later.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    sys.exit(_status())
+
+
+def _status() -> int:
+    """Run the command and return its exit status; each error is one line on stderr."""
+    click_error: Any = typer.BadParameter.__mro__[2]
     try:
-        with redirect_stdout(cast(TextIO, PlainStream(sys.stdout))):
-            _app_and_output()
+        return _run_and_flush()
     except VisualJudgeError as error:
         say(error)
-        sys.exit(2 if isinstance(error, UsageError) else 1)
+        return 2 if isinstance(error, UsageError) else 1
+    except click_error as error:
+        say(_usage(error))
+        return 2
     except BrokenPipeError:
-        sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(130)
+        return 1
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
     except MemoryError:
         say("out of memory; fewer --workers or a lower --concurrency need less")
-        sys.exit(1)
+        return 1
     except OSError as error:
         say(f"{error.filename or 'output'}: {error.strerror or error}")
-        sys.exit(1)
+        return 1
+
+
+def _usage(error: Any) -> str:
+    """Return an error of the option parser in one line, with the command whose help has more."""
+    text = error.format_message().rstrip(".")
+    if "unexpected extra argument" in text:
+        text += "; quote a pattern or a value with spaces, and repeat an option for each value"
+    path = error.ctx.command_path if error.ctx else "visualjudge"
+    return f"{text}; see {path} --help"
 
 
 def _terminated(number: int, frame: object) -> None:
@@ -145,17 +223,14 @@ def _terminated(number: int, frame: object) -> None:
     sys.exit(128 + number)
 
 
-def _app_and_output() -> None:
-    """Run the command and flush its output, since a full device is noticed only at the last
-    write.
-    """
+def _run_and_flush() -> int:
+    """Flush the output too, since a full device is noticed only at the last write."""
     try:
-        app()
+        return app(standalone_mode=False) or 0
     finally:
         try:
             sys.stdout.flush()
         except OSError:
-            os.dup2(
-                os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-            )  # otherwise the interpreter fails on exit
+            # otherwise the interpreter fails on exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -13,9 +12,8 @@ import typer
 
 from visualjudge.cli.options import (
     BudgetOptions,
-    CacheOptions,
-    ClientOptions,
     JsonFile,
+    ModelOptions,
     RunOptions,
     open_asked,
     with_groups,
@@ -31,23 +29,14 @@ if TYPE_CHECKING:
     from visualjudge.apps.mmbench.evaluate import Evaluation
     from visualjudge.apps.mmbench.table import Row, Table
 
-EXAMPLES = """Examples:
-
-visualjudge mmbench infer DATA.tsv --backend api --model gpt-4o-mini --out pred.xlsx
-
-visualjudge mmbench eval pred.xlsx --data DATA.tsv --json scores.json
-
-visualjudge mmbench circular DATA.tsv --out ROTATIONS.tsv
-
-visualjudge mmbench report a.xlsx b.xlsx --data DATA.tsv --out report.html
-"""
 SHOWN = 20
 KEPT = "the replies so far are on disk"
 
 app = typer.Typer(
     no_args_is_help=True,
-    epilog=EXAMPLES,
+    pretty_exceptions_enable=False,
     help="Multiple choice in MMBench's format: rotate, ask, score, compare.",
+    epilog="visualjudge mmbench infer DATA.tsv --model gpt-4o --out pred.xlsx",
 )
 
 
@@ -58,58 +47,27 @@ class RulesName(StrEnum):
     vlmevalkit = "vlmevalkit"
 
 
-Data = Annotated[
-    Path, typer.Argument(help="Table of questions, tab-separated.", show_default=False)
-]
+Data = Annotated[Path, typer.Argument(help="Table of questions, .tsv.", metavar="DATA")]
 DataOption = Annotated[
-    Path, typer.Option("--data", help="The table of questions that was asked.", show_default=False)
+    Path, typer.Option("--data", help="The table that was asked.", metavar="DATA")
 ]
 RulesOption = Annotated[
     RulesName,
-    typer.Option("--rules", help="strict, or vlmevalkit (its heuristics, for comparison)."),
+    typer.Option("--rules", help="strict, or as VLMEvalKit reads, for comparison."),
 ]
-Skip = Annotated[bool, typer.Option("--skip-invalid", help="Continue without invalid records.")]
-MatcherBackend = Annotated[str, typer.Option(help="Backend of the LLM matcher.")]
-MatcherModel = Annotated[
-    str | None, typer.Option(help="Ask this model about replies the rules cannot read.")
-]
-MatcherUrl = Annotated[str | None, typer.Option(help="Server of the LLM matcher.")]
-MatcherKey = Annotated[
-    str | None, typer.Option(help="Environment variable with the matcher's API key.")
-]
+Skip = Annotated[bool, typer.Option("--skip-invalid", help="Leave out invalid records.")]
 
 
-@dataclass(frozen=True, kw_only=True)
-class InferClientOptions(ClientOptions):
-    """Client options as for a judge, except that the most probable reply is requested."""
-
-    temperature: Annotated[float | None, typer.Option(min=0, help="Sampling temperature.")] = 0.0
-    server_temperature: Annotated[
-        bool,
-        typer.Option(
-            "--server-temperature", help="Do not send a temperature; some models reject it."
-        ),
-    ] = False
-
-    def config(self, key_option: str = "--api-key-env") -> dict[str, Any]:
-        """Return the client's fields."""
-        hidden = "temperature" if self.server_temperature else ""
-        return {name: value for name, value in super().config(key_option).items() if name != hidden}
-
-
-@app.command(epilog=EXAMPLES.split("\n\n")[1])
+@app.command(epilog="visualjudge mmbench infer DATA.tsv --model gpt-4o --out pred.xlsx")
 @with_groups
 def infer(
     data: Data,
-    out: Annotated[
-        Path, typer.Option(help="Results, .xlsx; the .jsonl beside it is written first.")
-    ],
-    client: InferClientOptions,
+    out: Annotated[Path, typer.Option(help="Results, .xlsx, with .jsonl beside.", metavar="FILE")],
     run: RunOptions,
     budget: BudgetOptions,
-    cache: CacheOptions,
+    model: ModelOptions,
     template: Annotated[
-        str, typer.Option(help="reference, vlmevalkit, or your own YAML file.")
+        str, typer.Option(help="reference, vlmevalkit, or a YAML file.", metavar="NAME")
     ] = "reference",
     skip_invalid: Skip = False,
 ) -> None:
@@ -123,11 +81,12 @@ def infer(
     _required(data)
     if (journal := Places(out).journal).is_file():
         keep("--out (its .jsonl)", journal, [data])
-    config = client.config()
+    # the most probable reply, unless --set temperature=null leaves it to the server
+    config = model.config(temperature=0.0)
     asset = choice_template(template)
     table = _table(data, skip_invalid, column="image")
     rows = _askable(table, table.rows[: run.limit], skip_invalid)
-    asked = open_asked(config, cache, run.concurrency)
+    asked = open_asked(config, run.concurrency)
     places = Places(out)
     asking = partial(
         ask_all,
@@ -144,39 +103,29 @@ def infer(
     following("mmbench", "eval", out, "--data", data)
 
 
-@app.command("eval", epilog=EXAMPLES.split("\n\n")[2])
+@app.command("eval", epilog="visualjudge mmbench eval pred.xlsx --data DATA.tsv --json scores.json")
+@with_groups
 def evaluate(
     predictions: Annotated[
-        Path, typer.Argument(help="Results: .xlsx, .tsv, .json or .jsonl.", show_default=False)
+        Path, typer.Argument(help="Results: .xlsx, .tsv, .json or .jsonl.", metavar="FILE")
     ],
     data: DataOption,
+    matcher: ModelOptions,
     json: JsonFile = None,
     rules: RulesOption = RulesName.strict,
-    matcher_model: MatcherModel = None,
-    matcher_backend: MatcherBackend = "api",
-    matcher_base_url: MatcherUrl = None,
-    matcher_api_key_env: MatcherKey = None,
     skip_invalid: Skip = False,
 ) -> None:
     """Score replies: vanilla and circular accuracy, by category, and the share of readable
-    replies.
+    replies. With --model, that model matches replies that the rules cannot read.
     """
     from visualjudge.apps.mmbench.scores import scores
 
     _required(data, predictions)
     table = _table(data, skip_invalid)
     found = _evaluation(table, predictions, rules)
-    if matcher_model:
-        asked = ClientOptions(
-            backend=matcher_backend,
-            model=matcher_model,
-            base_url=matcher_base_url,
-            api_key_env=matcher_api_key_env,
-        )
+    if matcher.model:
         place = (json or predictions).with_suffix(".matcher.jsonl")
-        found = _matched(
-            table, predictions, rules, found, asked.config("--matcher-api-key-env"), place
-        )
+        found = _matched(table, predictions, rules, found, matcher.config(), place)
     numbers = scores(found)
     if json is not None:
         write_json(json, numbers)
@@ -184,10 +133,10 @@ def evaluate(
     following("mmbench", "report", predictions, "--data", data, "--out", "report.html")
 
 
-@app.command(epilog=EXAMPLES.split("\n\n")[3])
+@app.command(epilog="visualjudge mmbench circular DATA.tsv --out ROTATIONS.tsv")
 def circular(
     data: Data,
-    out: Annotated[Path, typer.Option(help="The table of rotations, .tsv.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="The table of rotations, .tsv.", metavar="FILE")],
     skip_invalid: Skip = False,
 ) -> None:
     """Write every rotation of every question: options and answer are rotated, and rotation k adds
@@ -216,22 +165,20 @@ def circular(
     following("mmbench", "infer", out, "--model", "MODEL", "--out", "pred.xlsx")
 
 
-@app.command(epilog=EXAMPLES.split("\n\n")[4])
+@app.command(epilog="visualjudge mmbench report a.xlsx b.xlsx --data DATA.tsv --out report.html")
 def report(
     predictions: Annotated[
-        list[Path], typer.Argument(help="Result files, one per model.", show_default=False)
+        list[Path], typer.Argument(help="Result files, one per model.", metavar="FILE...")
     ],
     data: DataOption,
-    out: Annotated[
-        Path | None, typer.Option(help="HTML page with tables and wrong answers.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Page, .html.", metavar="FILE")] = None,
     json: JsonFile = None,
     name: Annotated[
-        list[str] | None, typer.Option(help="Name of a model; repeat once per result file.")
+        list[str] | None, typer.Option(help="Name of a model, once a file.", metavar="NAME")
     ] = None,
     rules: RulesOption = RulesName.strict,
     wrong: Annotated[
-        int, typer.Option(min=0, help="Maximum number of wrong answers shown per model.")
+        int, typer.Option(min=0, help="Wrong answers shown per model.", metavar="N")
     ] = 100,
     skip_invalid: Skip = False,
 ) -> None:
@@ -360,7 +307,7 @@ def _matched(
 ) -> Evaluation:
     from visualjudge.apps.mmbench.llm_matcher import match, unread
 
-    client = open_asked(fields, CacheOptions(), 16)
+    client = open_asked(fields, 16)
     letters, progress = interruptible(
         "matching", partial(match, unread(before), client, place), KEPT
     )

@@ -83,26 +83,10 @@ def shell(*words: object) -> str:
 
 
 def following_judge(dataset: Dataset, place: object, *options: str) -> None:
-    """Suggest ``judge PLACE OPTIONS``; of a benchmark's labels, importing replies, since no judge
-    can answer them.
+    """Suggest ``judge PLACE OPTIONS``, except for a benchmark's labels, which no judge can
+    answer.
     """
-    name = dataset.benchmark.get("name", "NAME")
-    if dataset.labels_only and name == "adopted":
-        return
-    if dataset.labels_only:
-        following(
-            "bench",
-            "import",
-            name,
-            "--from",
-            "FOLDER",
-            "--out",
-            place,
-            "--replies",
-            "MODEL",
-            "--force",
-        )
-    else:
+    if not dataset.labels_only:
         following("judge", place, *options)
 
 

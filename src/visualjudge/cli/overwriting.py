@@ -4,53 +4,55 @@ folders.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO, cast
 
+from visualjudge.cli.terminal import PlainStream
 from visualjudge.core.errors import UsageError
 
-OUTPUTS = ("out", "json", "badge", "csv")
-"""The options that name an output file in any command; some name a folder, which its writer
-checks.
-"""
-PAGES = (".html", ".md")
+OUTPUTS = ("out", "json", "badge")
+"""The options that name an output in any command; some name a folder, which its writer checks."""
+FILES = frozenset((".csv", ".html", ".json", ".jsonl", ".lock", ".pdf", ".png", ".svg", ".xlsx"))
+"""Suffixes of outputs that are files: their folder must exist."""
 
 
-def keep_inputs(command: Any) -> None:
-    """Make a command and its sub-commands refuse such an output before starting."""
+def guard(command: Any) -> None:
+    """Make a command and its sub-commands refuse such an output before they start, and print
+    nothing that a terminal would obey.
+    """
     for child in getattr(command, "commands", {}).values():
-        keep_inputs(child)
+        guard(child)
     if hasattr(command, "commands"):
         return
     run = command.invoke
 
     def invoke(context: Any) -> Any:
-        options = {parameter.name: parameter.opts[0] for parameter in command.params}
-        outputs = {
-            options[name]: Path(context.params[name])
-            for name in OUTPUTS
-            if isinstance(context.params.get(name), str | Path)
-        }
-        inputs = [
-            path
-            for name in options
-            if name not in OUTPUTS
-            for path in _files(context.params.get(name))
-        ]
-        for option, path in outputs.items():
-            others = [
-                name
-                for name, other in outputs.items()
-                if name != option and other.resolve() == path.resolve()
-            ]
-            if others:
-                raise UsageError(f"{option}: {path} is what {others[0]} writes; name another file")
-            if path.is_file():
-                keep(option, path, inputs)
-        return run(context)
+        _check_outputs(command, context.params)
+        with redirect_stdout(cast(TextIO, PlainStream(sys.stdout))):
+            return run(context)
 
     command.invoke = invoke
+
+
+def _check_outputs(command: Any, values: Mapping[str, Any]) -> None:
+    options = {parameter.name: parameter.opts[0] for parameter in command.params}
+    outputs = {
+        options[name]: Path(values[name])
+        for name in OUTPUTS
+        if isinstance(values.get(name), str | Path)
+    }
+    inputs = [path for name in options if name not in OUTPUTS for path in _files(values.get(name))]
+    for option, path in outputs.items():
+        same = [name for name in outputs if name != option and outputs[name] == path]
+        if same:
+            raise UsageError(f"{option}: {path} is what {same[0]} writes; name another file")
+        if path.suffix.lower() in FILES and not path.parent.is_dir():
+            raise UsageError(f"{option}: {path}: no folder {path.parent}; create it first")
+        if path.is_file():
+            keep(option, path, inputs)
 
 
 def keep(option: str, path: Path, inputs: list[Path]) -> None:
@@ -95,15 +97,15 @@ def _whole(path: Path) -> str | None:
 
 def _parts() -> dict[str, tuple[str, ...]]:
     """Return the files and folders of each kind of folder; the first one identifies it."""
+    from visualjudge.core.image_storage import PACKED
     from visualjudge.data.pending_files import FILES
     from visualjudge.dataset.folder import MEDIA, META
     from visualjudge.dataset.json_form import QUESTIONS
-    from visualjudge.dataset.parquet_form import FOLDER
     from visualjudge.dataset.predictions_file import PREDICTIONS
     from visualjudge.runs.folder import COMPACTED, RUN, VERDICTS
 
     return {
-        "dataset": (META, QUESTIONS, PREDICTIONS, FOLDER, MEDIA),
+        "dataset": (META, QUESTIONS, PACKED, PREDICTIONS, MEDIA),
         "run": (RUN, VERDICTS, COMPACTED),
         "data folder": ("annotations", FILES, "images"),
     }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.options import BudgetOptions, CacheOptions, RunOptions, with_groups
+from visualjudge.cli.options import BudgetOptions, RunOptions, with_groups
 from visualjudge.cli.output import following, interruptible, say
 from visualjudge.core.errors import Problem, UsageError
 from visualjudge.core.plurals import pluralize
@@ -24,12 +24,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False)
 
-EPILOG = """Example:
-
-visualjudge pipeline judges.yaml --input rows.jsonl --out results.jsonl
-
-A row: {"key": "1", "instruction": "blue cup", "input_image": "in.png", "edited_images": ["a.png"]}
-"""
 _MOST_LINES = 20
 _LONGEST_REPLY = 100
 WINNERS = {"Image A": "Image A (shown first)", "Image B": "Image B (second)", "Tie": "Tie"}
@@ -43,47 +37,31 @@ class RulesName(StrEnum):
     geditbench = "geditbench"
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog="visualjudge pipeline judges.yaml --input rows.jsonl --out results.jsonl")
 @with_groups
 def pipeline(
-    config: Annotated[
-        Path, typer.Argument(help="YAML file with metric_configs.", show_default=False)
-    ],
-    rows: Annotated[
-        Path,
-        typer.Option(
-            "--input",
-            help="JSONL file with key, instruction, input_image, edited_images.",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[
-        Path, typer.Option(help="JSONL file to write, one line per row.", show_default=False)
-    ],
+    config: Annotated[Path, typer.Argument(help="YAML with metric_configs.", metavar="CONFIG")],
+    rows: Annotated[Path, typer.Option("--input", help="Rows to judge, JSONL.", metavar="FILE")],
+    out: Annotated[Path, typer.Option(help="Results, a line per row.", metavar="FILE")],
     run: RunOptions,
     budget: BudgetOptions,
-    cache: CacheOptions,
-    rules: Annotated[
-        RulesName | None,
-        typer.Option(help="How replies are read: strict, or geditbench (like GEditBench)."),
-    ] = None,
+    rules: Annotated[RulesName | None, typer.Option(help="strict, or as GEditBench reads.")] = None,
     prompts: Annotated[
-        list[Path] | None, typer.Option(help="Folder with your own prompt assets.")
+        list[Path] | None, typer.Option(help="Folder of your prompts.", metavar="FOLDER")
     ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Do not use the reply cache.")
+    ] = False,
     allow_private_urls: Annotated[
-        bool,
-        typer.Option(
-            "--allow-private-urls", help="Also fetch images from loopback and private addresses."
-        ),
+        bool, typer.Option("--allow-private-urls", help="Also fetch from private addresses.")
     ] = False,
 ) -> None:
-    """Judge edited images row by row. Each result is on disk before it is reported; --resume
-    continues.
-
-    Resuming also repeats metrics that ended in an error. --concurrency limits the rows, and the
-    calls of each metric.
+    """Judge edited images row by row. A row: {"key": "1", "instruction": "blue cup",
+    "input_image": "in.png", "edited_images": ["a.png"]}. --resume also repeats metrics that ended
+    in an error.
     """
     from visualjudge.apps.pipelines import build_pipes, read_config, read_rows, run_pipeline
+    from visualjudge.clients.cache import default_cache_dir
     from visualjudge.prompts.store import PromptAssetStore
 
     if out.is_dir():
@@ -91,7 +69,11 @@ def pipeline(
     metrics = read_config(config)
     store = PromptAssetStore(*(prompts or ()))
     pipes = build_pipes(
-        metrics, cache_dir=cache.folder, concurrency=run.concurrency, store=store, rules=rules
+        metrics,
+        cache_dir=None if no_cache else default_cache_dir(),
+        concurrency=run.concurrency,
+        store=store,
+        rules=rules,
     )
     for name, pipe in pipes.items():
         if pipe.rules != "strict":

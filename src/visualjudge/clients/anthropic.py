@@ -13,7 +13,7 @@ from visualjudge.clients.refused_parameters import RefusedParameters
 from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.clients.reply_fields import counts_of, name_of, text_of
 from visualjudge.clients.request_body import Sampling, conversation_body
-from visualjudge.clients.tool_calls import as_content, call_of, echo_of, told_reply, told_results
+from visualjudge.clients.tool_calls import as_content, call_of, echo_of
 from visualjudge.core.errors import TransportError, UsageError
 from visualjudge.core.finish_reasons import finish_of
 from visualjudge.prompts.provider_payloads import Content, Text, anthropic_style
@@ -89,8 +89,7 @@ def _calls(content: list[Any]) -> tuple[tuple[ToolCall, ...], str | None]:
         call_of(block.get("id"), k, block.get("name"), block.get("input"))
         for k, block in enumerate(blocks)
     )
-    whole = all(block.get("id") == call.id for block, call in zip(blocks, calls, strict=True))
-    return calls, echo_of(content) if calls and whole else None
+    return calls, echo_of(content, calls)
 
 
 def _tools(full: Request) -> dict[str, Any]:
@@ -110,11 +109,6 @@ def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
     def blocks(content: Content) -> Any:
         return anthropic_style(None, content, mark)["messages"][0]["content"]
 
-    if not turn.is_native:
-        return [
-            {"role": "assistant", "content": told_reply(turn)},
-            {"role": "user", "content": blocks(told_results(turn))},
-        ]
     made = [
         {
             "type": "tool_use",

@@ -30,9 +30,7 @@ from visualjudge.clients.tool_calls import (
     call_of,
     echo_of,
     result_images,
-    told_reply,
-    told_result,
-    told_results,
+    result_text,
 )
 from visualjudge.core.errors import TransportError, UsageError
 from visualjudge.core.finish_reasons import finish_of
@@ -121,9 +119,6 @@ def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
 
     Source: https://platform.openai.com/docs/api-reference/chat/create (messages).
     """
-    if not turn.is_native:
-        said = {"role": "assistant", "content": told_reply(turn)}
-        return [said, *openai_style(None, told_results(turn), mark)["messages"]]
     made = [
         {
             "id": call.id,
@@ -135,7 +130,7 @@ def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
     called = {"tool_calls": made} if turn.echo is None else orjson.loads(turn.echo)
     messages: list[dict[str, Any]] = [{"role": "assistant", "content": turn.text or None, **called}]
     messages += [
-        {"role": "tool", "tool_call_id": result.call.id, "content": told_result(result)}
+        {"role": "tool", "tool_call_id": result.call.id, "content": result_text(result)}
         for result in turn.results
     ]
     images = [part for result in turn.results for part in result_images(result)]
@@ -219,12 +214,8 @@ def _calls(message: Mapping[str, Any]) -> tuple[tuple[ToolCall, ...], str | None
         call_of(name, k, member(function, "name"), member(function, "arguments"))
         for k, (name, function) in enumerate(functions)
     )
-    whole = all(
-        isinstance(name, str) and name == call.id
-        for (name, _), call in zip(functions, calls, strict=True)
-    )
     sent = {name: message[name] for name in _ECHOED if message.get(name) is not None}
-    return calls, echo_of(sent) if calls and whole else None
+    return calls, echo_of(sent, calls)
 
 
 def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:

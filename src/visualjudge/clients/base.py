@@ -59,15 +59,14 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model's tool call. ``arguments`` is JSON text as written by the model.
-
-    ``id`` is empty if the call was malformed or written in the reply's text. The protocol cannot
-    represent such a call, so it is sent back to the model as text.
+    """A model's tool call. ``arguments`` is JSON text, as written by the model if it is an object;
+    ``problem`` says what was malformed.
     """
 
     id: str
     name: str
     arguments: str
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +86,6 @@ class Turn:
     results: tuple[ToolResult, ...]
     echo: str | None = None
     """See :class:`Reply`."""
-
-    @property
-    def is_native(self) -> bool:
-        """Whether the calls can be sent back in the protocol's own form."""
-        return all(result.call.id for result in self.results)
 
 
 @dataclass(frozen=True, slots=True)

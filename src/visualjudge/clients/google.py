@@ -37,10 +37,9 @@ from visualjudge.clients.tool_calls import (
     MADE,
     call_of,
     echo_of,
+    malformed,
     result_images,
-    told_reply,
-    told_result,
-    told_results,
+    result_text,
 )
 from visualjudge.core.errors import TransportError, UsageError
 from visualjudge.core.finish_reasons import finish_of
@@ -131,12 +130,6 @@ def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
         shaped: list[dict[str, Any]] = google_style(None, content, mark)["contents"][0]["parts"]
         return shaped
 
-    if not turn.is_native:
-        said = [{"text": told_reply(turn)}]
-        return [
-            {"role": "model", "parts": said},
-            {"role": "user", "parts": parts(told_results(turn))},
-        ]
     made = [
         {"functionCall": _function(r.call, {"args": orjson.loads(r.call.arguments)})}
         for r in turn.results
@@ -146,7 +139,7 @@ def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
     responses = [
         {
             "functionResponse": _function(
-                result.call, {"response": {_outcome(result): told_result(result)}}
+                result.call, {"response": {_outcome(result): result_text(result)}}
             )
         }
         for result in turn.results
@@ -220,9 +213,10 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
 
 
 def _calls(candidate: Mapping[str, Any], reason: str) -> tuple[tuple[ToolCall, ...], str | None]:
-    """Return the tool calls of a candidate. A call that Gemini could not parse has no name."""
+    """Return the tool calls of a candidate. Gemini may fail to parse a call."""
     if reason in _MALFORMED:
-        return (ToolCall("", "", text_of(candidate.get("finishMessage"))),), None
+        problem = text_of(candidate.get("finishMessage")) or "the call is malformed"
+        return (malformed(f"{MADE}0", problem),), None
     content = candidate.get("content")
     called = [
         part["functionCall"]
@@ -233,7 +227,7 @@ def _calls(candidate: Mapping[str, Any], reason: str) -> tuple[tuple[ToolCall, .
         call_of(member(call, "id"), k, member(call, "name"), member(call, "args") or {})
         for k, call in enumerate(called)
     )
-    return calls, echo_of(content) if calls and all(call.id for call in calls) else None
+    return calls, echo_of(content, calls, ids=False)
 
 
 def _text(content: Any) -> str:

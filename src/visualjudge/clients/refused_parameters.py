@@ -80,13 +80,6 @@ KNOWN = (
         "structured_outputs refused by the server; asked with response_format only",
     ),
     RefusedParameter(
-        "no_tools",
-        "tools",
-        r"\btools?\b|tool[_ -](?:choice|calls?|use)|function[_ ]?call",
-        "tools refused by the server; called in text",
-        (400, 404, 422, 501),
-    ),
-    RefusedParameter(
         "no_schema",
         "schema",
         r"response_?format|json[ "

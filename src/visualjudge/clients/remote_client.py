@@ -35,7 +35,6 @@ from visualjudge.clients.reply_bounds import LARGEST_BODY
 from visualjudge.clients.reply_fields import member, writable
 from visualjudge.clients.request_body import Sampling
 from visualjudge.clients.server_errors import ContentFiltered, api_error, embedded_error, one_line
-from visualjudge.clients.tool_calls import in_text
 from visualjudge.core.errors import ApiError, ClientError, TransportError, UsageError
 
 CONTENT_FILTER = "content filter"
@@ -366,8 +365,7 @@ class RemoteClient(ABC):
         any exception.
         """
         notes, schema = self._notes(full), self._schema(full)
-        told = in_text(full) if "no_tools" in self.refused_parameters else full
-        body = await self._post(self._prepared(request, lambda: self._pieces(told)))
+        body = await self._post(self._prepared(request, lambda: self._pieces(full)))
         reply = self._reply(body, schema)
         return replace(reply, notes=(*notes, *reply.notes))
 

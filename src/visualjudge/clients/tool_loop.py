@@ -13,11 +13,13 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from visualjudge.clients.base import Reply, Request, TextPart, ToolCall, ToolResult, Turn
-from visualjudge.clients.tool_calls import LONGEST_TEXT, MADE, calls_in
+from visualjudge.clients.tool_calls import MADE
 from visualjudge.core.errors import ClientError, Pending
 
 MOST_AT_ONCE = 16
 """Maximum number of calls answered per reply; the others are dropped."""
+LONGEST_TEXT = 20_000
+"""Maximum length of a reply with calls in characters; the rest is dropped."""
 NONE_LEFT = "No tool calls are left. Give your final answer now."
 MADE_BEFORE = "You made this call before; its result is above."
 Run = Callable[[ToolCall], Awaitable[ToolResult]]
@@ -102,22 +104,18 @@ async def converse(
             used += 1
             made.add(said)
             results.append(in_words(call, MADE_BEFORE) if again else await run(call))
-        whole = len(results) == len(reply.calls) and all(call.id for call in calls)
-        echo = reply.echo if whole else None
+        unique = len({call.id for call in reply.calls})
+        echo = reply.echo if len(results) == len(reply.calls) == unique else None
         done.turns = (*done.turns, Turn(reply.text[:LONGEST_TEXT], tuple(results), echo))
 
 
 def _calls(reply: Reply, turn: int) -> tuple[ToolCall, ...]:
-    """Return the calls of a reply, or else those in its text, without duplicate ids.
-
-    Generated ids contain the turn number, because ids must be unique within a conversation.
-    """
-    calls = reply.calls or calls_in(reply.text)
-    if len({call.id for call in calls}) < len(calls):
-        return tuple(replace(call, id="") for call in calls)
+    """Return the calls of a reply, with ids that are unique within a conversation."""
+    ids = [call.id for call in reply.calls]
+    repeated = len(set(ids)) < len(ids)
     return tuple(
-        replace(call, id=f"{call.id}_{turn}") if call.id.startswith(MADE) else call
-        for call in calls
+        replace(call, id=f"{MADE}{k}_{turn}") if repeated or call.id.startswith(MADE) else call
+        for k, call in enumerate(reply.calls)
     )
 
 

@@ -30,7 +30,6 @@ from visualjudge.clients.base import (
 )
 from visualjudge.clients.json_schemas import schema_notes
 from visualjudge.clients.request_body import Sampling
-from visualjudge.clients.tool_calls import in_text
 from visualjudge.core.errors import TransportError, UsageError
 from visualjudge.vision.raster.images import opened, rgb_of
 
@@ -123,7 +122,7 @@ class TransformersClient:
         """
         loop = asyncio.get_running_loop()
         queue = self._queues.setdefault(loop, _Queue())
-        item = _Waiting(in_text(self.sampling.complete(request)), loop.create_future())
+        item = _Waiting(self.sampling.complete(request), loop.create_future())
         queue.waiting.append(item)
         if queue.worker is None or queue.worker.done():
             queue.worker = loop.create_task(self._work(queue))

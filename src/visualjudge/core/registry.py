@@ -27,17 +27,13 @@ HOMES = {
     "prediction type": "visualjudge.vision.predictions:TYPES",
     "encoding": "visualjudge.vision.encodings:CATALOGUE",
     "metric": "visualjudge.vision.metrics:METRICS",
-    "error type": "visualjudge.vision.error_types:ERROR_TYPES",
-    "context": "visualjudge.prompts.question_text:CONTEXTS",
     "prompt folder": "visualjudge.prompts.store:FOLDERS",
-    "tool": "visualjudge.vision.tools.table:TOOLS",
     "importer": "visualjudge.formats.importers:IMPORTERS",
     "backend": "visualjudge.clients.registry:CLIENT_REGISTRY",
     "pipe": "visualjudge.judges.registry:PIPE_REGISTRY",
     "question judge": "visualjudge.judges.registry:QUESTION_JUDGES",
     "probe": "visualjudge.apps.probes.kinds:PROBES",
     "export format": "visualjudge.dataset.exports:FORMATS",
-    "log format": "visualjudge.apps.adopting.log_to_table:LOGS",
 }
 """The module of each table."""
 

@@ -76,18 +76,6 @@ class JudgeOptions(TypedDict, total=False):
     max_tool_calls: Annotated[
         int, Option(6, "Maximum tool calls per question, with --tools.", least=1)
     ]
-    tool_fault: Annotated[
-        Literal["fails", "other", "claims"] | None,
-        Option(
-            None,
-            "Make the tools faulty: every call fails (fails), results are of another option "
-            "(other), or each result claims that a random option is better (claims).",
-        ),
-    ]
-    tools_in_text: Annotated[
-        bool,
-        Option(False, "Describe the tools in the prompt, for models without function calling."),
-    ]
     name: Annotated[str | None, Option(None, "The judge's name in reports; default: the model.")]
     extractor: Annotated["Client | None", Option()]
     limits: Annotated["Limits | None", Option()]

@@ -23,7 +23,6 @@ from visualjudge.clients.base import (
 )
 from visualjudge.clients.image_parts import ImageStore
 from visualjudge.clients.retry import cause_of
-from visualjudge.clients.tool_calls import in_text
 from visualjudge.clients.tool_loop import Ending, converse
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, LETTERS, TIES, Question, Verdict
@@ -239,8 +238,6 @@ class QuestionJudge:
 
     async def _reply(self, request: Request, *, attempt: int) -> Reply:
         asked = partial(self.client.ask, attempt=attempt)
-        if self.tools is not None and self.tools.in_text:
-            request = in_text(request)
         return await (asked(request) if self.trial is None else self.trial.reply(request, asked))
 
     def _verdict(
@@ -308,8 +305,6 @@ class QuestionJudge:
         how |= {"read": self.read} if self.read != "all" else {}
         if self.tools is not None:
             how |= {"tools": list(self.tools.names), "max_tool_calls": self.tools.most}
-            how |= {"tool_fault": self.tools.fault} if self.tools.fault else {}
-            how |= {"tools_in_text": True} if self.tools.in_text else {}
         identity = asdict(self.client.identity)
         return {**identity, "parameters": {**identity["parameters"], **how}}
 

@@ -244,7 +244,7 @@ class Budget:
         self.limits = limits or Limits()
         self.prices = prices or Prices()
         if self.limits.max_cost is not None and not self.prices.are_stated:
-            raise UsageError("--max-cost (max_cost) needs --price-in and --price-out (prices)")
+            raise UsageError("--max-cost (max_cost) needs --price (prices)")
         self.calls = self.in_flight = 0
         self.spent = Spending()
         self._calls_each = 1

@@ -41,7 +41,7 @@ class VerdictLine(NamedTuple):
 
 
 def read_verdicts(path: Path, start: int = 0) -> Iterator[VerdictLine]:
-    """Yield every line of a run's verdicts, readable or not, in order, from the one at ``start``."""
+    """Yield every line of a run's verdicts from the one at ``start``, readable or not."""
     read = _compacted if path.suffix == ".parquet" else read_lines
     for line in read(path, start):
         try:

@@ -203,7 +203,7 @@ def _totals(facet: Facet, value: Places, counts: Places) -> Counter[int]:
 
 def _measured(cell: Places, image: Places, sums: NDArray[np.int64]) -> dict[int, Cell]:
     """Return the share of right answers of each cell, with its interval."""
-    from visualjudge.analysis.statistics.share_intervals import shares  # loads the analysis
+    from visualjudge.analysis.estimate import shares  # loads the analysis
 
     codes, place = np.unique(cell, return_inverse=True)
     if not codes.size:

@@ -11,7 +11,7 @@ from visualjudge.vision.base import Payload, Prediction, ReadContext, WriteConte
 from visualjudge.vision.drawing.encoded import Draw, Encoded, Scene
 from visualjudge.vision.drawing.styles import ComboStyle, Style
 from visualjudge.vision.errors.levels import ErrorScene, Perturbation
-from visualjudge.vision.tools.base import Tool
+from visualjudge.vision.tools import Tool
 from visualjudge.vision.view import Features, Given
 
 Context = Callable[[Any, Any, Sequence[str | None]], list[str]]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from decided import World, choices_of, of_task
 from judged_records import pair, write_dataset, write_run
@@ -16,8 +14,6 @@ from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.decisions import card_page
 from visualjudge.analysis.decisions.card import Card, JudgeCard, answer, card_of
 from visualjudge.analysis.decisions.checks import LABELS, Check, Direction, Threshold
-from visualjudge.analysis.decisions.decision_json import card_json
-from visualjudge.cli.main import app
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Question, Verdict
 
@@ -32,24 +28,6 @@ def _judge(questions: list[Question], verdicts: list[Verdict]) -> JudgeCard:
 
 def _line(found: JudgeCard, name: str) -> Check:
     return next(line for line in found.checks if line.name == name)
-
-
-def test_a_perfect_judge_on_twenty_images_gets_a_yes() -> None:
-    questions = World.of(20, 5, gap=0.8).pair_questions()
-    found = _judge(questions, choices_of(questions, 1.0, swap=True))
-    assert (found.verdict, found.needs_images) == ("yes", None)
-
-
-def test_where_no_reply_failed_the_card_says_how_many_images_may_fail_as_a_whole() -> None:
-    questions = World.of(20, 5, gap=0.8).pair_questions()
-    verdicts = choices_of(questions, 1.0, swap=True)
-    none = _line(_judge(questions, verdicts), "failed")
-    assert (none.state, none.why) == (
-        "pass",
-        "no reply failed here, but all replies may fail on up to 16.8 % of images",
-    )
-    one = [replace(verdicts[0], value="Failed", status="refusal"), *verdicts[1:]]
-    assert "none failed" not in str(_line(_judge(questions, one), "failed").why)
 
 
 def test_the_number_of_images_in_the_answer_names_the_check_that_needs_them() -> None:
@@ -96,22 +74,6 @@ def test_a_source_without_a_usable_answer_costs_only_itself_and_is_named() -> No
     assert (
         "3 more left out: no usable reply" in " ".join(page.split()) and "group 3 model 0" in page
     )
-
-
-def test_failures_are_shares_of_calls_until_they_are_seen_to_go_together() -> None:
-    questions = World.of(20, 5, gap=0.8).pair_questions()
-    none = _line(_judge(questions, choices_of(questions, 1.0, swap=True)), "failed")
-    assert none.state == "pass" and none.interval is not None and none.interval[1] < 0.012
-    verdicts = choices_of(questions, 1.0, swap=True)
-    apart, together = (
-        [
-            replace(v, value="Failed", status="unparseable") if hit(i, v) else v
-            for i, v in enumerate(verdicts)
-        ]
-        for hit in (lambda i, v: i % 50 == 0, lambda i, v: "p7-" in v.id)
-    )
-    ends = [_line(_judge(questions, found), "failed").interval for found in (apart, together)]
-    assert ends[0] is not None and ends[1] is not None and ends[0][1] < 0.05 < ends[1][1]
 
 
 @pytest.mark.parametrize("images", [10, 14])
@@ -194,24 +156,6 @@ def _two_tasks() -> tuple[list[Question], list[Verdict]]:
     return [*good, *bad], [*choices_of(good, 1.0, swap=True), *choices_of(bad, 0.5, 2, swap=True)]
 
 
-def test_each_task_has_its_own_answer_in_card_report_and_files() -> None:
-    questions, verdicts = _two_tasks()
-    analysis = analyse_study(study_of(questions, {"judge": verdicts}))
-    card = card_of(analysis)
-    assert {task.task: task.verdict for task in card.judges[0].tasks} == {
-        "keypoint": "no",
-        "object_detection": "yes",
-    }
-    rows = analysis.metrics["judges"][0]["tasks"]
-    assert rows == card_json(card)["judges"][0]["tasks"]
-    assert {row["task"]: row["card"]["answer"] for row in rows} == {
-        "keypoint": "no",
-        "object_detection": "yes",
-    }
-    assert all(row["card"]["needs_images"] is None for row in rows)
-    assert "object detection" in card_page.markdown(card)
-
-
 def test_a_task_has_the_answer_that_its_questions_alone_would_get() -> None:
     questions, verdicts = _two_tasks()
     own = {q.id for q in questions if q.task == "keypoint"}
@@ -258,23 +202,6 @@ def test_task_and_where_keep_the_questions_that_fit(tmp_path: Path) -> None:
 def test_what_no_question_fits_is_refused(where: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=said):
         analyse([_written(tmp_path)], where=[where])
-
-
-def test_card_and_report_take_a_task(tmp_path: Path) -> None:
-    run, out = str(_written(tmp_path)), str(tmp_path / "card.json")
-    done = CliRunner().invoke(app, ["card", run, "--task", "keypoint", "--json", out])
-    assert done.exit_code == 0, done.output
-    (judge,) = json.loads(Path(out).read_text())["judges"]
-    assert [row["task"] for row in judge["tasks"]] == ["keypoint"] and judge["verdict"] == "no"
-    metrics = str(tmp_path / "metrics.json")
-    done = CliRunner().invoke(
-        app, ["report", run, "--where", "task=object_detection", "--json", metrics]
-    )
-    assert done.exit_code == 0, done.output
-    (judge,) = json.loads(Path(metrics).read_text())["judges"]
-    assert judge["tasks"][0]["card"]["answer"] == "yes" and list(judge["by_task"]) == [
-        "object_detection"
-    ]
 
 
 def test_a_task_of_a_few_images_is_named() -> None:

@@ -21,7 +21,6 @@ from visualjudge.analysis.decisions.may_rank_models import system
 from visualjudge.analysis.decisions.report_opening import gamed
 from visualjudge.analysis.figure_text import verdict
 from visualjudge.analysis.figures import JudgeResult
-from visualjudge.analysis.load import without_order
 from visualjudge.analysis.plots.figure import Figure
 from visualjudge.analysis.report.comparison_plots import rules
 from visualjudge.analysis.statistics.image_sums import image_sums
@@ -345,17 +344,6 @@ def test_a_judge_that_cannot_tell_sources_apart_has_no_order() -> None:
     assert found is not None and (found.tau_b.value, found.pair_order.value) == (0.0, 0.5)
 
 
-def test_the_page_of_a_card_draws_its_checks_and_has_a_paragraph_for_a_paper() -> None:
-    found = _card(World.of(20, 3), 0.5)
-    text = card_page.html(found)
-    judge = found.judges[0]
-    assert text.count('<svg class="plot"') == 2
-    assert {"pass": "Yes", "fail": "No"}.get(judge.state, "Can’t tell yet") in text
-    assert "Methods" in text and "Lachin 2011" in text and "≥ 75 %" in text
-    assert "http" not in text and "<script" not in text
-    assert "var(--" not in found._repr_html_() and "<svg" in found._repr_html_()
-
-
 def test_a_card_without_a_measured_check_draws_none() -> None:
     assert "<svg" not in card_page.html(Card((), checks.read_thresholds()))
 
@@ -493,36 +481,6 @@ def test_ties_that_are_never_right_do_not_lower_chance() -> None:
     ).results.judges[0]
     assert result.pairwise.chance == 0.5
     assert not better_than_chance(result)
-
-
-@pytest.mark.parametrize("order_shown", [True, False])
-@pytest.mark.parametrize("first_better, state", [(10, "undecided"), (8, "pass")])
-def test_what_a_constant_answer_gets_too_does_not_pass(
-    first_better: int, state: str, order_shown: bool
-) -> None:
-    """Of ten pairs, the better option is the first in ``first_better``; the judge is right."""
-    questions = [
-        replace(
-            q,
-            answer="A" if k % 10 < first_better else "B",
-            sources=sorted(q.sources, reverse=k % 10 >= first_better),
-            final_scores=(9.0, 1.0) if k % 10 < first_better else (1.0, 9.0),
-        )
-        for k, q in enumerate(World.of(60, 5).pair_questions())
-    ]
-    right = [Verdict(q.id, "AB", q.answer, "ok", "") for q in questions]
-    study = study_of(questions, {"judge": right})
-    if not order_shown:
-        run = study.runs[0]
-        hidden = replace(
-            run, answered=without_order(run.answered), info={"order_shown": order_shown}
-        )
-        study = replace(study, runs=(hidden,))
-    found = {line.name: line for line in card_of(analyse_study(study)).judges[0].checks}
-    names = ("macro_accuracy", "failed", "order_of_sources", "favour")
-    assert {found[name].state for name in names} == {state}
-    if state == "undecided":
-        assert found["failed"].why == "a constant answer is right in 100.0 % and may do as well"
 
 
 @pytest.mark.parametrize("right", [0.5, 0.56, 0.6, 0.65, 0.7])

@@ -51,7 +51,7 @@ def checks(out: str) -> dict[str, dict[str, Any]]:
 def ask(tmp_path: Path, *answers: Any) -> tuple[int, dict[str, dict[str, Any]], Loopback]:
     """The first answer is for the look at the server, the rest for the question."""
     with answering("models", *answers) as server:
-        args = ["--base-url", f"{server.url}/v1", "--model", "m", "--json", "--attempts", "1"]
+        args = ["--base-url", f"{server.url}/v1", "--model", "m", "--json", "--set", "attempts=1"]
         status, out, _ = doctor(tmp_path, *args)
     return status, checks(out), server
 

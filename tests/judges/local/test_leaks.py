@@ -14,7 +14,7 @@ import orjson
 import pytest
 
 from making import make_folder
-from visualjudge.analysis.statistics.share_intervals import shares
+from visualjudge.analysis.estimate import shares
 from visualjudge.core.records import Question
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.folder import load_dataset

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from visualjudge import encode, encodings
-from visualjudge.cli.encodings import app
+from visualjudge.cli.show import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.vision.drawing.context import context_image
 from visualjudge.vision.drawing.cost import gemini_tokens, openai_tokens, qwen_tokens
@@ -89,7 +89,9 @@ def test_encodings_made_together_are_those_made_alone(task: str) -> None:
 
 
 def test_list_of_encodings_is_printed_as_json() -> None:
-    result = CliRunner().invoke(app, ["--task", "depth_estimation", "--format", "json"])
+    result = CliRunner().invoke(
+        app, ["encodings", "--task", "depth_estimation", "--format", "json"]
+    )
     rows = json.loads(result.stdout)
     assert [row["stem"] for row in rows] == ["plasma", "turbo", "gray"]
     assert rows[0]["style"] == {"colormap": "plasma"}

@@ -10,26 +10,25 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-import visualjudge as vj
-from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.errors import DataError
 from visualjudge.core.records import Pixels
 from visualjudge.vision.boxes.record import Detection, Detections
 from visualjudge.vision.depth.colormaps import colormap
 from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.poses.record import People, Person
+from visualjudge.vision.predictions import TYPES
 from visualjudge.vision.raster.masks import mask_from_array
-from visualjudge.vision.tools.base import (
+from visualjudge.vision.tools import (
+    GAP,
+    GENERAL,
     LONGEST,
-    MEASURED_SIDE,
-    Seen,
-    Shown,
+    Evidence,
     Tool,
+    ToolOutput,
     fitted,
     region,
 )
-from visualjudge.vision.tools.general import GAP
-from visualjudge.vision.tools.table import TOOLS, check_names, tools_of
 
 RNG = np.random.default_rng(0)
 HEIGHT, WIDTH = 60, 80
@@ -39,16 +38,20 @@ RIGHT: Pixels = LEFT.copy()
 RIGHT[10:14, 20:25] = 255 - RIGHT[10:14, 20:25]
 
 
-def seen(**more: Any) -> Seen:
+def seen(**more: Any) -> Evidence:
     images = {"original": lambda: PHOTO, "A": lambda: LEFT, "B": lambda: RIGHT}
-    return Seen(images, letters="AB", **more)
+    return Evidence(images, letters="AB", **more)
 
 
-def call(kind: str, name: str, looked_at: Seen, **arguments: Any) -> Shown:
+def tools_of(kind: str) -> dict[str, Tool]:
+    return {tool.name: tool for tool in (*GENERAL, *TYPES[kind].tools)}
+
+
+def call(kind: str, name: str, looked_at: Evidence, **arguments: Any) -> ToolOutput:
     return tools_of(kind)[name].run(looked_at, **arguments)
 
 
-def data(record: Any) -> Seen:
+def data(record: Any) -> Evidence:
     return seen(predictions={"A": lambda: record})
 
 
@@ -57,7 +60,7 @@ def test_zoom_shows_the_pixels_of_the_box() -> None:
     enlarged = cv2.resize(PHOTO, None, fx=8, fy=8, interpolation=cv2.INTER_CUBIC)
     assert np.array_equal(shown.images[0], enlarged)
     big = np.tile(PHOTO, (10, 10, 1))
-    looked = Seen({"A": lambda: big}, letters="A")
+    looked = Evidence({"A": lambda: big}, letters="A")
     shown = call("detection", "zoom", looked, image="A", x0=30.2, y0=11, x1=429.5, y1=401)
     assert np.array_equal(shown.images[0], big[11:401, 30:430])
     assert shown.text == "A: x 30 to 430, y 11 to 401, at its own size"
@@ -72,7 +75,7 @@ def test_a_region_is_inside_the_image_and_covers_the_box(
 ) -> None:
     image = np.zeros((*size, 3), np.uint8)
     try:
-        x0, y0, x1, y1 = region(image, *box)
+        part, (x0, y0, x1, y1) = region(image, *box)
     except DataError:
         assert (
             box[2] <= box[0]
@@ -82,6 +85,7 @@ def test_a_region_is_inside_the_image_and_covers_the_box(
             or min(box[2:]) <= 0
         )
         return
+    assert part.shape == (y1 - y0, x1 - x0, 3)
     assert 0 <= x0 < x1 <= size[1]
     assert 0 <= y0 < y1 <= size[0]
     assert x0 <= max(0, box[0]) < x0 + 1
@@ -111,64 +115,8 @@ def test_compare_shows_both_options_beside_each_other() -> None:
 
 def test_compare_of_options_of_several_sizes() -> None:
     small = np.zeros((20, 20, 3), np.uint8)
-    looked = Seen({"A": lambda: LEFT, "B": lambda: small}, letters="AB")
+    looked = Evidence({"A": lambda: LEFT, "B": lambda: small}, letters="AB")
     assert len(call("restoration", "compare", looked, x0=0, y0=0, x1=30, y1=30).images) == 1
-    with pytest.raises(DataError, match="the same size"):
-        call("restoration", "difference", looked)
-
-
-def test_difference_tells_where_and_how_much() -> None:
-    shown = call("detection", "difference", seen())
-    apart = np.abs(LEFT.astype(int) - RIGHT).max(axis=2)
-    assert f"{(apart >= 2).mean():.2%} of the pixels differ" in shown.text
-    assert "within x 20 to 25, y 10 to 14" in shown.text
-    assert f"by at most {apart.max()} of 255" in shown.text
-    assert (shown.images[0].max(axis=2)[: 8 * 8] == 0).all()
-    same = call("detection", "difference", seen(), option="A", other_option="A")
-    assert same.text == "the images of A and A do not differ"
-    assert same.images == ()
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(1, 900), st.integers(1, 3000), st.integers(0, 2**32 - 1))
-def test_differences_of_images_of_any_size(high: int, wide: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    one = np.full((high, wide, 3), 100, np.uint8)
-    other = one.copy()
-    for _ in range(3):
-        other[rng.integers(high), rng.integers(wide), rng.integers(3)] += rng.integers(
-            0, 9, dtype=np.uint8
-        )
-    looked = Seen({"A": lambda: one, "B": lambda: other}, letters="AB")
-    shown = call("detection", "difference", looked)
-    apart = np.abs(one.astype(int) - other).max(axis=2)
-    rows, columns = np.nonzero(apart >= 2)
-    if not rows.size:
-        assert "do not differ" in shown.text
-        return
-    assert (
-        f"x {columns.min()} to {columns.max() + 1}, y {rows.min()} to {rows.max() + 1},"
-        in shown.text
-    )
-    assert f"{rows.size / apart.size:.2%} of" in shown.text
-    assert f"at most {apart.max()} of 255" in shown.text
-    assert max(shown.images[0].shape[:2]) <= LONGEST
-
-
-def test_grid_labels_lines_by_their_place_in_the_image() -> None:
-    shown = call("detection", "grid", seen(), image="original", n=4)
-    assert "lines at x 20, 40, 60 and y 15, 30, 45" in shown.text
-    assert (shown.images[0][:, 20 * 8, :2] == 255).mean() > 0.9
-
-
-def test_toggle_shows_the_option_over_the_image_or_alone() -> None:
-    black = np.zeros_like(LEFT)
-    looked = seen(over={"A": lambda: LEFT}, alone={"A": lambda: black})
-    over = call("detection", "toggle", looked, option="A", photograph=True)
-    alone = call("detection", "toggle", looked, option="A", photograph=False)
-    assert np.array_equal(over.images[0], fitted(LEFT)[0])
-    assert not alone.images[0].any()
-    assert not TOOLS["", "toggle"].applies(seen())
 
 
 BOXES = Detections((
@@ -187,64 +135,6 @@ def test_count_counts_by_label() -> None:
 def test_what_has_no_items_is_not_counted() -> None:
     with pytest.raises(DataError, match="have no items that can be counted"):
         call("detection", "count", data(DepthMap(np.ones((3, 3)))), option="A")
-
-
-def test_a_registered_tool_is_offered() -> None:
-    @vj.tool()
-    def brightness(looked: Seen, image: str) -> vj.Shown:
-        """Tell the mean brightness."""
-        return vj.Shown(f"mean {looked.image(image).mean():.1f}")
-
-    vj.register_tool("keypoint", brightness)
-    try:
-        assert "brightness" in check_names(["all"])
-        assert "brightness" not in tools_of("depth")
-        assert call("keypoint", "brightness", seen(), image="A").text == f"mean {LEFT.mean():.1f}"
-        with pytest.raises(UsageError, match="already registered"):
-            vj.register_tool("keypoint", brightness)
-    finally:
-        TOOLS.remove(("keypoint", "brightness"))
-
-
-def test_a_tool_that_no_server_takes_is_refused() -> None:
-    def nothing(_seen: Seen) -> Shown:
-        return Shown("")
-
-    for name in ("", "zoom in", "z" * 65, "zoöm"):
-        with pytest.raises(UsageError, match="name must be"):
-            Tool(name, "Nothing.", {"type": "object", "properties": {}}, nothing)
-    with pytest.raises(UsageError, match="schema must be"):
-        Tool("nothing", "Nothing.", {"type": "string"}, nothing)
-
-
-def test_a_function_says_what_its_tool_takes() -> None:
-    def crop(_seen: Seen, image: str, n: int = 2, wide: float | None = None) -> Shown:
-        """Show a part.
-
-        Not for the judge.
-        """
-        return Shown(f"{image} {n} {wide}")
-
-    row = vj.tool(n={"minimum": 2})(crop)
-    assert (row.name, row.about) == ("crop", "Show a part.")
-    assert row.schema["required"] == ["image"]
-    assert row.schema["properties"]["n"] == {"type": "integer", "minimum": 2}
-    assert row.schema["properties"]["wide"] == {"type": "number"}
-    assert row.schema["properties"]["image"]["type"] == "string"
-
-
-def test_a_function_that_cannot_be_a_tool_is_refused() -> None:
-    def silent(_seen: Seen, image: str) -> Shown:
-        return Shown(image)
-
-    def parts(_seen: Seen, boxes: list[int]) -> Shown:
-        """Show parts."""
-        return Shown(str(boxes))
-
-    with pytest.raises(UsageError, match="tool silent: the docstring must say what it does"):
-        vj.tool()(silent)
-    with pytest.raises(UsageError, match="tool parts: boxes must be annotated as one of"):
-        vj.tool()(parts)
 
 
 def test_boxes_at_a_point_and_their_overlap() -> None:
@@ -312,7 +202,7 @@ def test_nearness_is_read_back_from_the_colours(stem: str) -> None:
     levels = RNG.integers(1, 255, (HEIGHT, WIDTH))
     drawn = colormap(stem)[levels]
     drawn[0, 0] = 0
-    looked = Seen({"A": lambda: drawn}, letters="A", encoding=stem)
+    looked = Evidence({"A": lambda: drawn}, letters="A", encoding=stem)
     known = {entry: k for k, entry in enumerate(map(tuple, colormap(stem).tolist()))}
     for x, y in ((3, 4), (50, 20), (79, 59)):
         near = known[tuple(drawn[y, x].tolist())] / 255
@@ -329,48 +219,21 @@ def test_nearness_is_read_back_from_the_colours(stem: str) -> None:
     assert (abs(low - part.min()) < 0.01, abs(high - part.max()) < 0.01) == (True, True)
 
 
-def test_colours_edges_and_sharpness() -> None:
+def test_colours_of_a_pixel_and_a_region() -> None:
     said = call("restoration", "value", seen(), image="original", x=7, y=9).text
     assert said == f"original at (7, 9): RGB {', '.join(map(str, PHOTO[9, 7].tolist()))}"
     measured = call(
         "restoration", "measure", seen(), image="original", x0=2, y0=3, x1=12, y1=23
     ).text
     assert f"R {PHOTO[3:23, 2:12, 0].mean():.1f} ± {PHOTO[3:23, 2:12, 0].std():.1f}" in measured
-    (edges,) = call("restoration", "edges", seen(), image="A").images
-    assert edges.shape[2] == 3
-    blurred = cv2.GaussianBlur(PHOTO, (0, 0), 2)
-    looked = Seen({"A": lambda: PHOTO, "B": lambda: blurred}, letters="AB")
-    box = {"x0": 0, "y0": 0, "x1": 50, "y1": 50}
-    strength = [
-        float(
-            call("restoration", "sharpness", looked, image=name, **box)
-            .text.split("strength ")[1]
-            .split(",")[0]
-        )
-        for name in "AB"
-    ]
-    assert strength[0] > 2 * strength[1]
 
 
-def test_measured_regions_are_bounded() -> None:
-    big = np.zeros((10, MEASURED_SIDE + 1, 3), np.uint8)
-    with pytest.raises(DataError, match=f"at most {MEASURED_SIDE} pixels"):
-        call(
-            "restoration", "measure", Seen({"A": lambda: big}), image="A", x0=0, y0=0, x1=9999, y1=9
-        )
-
-
-@pytest.mark.parametrize("row", TOOLS.own.values(), ids=lambda row: row.name)
-def test_every_tool_is_described(row: Tool) -> None:
-    assert row.about.endswith(".")
-    assert re.fullmatch(r"[a-z_]+", row.name)
-    assert row.schema["type"] == "object"
-    assert set(row.schema["required"]) <= set(row.schema["properties"])
-    assert row.schema["additionalProperties"] is False
-
-
-def test_names_are_checked() -> None:
-    assert check_names(["zoom", "zoom", "count"]) == ("zoom", "count")
-    assert set(check_names(["all"])) == {name for _, name in TOOLS.own}
-    with pytest.raises(Exception, match="got 'zooom'"):
-        check_names(["zooom"])
+@pytest.mark.parametrize("kind", TYPES)
+def test_every_tool_is_described_and_its_schema_names_what_is_shown(kind: str) -> None:
+    evidence = seen()
+    for tool in tools_of(kind).values():
+        schema = tool.schema(evidence)
+        assert tool.about.endswith(".") and re.fullmatch(r"[a-z_]+", tool.name)
+        assert set(schema["required"]) <= set(schema["properties"])
+        for name, letters in (("image", ["original", "A", "B"]), ("option", ["A", "B"])):
+            assert schema["properties"].get(name, {"enum": letters})["enum"] == letters

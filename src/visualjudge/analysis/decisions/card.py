@@ -37,6 +37,7 @@ from visualjudge.analysis.decisions.checks import (
     read_thresholds,
 )
 from visualjudge.analysis.decisions.may_rank_models import System, system, systems
+from visualjudge.analysis.estimate import LEAST_IMAGES, TAIL, shares, too_few
 from visualjudge.analysis.figures import JudgeResult, OwnScore, PhotographNeed
 from visualjudge.analysis.pairwise_figures import Pairwise
 from visualjudge.analysis.statistics import (
@@ -45,8 +46,6 @@ from visualjudge.analysis.statistics import (
     calibration,
     conformal_radius,
 )
-from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, TAIL, too_few
-from visualjudge.analysis.statistics.share_intervals import SINGLE, one_share
 from visualjudge.analysis.statistics.systems import SystemAgreement
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, clusters_of
 from visualjudge.analysis.value_and_interval import NO_TRUTH, UNANSWERED, Ends, Estimate
@@ -355,7 +354,7 @@ def _failed(study: Study, run: int) -> Evidence:
         return NOT_ASKED
     image, failed = clusters_of(table), (~table["parsed"]).cast(pl.Float64).to_numpy()
     top = np.bincount(image, weights=np.asarray(failed, dtype=float)).astype(float)
-    found = one_share(top, np.bincount(image).astype(float), supposed=SINGLE)
+    found = shares(top, np.bincount(image).astype(float))
     images = int(found.images[0])
     may = figure_text.percent(1 - TAIL ** (1 / images))
     note = (

@@ -15,8 +15,8 @@ from functools import reduce
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.estimate import renumbered
 from visualjudge.analysis.leaderboard import placed, places_of, points
-from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.analysis.study_table import Study, has_truth, ordered
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import LETTERS, FloatArray, IntArray

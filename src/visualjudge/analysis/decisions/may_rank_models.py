@@ -14,10 +14,9 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.decisions.judged_items import MEASURES, RANGES, Items, items
+from visualjudge.analysis.estimate import mean_ends, ratio, shares
 from visualjudge.analysis.figure_text import listed, many
 from visualjudge.analysis.statistics.image_sums import Sums, image_sums
-from visualjudge.analysis.statistics.jackknife import mean_ends
-from visualjudge.analysis.statistics.share_intervals import ratio, shares
 from visualjudge.analysis.statistics.systems import (
     Favour,
     Interval,
@@ -273,7 +272,7 @@ def _share_ends(every: Sequence[Sums]) -> list[tuple[Interval | None, ...]]:
         np.concatenate([bottom for _, bottom, _ in tables]),
         np.concatenate([source + starts[k] for k, (_, _, source) in enumerate(tables)]),
         starts[-1],
-        whole=False,
+        graded=True,
     )
     return [tuple(map(found.interval, range(*ends))) for ends in pairwise(starts)]
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from visualjudge.analysis.estimate import LEAST_IMAGES
 from visualjudge.analysis.plots.canvas import (
     Box,
     Canvas,
@@ -16,7 +17,6 @@ from visualjudge.analysis.plots.canvas import (
     text_width,
     x_axis,
 )
-from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
 from visualjudge.analysis.value_and_interval import Estimate
 
 DODGE = 11

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from visualjudge.analysis.estimate import LEAST_IMAGES
 from visualjudge.analysis.plots.canvas import (
     Box,
     Canvas,
@@ -15,7 +16,6 @@ from visualjudge.analysis.plots.canvas import (
     panels,
     text_width,
 )
-from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
 
 SIDE, BESIDE = 72, 78
 """Size of a square, and width of the text beside it, in pixels."""

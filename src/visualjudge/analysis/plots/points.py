@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from visualjudge.analysis.estimate import LEAST_IMAGES
 from visualjudge.analysis.figures import Sensitivity
 from visualjudge.analysis.plots.canvas import (
     Box,
@@ -22,7 +23,6 @@ from visualjudge.analysis.plots.canvas import (
 )
 from visualjudge.analysis.plots.forest import ends_of
 from visualjudge.analysis.psychometric import curve
-from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
 from visualjudge.analysis.value_and_interval import Estimate
 
 SIDE = 210

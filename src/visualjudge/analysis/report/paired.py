@@ -9,17 +9,15 @@ from dataclasses import replace
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import MARGIN_LABELS, margin_bin
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.comparisons import compare
 from visualjudge.analysis.figure_text import many, number, plain_name
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.report.accuracy_plots import ESTIMATE, figures_of, reach, unadjusted
-from visualjudge.analysis.report.readings import points_tick, rough_points, rough_share
-from visualjudge.analysis.report.section import range_text
-from visualjudge.analysis.tool_use import answer_cost, by_size, tool_use
-from visualjudge.analysis.value_and_interval import Estimate, Share
+from visualjudge.analysis.report.readings import points_tick, rough_points
+from visualjudge.analysis.tool_use import answer_cost, tool_use
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.errors import UsageError
 from visualjudge.core.text_tables import Table
 
@@ -127,13 +125,8 @@ def gap_of(analysis: Analysis, first: int, second: int, part: pl.Expr | None = N
     return compare(replace(study, runs=tuple(kept)), 0, 1, 0.05).gap
 
 
-USE = (
-    "Tools on pairwise questions. Judges call tools when they are unsure, so these shares do not "
-    "show the effect of a tool."
-)
-COST = "Cost of a right answer, over all turns."
-GAIN = "Gain by margin, in points: the second judge minus the first."
-GAIN_BY_SIZE = "Gain by size, the share of the image that the options cover (their mean)."
+USE = "Tools: the calls of each judge."
+COST = "Cost of a right answer to a pairwise question, over all turns."
 
 
 def tool_tables(analysis: Analysis, runs: tuple[int, int]) -> list[Table]:
@@ -142,48 +135,15 @@ def tool_tables(analysis: Analysis, runs: tuple[int, int]) -> list[Table]:
     used = [(study.runs[k].name, row) for k in runs for row in tool_use(study, k)]
     if not used:
         return []
-    tools = [
-        (
-            name,
-            row.tool,
-            row.calls,
-            row.failed,
-            row.verdicts,
-            _share(row.right),
-            _share(row.right_without),
-        )
-        for name, row in used
-    ]
+    tools = [(name, row.tool, row.calls, row.failed) for name, row in used]
     costs = [
-        (cost.judge, cost.right, cost.calls, _figure(cost.tokens, 0), _figure(cost.seconds, 2))
+        (cost.judge, cost.right, _figure(cost.tokens, 0), _figure(cost.seconds, 2))
         for cost in (answer_cost(study, k) for k in runs)
     ]
-    margins = [(range_text(label), margin_bin() == label) for label in MARGIN_LABELS]
-    sizes = [(label, pl.col("question").is_in(found)) for label, found in by_size(study).items()]
-    titles = ("Judge", "Tool", "Calls", "Failed", "Verdicts", "Right with it", "Right without")
     return [
-        _table(USE, titles, tools, texts=2),
-        _table(
-            COST,
-            ("Judge", "Right", "Tool calls", "Tokens each", "Seconds each"),
-            costs,
-            texts=1,
-        ),
-        _gains(GAIN, "Margin", analysis, runs, margins),
-        _gains(GAIN_BY_SIZE, "Share of the image", analysis, runs, sizes),
+        _table(USE, ("Judge", "Tool", "Calls", "Failed"), tools, texts=2),
+        _table(COST, ("Judge", "Right", "Tokens each", "Seconds each"), costs, texts=1),
     ]
-
-
-def _gains(
-    title: str,
-    first: str,
-    analysis: Analysis,
-    runs: tuple[int, int],
-    parts: Sequence[tuple[str, pl.Expr]],
-) -> Table:
-    gaps = [(label, gap_of(analysis, *runs, part)) for label, part in parts]
-    rows = [(label, gap.n, rough_points(gap)) for label, gap in gaps if gap.value is not None]
-    return _table(title, (first, "Verdicts", "Gain"), rows, texts=1)
 
 
 def tool_lines(analysis: Analysis, runs: tuple[int, int]) -> list[str]:
@@ -197,10 +157,6 @@ def _table(
     cells = tuple(tuple(map(str, row)) for row in rows)
     numeric = tuple(place >= texts for place in range(len(columns)))
     return Table(tuple(columns), cells, title=title, numeric=numeric)
-
-
-def _share(share: Share) -> str:
-    return rough_share(share) or "–"
 
 
 def _figure(value: float | None, digits: int) -> str:

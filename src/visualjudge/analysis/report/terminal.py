@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from visualjudge.analysis import figure_text as words
 from visualjudge.analysis.columns import JUDGE
+from visualjudge.analysis.estimate import LEAST_IMAGES
 from visualjudge.analysis.figure_text import NONE, many, number, p_value, percents, points
 from visualjudge.analysis.figures import JudgeResult, Results
-from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
 from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate
 from visualjudge.core.case_noun import cases_named
 from visualjudge.core.text_tables import Table, folded, screen_width

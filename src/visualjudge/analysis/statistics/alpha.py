@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from visualjudge.analysis.statistics.jackknife import TAIL, Spread, enough, reaches, spread, sums
+from visualjudge.analysis.estimate import TAIL, Spread, spread, sums, t_isf
 from visualjudge.core.records import FloatArray, IntArray
 
 Level = Literal["nominal", "ordinal", "interval"]
@@ -99,10 +99,9 @@ def alpha_interval(
     """Return the 95 % interval of α by leaving out each of ``groups`` of units in turn (one integer
     per unit; by default each unit is a group).
 
-    The interval is computed on the scale -log(1 - α), the log of the disagreement, with the
-    corrections for t and skewness of :mod:`visualjudge.analysis.statistics.jackknife`. Its standard
-    error is at least the binomial error of the units that disagree. Without any disagreement, its
-    upper bound is Clopper and Pearson's for 0 of the groups.
+    The interval is computed on the scale -log(1 - α), the log of the disagreement, by Student's t.
+    Its standard error is at least the binomial error of the units that disagree. Without any
+    disagreement, its upper bound is Clopper and Pearson's for 0 of the groups.
     """
     labels = np.unique(
         np.arange(ratings.shape[1]) if groups is None else groups, return_inverse=True
@@ -119,7 +118,7 @@ def alpha_interval(
     without = by_rows(total - grouped[kept])
     influence = np.nan_to_num(value - without)
     found = spread(influence, pairable[kept], np.zeros(int(kept.sum()), dtype=np.int64), 1)
-    return disagreement_ends(value, found, _disagreeing(scored)) if enough(found)[0] else None
+    return disagreement_ends(value, found, _disagreeing(scored)) if found.enough[0] else None
 
 
 def _disagreeing(ratings: FloatArray) -> tuple[float, float]:
@@ -143,9 +142,8 @@ def disagreement_ends(
         return max(-1.0, 1 - (1 - unseen) / expected), 1.0
     floor = (1 - unlike / count) / unlike
     error = np.sqrt(np.maximum(found.variance / (1 - value) ** 2, floor))
-    down, up = reaches(found, error, np.ones(1))
-    centre = -np.log(1 - value)
-    low, high = float(1 - np.exp(-(centre - down[0]))), float(1 - np.exp(-(centre + up[0])))
+    reach, centre = float(t_isf(TAIL, found.df[0]) * error[0]), -np.log(1 - value)
+    low, high = float(1 - np.exp(reach - centre)), float(1 - np.exp(-reach - centre))
     return max(-1.0, low), high if unlike < count else max(high, 1 - unseen / expected)
 
 

@@ -10,7 +10,7 @@ given, a second test leaves out each image in turn, and both results are returne
 
 Source: Calderon, Reichart & Dror 2025, "The alternative annotator test for LLM-as-a-judge"
 (nitaytech/AltTest); Benjamini & Yekutieli 2001; Bell & McCaffrey 2002 (clusters, as in
-:mod:`visualjudge.analysis.statistics.jackknife`); Johnson 1978, "Modified t tests" (skewness: rare
+:mod:`visualjudge.analysis.estimate`); Johnson 1978, "Modified t tests" (skewness: rare
 images on which the person is ahead).
 """
 
@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.analysis.statistics import jackknife
+from visualjudge.analysis import estimate
+from visualjudge.analysis.estimate import t_sf
 from visualjudge.analysis.statistics.argument_checks import risk
-from visualjudge.analysis.statistics.jackknife import t_sf
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import IntArray
 
@@ -211,20 +211,22 @@ def _p_by_image(judged: list[int], own: list[int], epsilon: float, image: IntArr
     ahead = np.subtract(own, judged).astype(float)
     count = int(image.max()) + 1
     size, total = (
-        jackknife.sums(image, np.ones(ahead.size), count),
-        jackknife.sums(image, ahead, count),
+        estimate.sums(image, np.ones(ahead.size), count),
+        estimate.sums(image, ahead, count),
     )
-    if count < jackknife.LEAST_IMAGES:
+    if count < estimate.LEAST_IMAGES:
         return 1.0
     mean = float(ahead.mean())
     without = (total.sum() - total) / (size.sum() - size)
-    found = jackknife.spread(mean - without, size, np.zeros(count, dtype=np.int64), 1)
+    influence = mean - without
+    found = estimate.spread(influence, size)
+    skew = float((influence**3).sum() / max(float((influence**2).sum()), estimate.TINY) ** 1.5)
     error = float(np.sqrt(max(float(found.variance[0]), epsilon * (1 - epsilon) / ahead.size)))
-    if error < jackknife.TINY:
+    if error < estimate.TINY:
         return 0.0 if mean < epsilon else 1.0
     t = (mean - epsilon) / error
     if t < 0:  # at most at t = 3: beyond it the correction would reverse
-        t = min(0.0, t + max(float(found.skew[0]), 0.0) * (2 * min(t * t, 9.0) + 1) / 6)
+        t = min(0.0, t + max(skew, 0.0) * (2 * min(t * t, 9.0) + 1) / 6)
     p = float(t_sf(-t, float(found.df[0])))
     return p if (ahead > 0).any() or not epsilon else max(p, (1 - epsilon) ** count)
 

@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
-from visualjudge.analysis.statistics.jackknife import (
+from visualjudge.analysis.estimate import (
     LEAST_IMAGES,
     TAIL,
     effective_number,

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from visualjudge.analysis.statistics.jackknife import (
+from visualjudge.analysis.estimate import (
     LEAST_IMAGES,
     NORMAL,
     TAIL,

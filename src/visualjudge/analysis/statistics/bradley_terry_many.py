@@ -17,15 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from visualjudge.analysis.statistics.bradley_terry import (
-    FARTHEST,
-    LEAST_DRAWS,
-    NEVER_LOST,
-    NEVER_WON,
-    NEWTON_STEPS,
-    wider,
-)
-from visualjudge.analysis.statistics.jackknife import (
+from visualjudge.analysis.estimate import (
     LEAST_IMAGES,
     NORMAL,
     TAIL,
@@ -34,6 +26,14 @@ from visualjudge.analysis.statistics.jackknife import (
     effective_number,
     renumbered,
     too_few,
+)
+from visualjudge.analysis.statistics.bradley_terry import (
+    FARTHEST,
+    LEAST_DRAWS,
+    NEVER_LOST,
+    NEVER_WON,
+    NEWTON_STEPS,
+    wider,
 )
 from visualjudge.analysis.statistics.ranks import RankSet
 from visualjudge.core.records import BoolArray, FloatArray, IntArray

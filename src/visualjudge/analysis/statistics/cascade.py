@@ -6,7 +6,7 @@ sequence testing). Three searches start from keeping 5, 25 and 60 % of the answe
 δ/3, because few answers prove nothing and many may err too often. The guarantee holds for the
 chosen threshold: with probability ≥ 1 − δ over calibration sets, the share of errors among the kept
 answers is at most α. The bound of that share is computed as elsewhere
-(:mod:`~visualjudge.analysis.statistics.share_intervals`) for images that may go wrong as a whole.
+(:mod:`~visualjudge.analysis.estimate`) for images that may go wrong as a whole.
 
 Sources: Bauer 1991 (fixed sequences); Angelopoulos et al. 2021, "Learn then test"; Jung, Brahman &
 Choi 2024, "Trust or escalate".
@@ -23,9 +23,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from visualjudge.analysis.statistics import share_intervals
+from visualjudge.analysis import estimate
+from visualjudge.analysis.estimate import renumbered
 from visualjudge.analysis.statistics.argument_checks import cluster_codes, risk, same_length, vector
-from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray
 
@@ -162,6 +162,6 @@ def upper_bound(wrong: FloatArray, codes: IntArray, delta: float) -> float:
     to go wrong.
     """
     where = renumbered(codes)[1]
-    return share_intervals.upper_bound(
-        np.bincount(where, wrong).astype(float), np.bincount(where).astype(float), tail=delta
+    return estimate.upper_bound(
+        np.bincount(where, wrong).astype(float), np.bincount(where).astype(float), delta
     )

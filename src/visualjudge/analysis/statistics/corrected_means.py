@@ -36,13 +36,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from visualjudge.analysis.estimate import norm_isf, t_isf, t_sf
 from visualjudge.analysis.statistics.argument_checks import (
     cluster_codes,
     same_length,
     share,
     vector,
 )
-from visualjudge.analysis.statistics.jackknife import norm_isf, t_isf, t_sf
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from visualjudge.analysis.estimate import renumbered
 from visualjudge.analysis.statistics.argument_checks import same_length, vector
-from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from visualjudge.analysis.statistics.jackknife import renumbered
+from visualjudge.analysis.estimate import renumbered
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from visualjudge.analysis.estimate import renumbered, spread, sums
 from visualjudge.analysis.statistics.alpha import Interval, disagreement_ends
-from visualjudge.analysis.statistics.jackknife import enough, renumbered, spread, sums
 from visualjudge.core.records import FloatArray, IntArray
 
 
@@ -37,7 +37,7 @@ def kappa_interval(ratings: FloatArray, groups: IntArray) -> Interval | None:
         return None
     influence = np.nan_to_num(value - _kappas(total - grouped))
     found = spread(influence, grouped[:, 0], np.zeros(codes.size, dtype=np.int64), 1)
-    if not enough(found)[0]:
+    if not found.enough[0]:
         return None
     units, agreed = float(total[0, 0]), float(total[0, 1])
     expected = 1 - float(_chance(total)[0])

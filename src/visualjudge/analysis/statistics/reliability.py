@@ -19,9 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from visualjudge.analysis.estimate import LEAST_IMAGES, NORMAL, TAIL, shares, sums, t_isf
 from visualjudge.analysis.statistics.argument_checks import cluster_codes, same_length, vector
-from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, NORMAL, TAIL, sums, t_isf
-from visualjudge.analysis.statistics.share_intervals import one_share
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
@@ -97,8 +96,8 @@ def calibration(
     which = _equal_mass(stated, bins)
     squares = (stated - truth) ** 2
     images = int(codes.max()) + 1
-    brier = one_share(
-        sums(codes, squares, images), sums(codes, np.ones(truth.size), images), whole=False
+    brier = shares(
+        sums(codes, squares, images), sums(codes, np.ones(truth.size), images), graded=True
     )
     gaps = (which[:, None] == np.arange(which.max() + 1)) * (stated - truth)[:, None]
     ece = _expected_error(gaps, codes, seed)

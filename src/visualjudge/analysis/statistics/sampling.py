@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from visualjudge.analysis.estimate import t_isf
 from visualjudge.analysis.statistics.argument_checks import (
     cluster_codes,
     same_length,
     share,
     vector,
 )
-from visualjudge.analysis.statistics.jackknife import t_isf
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray
 

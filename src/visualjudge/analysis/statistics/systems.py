@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from visualjudge.analysis.estimate import norm_sf, renumbered, t_isf, t_sf
 from visualjudge.analysis.statistics.image_sums import Sums, image_sums, resampled_rows
-from visualjudge.analysis.statistics.jackknife import norm_sf, renumbered, t_isf, t_sf
 from visualjudge.analysis.statistics.ranks import RankSet, rank_sets
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.core.seeding import rng_for

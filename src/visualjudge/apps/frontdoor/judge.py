@@ -21,7 +21,7 @@ from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
 from visualjudge.judges.reply_extractor import ExtractingJudge
 from visualjudge.judges.schema_trial import trial_of
-from visualjudge.judges.toolbox import FAULTS, Tools
+from visualjudge.judges.toolbox import Tools, tool_names
 from visualjudge.replies import Tiers
 from visualjudge.runs.asks import RunSettings, check_images
 from visualjudge.runs.batch.engine import BatchEngine
@@ -30,7 +30,6 @@ from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.job_runner import Listener, Stop, run_until_stopped
 from visualjudge.runs.judge_dataset import run_judge
 from visualjudge.runs.live import Engine
-from visualjudge.vision.tools.table import check_names
 
 CLIENT = "a client, such as vj.client('api', model='gpt-4o-mini'), or a judge of your own"
 _log = logging.getLogger("visualjudge.batches")
@@ -222,13 +221,6 @@ async def judge_async(
         Only with the modes ``"auto"`` and ``"text"``, and asked in text with both.
     max_tool_calls
         Maximum tool calls per question; default: 6.
-    tool_fault
-        Make the tools faulty on purpose, to compare with a run of tools that work: ``"fails"``,
-        ``"other"`` (they return the results of another option) or ``"claims"`` (each result claims
-        that an option, drawn at random, is better).
-    tools_in_text
-        Describe the tools in the prompt and read calls from the reply, for models without function
-        calling.
     name
         Name of the judge in reports; None = the model.
     limits, prices
@@ -285,7 +277,7 @@ def _check_prices(asked: Asked, extractor: Client, prices: Prices | None) -> Non
     )
     if prices is not None and prices.are_stated and not same:
         raise UsageError(
-            "--price-in and --price-out (prices) cannot be used if --extractor-model (extractor) "
+            "--price (prices) cannot be used if --extractor-model (extractor) "
             "is another model, whose prices are unknown; limit --max-tokens-total or "
             "--max-calls instead"
         )
@@ -354,12 +346,8 @@ def judge_of(asked: Asked, root: Path, options: JudgeOptions) -> Judge:
 
 def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
     if not options["tools"]:
-        if options["tool_fault"]:
-            raise UsageError("--tool-fault (tool_fault) needs --tools (tools)")
-        if options["tools_in_text"]:
-            raise UsageError("--tools-in-text (tools_in_text) needs --tools (tools)")
         return None
-    names = check_names(options["tools"])
+    names = tool_names(options["tools"])
     if options["mode"] not in ("auto", "text"):
         raise UsageError(
             f"--mode (mode) must be auto or text with --tools, got {options['mode']!r}"
@@ -374,18 +362,9 @@ def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
             "and a conversation with "
             "tools would wait for a batch at every call; ask live"
         )
-    if options["tool_fault"] not in (None, *FAULTS):
-        raise UsageError(
-            f"--tool-fault (tool_fault) must be {', '.join(FAULTS)} or not given, got "
-            f"{options['tool_fault']!r}"
-        )
-    return Tools(
-        root,
-        names,
-        options["max_tool_calls"],
-        options["tool_fault"],
-        in_text=options["tools_in_text"],
-    )
+    if asked.identity.backend == "transformers":
+        raise UsageError("--tools (tools) needs a server with function calling, got transformers")
+    return Tools(root, names, options["max_tool_calls"])
 
 
 @contextmanager

@@ -2,13 +2,13 @@
 comparisons of models.
 
 The rotations of a question are correlated, so each interval leaves out one question in turn (95 %,
-see :mod:`visualjudge.analysis.statistics.share_intervals`); with fewer than five questions no
+see :mod:`visualjudge.analysis.estimate`); with fewer than five questions no
 interval is given.
 
 The usual table has accuracy by MMBench's six abilities and overall, for each split and model.
 Models are compared on the questions that both were scored on: McNemar 1947, exact (a sign test of
 the discordant pairs), where pairs are independent; the jackknife over questions
-(:mod:`visualjudge.analysis.statistics.share_intervals`), which holds for rotations too; Holm 1979
+(:mod:`visualjudge.analysis.estimate`), which holds for rotations too; Holm 1979
 over all pairs of models.
 """
 
@@ -22,10 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.analysis.accuracy_cells import estimate_of, test_of
+from visualjudge.analysis.accuracy_cells import estimate_of, known
 from visualjudge.analysis.bias import binomial_p
-from visualjudge.analysis.statistics.jackknife import holm
-from visualjudge.analysis.statistics.share_intervals import gap_ends, one_share, ratio
+from visualjudge.analysis.estimate import gap_ends, gap_p, holm, ratio, shares
 from visualjudge.apps.mmbench.evaluate import Evaluation, Slice
 from visualjudge.apps.mmbench.table import Row, ScoredRow
 from visualjudge.core.text_tables import Table
@@ -146,7 +145,7 @@ def interval(values: Sequence[bool], clusters: Sequence[int]) -> tuple[float, fl
     fewer than five clusters.
     """
     return (
-        one_share(*cluster_sums(np.asarray(values, dtype=float), clusters)).interval(0)
+        shares(*cluster_sums(np.asarray(values, dtype=float), clusters)).interval(0)
         if len(values)
         else None
     )
@@ -343,7 +342,8 @@ def _paired(right: Any, clusters: Sequence[int]) -> dict[str, Any]:
     gaps, sizes = cluster_sums(right[:, 0].astype(float) - right[:, 1], clusters)
     questions = len(sizes)
     value, found = ratio(gaps, sizes)
-    ends = gap_ends(value, found, np.array([float(only_a + only_b)]), np.array([float(len(right))]))
+    counts = np.array([float(only_a + only_b)]), np.array([float(len(right))])
+    ends, (p,) = gap_ends(value, found, *counts), gap_p(value, found, *counts)
     gap = estimate_of(value, found, ends, len(right))
     independent = questions == len(right)
     exact = (
@@ -354,7 +354,7 @@ def _paired(right: Any, clusters: Sequence[int]) -> dict[str, Any]:
         "accuracy_b": float(right[:, 1].mean()),
         "difference": gap.value,
         "ci95": gap.interval,
-        "p": test_of(value, found),
+        "p": known(p),
         "only_a_right": only_a,
         "only_b_right": only_b,
         "mcnemar_p": exact,

@@ -23,9 +23,8 @@ import polars as pl
 from scipy import optimize, stats
 
 from visualjudge.analysis.decisions.checks import Check, Evidence, State, Thresholds, check
+from visualjudge.analysis.estimate import Shares, renumbered, shares, sums
 from visualjudge.analysis.statistics.image_sums import DRAWS, Sums, resampled_images
-from visualjudge.analysis.statistics.jackknife import renumbered, sums
-from visualjudge.analysis.statistics.share_intervals import SINGLE, Shares, shares
 from visualjudge.analysis.statistics.systems import tau_agreements
 from visualjudge.analysis.variance import ordered_pairs
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
@@ -330,7 +329,7 @@ def failures(studies: Studies) -> Shares:
     top = (held & ~studies.read).sum(axes).astype(float)
     column = np.repeat(np.arange(studies.count), top.shape[1])
     bottom = held.sum(axes).astype(float)
-    return shares(top.ravel(), bottom.ravel(), column, studies.count, supposed=SINGLE)
+    return shares(top.ravel(), bottom.ravel(), column, studies.count)
 
 
 def source_sums(studies: Studies, b: int) -> Sums:

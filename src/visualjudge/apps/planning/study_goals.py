@@ -51,7 +51,7 @@ class Terms:
 
     def __post_init__(self) -> None:
         if self.budget is not None and not self.prices.are_stated and not self.label_price:
-            raise UsageError("--budget needs --price-in and --price-out, or --label-price")
+            raise UsageError("--budget needs --price, or --label-price")
         if not 0.5 < self.rater_right <= 1:
             raise UsageError(
                 f"--rater-right must be above 0.5 and at most 1, got {self.rater_right:g}"

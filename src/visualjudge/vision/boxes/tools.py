@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from visualjudge.vision.boxes.record import Detection, Detections
 from visualjudge.vision.boxes.score import corners, iou_of_pairs
-from visualjudge.vision.tools.base import Seen, Shown, has_data, tool
-from visualjudge.vision.tools.items import measured_items
+from visualjudge.vision.tools import Evidence, Tool, ToolOutput, measured_items
 
 
-@tool(applies=has_data)
-def value(seen: Seen, option: str, x: float, y: float) -> Shown:
-    """Name the boxes of an option that contain a pixel."""
-    found: Detections = seen.prediction(option)
+def value(evidence: Evidence, option: str, x: float, y: float) -> ToolOutput:
+    """Return the boxes of an option that contain a pixel."""
+    boxes: Detections = evidence.prediction(option)
     inside = [
         f"{k} {item.label}"
-        for k, item in enumerate(found.items, 1)
+        for k, item in enumerate(boxes.items, 1)
         if item.xyxy[0] <= x < item.xyxy[2] and item.xyxy[1] <= y < item.xyxy[3]
     ]
-    return Shown(f"{option} at ({x:g}, {y:g}): {', '.join(inside) or 'no box'}")
+    return ToolOutput(f"{option} at ({x:g}, {y:g}): {', '.join(inside) or 'no box'}")
 
 
-@tool(applies=has_data)
 def measure(
-    seen: Seen, option: str, item: int | None = None, other_item: int | None = None
-) -> Shown:
-    """List an option's boxes with their sizes; with item, one of them; with other_item too, the
-    overlap (IoU) and distance of the two.
-    """
-    items: Sequence[Detection] = seen.prediction(option).items
-    return measured_items(option, items, (item, other_item), _size, _apart)
+    evidence: Evidence, option: str, item: int | None = None, other_item: int | None = None
+) -> ToolOutput:
+    """Return the sizes of boxes, or the overlap and distance of two."""
+    boxes: Detections = evidence.prediction(option)
+    return measured_items(option, boxes.items, (item, other_item), _size, _apart)
 
 
 def _apart(first: Detection, second: Detection) -> str:
@@ -53,4 +47,14 @@ def _centre(item: Detection) -> tuple[float, float]:
     return (x1 + x2) / 2, (y1 + y2) / 2
 
 
-TOOLS = (value, measure)
+TOOLS = (
+    Tool("value", "Name the boxes of an option that contain a pixel.", value, ("option", "x", "y")),
+    Tool(
+        "measure",
+        "List an option's boxes with their sizes; with item, one of them; with other_item too, the "
+        "overlap (IoU) and distance of the two.",
+        measure,
+        ("option",),
+        ("item", "other_item"),
+    ),
+)

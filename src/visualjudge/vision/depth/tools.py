@@ -5,41 +5,55 @@ from __future__ import annotations
 import numpy as np
 
 from visualjudge.vision.depth.features import decoded
-from visualjudge.vision.tools.base import (
-    Seen,
-    Shown,
-    measured,
+from visualjudge.vision.tools import (
+    BOX,
+    Evidence,
+    Tool,
+    ToolOutput,
+    box_text,
+    has_images,
     pixel,
-    told_box,
-    tool,
+    region,
 )
 
-TOLD = "0 = farthest, 1 = nearest"
+SCALE = "0 = farthest, 1 = nearest"
 
 
-@tool()
-def value(seen: Seen, option: str, x: float, y: float) -> Shown:
-    """Tell how near the scene is at a pixel of an option."""
-    pixels = seen.image(option)
-    column, row = pixel(pixels, x, y)
-    near = float(decoded(pixels[row : row + 1, column : column + 1], seen.encoding)[0, 0])
-    told = "no depth" if np.isnan(near) else f"nearness {near:.3f} ({TOLD})"
-    return Shown(f"{option} at ({column}, {row}): {told}")
+def value(evidence: Evidence, option: str, x: float, y: float) -> ToolOutput:
+    """Return how near the scene is at a pixel of an option."""
+    pixels = evidence.image(option)
+    column, row = pixel(pixels.shape[:2], x, y)
+    near = float(decoded(pixels[row : row + 1, column : column + 1], evidence.encoding)[0, 0])
+    text = "no depth" if np.isnan(near) else f"nearness {near:.3f} ({SCALE})"
+    return ToolOutput(f"{option} at ({column}, {row}): {text}")
 
 
-@tool()
-def measure(seen: Seen, option: str, x0: float, y0: float, x1: float, y1: float) -> Shown:
-    """Tell how near the scene is in a region of an option: smallest, median and largest."""
-    pixels = seen.image(option)
-    part, box = measured(pixels, x0, y0, x1, y1)
-    near = decoded(part, seen.encoding)
+def measure(evidence: Evidence, option: str, **corners: float) -> ToolOutput:
+    """Return how near the scene is in a region of an option."""
+    part, box = region(evidence.image(option), **corners)
+    near = decoded(part, evidence.encoding)
     known = near[np.isfinite(near)]
     if not known.size:
-        return Shown(f"{option}, {told_box(box)}: no depth")
+        return ToolOutput(f"{option}, {box_text(box)}: no depth")
     low, middle, high = np.percentile(known, [0, 50, 100])
     share = f", known for {known.size / near.size:.0%}" if known.size < near.size else ""
-    told = f"nearness {low:.3f} to {high:.3f}, median {middle:.3f} ({TOLD}){share}"
-    return Shown(f"{option}, {told_box(box)}: {told}")
+    text = f"nearness {low:.3f} to {high:.3f}, median {middle:.3f} ({SCALE}){share}"
+    return ToolOutput(f"{option}, {box_text(box)}: {text}")
 
 
-TOOLS = (value, measure)
+TOOLS = (
+    Tool(
+        "value",
+        "Tell how near the scene is at a pixel of an option.",
+        value,
+        ("option", "x", "y"),
+        applies=has_images,
+    ),
+    Tool(
+        "measure",
+        "Tell how near the scene is in a region of an option: smallest, median and largest.",
+        measure,
+        ("option", *BOX),
+        applies=has_images,
+    ),
+)

@@ -5,27 +5,19 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from visualjudge.core.errors import DataError
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.masks.score import mask_ious
-from visualjudge.vision.tools.base import Seen, Shown, has_data, tool
-from visualjudge.vision.tools.items import measured_items
+from visualjudge.vision.tools import Evidence, Tool, ToolOutput, measured_items, pixel
 
 
-@tool(applies=has_data)
-def value(seen: Seen, option: str, x: float, y: float) -> Shown:
-    """Name the masks of an option that cover a pixel."""
-    found: Masks = seen.prediction(option)
-    height, width = found.size
-    if found.items and not (0 <= x < width and 0 <= y < height):
-        raise DataError(
-            f"x, y: must be inside the image of {width}×{height} pixels, got {x:g}, {y:g}"
-        )
-    column, row = int(x), int(y)
+def value(evidence: Evidence, option: str, x: float, y: float) -> ToolOutput:
+    """Return the masks of an option that cover a pixel."""
+    masks: Masks = evidence.prediction(option)
+    column, row = pixel(masks.size, x, y) if masks.items else (int(x), int(y))
     inside = [
-        f"{k} {item.label}" for k, item in enumerate(found.items, 1) if _covers(item, column, row)
+        f"{k} {item.label}" for k, item in enumerate(masks.items, 1) if _covers(item, column, row)
     ]
-    return Shown(f"{option} at ({column}, {row}): {', '.join(inside) or 'no mask'}")
+    return ToolOutput(f"{option} at ({column}, {row}): {', '.join(inside) or 'no mask'}")
 
 
 def _covers(item: Instance, column: int, row: int) -> bool:
@@ -34,17 +26,13 @@ def _covers(item: Instance, column: int, row: int) -> bool:
     return inside and bool(item.mask.crop[row - top, column - left])
 
 
-@tool(applies=has_data)
 def measure(
-    seen: Seen, option: str, item: int | None = None, other_item: int | None = None
-) -> Shown:
-    """List an option's masks with their areas and bounding boxes; with item, one of them; with
-    other_item too, the overlap (IoU) and distance of the two.
-    """
-    found: Masks = seen.prediction(option)
-    return measured_items(
-        option, found.items, (item, other_item), partial(_size, found=found), _apart
-    )
+    evidence: Evidence, option: str, item: int | None = None, other_item: int | None = None
+) -> ToolOutput:
+    """Return the areas of masks, or the overlap and distance of two."""
+    masks: Masks = evidence.prediction(option)
+    size = partial(_size, masks=masks)
+    return measured_items(option, masks.items, (item, other_item), size, _apart)
 
 
 def _apart(first: Instance, second: Instance) -> str:
@@ -53,9 +41,9 @@ def _apart(first: Instance, second: Instance) -> str:
     return f"IoU {overlap:.3f}, centres of the bounding boxes {distance:.1f} pixels apart"
 
 
-def _size(item: Instance, found: Masks) -> str:
+def _size(item: Instance, masks: Masks) -> str:
     left, top, right, bottom = item.mask.xyxy
-    area, whole = item.mask.area, found.size[0] * found.size[1]
+    area, whole = item.mask.area, masks.size[0] * masks.size[1]
     share = f"{area} pixels ({area / whole:.2%} of the image)"
     return f"{item.label}, {share}, within x {left} to {right}, y {top} to {bottom}"
 
@@ -65,4 +53,14 @@ def _centre(item: Instance) -> tuple[float, float]:
     return (left + right) / 2, (top + bottom) / 2
 
 
-TOOLS = (value, measure)
+TOOLS = (
+    Tool("value", "Name the masks of an option that cover a pixel.", value, ("option", "x", "y")),
+    Tool(
+        "measure",
+        "List an option's masks with their areas and bounding boxes; with item, one of them; with "
+        "other_item too, the overlap (IoU) and distance of the two.",
+        measure,
+        ("option",),
+        ("item", "other_item"),
+    ),
+)

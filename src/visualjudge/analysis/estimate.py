@@ -1,0 +1,352 @@
+"""Values and intervals with the image as the unit: shares, differences, means and correlations.
+
+Every figure is a function of sums over images. Its variance comes from leaving out each image once
+(the delete-one-cluster jackknife, CR3), and Student's t has Kish's effective number of images,
+less one, as degrees of freedom. Below five images there is no interval.
+
+A share has the interval of Korn and Graubard: Clopper and Pearson's for as many independent cases
+as have the jackknife's variance, at most the cases that there are (a design effect of at least 1).
+Where nothing is wrong, or nothing right, the effective number of images replaces the cases: an
+image may go wrong as a whole. Weakness: one error in many images gives a narrower interval than
+none. ``accuracy`` on a difference of two shares has the same floor and the same guard.
+
+Sources: Korn & Graubard 1998 (shares); Clopper & Pearson 1934; Kish 1965 (effective number); Bell
+& McCaffrey 2002, MacKinnon, Nielsen & Webb 2023 (CR3); Carter, Schnepel & Steigerwald 2017 (degrees
+of freedom); McNemar 1947, Yang, Sun & Hardin 2010 (paired shares in clusters); Connor 1987, Lachin
+2011 (sample sizes); Holm 1979.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from visualjudge.core.case_noun import in_cases
+from visualjudge.core.records import BoolArray, FloatArray, IntArray
+
+LEAST_IMAGES = 5
+"""Minimum number of images for an interval."""
+TAIL, TINY = 0.025, 1e-12
+LEVEL, POWER, MOST_IMAGES = 0.05, 0.8, 10_000_000
+Ends = tuple[FloatArray, FloatArray]
+
+
+def norm_sf(x: Any) -> Any:
+    """Return P(Z > x)."""
+    return special.ndtr(-x)
+
+
+def norm_isf(tail: Any) -> Any:
+    """Return the x with P(Z > x) = ``tail``."""
+    return -special.ndtri(tail)
+
+
+def t_sf(x: Any, freedom: Any) -> Any:
+    """Return P(T > x) with ``freedom`` degrees of freedom."""
+    return special.stdtr(freedom, -x)
+
+
+def t_isf(tail: Any, freedom: Any) -> Any:
+    """Return the x with P(T > x) = ``tail``."""
+    return -special.stdtrit(freedom, tail)
+
+
+NORMAL = float(norm_isf(TAIL))
+
+
+def too_few() -> str:
+    """Say that there are too few images for an interval."""
+    return in_cases(f"fewer than {LEAST_IMAGES} images")
+
+
+def all_alike() -> str:
+    """Say that no image moves the figure."""
+    return in_cases("all images give the same result")
+
+
+def sums(place: IntArray, values: FloatArray, count: int) -> FloatArray:
+    """Return the totals of ``values`` by ``place`` (0 … count - 1), as floats."""
+    return np.asarray(np.bincount(place, values, count), dtype=float)
+
+
+def renumbered(codes: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the distinct ``codes``, sorted, and the index of each code among them: like
+    ``numpy.unique`` with its inverse, but without sorting where the codes are small numbers.
+    """
+    if not codes.size or codes.min() < 0 or codes.max() > 8 * codes.size:
+        return np.unique(codes, return_inverse=True)
+    held = np.zeros(int(codes.max()) + 1, dtype=bool)
+    held[codes] = True
+    return np.flatnonzero(held), (np.cumsum(held) - 1)[codes]
+
+
+def effective_number(weights: FloatArray, column: IntArray, columns: int) -> FloatArray:
+    """Return Kish's (Σw)²/Σw² of the ``weights`` in each column; 0 for an empty one."""
+    total, squares = sums(column, weights, columns), sums(column, weights**2, columns)
+    return np.asarray(np.divide(total**2, squares, out=np.zeros(columns), where=squares > 0))
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Variance of K figures by leaving out images, (K,), the images and their effective number."""
+
+    variance: FloatArray
+    images: IntArray
+    effective: FloatArray
+
+    @property
+    def df(self) -> FloatArray:
+        """Degrees of freedom of Student's t."""
+        return np.asarray(np.maximum(self.effective - 1, 1e-3))
+
+    @property
+    def enough(self) -> BoolArray:
+        """Where there are enough images for an interval, both counted and effective."""
+        return np.asarray((self.images >= LEAST_IMAGES) & (self.effective >= 2))
+
+    def only(self, k: int) -> Spread:
+        """Return that of figure ``k`` alone."""
+        return Spread(*(getattr(self, one.name)[k : k + 1] for one in fields(self)))
+
+
+def spread(
+    influence: FloatArray, weights: FloatArray, column: IntArray | None = None, columns: int = 1
+) -> Spread:
+    """Return the spread of figures from one entry per image and figure: the figure less the figure
+    without that image, and the image's number of cases.
+    """
+    place = np.zeros(weights.size, dtype=np.int64) if column is None else column
+    images = np.bincount(place, minlength=columns)
+    shrunk = np.divide(images - 1.0, images, out=np.zeros(columns), where=images > 0)
+    variance = sums(place, influence**2, columns) * shrunk
+    return Spread(variance, images, effective_number(weights, place, columns))
+
+
+def ratio(
+    top: FloatArray, bottom: FloatArray, column: IntArray | None = None, columns: int = 1
+) -> tuple[FloatArray, Spread]:
+    """Return Σ ``top`` / Σ ``bottom`` of each column and its spread, from one entry per image and
+    column.
+    """
+    place = np.zeros(bottom.size, dtype=np.int64) if column is None else column
+    total, cases = sums(place, top, columns), sums(place, bottom, columns)
+    value = np.divide(total, cases, out=np.full(columns, np.nan), where=cases > 0)
+    rest = cases[place] - bottom
+    without = np.divide(total[place] - top, rest, out=value[place].copy(), where=rest > 0)
+    return value, spread(np.nan_to_num(value[place] - without), bottom, place, columns)
+
+
+# ---------------------------------------------------------------- shares
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """K shares in arrays (K,): ``value``, ``low``, ``high`` (NaN where undefined), ``cases`` and
+    ``images``.
+    """
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    cases: FloatArray
+    images: IntArray
+
+    def interval(self, k: int = 0) -> tuple[float, float] | None:
+        """Return the interval of share ``k``, or None."""
+        return None if np.isnan(self.low[k]) else (float(self.low[k]), float(self.high[k]))
+
+    def why(self, k: int = 0) -> str | None:
+        """Explain why share ``k`` has no interval."""
+        if not np.isnan(self.low[k]):
+            return None
+        return too_few() if self.cases[k] else "nothing was asked"
+
+    def part(self, first: int, last: int) -> Shares:
+        """Return shares ``first`` to ``last`` - 1."""
+        return Shares(*(getattr(self, one.name)[first:last] for one in fields(self)))
+
+
+def shares(
+    top: FloatArray,
+    bottom: FloatArray,
+    column: IntArray | None = None,
+    columns: int = 1,
+    *,
+    graded: bool = False,
+    squares: FloatArray | None = None,
+) -> Shares:
+    """Return Σ ``top`` / Σ ``bottom`` of each column with its 95 % interval.
+
+    Parameters
+    ----------
+    top, bottom
+        Sums over one image's cases, 0 ≤ top ≤ bottom; entries with ``bottom`` 0 are left out.
+    column
+        The share that each entry belongs to; by default, all belong to one.
+    graded
+        Whether a case may lie between 0 and 1: cases then may vary less than right or wrong ones.
+    squares
+        Sum of the squared weights of one image's cases, if ``top`` and ``bottom`` are weighted.
+    """
+    kept = np.asarray(bottom) > 0
+    place = np.zeros(kept.size, dtype=np.int64) if column is None else np.asarray(column)
+    top, bottom, place = np.asarray(top, float)[kept], np.asarray(bottom, float)[kept], place[kept]
+    value, found = ratio(top, bottom, place, columns)
+    cases = sums(place, bottom, columns)
+    weights = bottom if squares is None else np.asarray(squares, float)[kept]
+    n = cases**2 / np.maximum(sums(place, weights, columns), TINY)
+    low, high = share_ends(value, found, np.full(columns, np.inf) if graded else n)
+    told = found.enough
+    low, high = np.where(told, low, np.nan), np.where(told, high, np.nan)
+    return Shares(value, low, high, cases, found.images)
+
+
+def share_ends(value: FloatArray, found: Spread, cases: FloatArray, tail: float = TAIL) -> Ends:
+    """Return Korn and Graubard's interval of shares, (K,); ``cases`` bounds their independent cases
+    from above (infinite: a design effect below 1 is possible).
+    """
+    p = np.clip(np.nan_to_num(value), 0.0, 1.0)
+    certain = np.minimum(p, 1 - p) <= TINY
+    alike = np.divide(p * (1 - p), found.variance, out=np.full(p.size, np.inf),
+                      where=found.variance > TINY**2)  # fmt: skip
+    bounded = np.minimum(alike, cases)
+    # t of the cases over t of the images: both are the normal for many
+    narrower = t_isf(tail, np.clip(cases - 1, 1, 1e9)) / t_isf(tail, np.maximum(found.df, 1.0))
+    bounded = bounded * np.minimum(narrower, 1.0) ** 2
+    n = np.where(certain | ~np.isfinite(bounded), found.effective, bounded)
+    return _clopper_pearson(p * n, n, tail)
+
+
+def _clopper_pearson(x: FloatArray, n: FloatArray, tail: float) -> Ends:
+    rest = n - x
+    low = special.betaincinv(np.maximum(x, TINY), rest + 1, tail)
+    high = special.betaincinv(x + 1, np.maximum(rest, TINY), 1 - tail)
+    return np.where(x <= TINY, 0.0, low), np.where(rest <= TINY, 1.0, high)
+
+
+def upper_bound(errors: FloatArray, cases: FloatArray, tail: float = TAIL) -> float:
+    """Return the one-sided upper bound, at level 1 − ``tail``, of a share of errors by image."""
+    value, found = ratio(np.asarray(errors, float), np.asarray(cases, float))
+    return float(share_ends(value, found, np.array([np.sum(cases)]), tail)[1][0])
+
+
+# ---------------------------------------------------------------- differences of shares
+
+
+def _paired_error(
+    value: FloatArray, found: Spread, apart: FloatArray, cases: FloatArray
+) -> FloatArray:
+    """Return the standard error, at least that of independent cases."""
+    n = np.maximum(cases, 1)
+    alone = np.maximum(apart / n - np.nan_to_num(value) ** 2, 0) / n
+    return np.asarray(np.sqrt(np.maximum(found.variance, alone)))
+
+
+def gap_ends(
+    value: FloatArray, found: Spread, apart: FloatArray, cases: FloatArray, tail: float = TAIL
+) -> Ends:
+    """Return the interval of differences of two shares of the same cases; NaN where undefined.
+    ``apart`` counts the cases that only one of the two has right.
+
+    Without such cases the ends are Clopper and Pearson's for 0 of the effective images; if all
+    cases differ in the same direction, one of them could be reversed, which counts twice.
+    """
+    reach = t_isf(tail, found.df) * _paired_error(value, found, apart, cases)
+    edge = 1 - tail ** (1 / np.maximum(found.effective, 1))
+    one_way = np.abs(value) >= 1 - TINY
+    reach = np.maximum(reach, np.where(apart <= 0, edge, np.where(one_way, 2 * edge, 0)))
+    told = found.enough & np.isfinite(value)
+    low, high = np.maximum(value - reach, -1), np.minimum(value + reach, 1)
+    return np.where(told, low, np.nan), np.where(told, high, np.nan)
+
+
+def gap_p(value: FloatArray, found: Spread, apart: FloatArray, cases: FloatArray) -> FloatArray:
+    """Return the two-sided p of no difference, by the same standard error as :func:`gap_ends`."""
+    return _p(value, _paired_error(value, found, apart, cases), found)
+
+
+def cases_needed(first_only: float, second_only: float, effect: float = 1.0) -> int | None:
+    """Return the number of paired cases that show the difference of the shares ``first_only`` and
+    ``second_only`` (5 %, power 80 %; Connor 1987), times the design ``effect``; None for no
+    difference.
+    """
+    either, gap = first_only + second_only, first_only - second_only
+    if abs(gap) < TINY:
+        return None
+    z_level, z_power = norm_isf(LEVEL / 2), norm_isf(1 - POWER)
+    root = z_level * np.sqrt(either) + z_power * np.sqrt(max(0.0, either - gap**2))
+    return int(np.ceil((root / gap) ** 2 * effect))
+
+
+def images_needed(found: Spread, gap: float) -> tuple[int | None, tuple[float, float] | None]:
+    """Return the number of similar images that would show a difference of ``gap`` (5 %, power 80
+    %), and the range of that number by χ² of the observed variance. None with too few images, or
+    if none differs.
+    """
+    variance, images, df = float(found.variance[0]), int(found.images[0]), float(found.df[0])
+    if not found.enough[0] or variance <= 0 or gap <= 0:
+        return None, None
+    once = images * variance * ((norm_isf(LEVEL / 2) + norm_isf(1 - POWER)) / gap) ** 2
+    if once > MOST_IMAGES:
+        return None, None
+    ends = [once * df / special.chdtri(df, tail) for tail in (TAIL, 1 - TAIL)]
+    low, high = (max(float(LEAST_IMAGES), float(np.ceil(min(x, MOST_IMAGES)))) for x in ends)
+    return max(LEAST_IMAGES, int(np.ceil(once))), (low, high)
+
+
+# ---------------------------------------------------------------- means and correlations
+
+
+def mean_ends(value: FloatArray, found: Spread) -> Ends:
+    """Return the interval of figures without natural bounds; NaN where undefined."""
+    reach = t_isf(TAIL, found.df) * np.sqrt(found.variance)
+    told = found.enough & (found.variance > TINY**2) & np.isfinite(value)
+    return np.where(told, value - reach, np.nan), np.where(told, value + reach, np.nan)
+
+
+def correlation_ends(value: FloatArray, found: Spread) -> Ends:
+    """Return the interval of figures in (-1, 1), symmetrical on Fisher's z scale; NaN where
+    undefined.
+    """
+    inside = np.isfinite(value) & (np.abs(value) < 1)
+    r = np.where(inside, value, 0.0)
+    low, high = mean_ends(np.arctanh(r), Spread(found.variance / (1 - r**2) ** 2, found.images,
+                                                found.effective))  # fmt: skip
+    return np.where(inside, np.tanh(low), np.nan), np.where(inside, np.tanh(high), np.nan)
+
+
+def test(value: FloatArray, found: Spread) -> FloatArray:
+    """Return the two-sided p of ``value`` = 0; NaN where undefined."""
+    return _p(value, np.sqrt(found.variance), found)
+
+
+def _p(value: FloatArray, error: FloatArray, found: Spread) -> FloatArray:
+    """Return p by Student's t; where no image differs, by a sign test over images."""
+    size = np.abs(np.nan_to_num(value))
+    scaled = np.divide(size, error, out=np.zeros(size.size), where=error > TINY)
+    signs = np.minimum(1.0, 2 * 0.5 ** np.maximum(found.images, 1.0))
+    p = np.where(error > TINY, 2 * t_sf(scaled, found.df), np.where(size < TINY, 1.0, signs))
+    told = (found.images >= 2) & (found.effective > 1.5) & np.isfinite(value)
+    return np.asarray(np.where(told, p, np.nan))
+
+
+def holm(
+    p_values: Sequence[float | None], weights: Sequence[float] | None = None
+) -> list[float | None]:
+    """Return Holm's step-down adjustment of the p-values that are known; None stays None.
+    ``weights`` (one for each p) divide the level among the tests; by default all are equal.
+    """
+    weight = np.ones(len(p_values)) if weights is None else np.asarray(weights, dtype=float)
+    known = sorted((p / weight[i], i) for i, p in enumerate(p_values) if p is not None)
+    left = float(sum(weight[i] for _, i in known))
+    out: list[float | None] = [None] * len(p_values)
+    reached = 0.0
+    for ratio_, i in known:
+        reached = max(reached, min(1.0, float(ratio_) * left))
+        left -= float(weight[i])
+        out[i] = reached
+    return out

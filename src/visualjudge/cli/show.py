@@ -1,0 +1,107 @@
+"""``visualjudge show``: what the product holds: encodings, prompts, the gallery, plug-ins."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from visualjudge.cli.output import AsJson, print_json, stages
+from visualjudge.core.errors import RunError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Show the encodings, the prompts, the gallery or the plug-ins.",
+    epilog="visualjudge show encodings --task keypoint",
+)
+
+
+class ListFormat(StrEnum):
+    """Output formats of the catalogue."""
+
+    table = "table"
+    json = "json"
+
+
+@app.command(epilog="visualjudge show encodings --task keypoint --format json")
+def encodings(
+    task: Annotated[str | None, typer.Option(help="Only this task's.", metavar="TASK")] = None,
+    format: Annotated[ListFormat, typer.Option(help="Output format.")] = ListFormat.table,
+) -> None:
+    """List all encodings: 53 standard and 2 extended ones."""
+    from visualjudge.vision.encode import encodings as rows
+
+    listed = [_fields(row) for row in rows(task)]
+    if format is ListFormat.json:
+        print_json(listed)
+        return
+    for row in listed:
+        style = ", ".join(f"{name}={value}" for name, value in row["style"].items())
+        mark = " " if row["is_final"] else "extended"
+        print(f"{row['task']:<34}{row['stem']:<27}{row['kind']:<7}{mark:<10}{style}".rstrip())
+
+
+def _fields(row: Any) -> dict[str, Any]:
+    names = ("task", "stem", "kind", "is_base_ablation", "is_final")
+    return {**{name: getattr(row, name) for name in names}, "style": asdict(row.style)}
+
+
+@app.command(epilog="visualjudge show prompts dataset --out prompts")
+def prompts(
+    dataset: Annotated[Path, typer.Argument(help="Dataset from `visualjudge build`.")],
+    out: Annotated[Path, typer.Option(help="Folder of the pages.", metavar="FOLDER")],
+) -> None:
+    """Write a page per task with one question of each encoding and type, as a judge reads it."""
+    from visualjudge.dataset.folder import load_dataset
+    from visualjudge.dataset.prompt_pages import write_pages
+
+    with stages() as progress:
+        pages = write_pages(
+            load_dataset(dataset), out, lambda done, total: progress("writing pages", done, total)
+        )
+    print(f"{len(pages)} pages in {out}")
+
+
+@app.command(epilog="visualjudge show gallery --out docs/gallery")
+def gallery(
+    out: Annotated[Path, typer.Option(help="Folder of the page.", metavar="FOLDER")] = Path(
+        "docs/gallery"
+    ),
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit with 1 if it is not complete.")
+    ] = False,
+) -> None:
+    """Write the page that shows every encoding on a photograph, or check that it is complete."""
+    from visualjudge.apps.demo.gallery import exhibits, faults, write_gallery
+
+    shown = list(exhibits())
+    if not check:
+        write_gallery(out, shown)
+        print(f"{out}: {len(shown)} encodings")
+        return
+    if problems := list(faults(out, shown)):
+        remedy = f"run `visualjudge show gallery --out {out}`"
+        raise RunError(f"{out}: {'; '.join(problems)}: {remedy}")
+    print(f"{out}: complete, {len(shown)} encodings")
+
+
+@app.command(epilog="visualjudge show plugins --json")
+def plugins(as_json: AsJson = False) -> None:
+    """List the installed plug-ins with what each registered, or why it was skipped (status 1)."""
+    from visualjudge.core.registry import GROUP, plugins as installed
+
+    rows = installed()
+    if as_json:
+        print_json(map(asdict, rows))
+    elif not rows:
+        print(f"no plug-in is installed (entry points of the group {GROUP})")
+    else:
+        for row in rows:
+            registered = row.problem or ", ".join(row.registered)
+            print(f"{row.name}  {row.distribution} {row.version}  {registered}")
+    if any(row.problem for row in rows):
+        raise typer.Exit(1)

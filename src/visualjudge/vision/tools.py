@@ -1,0 +1,311 @@
+"""Tools that a judge may call before it answers.
+
+``zoom``, ``compare`` and ``count`` are for predictions of all types; ``value`` and ``measure`` are
+those of a type (:attr:`~visualjudge.vision.rows.PredictionType.tools`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import cv2
+import numpy as np
+
+from visualjudge.core.errors import DataError, VisualJudgeError
+from visualjudge.core.records import Pixels
+from visualjudge.vision.base import Prediction
+
+LONGEST = 768
+"""Maximum longer side of a returned image in pixels; most providers do not reduce this size."""
+LARGEST_FACTOR = 8
+"""Maximum factor by which a region is enlarged."""
+GAP = 8
+"""White pixels between two options shown side by side."""
+MOST_LISTED = 60
+"""Maximum number of items listed; the others are only counted."""
+BOX = ("x0", "y0", "x1", "y1")
+ITEM = {"type": "integer", "minimum": 1, "description": "Number of an item, from 1."}
+ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
+    "option": {"type": "string", "description": "Letter of an option."},
+    "image": {"type": "string", "description": "original, control, or the letter of an option."},
+    "label": {"type": "string"},
+    "item": ITEM,
+    "other_item": ITEM,
+    "x": {"type": "number"},
+    "y": {"type": "number"},
+    "x0": {"type": "number", "description": "Left side in pixels."},
+    "y0": {"type": "number", "description": "Top side in pixels."},
+    "x1": {"type": "number", "description": "Right side in pixels."},
+    "y1": {"type": "number", "description": "Bottom side in pixels."},
+}
+"""JSON schemas of the arguments that tools take."""
+Box = tuple[int, int, int, int]
+"""x0, y0, x1, y1 in whole pixels; x1 and y1 are one past the last."""
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The data of a question that a judge may see: never a ground truth, a score or a source.
+
+    Images and predictions are read when a tool requests them.
+
+    Attributes
+    ----------
+    images
+        H×W×3 uint8 RGB by name: ``original``, ``control``, and each option by its letter as shown.
+    predictions
+        Each option as data, for types whose predictions are not files.
+    letters
+        Letters of the options, in the order shown.
+    encoding
+        Stem of the encoding that the question shows.
+    """
+
+    images: Mapping[str, Callable[[], Pixels]] = field(default_factory=dict)
+    predictions: Mapping[str, Callable[[], Prediction]] = field(default_factory=dict)
+    letters: str = ""
+    encoding: str = ""
+
+    def image(self, name: str) -> Pixels:
+        """Return one image of the question. Raises DataError if none has this name."""
+        pixels: Pixels = _read(self.images, "image", name)
+        return pixels
+
+    def prediction(self, option: str) -> Any:
+        """Return one option as data. Raises DataError if none has this letter."""
+        return _read(self.predictions, "option", option)
+
+
+def _read(known: Mapping[str, Callable[[], Any]], argument: str, name: str) -> Any:
+    if name not in known:
+        raise DataError(f"{argument}: must be one of {', '.join(known) or '(none)'}, got {name!r}")
+    try:
+        return known[name]()
+    except VisualJudgeError:  # names files and annotations, which judges must not see
+        raise DataError(f"{argument} {name} cannot be read") from None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ToolOutput:
+    """The result of a tool: a text, and images (H×W×3 uint8 RGB)."""
+
+    text: str
+    images: tuple[Pixels, ...] = ()
+
+
+def has_predictions(evidence: Evidence) -> bool:
+    """Return whether the options of a question are available as data."""
+    return bool(evidence.predictions)
+
+
+def has_images(evidence: Evidence) -> bool:
+    """Return whether a question shows images."""
+    return bool(evidence.images)
+
+
+def _has_option_images(evidence: Evidence) -> bool:
+    letters = set(evidence.letters)
+    return len(letters) > 1 and letters <= set(evidence.images)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that a judge can call.
+
+    Attributes
+    ----------
+    name
+        Name by which the judge calls the tool: letters, digits, ``_`` and ``-``.
+    about
+        Description of the tool for the judge, sent with every request.
+    run
+        (:class:`Evidence`, **arguments) → :class:`ToolOutput`. Raises DataError if an argument is
+        invalid; the judge receives the message.
+    needs, may
+        Names of the required and of the optional arguments, from :data:`ARGUMENTS` or ``rules``.
+    applies
+        Whether the tool is useful for a question.
+    rules
+        JSON schemas of arguments that :data:`ARGUMENTS` lacks.
+    """
+
+    name: str
+    about: str
+    run: Callable[..., ToolOutput]
+    needs: tuple[str, ...] = ()
+    may: tuple[str, ...] = ()
+    applies: Callable[[Evidence], bool] = has_predictions
+    rules: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def schema(self, evidence: Evidence) -> dict[str, Any]:
+        """Return the JSON schema of the arguments, with the names of a question's images and
+        options.
+        """
+        rules = {name: dict(rule) for name, rule in {**ARGUMENTS, **self.rules}.items()}
+        rules["option"]["enum"] = list(evidence.letters)
+        rules["image"]["enum"] = list(evidence.images)
+        return {
+            "type": "object",
+            "properties": {name: rules[name] for name in (*self.needs, *self.may)},
+            "required": list(self.needs),
+            "additionalProperties": False,
+        }
+
+
+def region(image: Pixels, x0: float, y0: float, x1: float, y1: float) -> tuple[Pixels, Box]:
+    """Return the pixels of an H×W×3 image that a box touches, and their box.
+
+    Raises
+    ------
+    DataError
+        If the box has no area inside the image.
+    """
+    height, width = image.shape[:2]
+    left, top = max(0, int(np.floor(x0))), max(0, int(np.floor(y0)))
+    right, bottom = min(width, int(np.ceil(x1))), min(height, int(np.ceil(y1)))
+    if right <= left or bottom <= top:
+        raise DataError(
+            "the box must have x0 < x1 and y0 < y1 and overlap the image of "
+            f"{width}×{height} pixels, got {x0:g}, {y0:g}, {x1:g}, {y1:g}"
+        )
+    return np.ascontiguousarray(image[top:bottom, left:right]), (left, top, right, bottom)
+
+
+def pixel(size: tuple[int, int], x: float, y: float) -> tuple[int, int]:
+    """Return the column and row of the pixel at (x, y) of an image of (height, width) ``size``.
+
+    Raises
+    ------
+    DataError
+        If it lies outside the image.
+    """
+    height, width = size
+    if not (0 <= x < width and 0 <= y < height):
+        raise DataError(
+            f"x, y: must be inside the image of {width}×{height} pixels, got {x:g}, {y:g}"
+        )
+    return int(x), int(y)
+
+
+def fitted(pixels: Pixels, longest: int = LONGEST) -> tuple[Pixels, float]:
+    """Return an image at most ``longest`` pixels long, and the factor by which it was enlarged.
+
+    Small images are enlarged by a whole factor (cubic interpolation), and large ones are reduced
+    (area averaging).
+    """
+    longer = max(pixels.shape[:2])
+    factor = min(LARGEST_FACTOR, longest // longer) or longest / longer
+    width, height = (max(1, round(side * factor)) for side in pixels.shape[1::-1])
+    way = cv2.INTER_CUBIC if factor > 1 else cv2.INTER_AREA
+    return np.asarray(cv2.resize(pixels, (width, height), interpolation=way), np.uint8), factor
+
+
+def box_text(box: Box) -> str:
+    """Describe a box in words."""
+    return f"x {box[0]} to {box[2]}, y {box[1]} to {box[3]}"
+
+
+def _factor_text(factor: float) -> str:
+    if factor == 1:
+        return "at its own size"
+    return f"enlarged {factor:g}×" if factor > 1 else f"reduced to {factor:.0%}"
+
+
+def zoom(evidence: Evidence, image: str, **corners: float) -> ToolOutput:
+    """Return a region of an image from its full resolution, enlarged."""
+    part, box = region(evidence.image(image), **corners)
+    enlarged, factor = fitted(part)
+    return ToolOutput(f"{image}: {box_text(box)}, {_factor_text(factor)}", (enlarged,))
+
+
+def compare(evidence: Evidence, **corners: float) -> ToolOutput:
+    """Return the same region of all options side by side."""
+    columns, captions = [], []
+    for letter in evidence.letters:
+        part, _ = region(evidence.image(letter), **corners)
+        shown, factor = fitted(part, LONGEST // len(evidence.letters))
+        columns.append(shown)
+        captions.append(f"{letter} {_factor_text(factor)}")
+    height = max(column.shape[0] for column in columns)
+    padding = [(0, height - column.shape[0]) for column in columns]
+    row = [
+        np.pad(column, (below, (0, GAP), (0, 0)), constant_values=255)
+        for column, below in zip(columns, padding, strict=True)
+    ]
+    shown = np.ascontiguousarray(np.hstack(row)[:, :-GAP])
+    return ToolOutput(f"from left to right: {', '.join(captions)}", (shown,))
+
+
+def count(evidence: Evidence, option: str, label: str | None = None) -> ToolOutput:
+    """Return the number of items of an option, by label."""
+    prediction = evidence.prediction(option)
+    if prediction.count is None:
+        raise DataError("the options have no items that can be counted")
+    counts = {name: len(items) for name, items in prediction.items_by_label().items()}
+    if label is not None:
+        return ToolOutput(f"{option}: {counts.get(label, 0)} of {label!r}")
+    listed = ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
+    text = f"{option}: {sum(counts.values())} items"
+    return ToolOutput(f"{text}: {listed}" if listed else text)
+
+
+GENERAL = (
+    Tool(
+        "zoom",
+        "Show a region of an image from its full resolution, enlarged.",
+        zoom,
+        ("image", *BOX),
+        applies=has_images,
+    ),
+    Tool(
+        "compare",
+        "Show the same region of all options side by side.",
+        compare,
+        BOX,
+        applies=_has_option_images,
+    ),
+    Tool("count", "Count the items of an option, by label.", count, ("option",), ("label",)),
+)
+
+
+def numbered(items: Sequence[Item], number: int, argument: str = "item") -> Item:
+    """Return the item with a number, counted from 1. Raises DataError if there is none."""
+    if not items:
+        raise DataError("the option has no items")
+    if not 1 <= number <= len(items):
+        raise DataError(f"{argument}: must be from 1 to {len(items)}, got {number}")
+    return items[number - 1]
+
+
+def listed(option: str, lines: Sequence[str]) -> ToolOutput:
+    """List all items of an option, one per line."""
+    shown = [f"{k}: {line}" for k, line in enumerate(lines[:MOST_LISTED], 1)]
+    more = [f"and {len(lines) - MOST_LISTED} more"] if len(lines) > MOST_LISTED else []
+    return ToolOutput("\n".join([f"{option}: {len(lines)} items", *shown, *more]))
+
+
+def measured_items(
+    option: str,
+    items: Sequence[Item],
+    numbers: tuple[int | None, int | None],
+    size: Callable[[Item], str],
+    apart: Callable[[Item, Item], str],
+) -> ToolOutput:
+    """Return all items of an option, the item of the first number, or the distance between two.
+
+    Raises
+    ------
+    DataError
+        If a number has no item.
+    """
+    item, other_item = numbers
+    if item is None:
+        return listed(option, [size(one) for one in items])
+    first = numbered(items, item)
+    if other_item is None:
+        return ToolOutput(f"{option} item {item}: {size(first)}")
+    second = numbered(items, other_item, "other_item")
+    return ToolOutput(f"{option} items {item} and {other_item}: {apart(first, second)}")

@@ -1,1 +1,0 @@
-"""Tools that a judge may call before it answers, to inspect images and predictions."""
