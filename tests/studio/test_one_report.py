@@ -130,8 +130,8 @@ def test_people_a_vlm_and_a_baseline_stand_in_one_report(
         "vlm",
         "--base-url",
         server,
-        "--mode",
-        "text",
+        "--set",
+        "mode=text",
         "--out",
         tmp_path / "vlm",
     )

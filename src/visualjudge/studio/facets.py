@@ -186,7 +186,7 @@ def packs(study: Study, facets: Sequence[Facet]) -> list[Pack]:
             found.append(Pack(facet.column, (facet,), lambda code: (code,)))
     for some in of_runs.values():
         columns = [facet.column for facet in some]
-        shifted = " | ".join(f"{column} << {8 * k}" for k, column in enumerate(columns))
+        shifted = " | ".join(f"({column} << {8 * k})" for k, column in enumerate(columns))
         found.append(
             Pack(shifted, tuple(some), lambda code: [code >> 8 * k & 255 for k in range(4)])
         )
