@@ -16,7 +16,7 @@ from visualjudge.clients.request_body import Sampling, conversation_body
 from visualjudge.clients.tool_calls import as_content, call_of, echo_of
 from visualjudge.core.errors import TransportError, UsageError
 from visualjudge.core.finish_reasons import finish_of
-from visualjudge.prompts.provider_payloads import Content, Text, anthropic_style
+from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Content, Text, anthropic_style
 
 VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 4096  # the API requires a value
@@ -31,6 +31,7 @@ class AnthropicClient(RemoteClient):
     """
 
     backend: ClassVar[str] = "anthropic"
+    prompt_adapter: ClassVar[str] = "anthropic_style"
     default_url: ClassVar[str] = "https://api.anthropic.com"
     key_variables: ClassVar[tuple[str, ...]] = ("ANTHROPIC_API_KEY",)
     models_path: ClassVar[str] = "/v1/models"
@@ -48,7 +49,7 @@ class AnthropicClient(RemoteClient):
     def _pieces(self, full: Request) -> list[bytes]:
         fixed = {"model": self.model, "max_tokens": full.max_tokens or DEFAULT_MAX_TOKENS}
         fixed |= _parameters(full, self.sampling, self.refused_parameters) | _tools(full)
-        return conversation_body(full, fixed, anthropic_style, _turn)
+        return conversation_body(full, fixed, PROMPT_ADAPTERS.find(self.prompt_adapter), _turn)
 
     def _authorization(self, key: str) -> dict[str, str]:
         return {"anthropic-version": VERSION, "x-api-key": key}

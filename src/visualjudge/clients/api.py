@@ -34,7 +34,7 @@ from visualjudge.clients.tool_calls import (
 )
 from visualjudge.core.errors import TransportError, UsageError
 from visualjudge.core.finish_reasons import finish_of
-from visualjudge.prompts.provider_payloads import Text, openai_style
+from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Text, openai_style
 
 
 class ApiClient(RemoteClient):
@@ -52,6 +52,7 @@ class ApiClient(RemoteClient):
     """
 
     backend: ClassVar[str] = "api"
+    prompt_adapter: ClassVar[str] = "openai_style"
     default_url: ClassVar[str] = "https://api.openai.com/v1"
     key_variables: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY",)
     versioned: ClassVar[bool] = True
@@ -86,7 +87,9 @@ class ApiClient(RemoteClient):
     def _pieces(self, full: Request) -> list[bytes]:
         known, structured = self.refused_parameters, self.structured_outputs
         fixed = {"model": self.model} | _parameters(full, self.sampling, known, structured)
-        return conversation_body(full, fixed | _tools(full), openai_style, _turn)
+        return conversation_body(
+            full, fixed | _tools(full), PROMPT_ADAPTERS.find(self.prompt_adapter), _turn
+        )
 
     def _authorization(self, key: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {key}"} if key else {}

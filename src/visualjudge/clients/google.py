@@ -43,7 +43,7 @@ from visualjudge.clients.tool_calls import (
 )
 from visualjudge.core.errors import TransportError, UsageError
 from visualjudge.core.finish_reasons import finish_of
-from visualjudge.prompts.provider_payloads import Content, Text, google_style
+from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Content, Text, google_style
 
 _VERSION = re.compile(r"v\d+\w*")
 _OF_THE_BODY = frozenset(
@@ -79,6 +79,7 @@ class GoogleClient(RemoteClient):
     """
 
     backend: ClassVar[str] = "google"
+    prompt_adapter: ClassVar[str] = "google_style"
     default_url: ClassVar[str] = "https://generativelanguage.googleapis.com"
     key_variables: ClassVar[tuple[str, ...]] = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
     models_path: ClassVar[str] = "/v1beta/models"
@@ -91,7 +92,9 @@ class GoogleClient(RemoteClient):
 
     def _pieces(self, full: Request) -> list[bytes]:
         fixed = _parameters(full, self.sampling, self.refused_parameters) | _tools(full)
-        return conversation_body(full, fixed, google_style, _turn, "contents")
+        return conversation_body(
+            full, fixed, PROMPT_ADAPTERS.find(self.prompt_adapter), _turn, "contents"
+        )
 
     def _authorization(self, key: str) -> dict[str, str]:
         return {"x-goog-api-key": key}

@@ -328,7 +328,7 @@ class Pages(SetPages):
             prompts=views.prompts(question),
             replies=list(views.replies(shelf.runs, question, row)),
             runs=[run for run, _ in shelf.runs],
-            facts=views.facts(question, place),
+            facts=views.facts(question),
             family=family,
             same=views.same_case(shelf, row),
             expected=EXPECTED[question.probe.design] if question.probe else "",

@@ -13,7 +13,7 @@ from visualjudge.prompts.spans import images_within, interleaved, spans_of, swap
 from visualjudge.replies import read_reply
 from visualjudge.runs.budget import token_counts
 from visualjudge.studio.facets import spaced, task_label
-from visualjudge.studio.places import DatasetPlace, RunPlace
+from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import Shelf
 from visualjudge.studio.study import difference_of, shown_as
 from visualjudge.studio.verdicts import CONSISTENCY, OUTCOMES, RunVerdicts
@@ -503,7 +503,7 @@ def outcome(question: Question, verdict: Verdict) -> str:
     return "right" if is_right(question, verdict) else "wrong"
 
 
-def facts(question: Question, place: DatasetPlace) -> list[tuple[str, str]]:
+def facts(question: Question) -> list[tuple[str, str]]:
     """Return the facts shown beside the question."""
     none = "not known" if question.answer == UNKNOWN else "no answer is right"
     title, stem = encoding_title(question.task, question.encoding), question.encoding
@@ -514,7 +514,7 @@ def facts(question: Question, place: DatasetPlace) -> list[tuple[str, str]]:
         ("Type", question.question_type),
         ("Answer", shown_value(question.answer) if has_answer(question) else none),
         ("Margin", _margin(question)),
-        (place.in_cases("Image"), question.image_id),
+        ("Image", question.image_id),
         ("Class", ", ".join(question.class_of_interest or ())),
         ("Error type", question.error_type or ""),
         ("Subset", ", ".join(question.subset)),

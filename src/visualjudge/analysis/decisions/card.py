@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Literal
@@ -50,7 +50,6 @@ from visualjudge.analysis.statistics.systems import SystemAgreement
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, clusters_of
 from visualjudge.analysis.value_and_interval import NO_TRUTH, UNANSWERED, Ends, Estimate
 from visualjudge.analysis.without_truth import in_both_orders
-from visualjudge.core.case_noun import current_noun, in_cases, in_cases_of
 
 BISECTIONS = 7
 """Halvings of the range of a number of images, which leave it within 4 %."""
@@ -71,7 +70,6 @@ class Answer:
     judge: str
     checks: tuple[Check, ...]
     system: System
-    case_noun: str = field(default_factory=current_noun, kw_only=True)
 
     @property
     def state(self) -> State:
@@ -117,7 +115,6 @@ class Answer:
         return max(found) if len(found) == len(known) and found else None
 
     @property
-    @in_cases_of
     def answer(self) -> str:
         """The answer in one sentence."""
         return answer(self)
@@ -156,7 +153,6 @@ class Card:
     thresholds: Thresholds
     benchmarks: tuple[BenchmarkRow, ...] = ()
     """One row per judge, benchmark and type of question, if the runs are on several datasets."""
-    case_noun: str = field(default_factory=current_noun)
 
     def _repr_html_(self) -> str:
         from visualjudge.analysis.decisions.card_page import body
@@ -169,7 +165,6 @@ class Card:
         return text(self)
 
 
-@in_cases_of
 def card_of(
     analysis: Analysis,
     rules: Thresholds | None = None,
@@ -360,8 +355,7 @@ def _failed(study: Study, run: int) -> Evidence:
     note = (
         None
         if failed.any()
-        else "no reply failed here, but all replies may fail on up to "
-        f"{may} of {in_cases('images')}"
+        else f"no reply failed here, but all replies may fail on up to {may} of images"
     )
     return Evidence(float(failed.mean()), found.interval(0), images, found.why(0), note=note)
 
