@@ -287,7 +287,8 @@ def _by_strengths(rows: Comparisons, outcome: FloatArray, pair: IntArray) -> lis
             continue
         found = _fitted(rows, outcome, kept)
         for place in places:
-            out[place] = _contrast(found, *pair[place].tolist(), images)
+            first, second = pair[place].tolist()
+            out[place] = _contrast(found, first, second, images)
     return out
 
 

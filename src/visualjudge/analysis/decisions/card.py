@@ -514,11 +514,3 @@ def proven(result: JudgeResult) -> list[str]:
     if failed:
         said.append(f"it fails {figure_text.listed([f'the probe “{name}”' for name in failed], 2)}")
     return said
-
-
-SHORT = {"yes": "Yes", "in_part": "In part", "no": "No", "too_few": "Not with these images"}
-
-
-def short_answer(found: Answer) -> str:
-    """Return the answer in a few words."""
-    return in_cases(SHORT[found.models.state])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from visualjudge.analysis.answer import AnswerState, PairOfModels, PairsOfModels
 from visualjudge.analysis.figure_text import listed, many, number, percent, percents, plain_name
@@ -90,11 +91,12 @@ def _stated(models: PairsOfModels | None, facts: Facts) -> tuple[AnswerState, st
     separated = (
         f"{len(right)} of {total} {'is' if len(right) == 1 else 'are'} separated, all rightly"
     )
-    if not undecided:
+    if not undecided and len(right) >= len(close):
         points = models.resolution.points
         least = "" if points is None else f", for differences of {points:.1f} points and more"
         return "yes", f"Yes{least}: {separated}{too_close}."
-    return "in_part", f"In part: {separated}; {_open(models, undecided)}{too_close}."
+    rest = f"; {_open(models, undecided)}" if undecided else ""
+    return "in_part", f"In part: {separated}{rest}{too_close}."
 
 
 class _Names:
@@ -108,7 +110,9 @@ class _Names:
         return [self._pair(pair, state) for pair in sorted(found, key=lambda pair: -pair.images)]
 
     def _pair(self, pair: PairOfModels, state: str) -> str:
-        task = f" ({plain_name(pair.group)})" if self._groups else ""
+        tasks = pair.group.split(" + ")
+        more = f" and {len(tasks) - 1} more" if len(tasks) > 1 else ""
+        task = f" ({plain_name(tasks[0])}{more})" if self._groups else ""
         if state == "wrong":
             return f"{pair.b} above {pair.a}{task}"
         return f"{pair.a} {'above' if state == 'right' else 'and'} {pair.b}{task}"
@@ -123,8 +127,8 @@ def _beside(models: PairsOfModels) -> str:
 
 
 def _too_close(close: Sequence[str]) -> str:
-    verb = "is" if len(close) == 1 and " and " not in close[0] else "are"
-    return f"{listed(close, NAMED)} {verb} too close, by truth as well"
+    named = listed(close, NAMED) if len(close) <= NAMED else f"{len(close)} pairs"
+    return f"{named} are too close, by truth as well"
 
 
 def _open(models: PairsOfModels, undecided: Sequence[str]) -> str:
@@ -135,7 +139,8 @@ def _open(models: PairsOfModels, undecided: Sequence[str]) -> str:
         low, high = max(ends[0] for ends in known), max(ends[1] for ends in known)
         images = in_cases("images")
         more = f" ({number(low)} to {number(high)} more {images})"
-    return f"it can’t separate {listed(undecided, NAMED)} yet{more}"
+    named = listed(undecided, NAMED) if len(undecided) <= NAMED else f"{len(undecided)} pairs"
+    return f"it can’t separate {named} yet{more}"
 
 
 def _so_far(models: PairsOfModels, facts: Facts) -> str:
@@ -178,3 +183,24 @@ def accuracy_words(value: float, ends: tuple[float, float] | None, questions: st
     """Return an accuracy as "81.0 % (75.1 to 85.3) of 120 questions"."""
     interval = f" ({percents(ends)})" if ends else ""
     return f"{percent(value)}{interval} of {questions}"
+
+
+SHORT: dict[AnswerState, str] = {
+    "yes": "Yes",
+    "in_part": "In part",
+    "no": "No",
+    "too_few": "Not with these images",
+}
+
+
+class HasModels(Protocol):
+    """Whatever has an answer."""
+
+    @property
+    def models(self) -> ModelAnswer:
+        """The answer."""
+
+
+def short_answer(found: HasModels) -> str:
+    """Return the answer in a few words."""
+    return in_cases(SHORT[found.models.state])

@@ -15,6 +15,7 @@ from visualjudge.core.case_noun import IMAGE
 
 Drawing = Callable[[Analysis], Figure | LeftOut]
 PLOTS: Mapping[str, Drawing] = {
+    "pairs": comparison.pairs,
     "tasks": accuracy.by_task,
     "sources": comparison.sources,
     "checks": comparison.checks,

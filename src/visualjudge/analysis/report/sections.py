@@ -17,7 +17,9 @@ from visualjudge.analysis.comparison_columns import (
 )
 from visualjudge.analysis.comparisons import not_compared
 from visualjudge.analysis.decisions.card import Card, JudgeCard
-from visualjudge.analysis.decisions.card_page import TASKS_NOTE, due, said
+from visualjudge.analysis.decisions.card_page import TASKS_NOTE
+from visualjudge.analysis.decisions.model_answer import short_answer
+from visualjudge.analysis.decisions.pairs_figure import resolution, separated
 from visualjudge.analysis.decisions.checks import ICONS, STATES, needs
 from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.figures import JudgeResult, Results
@@ -81,15 +83,9 @@ def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Sect
     found: dict[str, dict[str, str]] = {}
     for card in cards:
         for task in card.tasks if len(card.tasks) > 1 else ():
-            more = [due(task), needs(task.needs_images) if task.state == "undecided" else ""]
-            state = "" if task.state == "not_measured" else f"{STATES[task.state]}: "
-            below = "; ".join(filter(None, more))
-            cell = Styled(
-                said(task),
-                below=state + below if below else "",
-                state=task.state,
-                icon=ICONS[task.state],
-            )
+            below = f"{separated(task)} pairs; resolution {resolution(task)}"
+            word, icon = short_answer(task), ICONS[task.state]
+            cell = Styled(word, below=below, state=task.state, icon=icon)
             found.setdefault(plain_name(task.task), {})[card.judge] = cell
     table = by_rows(["Task"], judges, found)
     return Section(
