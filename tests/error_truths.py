@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.vision.error_types import ERROR_TYPES
+from visualjudge.vision.error_types import error_types
 from visualjudge.vision.errors.levels import ErrorScene
 from visualjudge.vision.predictions import (
     DepthMap,
@@ -67,11 +67,10 @@ TRUTHS: dict[str, Prediction] = {
     "restoration": WholeImage(IMAGE),
 }
 CASES = [
-    (task.name, row.name)
+    (task.name, name)
     for task in TASKS.values()
     if task.name == next(t.name for t in TASKS.values() if t.type == task.type)
-    for row in ERROR_TYPES.values()
-    if row.type == task.type
+    for name in error_types(task.name)
 ]
 
 

@@ -12,10 +12,8 @@ import pytest
 from package_sources import ROOT, SOURCES, found_in
 from visualjudge.apps.demo.data import _FILL
 from visualjudge.apps.demo.examples import examples
-from visualjudge.prompts.question_text import CONTEXTS
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.vision.encodings import CATALOGUE
-from visualjudge.vision.error_types import ERROR_TYPES
 from visualjudge.vision.metrics import METRICS
 from visualjudge.vision.predictions import TYPES, Prediction
 from visualjudge.vision.tasks import TASKS
@@ -48,9 +46,9 @@ RECORDS = {row.record.__name__ for row in TYPES.own.values()} | {
 def test_every_type_is_in_every_table() -> None:
     names = set(TYPES.own)
     assert {kind for kind, _ in CATALOGUE.own} == names
-    assert set(CONTEXTS.own) == names
+    assert {name for name, row in TYPES.own.items() if row.context} == names
     assert {kind for kind, _ in METRICS.own} == names - GIVEN
-    assert {kind for kind, _ in ERROR_TYPES.own} == names - GIVEN
+    assert {name for name, row in TYPES.own.items() if row.errors} == names - GIVEN
     assert set(_FILL) == names
     assert set(examples()) == names
     assert {row.type for row in TASKS.own.values()} == names

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from visualjudge.cli.main import COMMANDS, MODULES, app
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.encodings import encoding_title
-from visualjudge.vision.error_types import ERROR_TYPES
+from visualjudge.vision.predictions import type_of
 from visualjudge.vision.tasks import TASKS
 
 ROOT = Path(__file__).parents[1]
@@ -129,12 +129,8 @@ def task_page(task: str, note: Mapping[str, Any]) -> str:
 
 def errors(task: str) -> dict[str, str]:
     """The errors of a task, each with what it does."""
-    kind = TASKS[task].type
-    return {
-        row.name: " ".join(str(row.perturb.__doc__).split())
-        for (of, _), row in ERROR_TYPES.items()
-        if of == kind
-    }
+    rows = type_of(task).errors
+    return {row.name: " ".join(str(row.perturb.__doc__).split()) for row in rows}
 
 
 def errors_text(task: str) -> str:

@@ -3,7 +3,7 @@ from the figures in docs/published, or from copies of the benchmarks.
 
     python tools/readme_table.py [CLONE ...]
 
-With copies (see ``visualjudge atlas --help``), the figures in docs/published are computed again
+With copies (see ``tools/atlas.py``), the figures in docs/published are computed again
 first.
 """
 
@@ -16,9 +16,9 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import orjson
+from atlas import COLUMNS, AtlasRow, atlas, atlas_figure
 
 from visualjudge.analysis.value_and_interval import Share
-from visualjudge.apps.published.atlas import COLUMNS, AtlasRow, atlas, atlas_figure
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.text_tables import Table
 

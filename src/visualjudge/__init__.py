@@ -36,11 +36,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from visualjudge.core import old_module_names
-
 if TYPE_CHECKING:
-    from visualjudge.apps.adopting.adopt import Adopted as Adopted, adopt as adopt
-    from visualjudge.apps.adopting.log_to_table import LogFormat as LogFormat, LogRows as LogRows
+    from visualjudge.apps.adopt.adopt import Adopted as Adopted, adopt as adopt
     from visualjudge.apps.frontdoor.data import (
         Data as Data,
         build as build,
@@ -71,13 +68,10 @@ if TYPE_CHECKING:
     from visualjudge.formats.sample import Sample as Sample
     from visualjudge.plugins import (
         register_backend as register_backend,
-        register_context as register_context,
         register_encoding as register_encoding,
-        register_error as register_error,
         register_export as register_export,
         register_importer as register_importer,
         register_judge as register_judge,
-        register_log_format as register_log_format,
         register_metric as register_metric,
         register_probe as register_probe,
         register_prompts as register_prompts,
@@ -107,7 +101,6 @@ if TYPE_CHECKING:
 
 __version__ = "1.0.0"
 
-old_module_names.install()
 
 _NAMES = {
     "visualjudge.formats.importers": ("Importer",),
@@ -117,8 +110,7 @@ _NAMES = {
     "visualjudge.dataset.exports": ("Format",),
     "visualjudge.dataset.folder": ("Dataset", "load_dataset"),
     "visualjudge.vision.encode": ("Encoded", "encode", "encodings"),
-    "visualjudge.apps.adopting.adopt": ("Adopted", "adopt"),
-    "visualjudge.apps.adopting.log_to_table": ("LogFormat", "LogRows"),
+    "visualjudge.apps.adopt.adopt": ("Adopted", "adopt"),
     "visualjudge.apps.frontdoor.data": ("Data", "build", "import_samples", "open_data"),
     "visualjudge.apps.frontdoor.decisions": ("card", "correct", "label"),
     "visualjudge.apps.frontdoor.judge": ("client", "judge", "judge_async"),
@@ -128,13 +120,10 @@ _NAMES = {
     "visualjudge.vision.score": ("score",),
     "visualjudge.plugins": (
         "register_backend",
-        "register_context",
         "register_encoding",
-        "register_error",
         "register_export",
         "register_importer",
         "register_judge",
-        "register_log_format",
         "register_metric",
         "register_probe",
         "register_prompts",

@@ -23,15 +23,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import UsageError
-from visualjudge.core.plugin_guard import guard_methods, guarded, guarded_row
+from visualjudge.core.plugin_guard import guarded, guarded_row
 from visualjudge.core.registry import table
 
 if TYPE_CHECKING:
-    from visualjudge.apps.adopting.log_to_table import LogFormat
     from visualjudge.apps.probes.kinds import ProbeKind
     from visualjudge.dataset.exports import Format
     from visualjudge.formats.importers import Importer
-    from visualjudge.vision.rows import Context, Encoding, ErrorType, PredictionType, Task
+    from visualjudge.vision.rows import Encoding, PredictionType, Task
 
 
 def register_task(task: Task) -> None:
@@ -42,13 +41,15 @@ def register_task(task: Task) -> None:
 
 
 def register_type(row: PredictionType) -> None:
-    """Add a prediction type, with its tasks, encodings, metrics and errors."""
-    from visualjudge.vision.base import Prediction
-
+    """Add a prediction type, with its tasks, encodings, metrics, errors, context and tools."""
     what = f"type {row.name}"
-    tried = tuple(guarded_row(one, f"{what}, misreading {one.told!r}") for one in row.misreadings)
-    table("prediction type").register(row.name, guarded_row(replace(row, misreadings=tried), what))
-    guard_methods(row.record, Prediction, f"{what}, {row.record.__name__}")
+    guarded_rows: dict[str, Any] = {
+        "misreadings": tuple(
+            guarded_row(one, f"{what}, misreading {one.told!r}") for one in row.misreadings
+        ),
+        "errors": tuple(guarded_row(one, f"error type {one.name}") for one in row.errors),
+    }
+    table("prediction type").register(row.name, guarded_row(replace(row, **guarded_rows), what))
     for task in row.tasks:
         register_task(task)
     for encoding in row.encodings:
@@ -61,10 +62,6 @@ def register_type(row: PredictionType) -> None:
             options=metric.options,
             by_class=metric.by_class,
         )
-    for error in row.errors:
-        register_error(error)
-    if row.context is not None:
-        register_context(row.name, row.context)
 
 
 def register_encoding(row: Encoding) -> None:
@@ -119,20 +116,6 @@ def register_metric(
     table("metric").register((kind, name), row)
 
 
-def register_error(row: ErrorType) -> None:
-    """Add a type of controlled error of a prediction type."""
-    table("error type").register((row.type, row.name), guarded_row(row, f"error type {row.name}"))
-
-
-def register_context(kind: str, context: Context) -> None:
-    """Add the context that a prompt states for tasks of the prediction type ``kind``.
-
-    A type without one uses the part ``<type>`` of the asset ``questions/context``, which may be in
-    a prompt folder of the plug-in.
-    """
-    table("context").register(kind, guarded(context, f"context of {kind}"))
-
-
 def register_prompts(folder: str | Path) -> None:
     """Add a folder of prompt assets, laid out as ``questions/format/<type>/v1.yaml``.
 
@@ -179,11 +162,6 @@ def register_question_judge(name: str, make: Callable[..., Any] | str) -> None:
 def register_export(name: str, form: Format) -> None:
     """Add a format of ``visualjudge export``."""
     table("export format").register(name, guarded_row(form, f"export format {name}"))
-
-
-def register_log_format(row: LogFormat) -> None:
-    """Add a format of logs that ``visualjudge adopt`` recognises and reads."""
-    table("log format").register(row.name, guarded_row(row, f"log format {row.name}"))
 
 
 def register_probe(name: str, probe: ProbeKind) -> None:

@@ -9,7 +9,6 @@ import pickle
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -22,7 +21,6 @@ from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.vision.boxes import draw
 from visualjudge.vision.encodings import CATALOGUE
-from visualjudge.vision.items import LabelledItems
 
 BOX = {"detections": [{"label": "dog", "bbox": [1, 1, 5, 5]}]}
 AT = ("detection", "text_xyxy")
@@ -81,38 +79,6 @@ def test_a_metric_that_fails_is_named() -> None:
             vj.score("object_detection", BOX, BOX, metric="gap")
     finally:
         registry.table("metric").remove(("detection", "gap"))
-
-
-class Lines(LabelledItems):
-    """Items that nothing checked."""
-
-    def __init__(self, *labels: object) -> None:
-        self.items = tuple(SimpleNamespace(label=label) for label in labels)
-
-
-class Torn(Lines):
-    """Items that cannot be resized."""
-
-    def scaled(self, size: object, to: object) -> Torn:
-        raise ValueError("no size")
-
-
-def test_methods_of_a_record_are_guarded() -> None:
-    vj.register_type(vj.PredictionType("lines", Lines, refused, refused))
-    try:
-        assert Lines("a", "b").labels == ("a", "b")
-        with pytest.raises(PluginError, match=r"^script, type lines, Lines.labels: TypeError"):
-            _ = Lines("a", 7).labels
-        with pytest.raises(DataError, match=r"^prediction: Lines must have a method scaled"):
-            Lines("a").scaled((10, 20), (5, 10))
-    finally:
-        registry.table("prediction type").remove("lines")
-    vj.register_type(vj.PredictionType("torn", Torn, refused, refused))
-    try:
-        with pytest.raises(PluginError, match=r"^script, type torn, Torn.scaled: ValueError"):
-            Torn("a").scaled((10, 20), (5, 10))
-    finally:
-        registry.table("prediction type").remove("torn")
 
 
 def test_an_encoding_that_fails_costs_the_questions_about_that_annotation(

@@ -232,7 +232,10 @@ def test_id_that_occurs_twice_takes_out_both(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
-        ({"url": "https://example.org/a.png"}, "a url is not read: run visualjudge fetch DATA"),
+        (
+            {"url": "https://example.org/a.png"},
+            "a url is not read: run visualjudge adopt DATA --fetch",
+        ),
         ({"file": "nowhere.png"}, "there is no file 'nowhere.png'"),
         ({"file": "/etc/passwd"}, "leads out of the data folder"),
         ({"file": "photo.png", "width": 7}, "width: must be 64, the width of photo.png, got 7"),

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from visualjudge.core.errors import DataError, Problem
-from visualjudge.formats.coco import coco, panoptic
+from visualjudge.formats.coco import coco
 from visualjudge.formats.outputs import outputs
 from visualjudge.formats.sample import stated_file
 
@@ -55,13 +55,12 @@ def test_no_importer_follows_a_path_out_of_its_folder(images: Path) -> None:
     (root / "table.jsonl").write_text(json.dumps({"output": out, "score": 1, "prompt": "x"}))
     found = [
         *coco("object_detection", _truth(root, out), None, images),
-        *panoptic(
+        *coco(
             "semantic_segmentation",
             _truth(root, "a.png", file_name=out, segments_info=[]),
-            images,
-            None,
             None,
             images,
+            gt_pngs=images,
         ),
         *outputs("generation_t2i", str(root / "table.jsonl"), "m", images, score_range=(0, 10)),
     ]

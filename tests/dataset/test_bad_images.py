@@ -14,7 +14,6 @@ from PIL import Image
 
 from making import detection, photograph, write_records
 from visualjudge.cli.main import app
-from visualjudge.core.image_storage import Form as MediaForm
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.sampling import Caps
@@ -131,12 +130,11 @@ def _other_stream(content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(("damage", "pairs"), [(_shorter, 4), (_other_stream, 4)])
-@pytest.mark.parametrize("media", ["files", "shards"])
 def test_a_predicted_image_that_cannot_be_decoded_costs_its_own_questions(
-    tmp_path: Path, damage: Callable[[bytes], bytes], pairs: int, media: str
+    tmp_path: Path, damage: Callable[[bytes], bytes], pairs: int
 ) -> None:
     data = _restorations(tmp_path / "data", damage)
-    built = build(data, tmp_path / "out", media=media)  # type: ignore[arg-type]
+    built = build(data, tmp_path / "out")
     assert [(p.record, p.field) for p in built.problems] == [("1-2", "prediction.image")]
     assert "out1-2.png: image cannot be decoded" in built.problems[0].reason
     assert str(tmp_path) not in built.problems[0].reason
@@ -146,9 +144,8 @@ def test_a_predicted_image_that_cannot_be_decoded_costs_its_own_questions(
     assert validate(tmp_path / "out")[1] == []
 
 
-@pytest.mark.parametrize("media", ["files", "shards"])
 def test_an_image_drawn_for_a_question_that_is_left_out_is_not_kept(
-    tmp_path: Path, media: MediaForm
+    tmp_path: Path,
 ) -> None:
     """One of two restored images can be decoded, and is drawn for a pair that cannot be asked."""
     data = _restorations(tmp_path / "data", _other_stream)
@@ -156,13 +153,12 @@ def test_an_image_drawn_for_a_question_that_is_left_out_is_not_kept(
     kept = [row for row in json.loads(file.read_text()) if row["annotation_id"] != "1-1"]
     write_records(data, "lowlevel-deblur", kept)
     pairs_only = BuildOptions(caps=Caps(scoring_groups=0, ranking_groups=0))
-    build(data, tmp_path / "out", pairs_only, media=media)
+    build(data, tmp_path / "out", pairs_only)
     questions = load_dataset(tmp_path / "out").questions
     shown = {path for q in questions for path in q.images}
     assert {name for q in questions for name in q.annotation_ids} == {"0-0", "0-1", "0-2"}
-    if media == "files":
-        stored = {str(path.relative_to(tmp_path / "out")) for path in _images(tmp_path / "out")}
-        assert stored == shown
+    stored = {str(path.relative_to(tmp_path / "out")) for path in _images(tmp_path / "out")}
+    assert stored == shown
     assert validate(tmp_path / "out")[1] == []
 
 

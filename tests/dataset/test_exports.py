@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import base64
 import csv
 import json
 from pathlib import Path
@@ -15,7 +14,7 @@ from making import make_folder
 from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.build import BuildOptions, build
-from visualjudge.dataset.exports import embedded_bytes, export
+from visualjudge.dataset.exports import export
 from visualjudge.dataset.exports.vlmevalkit import numbered
 from visualjudge.dataset.folder import Dataset, load_dataset, selected
 from visualjudge.dataset.sampling import Caps
@@ -63,27 +62,11 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t"))
 
 
-def test_vlmevalkit_tables_hold_images_marks_and_options(dataset: Dataset, tmp_path: Path) -> None:
-    files = export(dataset, "vlmevalkit", tmp_path, embed=True)
+def test_vlmevalkit_names_images_that_are_written_once(dataset: Dataset, tmp_path: Path) -> None:
+    files = export(dataset, "vlmevalkit", tmp_path)
     assert {path.name for path in files} == {
         f"mine_{kind}.tsv" for kind in ("pairwise", "ranking", "scoring")
     }
-    asked = {question.id: question for question in dataset.questions}
-    rows = _rows(tmp_path / "mine_pairwise.tsv")
-    assert [row["index"] for row in rows] == [str(k + 1) for k in range(len(rows))]
-    for row in rows:
-        question = asked[row["question_id"]]
-        images = ast.literal_eval(row["image"]) if row["image"].startswith("[") else [row["image"]]
-        assert [base64.b64decode(p) for p in images] == [
-            dataset.image_path(p).read_bytes() for p in question.images
-        ]
-        assert f"<image {len(images)}>" in row["question"]
-        assert row["A"] and row["B"] and row["answer"] == question.answer
-    assert "A" not in _rows(tmp_path / "mine_scoring.tsv")[0]
-
-
-def test_vlmevalkit_names_images_that_are_written_once(dataset: Dataset, tmp_path: Path) -> None:
-    export(dataset, "vlmevalkit", tmp_path)
     asked = {question.id: question for question in dataset.questions}
     for kind in ("pairwise", "ranking", "scoring"):
         for row in _rows(tmp_path / f"mine_{kind}.tsv"):
@@ -93,20 +76,14 @@ def test_vlmevalkit_names_images_that_are_written_once(dataset: Dataset, tmp_pat
                 Path(p) for p in (ast.literal_eval(named) if named.startswith("[") else [named])
             ]
             assert "image" not in row
+            assert f"<image {len(paths)}>" in row["question"]
+            assert row["answer"] == question.answer or kind == "scoring"
+            assert ("A" in row) == (kind == "pairwise")
             assert all(path.is_absolute() for path in paths)
             expected = [dataset.image_path(p).read_bytes() for p in question.images]
             assert [path.read_bytes() for path in paths] == expected
     shown = {path for question in dataset.questions for path in question.images}
     assert len([path for path in (tmp_path / "images").rglob("*") if path.is_file()]) == len(shown)
-
-
-def test_the_size_of_embedded_images_is_that_of_the_tables(
-    dataset: Dataset, tmp_path: Path
-) -> None:
-    files = export(dataset, "vlmevalkit", tmp_path, embed=True)
-    images = sum(len(row["image"]) for file in files for row in _rows(file))
-    assert embedded_bytes(dataset, "vlmevalkit", embed=True) == pytest.approx(images, rel=0.02)
-    assert embedded_bytes(dataset, "vlmevalkit") == embedded_bytes(dataset, "trl") == 0
 
 
 def test_a_file_that_is_there_is_kept_unless_forced(dataset: Dataset, tmp_path: Path) -> None:
@@ -155,8 +132,6 @@ def test_only_a_task_and_so_many_questions_are_exported(dataset: Dataset, tmp_pa
     assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == wanted
     with pytest.raises(DataError, match="no question to export"):
         export(selected(dataset, ["depth_estimation"]), "trl", tmp_path / "none.jsonl")
-    with pytest.raises(UsageError, match="--embed"):
-        export(dataset, "trl", tmp_path / "none.jsonl", embed=True)
 
 
 def test_the_questions_of_a_file_are_exported(dataset: Dataset, tmp_path: Path) -> None:

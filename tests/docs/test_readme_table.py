@@ -10,9 +10,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
+from atlas import AtlasRow  # noqa: E402
 from readme_table import BLOCK, PLOT, best_of_images, block, kept  # noqa: E402
-
-from visualjudge.apps.published.atlas import AtlasRow  # noqa: E402
 
 
 @pytest.mark.parametrize(

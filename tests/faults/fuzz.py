@@ -24,12 +24,12 @@ from visualjudge.analysis.decisions.label_files import read_labels
 from visualjudge.analysis.question_table import read_questions
 from visualjudge.analysis.rating_table import read_ratings
 from visualjudge.analysis.verdict_table import read_verdicts
+from visualjudge.apps.adopt.benchmarks.judgebench import read as read_judgebench
 from visualjudge.apps.mmbench.evaluate import READERS
 from visualjudge.apps.mmbench.reply_files import read_workbook
 from visualjudge.apps.mmbench.table import read_table
 from visualjudge.apps.pipelines.config import build_pipes, read_config
 from visualjudge.apps.pipelines.rows import read_rows
-from visualjudge.apps.published.judgebench import read as read_judgebench
 from visualjudge.clients import anthropic, api, google, server_errors
 from visualjudge.clients.cache import read_entry
 from visualjudge.clients.image_parts import image_of_bytes

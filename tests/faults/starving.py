@@ -111,7 +111,7 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
         "mmbench eval": f"mmbench eval {made}/p.xlsx --data {made}/t.tsv --json s.json",
         "pipeline": f"pipeline {made}/c.yaml --input {made}/rows.jsonl --out r.jsonl --no-cache",
         "judge": f"judge {made}/dataset --out out {asked}",
-        "bench": f"bench import judgebench --from {made}/judgebench --out out",
+        "benchmark": f"adopt {made}/judgebench --benchmark judgebench --out out",
         "init": "init out",
         "audit": f"audit {made}/dataset --json a.json --out a.html",
         "agreement": f"agreement {made}/people.csv --json a.json",

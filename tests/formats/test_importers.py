@@ -13,7 +13,8 @@ import pytest
 from PIL import Image
 
 from visualjudge.core.errors import DataError, Problem, UsageError
-from visualjudge.formats.coco import coco, panoptic
+from visualjudge.data.import_mistakes import check_forms
+from visualjudge.formats.coco import coco
 from visualjudge.formats.depth_maps import depth_maps
 from visualjudge.formats.hugging_face import hugging_face
 from visualjudge.formats.image_pairs import image_pairs
@@ -191,7 +192,7 @@ def test_panoptic_segments_of_a_class_join_and_only_things_are_instances(tmp_pat
     content["categories"][1]["isthing"] = 0
     dump(gt, content)
     read = [
-        only(panoptic(task, gt, tmp_path / "png", None, None, tmp_path / "images"))
+        only(coco(task, gt, None, tmp_path / "images", gt_pngs=tmp_path / "png"))
         for task in ("semantic_segmentation", "instance_segmentation", "object_detection")
     ]
     assert [(i.label, i.mask.area) for i in read[0].truth.items] == [("cat", 80), ("dog", 4)]
@@ -288,7 +289,7 @@ class TestYolo:
         gt, names = self.labels(tmp_path, "0 0.5 0.5 0.2 0.4\n")
         (tmp_path / "pred").mkdir()
         (tmp_path / "pred" / "a.txt").write_text("0 0.91 0.5 0.5 0.2 0.4\n1 0.97 0.2 0.2 0.3 0.3\n")
-        with pytest.raises(DataError, match=r"a\.txt: line 1: confidence must be the last number"):
+        with pytest.raises(DataError, match=r"confidence must be the last number of a line"):
             list(yolo("object_detection", gt, tmp_path / "pred", tmp_path / "images", names))
 
     @pytest.mark.parametrize("name", ["images/a.png", "images"])
@@ -587,7 +588,7 @@ class TestReferring:
 def test_two_files_of_one_name_are_not_chosen_between(tmp_path: Path) -> None:
     photo(tmp_path / "a.png")
     photo(tmp_path / "a.jpg")
-    with pytest.raises(DataError, match="two files with the same name"):
+    with pytest.raises(DataError, match=r"a.jpg and .*a.png: two files of the name"):
         files_by_key(tmp_path)
 
 
@@ -605,8 +606,9 @@ def test_a_row_with_another_number_of_cells_is_told(tmp_path: Path) -> None:
 
 def test_keypoints_that_are_shares_are_told(tmp_path: Path) -> None:
     pose = box(1, 0, 0, 9, 9, keypoints=[0.25, 0.5, 2] * 17)
-    with pytest.raises(DataError, match=r"keypoints: must be x, y in pixels; .* look normalised"):
-        list(coco("keypoint", ground_truth(tmp_path, [pose]), None, tmp_path / "images"))
+    found = list(coco("keypoint", ground_truth(tmp_path, [pose]), None, tmp_path / "images"))
+    with pytest.raises(DataError, match=r"gt.json: truth: must be in pixels; .* look normalised"):
+        check_forms("keypoint", found, "gt.json")
 
 
 def test_a_data_set_that_is_not_on_disk_or_has_no_images_is_told(tmp_path: Path) -> None:

@@ -1,42 +1,25 @@
-"""The plug-in of docs/plugins.md, put together from the page alone, works."""
+"""The plug-in to start from works, and its own tests name what is wrong."""
 
 from __future__ import annotations
 
 import json
-import re
+import shutil
 from pathlib import Path
 
 import cv2
 import numpy as np
 from environment import Environment
 
-PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "visualjudge-counting"
 
 
-def assembled(root: Path) -> Path:
-    """The files of the page: a block that names its file begins it, and later Python blocks
-    continue ``count.py``.
-    """
-    files: dict[str, str] = {}
-    for body in re.findall(
-        r"```(?:toml|python|yaml)\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL
-    ):
-        named = re.match(r"# (\S+)\n", body)
-        name = named.group(1) if named else "src/visualjudge_counting/count.py"
-        files[name] = files.get(name, "") + body + "\n"
-    for name, body in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(body, encoding="utf-8")
-    return root
-
-
-def test_the_plugin_of_the_page_works_from_import_to_report(tmp_path: Path) -> None:
+def test_the_plugin_works_from_import_to_report(tmp_path: Path) -> None:
     env = Environment.made(tmp_path / "env")
-    env.install(assembled(tmp_path / "counting"))
+    env.install(EXAMPLE)
     (tmp_path / "photos").mkdir()
     for name, shift in (("gt.csv", 8), ("pred.csv", 6)):
         (tmp_path / name).write_text(
-            "image,count\n" + "".join(f"p{k},{shift + k}\n" for k in range(3))
+            "image,number\n" + "".join(f"p{k},{shift + k}\n" for k in range(3))
         )
     for k in range(3):
         cv2.imwrite(str(tmp_path / "photos" / f"p{k}.png"), np.full((32, 32, 3), 60 * k, np.uint8))
@@ -45,9 +28,8 @@ def test_the_plugin_of_the_page_works_from_import_to_report(tmp_path: Path) -> N
     )
     truth = ("--gt", tmp_path / "gt.csv", "--images", tmp_path / "photos", "--out", data)
     env.run_each(
-        ("plugins",),
-        ("plugins", "check", "counting"),
-        ("import", "counts", *truth, "--pred", tmp_path / "pred.csv", "--source", "model"),
+        ("show", "plugins"),
+        ("import", "counting", *truth, "--pred", tmp_path / "pred.csv", "--source", "model"),
         ("perturb", "--task", "object_counting", *truth),
         ("build", data, "--out", dataset),
         ("judge", dataset, "--backend", "baseline", "--model", "oracle:1.0", "--out", run),
@@ -58,3 +40,42 @@ def test_the_plugin_of_the_page_works_from_import_to_report(tmp_path: Path) -> N
     assert "count the objects in the image" in prompt
     [judge] = json.loads(metrics.read_text())["judges"]
     assert judge["pairwise"]["accuracy"] == 1.0
+
+
+SPOILED = {
+    "metric closeness: must be 1 for the truth, got 0.5": (
+        "return max(0.0, 1 -",
+        "return max(0.0, 0.5 -",
+    ),
+    "error type overcount: must lower the score": (
+        "return Count(truth.number + round(severity * truth.number))",
+        "return Count(truth.number)",
+    ),
+    "write: must give the same payload": (
+        'return {"number": prediction.number}',
+        'return {"number": prediction.number + 1}',
+    ),
+    "encoding text_number: must draw the same prediction identically": (
+        "vj.Encoded(text=json.dumps(",
+        "vj.Encoded(text=str(__import__('time').perf_counter_ns()) + json.dumps(",
+    ),
+    "plug-in counting, encoding dots: KeyError: 'no colour'": (
+        "return vj.Encoded(pixels)",
+        "raise KeyError('no colour')",
+    ),
+}
+"""What the check says, and what is changed in the plug-in."""
+
+
+def test_the_check_names_what_is_wrong(tmp_path: Path) -> None:
+    env = Environment.made(tmp_path / "env")
+    project = Path(shutil.copytree(EXAMPLE, tmp_path / "counting"))
+    env.install(project)
+    check = "from visualjudge.testing import check_type\ncheck_type('counting')\n"
+    env.python_run(check)
+    rows = project / "src/visualjudge_counting/rows.py"
+    text = rows.read_text()
+    for words, (old, new) in SPOILED.items():
+        assert old in text
+        rows.write_text(text.replace(old, new))
+        assert words in env.python_run(check, status=1).stderr, words

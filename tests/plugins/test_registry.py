@@ -14,8 +14,8 @@ from environment import Environment, write_plugin
 
 import visualjudge as vj
 from visualjudge.core import registry
-from visualjudge.core.engines import open_engine
 from visualjudge.core.errors import UsageError
+from visualjudge.core.workers import Workers
 from visualjudge.vision.predictions import Detections
 from visualjudge.vision.tasks import TASKS, task_named
 
@@ -80,15 +80,15 @@ def test_a_metric_is_asked_for_by_name_and_the_default_stays() -> None:
 
 
 def test_spawned_workers_get_what_a_script_registered(lanes: vj.Task) -> None:
-    with open_engine("local", 2) as engine:
-        assert list(engine.map(task_named, [lanes.name] * 2)) == [lanes, lanes]
+    with Workers(2) as workers:
+        assert list(workers.map(task_named, [lanes.name] * 2)) == [lanes, lanes]
 
 
 def test_a_row_that_cannot_be_sent_to_workers_is_named() -> None:
     vj.register_metric("detection", "local", lambda prediction, truth: 0.0)
     try:
         with pytest.raises(UsageError, match=r"metric \('detection', 'local'\).*--workers 1"):
-            open_engine("local", 2)
+            Workers(2)
     finally:
         registry.table("metric").remove(("detection", "local"))
 
@@ -116,7 +116,7 @@ def test_a_broken_plugin_is_one_line_and_skipped(tmp_path: Path) -> None:
     env.install(write_plugin(tmp_path, "good", GOOD))
     env.install(write_plugin(tmp_path, "missing", "import no_such_module"))
     env.install(write_plugin(tmp_path, "taken", TAKEN))
-    done = env.run("plugins", status=1)
+    done = env.run("show", "plugins", status=1)
     assert done.stdout.splitlines() == [
         "broken  broken 1.2  RuntimeError: no licence found",
         "good  good 1.2  task surface_depth",
@@ -129,9 +129,9 @@ def test_a_broken_plugin_is_one_line_and_skipped(tmp_path: Path) -> None:
         "'no_such_module'",
         "visualjudge: plug-in taken skipped: UsageError: task keypoint is already registered",
     ]
-    listed = env.run("encodings", "--task", "surface_depth").stdout
+    listed = env.run("show", "encodings", "--task", "surface_depth").stdout
     assert "plasma" in listed
-    assert "half_done" not in env.run("encodings", "--task", "nope", status=2).stderr
+    assert "half_done" not in env.run("show", "encodings", "--task", "nope", status=2).stderr
 
 
 def test_no_table_is_read_while_a_module_is_imported() -> None:

@@ -15,7 +15,8 @@ from judged_records import pair, ranking, said, scoring, write_dataset, write_ru
 from visualjudge.analysis import analyse
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Probe
-from visualjudge.dataset.convert import convert
+from visualjudge.dataset.exports import export
+from visualjudge.dataset.folder import load_dataset
 from visualjudge.runs.budget import money, paid_for, spent_before
 from visualjudge.runs.journal import read_records
 from visualjudge.runs.verdicts import verdict_line
@@ -57,7 +58,7 @@ def test_a_folder_with_nothing_to_show_is_named(tmp_path: Path) -> None:
 def test_a_parquet_dataset_is_shown_as_its_json_is(tmp_path: Path) -> None:
     questions = [pair(i, (8.0, 1.0 + i % 7), prompt=f"zebra {chr(97 + i)}word") for i in range(12)]
     root = write_dataset(tmp_path / "json", questions)
-    convert(root, tmp_path / "parquet", "parquet")
+    export(load_dataset(root), "dataset-parquet", tmp_path / "parquet")
     pages = []
     for folder in (root, tmp_path / "parquet"):
         site = Site(find_places([folder]), tmp_path / "cache")

@@ -29,11 +29,9 @@ from visualjudge.core.case_noun import common_noun, noun_of
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError
 from visualjudge.core.garbage_collection import paused_collector
-from visualjudge.core.object_stores import located
 from visualjudge.core.records import Question
 from visualjudge.dataset.folder import META, load_dataset, read_meta
 from visualjudge.dataset.json_form import QUESTIONS, question_from_wire
-from visualjudge.dataset.parquet_form import ParquetQuestions
 from visualjudge.dataset.question_storage import at, columns
 
 PIECE = 2_000_000
@@ -113,38 +111,19 @@ def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
         If a file is not JSON, or a question lacks a field.
     """
     with paused_collector():
-        root = located(root)
         path = root / QUESTIONS
-        near = isinstance(root, Path) and path.is_file() and (root / META).is_file()
+        near = path.is_file() and (root / META).is_file()
         table = _table(path) if near else None
         if table is None:
             dataset = load_dataset(root)
             stated = {"path": str(root), "questions_sha256": dataset.digest}
-            return _table_of(dataset.questions), {**dataset.meta, **stated}
+            return question_rows(dataset.questions), {**dataset.meta, **stated}
     # Hash the file itself, not the value in dataset.json: an edited file would give wrong scores.
     return table, {
         **read_meta(root),
         "path": str(root),
         "questions_sha256": file_sha256(root / QUESTIONS),
     }
-
-
-def _table_of(questions: Sequence[Question]) -> pl.DataFrame:
-    frames = questions.frames(*WIRE) if isinstance(questions, ParquetQuestions) else None
-    if frames is None:
-        return question_rows(questions)
-    text = pl.col("question_type") != "scoring"
-    return pl.concat(asked_table(_as_wire(frame.rechunk()), text) for frame in frames)
-
-
-def _as_wire(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add the missing columns of WIRE as nulls. A column is missing if no question has the
-    field.
-    """
-    absent = [
-        pl.lit(None, kind).alias(name) for name, kind in WIRE.items() if name not in frame.columns
-    ]
-    return frame.with_columns(absent)
 
 
 def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
@@ -226,8 +205,8 @@ def find(roots: Sequence[Path], ids: Sequence[str]) -> dict[str, Placed]:
 
 
 def _found(root: Path, wanted: set[str]) -> dict[str, Question]:
-    path = located(root) / QUESTIONS
-    if isinstance(path, Path) and path.is_file():
+    path = root / QUESTIONS
+    if path.is_file():
         with (
             path.open("rb") as file,
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,

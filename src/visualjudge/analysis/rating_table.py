@@ -31,7 +31,7 @@ from visualjudge.analysis.load import load_study
 from visualjudge.analysis.study_table import NO_REMARKS, ColumnTypes, Remarks, remarks_on
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, Problem, UsageError
-from visualjudge.core.parquet_files import parquet_parts, parquet_schema
+from visualjudge.core.tables import parquet_schema, table_parts
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
 OPTIONAL = ("kind", "image")
@@ -69,7 +69,7 @@ def _read(path: Path) -> pl.DataFrame:
 
 
 def _read_parquet(path: Path) -> pl.DataFrame:
-    return pl.concat([pl.DataFrame(schema=parquet_schema(path)), *parquet_parts(path, 100_000)])
+    return pl.concat([pl.DataFrame(schema=parquet_schema(path)), *table_parts(path, 100_000)])
 
 
 def _read_jsonl(path: Path) -> pl.DataFrame:

@@ -1,20 +1,22 @@
-"""``visualjudge adopt``: import verdicts from elsewhere."""
+"""``visualjudge adopt``: import verdicts, benchmarks and question sets of others."""
 
 from __future__ import annotations
 
-import os
+import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from visualjudge.apps.adopting.columns import NAMES
-from visualjudge.cli.output import following, warnings_told
+from visualjudge.apps.adopt.columns import NAMES
+from visualjudge.cli.output import end_with, following, stages, warnings_told
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
-from visualjudge.core.registry import added
+
+if TYPE_CHECKING:
+    from visualjudge.apps.adopt.adopt import Adopted
 
 EPILOG = """Examples:
 
@@ -22,14 +24,9 @@ visualjudge adopt verdicts.csv --out study
 
 visualjudge adopt votes.parquet --column truth=vote --answer 0=A --answer 1=B --out study
 
-visualjudge adopt logs/*.eval --out study
+visualjudge adopt GenAI-Bench/results --benchmark genai-bench --replies gpt4o --out genai
 """
-LOGS = ", ".join(
-    [
-        "inspect, lmms-eval, vlmevalkit, promptfoo, deepeval, langsmith, phoenix, pipeline",
-        *added("log format"),
-    ]
-)
+SHOWN = 5
 
 
 class Letters(StrEnum):
@@ -64,16 +61,16 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 @app.command(epilog=EPILOG, cls=_Roles)
 def adopt(
-    table: Annotated[
+    source: Annotated[
         list[Path],
         typer.Argument(
-            help="One verdict per row: CSV, TSV, JSON, JSONL, Parquet or Excel; or logs.",
+            help="Tables of verdicts, logs, a benchmark's folder, questions.json or a data folder.",
             show_default=False,
         ),
     ],
     out: Annotated[
-        Path, typer.Option(help="Folder to write: dataset, and runs.", show_default=False)
-    ],
+        Path | None, typer.Option(help="Folder to write: dataset, and runs.", show_default=False)
+    ] = None,
     column: Annotated[
         list[str] | None,
         typer.Option(
@@ -84,7 +81,7 @@ def adopt(
     answer: Annotated[
         list[str] | None,
         typer.Option(
-            help="VALUE=A, B, tie, both_bad, Failed or a number: how to read a value of the table."
+            help="VALUE=A, B, tie, both_bad, Failed or a number: what a value or reply means."
         ),
     ] = None,
     score_range: Annotated[
@@ -105,38 +102,70 @@ def adopt(
     format: Annotated[
         str | None,
         typer.Option(
-            help=f"{LOGS}, or table; default: detected.",
+            help="inspect, lmms-eval, vlmevalkit, promptfoo, pipeline or table; default: detected.",
             show_default=False,
         ),
     ] = None,
-    workers: Annotated[
-        int, typer.Option(help="Number of processes that read replies.", show_default="all cores")
-    ] = os.cpu_count() or 1,
+    drop_duplicates: Annotated[
+        bool, typer.Option("--drop-duplicates", help="Leave out rows that are there twice.")
+    ] = False,
+    benchmark: Annotated[
+        str | None, typer.Option(help="Name of the benchmark whose clone SOURCE is.")
+    ] = None,
+    replies: Annotated[
+        list[str] | None,
+        typer.Option(help="A judge of the benchmark whose replies become a run; repeatable."),
+    ] = None,
+    media: Annotated[
+        Path | None, typer.Option(help="Folder of the images of questions.json.")
+    ] = None,
+    fetch: Annotated[
+        bool, typer.Option("--fetch", help="Download images that addresses name.")
+    ] = False,
+    allow_private_urls: Annotated[
+        bool,
+        typer.Option("--allow-private-urls", help="Permit http:// and the local network."),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier adoption.")] = False,
 ) -> None:
-    """Convert a table of verdicts, or logs of an evaluation tool, into a dataset and runs.
+    """Convert verdicts of other tools, published benchmarks and question sets into a dataset and
+    runs.
 
     Roles: item, group (image or conversation: intervals are clustered by it), task, model_a,
     model_b, model, verdict, truth, score_a, score_b, order, judge, repeat, reply, finish_reason,
     input_tokens, output_tokens, request, text_a, text_b. Columns are guessed by their names and
-    printed.
+    printed. A data folder with --fetch gets the images that its files name by addresses.
     """
-    from visualjudge.apps.adopting.adopt import adopt as adopted
+    from visualjudge.apps.adopt.adopt import adopt as adopted
+    from visualjudge.apps.adopt.fetch import is_question_set
 
-    with warnings_told():
-        done = adopted(
-            table,
-            out,
-            columns=_pairs(column, "--column"),
-            answers=_pairs(answer, "--answer"),
-            score_range=score_range,
-            judge=judge,
-            use=use.value,
-            letters=letters.value,
-            format=format,
-            workers=workers,
-            force=force,
-        )
+    if out is None:
+        if not fetch:
+            raise UsageError("--out must name the folder to write")
+        _fetched(source[0], allow_private_urls)
+    elif benchmark is not None:
+        _benchmark(benchmark, source[0], out, replies or [], force)
+    elif media is not None or fetch or is_question_set(source[0]):
+        _questions(source[0], out, media, fetch, allow_private_urls, force)
+    else:
+        with warnings_told():
+            done = adopted(
+                source,
+                out,
+                columns=_pairs(column, "--column"),
+                answers=_pairs(answer, "--answer"),
+                score_range=score_range,
+                judge=judge,
+                use=use.value,
+                letters=letters.value,
+                format=format,
+                drop_duplicates=drop_duplicates,
+                force=force,
+            )
+        _print(done)
+
+
+def _print(done: Adopted) -> None:
     print("columns: " + ", ".join(f"{role}={name}" for role, name in done.columns.items()))
     if done.unused:
         print(f"not used: {', '.join(done.unused)} (--column ROLE=NAME)")
@@ -162,12 +191,69 @@ def adopt(
     following("card", *done.runs)
 
 
+def _benchmark(name: str, folder: Path, out: Path, replies: list[str], force: bool) -> None:
+    from visualjudge.apps.adopt.benchmarks import adopt_benchmark
+
+    done = adopt_benchmark(name, folder, out, replies=replies, force=force)
+    dataset = out / "dataset"
+    kind = " (labels only: no judge can be asked)" if done.labels_only else ""
+    print(f"{dataset}: {pluralize(done.questions, 'question')}{kind}")
+    for line in done.left_out[:SHOWN]:
+        print(f"left out: {line}", file=sys.stderr)
+    if len(done.left_out) > SHOWN:
+        print(f"left out: {len(done.left_out) - SHOWN} more", file=sys.stderr)
+    for path, count in done.runs:
+        print(f"{path}: {pluralize(count, 'verdict')}")
+    if done.runs:
+        following("report", *(path for path, _ in done.runs))
+    elif not done.labels_only:
+        following("judge", dataset, "--out", "RUN")
+
+
+def _questions(
+    questions: Path, out: Path, media: Path | None, fetch: bool, private: bool, force: bool
+) -> None:
+    from visualjudge.apps.adopt.fetch import adopt_questions
+
+    with stages() as progress:
+        count = adopt_questions(
+            questions,
+            out,
+            media=media,
+            fetched=fetch,
+            allow_private=private,
+            force=force,
+            tick=lambda done, total: progress("fetching", done, total),
+        )
+    print(f"{out / 'dataset'}: {pluralize(count, 'question')}")
+    following("judge", out / "dataset", "--out", "RUN")
+
+
+def _fetched(data: Path, private: bool) -> None:
+    from visualjudge.apps.adopt.fetch import fetch
+
+    with stages() as progress:
+        done = fetch(
+            data,
+            allow_private=private,
+            tick=lambda count, total: progress("fetching", count, total),
+        )
+    print(
+        f"{pluralize(done.downloaded, 'file')} fetched ({done.bytes / 1e6:.1f} MB), "
+        f"{done.kept} there already"
+    )
+    if not done.paths and not done.failed:
+        print(f"{data}: names no https:// or hf:// address")
+    end_with(tuple(done.failed))
+    following("build", data)
+
+
 def _pairs(stated: list[str] | None, option: str) -> dict[str, str]:
     """Parse ``NAME=VALUE`` options into a dictionary."""
-    found = {}
+    pairs = {}
     for one in stated or ():
         name, sign, value = one.rpartition("=") if option == "--answer" else one.partition("=")
         if not sign or not name or not value:
             raise UsageError(f"{option} must be NAME=VALUE, got {one!r}")
-        found[name] = value
-    return found
+        pairs[name] = value
+    return pairs

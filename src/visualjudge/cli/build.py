@@ -38,6 +38,9 @@ def build(
         list[str] | None,
         typer.Option(help="max_side, min_margin, per_group, …", metavar="NAME=…"),
     ] = None,
+    form: Annotated[
+        str | None, typer.Option(help="json, or one parquet file; default: by size.", metavar="…")
+    ] = None,
     plan: Annotated[
         Path | None, typer.Option(help="Build what `plan --json` wrote.", metavar="FILE")
     ] = None,
@@ -48,12 +51,10 @@ def build(
     """Build a dataset of judge questions. Invalid records are reported on stderr and left out, and
     the status is then 1. The same data, seed and options give the same bytes.
     """
-    from visualjudge.core.object_stores import located
     from visualjudge.dataset.build import build as build_dataset
     from visualjudge.dataset.sampling import SUBSETS
 
     more = {"judge_pairs": judge_pairs, "judge_groups": judge_groups, **settings(set)}
-    form = more.pop("form", "json")
     options = _options(building.options, more)
     options = replace(options, subsets=tuple(subset or SUBSETS))
     asked = ["--swap"]
@@ -80,12 +81,11 @@ def build(
             "pairs and rankings"
         )
         print(f"nothing is compared: {why}")
-    target = located(out)
     questions, images = pluralize(built.questions, "question"), pluralize(built.images, "image")
-    print(f"{questions} and {images} in {target}")
-    following("judge", target, *asked, "--model", "MODEL", "--out", "RUN")
+    print(f"{questions} and {images} in {out}")
+    following("judge", out, *asked, "--model", "MODEL", "--out", "RUN")
     local = ("--backend", "local", "--model", "default")
-    following("judge", target, *asked, *local, "--out", "RUN", title="or")
+    following("judge", out, *asked, *local, "--out", "RUN", title="or")
     if built.problems:
         say(f"{pluralize(len(built.problems), 'invalid record')} left out")
         raise typer.Exit(0 if skip_invalid else 1)

@@ -42,9 +42,6 @@ def describe(
     ] = None,
     json: JsonFile = None,
     task: TaskOption = None,
-    sample: Annotated[
-        int | None, typer.Option(min=1, help="Dataset: check only N questions.", metavar="N")
-    ] = None,
 ) -> None:
     """Summarize a data folder: annotations, images, groups, scores and margins by task, source and
     error type. Check a dataset: checksums, rules, and faults as a benchmark (status 1 if any).
@@ -57,22 +54,17 @@ def describe(
     elif out is not None or task:
         raise UsageError(f"{folder} is a dataset: --out and --task are for data folders")
     else:
-        _describe_dataset(folder, json, sample)
+        _describe_dataset(folder, json)
 
 
-def _describe_dataset(folder: Path, json: Path | None, sample: int | None) -> None:
+def _describe_dataset(folder: Path, json: Path | None) -> None:
     from visualjudge.apps.audit import audit
     from visualjudge.dataset.validate import validate
 
-    with stages() as progress:
-        dataset, problems = validate(
-            folder, lambda done, total: progress("checking files", done, total), sample=sample
-        )
+    dataset, problems = validate(folder)
     tell(problems)
     end_with([f"{pluralize(len(problems), 'rule')} broken in {folder}"] if problems else [])
-    number = len(dataset.questions)
-    part = "" if sample is None else f"{min(sample, number)} of "
-    print(f"{folder}: {part}{pluralize(number, 'question')}, all checksums and rules hold")
+    print(f"{folder}: {pluralize(len(dataset), 'question')}, all checksums and rules hold")
     with stages() as progress:
         audited = audit(dataset, tick=lambda done, total: progress("reading images", done, total))
     if json is not None:

@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.options import EncodingOption, TaskOption, WhereOption
-from visualjudge.cli.output import following_judge, say, stages
+from visualjudge.cli.output import following_judge, stages
 from visualjudge.core.registry import added
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
-FORMATS = ", ".join(["parquet, vlmevalkit, lmms-eval, trl", *added("export format")])
-LARGE = 500_000_000
-"""Size in bytes above which an export's size is announced first."""
+FORMATS = ", ".join(
+    ["parquet, vlmevalkit, lmms-eval, trl, json, dataset-parquet", *added("export format")]
+)
 
 
 @app.command(epilog="visualjudge export dataset --format vlmevalkit --out LMUData")
@@ -38,7 +38,7 @@ def export(
     ] = None,
 ) -> None:
     """Write a dataset, or the questions chosen from it, in the format of another tool."""
-    from visualjudge.dataset.exports import embedded_bytes, export as export_dataset
+    from visualjudge.dataset.exports import export as export_dataset
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.dataset.question_filter import Choice
 
@@ -47,9 +47,6 @@ def export(
     )
     read = load_dataset(dataset).choose(choice)
     read = read if limit is None else read[:limit]
-    size = embedded_bytes(read, form)
-    if size > LARGE:
-        say(f"{out}: about {size / 1e9:.1f} GB; --task and --limit write less")
     with stages() as progress:
         files = export_dataset(
             read,

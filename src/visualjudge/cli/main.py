@@ -46,7 +46,7 @@ PANELS = {
     "People and other tools": {
         "studio": "Browse datasets and runs, collect human judgements",
         "agreement": "Measure the agreement of judges and people",
-        "adopt": "Convert verdicts of other tools into runs",
+        "adopt": "Convert verdicts and benchmarks of others into runs",
         "export": "Write a dataset in the format of another tool",
         "show": "Show encodings, prompts, the gallery or plug-ins",
     },
@@ -61,7 +61,7 @@ RETIRED = {
     "batch": "judge --batch --resume",
     "bench": "adopt --benchmark NAME",
     "cascade": "accept",
-    "convert": "export --format json, or --format parquet",
+    "convert": "export --format json, or --format dataset-parquet",
     "distill": "judge --backend local (no training of its own any more)",
     "drift": "gate check",
     "encode": "visualjudge.encode in Python, or show gallery",

@@ -32,7 +32,6 @@ def probe(
     on it like any dataset: the report then has a section on probes.
     """
     from visualjudge.apps.probes.build import build_probes
-    from visualjudge.core.object_stores import located
 
     made = build_probes(
         data, out, building.options, only=only, number=n, **building.work, force=building.force
@@ -43,6 +42,6 @@ def probe(
     for name in made.empty:
         if name != "control":
             say(f"{name}: no record of {data} fits; the probe is left out")
-    target = located(out)
+    target = out
     print(f"{pluralize(made.questions, 'question')} in {target}")
     following("judge", target, "--out", "RUN")

@@ -14,10 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import cast
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.object_stores import RemotePath, far
 
 LONGEST_PATH = 1024
 """Maximum length of a stated path in characters."""
@@ -58,8 +56,6 @@ def confined_path(root: str | Path, name: object, *, of: str = "the dataset") ->
         If ``name`` is not a relative path, leads outside ``root``, directly or through a link, or
         is not a regular file.
     """
-    if (store := far(root)) is not None:
-        return _remote_path(store, stated_path(name, of=of), of)
     path = Path(root, _printable(name) if _ALLOWED.get() else stated_path(name, of=of))
     if not _ALLOWED.get() and not _is_at_home(os.path.realpath(path), os.path.realpath(root)):
         raise DataError(
@@ -71,14 +67,6 @@ def confined_path(root: str | Path, name: object, *, of: str = "the dataset") ->
         raise DataError(f"there is no file {_shown(name)} in {of}") from None
     if not stat.S_ISREG(mode):
         raise DataError(f"{_shown(name)} in {of} must be a regular file")
-    return path
-
-
-def _remote_path(root: RemotePath, name: str, of: str) -> Path:
-    """Return a path in an object store, which has only regular files."""
-    path = cast(Path, root / name)
-    if not path.is_file():
-        raise DataError(f"there is no file {_shown(name)} in {of}")
     return path
 
 

@@ -5,7 +5,6 @@ row.
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any, TypeVar
@@ -66,30 +65,3 @@ def guarded_row(row: Row, what: str) -> Row:
         if callable(value := getattr(row, one.name)) and not isinstance(value, type | Guarded)
     }
     return replace(row, **calls)  # type: ignore[type-var]
-
-
-def guard_methods(record: type, base: type, what: str) -> None:
-    """Guard the methods and properties of a plug-in's ``record`` that override or inherit those of
-    ``base``, the class that visualjudge calls.
-    """
-    for name, default in vars(base).items():
-        own = inspect.getattr_static(record, name)
-        if name.startswith("_") or own is default:
-            continue
-        if isinstance(own, property) and own.fget is not None:
-            setattr(record, name, property(_as_method(own.fget, f"{what}.{name}")))
-        elif inspect.isfunction(own):
-            setattr(record, name, _as_method(own, f"{what}.{name}"))
-
-
-def _as_method(call: Callable[..., Any], what: str) -> Callable[..., Any]:
-    """Return a plain function, which, unlike :class:`Guarded`, becomes a method of the class it is
-    set on.
-    """
-    guard = guarded(call, what)
-
-    @functools.wraps(call)
-    def method(*given: Any, **named: Any) -> Any:
-        return guard(*given, **named)
-
-    return method

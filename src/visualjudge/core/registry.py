@@ -27,8 +27,6 @@ HOMES = {
     "prediction type": "visualjudge.vision.predictions:TYPES",
     "encoding": "visualjudge.vision.encodings:CATALOGUE",
     "metric": "visualjudge.vision.metrics:METRICS",
-    "error type": "visualjudge.vision.error_types:ERROR_TYPES",
-    "context": "visualjudge.prompts.question_text:CONTEXTS",
     "prompt folder": "visualjudge.prompts.store:FOLDERS",
     "importer": "visualjudge.formats.importers:IMPORTERS",
     "backend": "visualjudge.clients.registry:CLIENT_REGISTRY",
@@ -36,7 +34,6 @@ HOMES = {
     "question judge": "visualjudge.judges.registry:QUESTION_JUDGES",
     "probe": "visualjudge.apps.probes.kinds:PROBES",
     "export format": "visualjudge.dataset.exports:FORMATS",
-    "log format": "visualjudge.apps.adopting.log_to_table:LOGS",
 }
 """The module of each table."""
 

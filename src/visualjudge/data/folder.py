@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import functools
 import re
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from visualjudge.core.confined_paths import confined_path, confined_target
+from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import (
     DataError,
     InvalidRecord,
@@ -26,7 +25,6 @@ from visualjudge.core.errors import (
     UsageError,
     in_field,
 )
-from visualjudge.core.object_stores import RemotePath, far, fetch, located
 from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord, Size
 from visualjudge.core.registry import lacking, note_made_with
 from visualjudge.data.record_checks import annotation_from_wire, image_from_wire
@@ -36,46 +34,6 @@ from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.tasks import TASKS, task_named
 
 NO_ANNOTATIONS = "folder 'annotations' not found; `visualjudge import` makes a data folder"
-TOGETHER = 64
-"""Number of files fetched at once."""
-Tick = Callable[[int, int], None]
-
-
-class FetchedFolder:
-    """A local copy of all files below ``source``, in a temporary folder. Call :meth:`remove` after
-    use.
-
-    Predictions and images are read repeatedly in small parts, and every read from a store would be
-    a request.
-
-    Raises
-    ------
-    UsageError
-        If there is no data folder at ``source``.
-    DataError
-        If it cannot be read, or a file's name leads outside it.
-    """
-
-    def __init__(self, source: RemotePath, tick: Tick) -> None:
-        files = sorted(source.rglob("*"))
-        names = [path.relative_to(source).as_posix() for path in files]
-        if not any(name.startswith("annotations/") for name in names):
-            raise UsageError(f"{source} is not a data folder: {NO_ANNOTATIONS}")
-        self._folder = tempfile.TemporaryDirectory(prefix="visualjudge_")
-        self.root = Path(self._folder.name)
-        pairs = [
-            (path, confined_target(self.root, name))
-            for path, name in zip(files, names, strict=True)
-        ]
-        for start in range(0, len(pairs), TOGETHER):
-            fetch(pairs[start : start + TOGETHER])
-            tick(min(start + TOGETHER, len(pairs)), len(pairs))
-
-    def remove(self) -> None:
-        """Remove the copy."""
-        self._folder.cleanup()
-
-
 SUFFIX = "_annotations"
 PLUGINS = "plugins.json"
 """Lists the plug-ins whose tasks, types, metrics and error types the records use; exists only if
@@ -106,36 +64,27 @@ class Checked:
 
 
 class DataFolder:
-    """An open data folder. Use it as a context manager if it may contain parquet files or be in an
-    object store.
+    """An open data folder. Use it as a context manager if it may contain parquet files.
 
     ``problems`` grows as records are read; an invalid image record is reported with each annotation
-    that needs it. ``name`` is the folder as given, ``root`` the location of its files. For an
-    object store, that is a local copy, removed when the block ends.
+    that needs it. ``name`` is the folder as given, ``root`` its path.
 
     Parameters
     ----------
     root
-        Folder, or ``s3://`` or ``gs://`` URL.
-    tick
-        Called with the number of files fetched from an object store, and their total.
+        Folder.
 
     Raises
     ------
     UsageError
         If there is no such folder, or it has no ``annotations``.
-    DataError
-        If an object store cannot be read.
     """
 
-    def __init__(self, root: str | Path, tick: Tick = lambda done, total: None) -> None:
-        place = located(root)
-        store = far(place)
-        self.name = str(place)
+    def __init__(self, root: str | Path) -> None:
+        self.root = Path(root)
+        self.name = str(root)
         self.problems: list[Problem] = []
         self._spooled: list[Path] = []
-        self._fetched = None if store is None else FetchedFolder(store, tick)
-        self.root = place if self._fetched is None else self._fetched.root
         if not self.root.is_dir():
             raise UsageError(f"{root}: no such folder")
         if not (self.root / "annotations").is_dir():
@@ -149,8 +98,6 @@ class DataFolder:
         for path in self._spooled:
             path.unlink(missing_ok=True)
         self._spooled.clear()
-        if self._fetched is not None:
-            self._fetched.remove()
 
     @functools.cached_property
     def files(self) -> Mapping[str, Path]:

@@ -1,5 +1,6 @@
-"""Find out why an import scores low by trying likely mistakes on a few of its images. The mistakes
-of each type are in ``vision/<type>/misread.py``.
+"""Mistakes in what is imported: coordinates of another form, sides that are exchanged, truths that
+nobody can find; and why an import scores low, by trying likely mistakes on a few of its images. The
+mistakes of each type are in ``vision/<type>/misread.py``.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.core.errors import VisualJudgeError
+from visualjudge.core.errors import DataError, Problem, VisualJudgeError
 from visualjudge.core.records import FloatArray
+from visualjudge.formats.sample import Sample, told_once
 from visualjudge.vision.items import LabelledItems
 from visualjudge.vision.predictions import Prediction, type_of
+from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.score import score
 
 FEW_SAMPLES, MOST_SAMPLES = 4, 12
@@ -32,10 +35,105 @@ MOST_COMPARED = 10_000
 """Maximum number of pairs of items of one image whose labels are compared."""
 OVERLAPPING = 0.5
 """IoU from which an item matches the ground-truth object that it overlaps."""
+FEW = 5
+"""If there are fewer boxes than this, all of them must suggest another form."""
+LEAVING = 0.3
+"""Smallest share of boxes that leave the image for another form to be considered."""
+SHARES = 1.5
+"""Largest coordinate that may be a fraction of the image size."""
+SLACK = 2.0
+"""Number of pixels by which a box may leave its image."""
 UNTRIED = VisualJudgeError, ValueError
 """Errors which mean that a correction cannot be tried; the import itself continues."""
 Sides = tuple[Prediction, Prediction]
 """Prediction and ground truth of an image."""
+
+
+def check_forms(task: str, samples: Sequence[Sample | Problem], file: str) -> None:
+    """Reject places that look like another form, and sides that look exchanged; warn about truths
+    without area or outside their image, which nobody can find.
+
+    Raises
+    ------
+    DataError
+        If all places look normalised, or like corners read as sizes, or only the truth has
+        confidences.
+    """
+    places = type_of(task).places
+    given = [one for one in samples if isinstance(one, Sample) and one.image and one.truth]
+    if places is None or not given:
+        return
+    sides = ["truth"] + ["prediction"] * any(one.prediction is not one.truth for one in given)
+    boxes = {side: _placed(given, side, places) for side in sides}
+    for side, (corners, frames, _) in boxes.items():
+        _check_form(corners, frames, f"{file}: {side}")
+    _check_exchange(given, file)
+    corners, frames, images = boxes["truth"]
+    if isinstance(given[0].truth, LabelledItems):
+        empty = (corners[:, 2:] <= corners[:, :2]).any(axis=1)
+        outside = ((corners[:, :2] < -SLACK) | (corners[:, 2:] > frames + SLACK)).any(axis=1)
+        told_once(file, "a truth has no area, so nothing can find it", _at(images, empty))
+        told_once(file, "a truth extends beyond its image", _at(images, outside & ~empty))
+
+
+def _at(images: Sequence[str], chosen: Any) -> list[str]:
+    return [f"image {images[k]}" for k in np.flatnonzero(chosen).tolist()]
+
+
+def _placed(
+    given: Sequence[Sample], side: str, places: Callable[[Any], FloatArray]
+) -> tuple[FloatArray, FloatArray, list[str]]:
+    """Return the finite corners of a side's items, (n, 4), and the (width, height) and the name of
+    their images.
+    """
+    corners, frames, names = [np.empty((0, 4))], [np.empty((0, 2))], []
+    for one in given:
+        assert one.image is not None, "samples without an image are left out before"
+        try:
+            height, width = image_size(one.image)
+        except DataError:  # reported when the image is copied
+            continue
+        found = places(getattr(one, side))
+        found = found[np.isfinite(found).all(axis=1)]
+        corners.append(found)
+        frames.append(np.full((len(found), 2), (width, height), dtype=np.float64))
+        names += [one.image_id] * len(found)
+    return np.concatenate(corners), np.concatenate(frames), names
+
+
+def _check_form(corners: FloatArray, frames: FloatArray, where: str) -> None:
+    count = len(corners)
+    if not count:
+        return
+    if corners.max() <= SHARES and (corners % 1).any():
+        raise DataError(
+            f"{where}: must be in pixels; all {count} lie between 0 and {SHARES} and look "
+            "normalised: multiply them by the image's width and height"
+        )
+    sizes = corners[:, 2:] - corners[:, :2]
+    leaving = int((corners[:, 2:] > frames + SLACK).any(axis=1).sum())
+    fitting = ((sizes >= corners[:, :2]) & (sizes <= frames + SLACK)).all()
+    if fitting and leaving >= (LEAVING * count if count >= FEW else count):
+        raise DataError(
+            f"{where}: boxes: must be [x, y, width, height]; {leaving} of {count} extend beyond "
+            "their image, but all fit it as [x1, y1, x2, y2]: subtract x1 and y1"
+        )
+
+
+def _check_exchange(given: Sequence[Sample], file: str) -> None:
+    sides = [
+        [
+            getattr(item, "score", None) is not None
+            for one in given
+            for item in getattr(getattr(one, side), "items", ())
+        ]
+        for side in ("truth", "prediction")
+    ]
+    if sides[0] and all(sides[0]) and sides[1] and not any(sides[1]):
+        raise DataError(
+            f"{file}: all {len(sides[0])} truths have a confidence, but no prediction has one; "
+            "--gt and --pred seem to be swapped"
+        )
 
 
 @dataclass(eq=False)

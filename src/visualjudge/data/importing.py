@@ -14,7 +14,7 @@ from visualjudge.core.errors import DataError, Problem, UsageError, in_field
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import check_labels
-from visualjudge.data.import_mistakes import Tried, likely_mistake
+from visualjudge.data.import_mistakes import Tried, check_forms, likely_mistake
 from visualjudge.data.record_checks import LONGEST_NAME
 from visualjudge.data.writer import FolderWriter
 from visualjudge.formats.image_ids import Ids
@@ -144,6 +144,7 @@ def import_samples(
     samples = (_checked(one, file) for one in samples)
     if type_of(writer.task).ranked is not None:
         samples = list(samples)
+        check_forms(writer.task, samples, file)
         done.matches = _matches(writer.task, samples, how)
         done.point = None if done.matches is None else best_f1_of(done.matches)
         if done.point is not None and not done.point.f1:

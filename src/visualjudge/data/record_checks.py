@@ -153,8 +153,8 @@ def image_from_wire(image_id: str, raw: Any, *, file: str) -> ImageRecord:
         reason = "is missing"
         if wire.url is not None:
             reason = (
-                "is missing; a url is not read: run visualjudge fetch DATA, or name a file of the "
-                "folder here"
+                "is missing; a url is not read: run visualjudge adopt DATA --fetch, or name a file "
+                "of the folder here"
             )
         raise InvalidRecord(Problem(file, image_id, "file", reason))
     return ImageRecord(

@@ -22,7 +22,7 @@ import orjson
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import LONGEST_RECORD
-from visualjudge.core.parquet_files import parquet_parts
+from visualjudge.core.tables import table_parts
 
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
 """A string or a brace. An unclosed string extends to the end, so that no byte is scanned twice."""
@@ -188,7 +188,7 @@ def spool_parquet(path: Path) -> Path:
         "wb", prefix="visualjudge-", suffix=".jsonl", delete=False
     ) as spool:
         try:
-            for part in parquet_parts(path, _PARQUET_BATCH):
+            for part in table_parts(path, _PARQUET_BATCH):
                 for row in part.to_dicts():
                     spool.write(json.dumps(_row(row, path.name)).encode() + b"\n")
                     _check_spooled(spool.tell(), path)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +15,20 @@ from visualjudge import __version__
 from visualjudge.core.atomic import write_json
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem, UsageError
-from visualjudge.core.image_storage import Form as MediaForm, ShardWriter
-from visualjudge.core.object_stores import located
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.registry import in_use
 from visualjudge.core.workers import EngineName, Workers
 from visualjudge.data.equal_sources import equal_sources
 from visualjudge.data.folder import DataFolder
-from visualjudge.dataset.folder import MEDIA, META, VERSION, QuestionForm
-from visualjudge.dataset.json_form import QUESTIONS
+from visualjudge.dataset.folder import MEDIA, META, VERSION
+from visualjudge.dataset.json_form import QUESTIONS, write_questions
 from visualjudge.dataset.plan import CHUNK, read_tasks, sample_tasks, units_of
 from visualjudge.dataset.predictions_file import PREDICTIONS
-from visualjudge.dataset.render import Job, Piece, render
+from visualjudge.dataset.render import Job, render
 from visualjudge.dataset.sampling import SUBSETS, Caps, Item, deal
-from visualjudge.dataset.staging import Stage, check_target, stage_of
+from visualjudge.dataset.staging import check_target, staged
 from visualjudge.dataset.undecidable_questions import counted, unseen_errors
-from visualjudge.dataset.write_dataset import Spool, counts, write_questions
+from visualjudge.dataset.write_dataset import FORMS, Spool, counts, form_for, pack
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.vision.tasks import TASKS, task_named
 
@@ -90,8 +87,7 @@ def build(
     workers: int = 1,
     engine: EngineName = "local",
     force: bool = False,
-    form: QuestionForm = "json",
-    media: MediaForm = "files",
+    form: str | None = None,
     progress: Progress = lambda stage, done, total: None,
 ) -> Built:
     """Build the dataset of the data folder ``data`` at ``out``.
@@ -99,16 +95,14 @@ def build(
     Parameters
     ----------
     data, out
-        Folders, or ``s3://…`` or ``gs://…`` URLs. ``out`` must not exist, unless it is an older
-        dataset and ``force`` is given. Remote data are copied to a temporary folder for the build.
+        Folders. ``out`` must not exist, unless it is an older dataset and ``force`` is given.
     options
         Seed, subsets, tasks, caps.
     workers, engine
         How the work is distributed. The output does not depend on it.
     form
-        Format of the questions: ``questions.json`` or Parquet shards.
-    media
-        Format of the images: single files or tar shards.
+        ``"json"`` for ``questions.json`` and ``media/``, ``"parquet"`` for one Parquet file; None
+        chooses by the number of questions.
     progress
         Called with each step.
 
@@ -118,20 +112,23 @@ def build(
         If ``data`` is not a data folder, ``out`` exists, or an option is invalid.
     DataError
         If a whole file cannot be read, or no question can be asked.
-    RunError
-        If an object store rejects a file.
     """
     chosen = options or BuildOptions()
-    target = located(out)
+    if form not in (None, *FORMS):
+        raise UsageError(f"--form must be one of {', '.join(FORMS)}, got {form!r}")
+    target = Path(out)
     check_target(target, force)
-    with DataFolder(data, partial(progress, "fetching files")) as folder:
+    with DataFolder(data) as folder:
         tasks = asked_tasks(folder, chosen)
-        with stage_of(target) as stage, open_workers(folder, tasks, engine, workers) as running:
-            return _fill(_Target(stage, form, media), folder, tasks, chosen, running, progress)
+        with staged(target) as stage, open_workers(folder, tasks, engine, workers) as running:
+            built = _fill(stage, folder, tasks, chosen, running, progress)
+            if (form or form_for(built.questions)) == "parquet":
+                pack(stage)
+            return built
 
 
 def _fill(
-    target: _Target,
+    stage: Path,
     folder: DataFolder,
     names: Sequence[str],
     options: BuildOptions,
@@ -149,19 +146,18 @@ def _fill(
     items = sample_tasks(tasks, options.subsets, options.caps, options.seed)
     if not items:
         raise DataError(f"{folder.name}: no question can be asked{_why_none(folder, names)}")
-    stage = target.root
+    (stage / MEDIA).mkdir()
     jobs = (
-        Job(str(folder.root), str(stage), unit, options.prompts, options.max_side, target.pack(k))
-        for k, unit in enumerate(units_of(items, tasks))
+        Job(str(folder.root), str(stage), unit, options.prompts, options.max_side)
+        for unit in units_of(items, tasks)
     )
     spool = Spool(stage, len(items))
     files: dict[str, str] = {}
     left_out: set[int] = set()
     failed: set[int] = set()
     with (stage / PREDICTIONS).open("wb") as predictions:
-        for k, piece in enumerate(workers.map(render, jobs)):
+        for piece in workers.map(render, jobs):
             spool.add(piece.questions)
-            target.unpack(k, piece)
             predictions.writelines(piece.predictions)
             files.update(piece.files)
             left_out.update(piece.undecidable)
@@ -173,10 +169,9 @@ def _fill(
     if not asked:
         why = "the options of each look the same" if not failed else str(folder.problems[-1])
         raise DataError(f"{folder.name}: no question can be asked: {why}")
-    target.close()
     files[PREDICTIONS] = file_sha256(stage / PREDICTIONS)
     order = zip(kept, deal(asked, options.seed), strict=True)
-    files[QUESTIONS] = write_questions(stage, spool.records(order), target.form)
+    files[QUESTIONS] = write_questions(stage / QUESTIONS, spool.lines(order))
     spool.close()
     notes = (member.entry.annotation for task in tasks for member in task.members)
     error_types = {(note.task, note.annotation_id): note.error_type for note in notes}
@@ -196,34 +191,6 @@ def _fill(
     equal = () if compared else _equal_sources(folder, names)
     problems = tuple(folder.problems)
     return Built(len(asked), len(files) - 2, problems, compared, equal, undecidable, unseen)
-
-
-class _Target:
-    """The place and form of the dataset to write."""
-
-    def __init__(self, stage: Stage, form: QuestionForm, media: MediaForm) -> None:
-        self.root = stage.root
-        self.form: QuestionForm = form
-        (self.root / MEDIA).mkdir()
-        self._shards = ShardWriter(self.root, stage.done) if media == "shards" else None
-
-    def pack(self, number: int) -> str | None:
-        """Return the file that a worker writes its images to, or None for one file per image."""
-        return None if self._shards is None else f".pack-{number}"
-
-    def unpack(self, number: int, piece: Piece) -> None:
-        """Move a worker's images into the shards."""
-        if self._shards is not None:
-            path = self.root / f".pack-{number}"
-            with path.open("rb") as file:
-                for name, size in piece.sizes.items():
-                    self._shards.add(name, file.read(size))
-            path.unlink()
-
-    def close(self) -> None:
-        """Finish writing images."""
-        if self._shards is not None:
-            self._shards.close()
 
 
 def _meta(

@@ -1,5 +1,5 @@
-"""A judge dataset on disk: ``questions.json`` or ``questions/*.parquet``, ``dataset.json`` and
-``media/*.png``.
+"""A judge dataset on disk: ``dataset.json``, and ``questions.json`` and ``media/*.png`` or
+``dataset.parquet``.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import orjson
 
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.image_storage import Part, Place, image_at
-from visualjudge.core.object_stores import located
+from visualjudge.core.image_storage import PACKED, Part, Place, image_at
 from visualjudge.core.records import UNKNOWN, Question, QuestionType
 from visualjudge.core.registry import note_made_with
+from visualjudge.core.tables import is_remote
 from visualjudge.core.text_tables import as_pandas, html_table
-from visualjudge.dataset.json_form import QUESTIONS, JsonQuestions
-from visualjudge.dataset.parquet_form import INDEX, ParquetQuestions
+from visualjudge.dataset.json_form import QUESTIONS, read_questions
+from visualjudge.dataset.parquet_form import ParquetQuestions, question_files
 from visualjudge.dataset.question_filter import (
     Choice,
     Condition,
@@ -30,7 +30,7 @@ from visualjudge.dataset.question_filter import (
     has_value,
     sample_positions,
 )
-from visualjudge.dataset.question_storage import Positions, QuestionFiles, View
+from visualjudge.dataset.question_storage import Positions, View
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,17 +53,13 @@ _KINDS = {
     "benchmark": {"name": str, "labels_only": bool, "scores": [_SCORE]},
     "files": {"*": str},
 }
-HELD_BYTES, HELD_ROWS = 32 << 20, 10_000
-"""Largest dataset held in memory: bytes of JSON, or rows of Parquet and characters of prompts. A
-larger one is read on demand.
-"""
 
 
 @dataclass(frozen=True)
 class Dataset:
     """A loaded dataset, which can be indexed, sliced and filtered. Images stay on disk.
 
-    The questions of a large dataset stay on disk too. Each iteration reads them again in constant
+    The questions of a Parquet file stay on disk too. Each iteration reads them again in constant
     memory, and slices and filters store only positions.
 
     Examples
@@ -86,7 +82,7 @@ class Dataset:
         Contents of ``dataset.json``.
     digest
         SHA-256 of ``questions.json`` as read; in the Parquet form, of the equivalent
-        ``questions.json``.
+        ``questions.json``, as ``dataset.json`` states it.
     """
 
     root: Path
@@ -244,16 +240,15 @@ class Dataset:
         found = self.image(relative)
         if isinstance(found, Part):
             raise DataError(
-                f"{self.root}: {relative} lies in {found.shard.name}, not in its own file; "
-                "use visualjudge convert --media files"
+                f"{self.root}: {relative} lies in {found.home.name}, not in its own file; "
+                "use visualjudge export --format json"
             )
         return found
 
 
 def load_dataset(path: str | Path) -> Dataset:
-    """Read the dataset at ``path``, in JSON or Parquet form (JSON if it has both).
-
-    :func:`visualjudge.dataset.validate.validate` checks the checksums of the images.
+    """Read the dataset at ``path``: ``questions.json`` and ``media/``, or ``dataset.parquet``, also
+    at an ``s3://``, ``gs://`` or ``hf://`` address.
 
     Raises
     ------
@@ -269,58 +264,33 @@ def load_dataset(path: str | Path) -> Dataset:
     >>> dataset[0].task
     'object_detection'
     """
-    root = located(path)
-    if not questions_file(root).is_file() or not (root / META).is_file():
-        missing = " and ".join(name for name in (QUESTIONS, META) if not (root / name).is_file())
+    root = Path(path)
+    if not is_dataset(root):
         built = (
             f"; it is a data folder: `visualjudge build {root} --out DATASET` makes a dataset of it"
             if (root / "annotations").is_dir()
             else ""
         )
-        raise UsageError(f"{root} is not a dataset: {missing} not found{built}")
-    questions, digest = _read(open_questions(root))
-    return Dataset(root, questions, read_meta(root), digest)
+        raise UsageError(
+            f"{root} is not a dataset: {META} and {QUESTIONS} or {PACKED} must be in it{built}"
+        )
+    meta = read_meta(root)
+    file = questions_file(root)
+    if file.name == QUESTIONS:
+        questions, digest = read_questions(file)
+        return Dataset(root, questions, meta, digest)
+    return Dataset(root, ParquetQuestions(root), meta, meta.get("files", {}).get(QUESTIONS))
+
+
+def is_dataset(root: Path) -> bool:
+    """Return whether there is a dataset at ``root``; an address is not asked."""
+    return is_remote(root) or ((root / META).is_file() and questions_file(root).is_file())
 
 
 def questions_file(root: Path) -> Path:
-    """Return the file that exists in every dataset at ``root`` and changes whenever the questions
-    do.
-    """
-    return root / (QUESTIONS if (root / QUESTIONS).is_file() else INDEX)
-
-
-def open_questions(root: Path) -> QuestionFiles:
-    """Open the stored questions of the dataset at ``root``, in JSON form if it has both.
-
-    Raises
-    ------
-    DataError
-        If the index or a shard of the Parquet form cannot be read. The JSON form is checked when
-        scanned.
-    """
-    return JsonQuestions(root) if questions_file(root).name == QUESTIONS else ParquetQuestions(root)
-
-
-def _read(stored: QuestionFiles) -> tuple[Sequence[Question], str]:
-    """Return the questions, in memory if they are few, and the SHA-256 of ``questions.json``."""
-    if isinstance(stored, JsonQuestions) and stored.path.stat().st_size <= HELD_BYTES:
-        return stored.whole()
-    few = len(stored) <= HELD_ROWS and isinstance(stored, ParquetQuestions)
-    return _held(stored) if few else stored, stored.digest
-
-
-def _held(stored: QuestionFiles) -> Sequence[Question]:
-    """Return the questions in memory unless they are large. A text stored once in the file may
-    occur in many of them.
-    """
-    held: list[Question] = []
-    size = 0
-    for question in stored:
-        size += len(question.prompt)
-        if size > HELD_BYTES:
-            return stored
-        held.append(question)
-    return tuple(held)
+    """Return the file of the dataset at ``root`` that changes whenever the questions do."""
+    files = [root / QUESTIONS] if (root / QUESTIONS).is_file() else question_files(root)
+    return files[0] if files else root / QUESTIONS
 
 
 def read_meta(root: Path) -> dict[str, Any]:
@@ -332,7 +302,10 @@ def read_meta(root: Path) -> dict[str, Any]:
         If it cannot be read, is not a JSON object, or has a field of another type.
     """
     try:
-        meta: dict[str, Any] = jsons.read(root / META, jsons.LARGEST_META)
+        if is_remote(root):
+            meta: dict[str, Any] = jsons.loads(image_at(root, META).read_bytes())
+        else:
+            meta = jsons.read(root / META, jsons.LARGEST_META)
     except OSError as error:
         raise DataError(f"{root / META}: cannot be read: {error.strerror}") from None
     except orjson.JSONDecodeError as error:

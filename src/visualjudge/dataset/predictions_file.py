@@ -18,7 +18,6 @@ import orjson
 
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
-from visualjudge.core.object_stores import located
 from visualjudge.core.records import Mask
 from visualjudge.vision.predictions import Prediction, payload_of, read_prediction, type_of
 from visualjudge.vision.raster.masks import mask_from_rle, rle_of
@@ -48,7 +47,7 @@ class ShownPredictions:
     """
 
     def __init__(self, root: str | Path) -> None:
-        self._path = located(root) / PREDICTIONS
+        self._path = Path(root) / PREDICTIONS
         self.prediction = lru_cache(maxsize=1024)(self._prediction)
 
     def _prediction(self, task: str, annotation_id: str, size: tuple[int, int]) -> Prediction:

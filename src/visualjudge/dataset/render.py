@@ -31,7 +31,7 @@ from visualjudge.core.records import (
 )
 from visualjudge.data.folder import as_problem
 from visualjudge.dataset.folder import MEDIA
-from visualjudge.dataset.json_form import question_to_wire
+from visualjudge.dataset.json_form import question_json
 from visualjudge.dataset.photograph_stand_in import StandIn
 from visualjudge.dataset.plan import Member, Unit
 from visualjudge.dataset.predictions_file import hole_line, prediction_line
@@ -70,10 +70,13 @@ class Job:
     """Maximum length of the longer side; larger images are scaled down together with their
     predictions.
     """
-    pack: str | None = None
-    """One file for all images, in the order of their names; None = a file each."""
     stand_in: StandIn | None = None
     """The stand-in shown instead of the photographs; None = the photographs."""
+
+    @property
+    def record(self) -> str:
+        """What the job is about, for messages."""
+        return f"image {self.unit.image_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +95,6 @@ class Piece:
     undecidable: tuple[int, ...]
     files: Mapping[str, str]
     predictions: tuple[bytes, ...]
-    sizes: Mapping[str, int]
-    """Bytes of each image, in the order of ``Job.pack``; empty if images are single files."""
     failed: tuple[int, ...] = ()
     problems: tuple[Problem, ...] = ()
 
@@ -132,17 +133,13 @@ class MediaWriter:
 
     Parameters
     ----------
-    pack
-        One file for all images, written at the end; None = a file each.
     suffix
         Suffix of all names.
     """
 
-    def __init__(self, out: Path, pack: str | None = None, suffix: str = "") -> None:
+    def __init__(self, out: Path, suffix: str = "") -> None:
         self._out = out
-        self._pack = pack
         self._suffix = suffix
-        self._held: dict[str, bytes] = {}
         self.files: dict[str, str] = {}
         self._sizes: dict[str, int] = {}
         self._last: tuple[Pixels, bytes, str] | None = None
@@ -160,25 +157,14 @@ class MediaWriter:
             self._last = pixels, content, hashlib.sha256(content).hexdigest()
         _, content, self.files[relative] = self._last
         self._sizes[relative] = len(content)
-        if self._pack is None:
-            (self._out / relative).write_bytes(content)
-        else:
-            self._held[relative] = content
+        (self._out / relative).write_bytes(content)
         return relative, len(content)
 
-    def keep(self, used: set[str]) -> dict[str, int]:
-        """Remove images that no question shows. Return the sizes of the others if they share one
-        file.
-        """
+    def keep(self, used: set[str]) -> None:
+        """Remove images that no question shows."""
         for relative in sorted(self.files.keys() - used):
-            if self._held.pop(relative, None) is None:
-                (self._out / relative).unlink()
+            (self._out / relative).unlink()
             del self.files[relative]
-        if self._pack is None:
-            return {}
-        names = sorted(self._held)
-        (self._out / self._pack).write_bytes(b"".join(self._held[name] for name in names))
-        return {name: len(self._held[name]) for name in names}
 
 
 def render(job: Job) -> Piece:
@@ -189,9 +175,7 @@ def render(job: Job) -> Piece:
     DataError
         If a photograph can no longer be read, although it was checked before.
     """
-    media = MediaWriter(
-        Path(job.out), job.pack, "" if job.stand_in is None else f"__{job.stand_in.name}"
-    )
+    media = MediaWriter(Path(job.out), "" if job.stand_in is None else f"__{job.stand_in.name}")
     root = Path(job.root)
     needed: dict[tuple[str, str], set[str]] = defaultdict(set)
     for _, item in job.unit.questions:
@@ -236,14 +220,14 @@ def render(job: Job) -> Piece:
         used.update(question.images)
         reversed_ = None
         if item.question_type == "pairwise":
-            reversed_ = _written(
+            reversed_ = question_json(
                 _reversed(question, item, job, contexts[item.task], options, shared)
             )
-        asked.append((place, _written(question), reversed_))
-    sizes = media.keep(used)
+        asked.append((place, question_json(question), reversed_))
+    media.keep(used)
     left = tuple(undecidable)
     return Piece(
-        tuple(asked), left, media.files, tuple(predictions), sizes, tuple(failed), tuple(problems)
+        tuple(asked), left, media.files, tuple(predictions), tuple(failed), tuple(problems)
     )
 
 
@@ -274,10 +258,6 @@ def _decidable(item: Item, options: Mapping[tuple[str, str, str], _Option]) -> b
     """
     looks = {options[item.task, name, item.stem].look for name in item.annotation_ids}
     return len(looks) == len(item.annotation_ids)
-
-
-def _written(question: Question) -> bytes:
-    return orjson.dumps(question_to_wire(question))
 
 
 def file_name(*parts: str) -> str:

@@ -1,8 +1,4 @@
-"""Write a folder next to its destination, then rename it in one step, under a lock.
-
-For an object store, files are written to a temporary folder and uploaded; ``dataset.json``, without
-which the dataset is not readable, comes last.
-"""
+"""Write a folder next to its destination, then rename it in one step, under a lock."""
 
 from __future__ import annotations
 
@@ -11,19 +7,15 @@ import os
 import secrets
 import shutil
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from visualjudge.core.errors import DataError, RunError, UsageError
+from visualjudge.core.errors import UsageError
 from visualjudge.core.locks import FileLock, Locked
-from visualjudge.core.object_stores import RemotePath, far, located, put, remove
+from visualjudge.core.tables import is_remote
 
 LAST = "dataset.json"
-UNDER_WAY = ".partial"
-"""A marker file in an object store while a folder is being uploaded."""
 _HERE = -100  # AT_FDCWD
 _EXCHANGE = 2  # RENAME_EXCHANGE
 
@@ -36,9 +28,10 @@ def check_target(target: Path, force: bool) -> None:
     UsageError
         If the target exists, unless it is an older dataset and ``force`` is given.
     """
-    if (store := far(target)) is not None:
-        _check_store(store, force=force)
-        return
+    if is_remote(target):
+        raise UsageError(
+            f"--out must be a local folder, got {target}; copy the folder with the store's own tool"
+        )
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     if not force:
@@ -47,116 +40,9 @@ def check_target(target: Path, force: bool) -> None:
         raise UsageError(f"{target}: is not a dataset; it will not be replaced")
 
 
-def _check_store(target: RemotePath, *, force: bool) -> None:
-    if force:
-        raise UsageError(
-            f"{target}: --force replaces local folders only; remove it with the store's own tool"
-        )
-    if (target / UNDER_WAY).exists():
-        raise UsageError(
-            f"{target}: another command is writing there or was killed; if it was killed, "
-            "remove it with the store's own tool"
-        )
-    if any(target.rglob("*")):
-        raise UsageError(f"{target} already exists; remove it with the store's own tool")
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """A folder to write to. Call ``done`` with each file that is no longer needed, as it may be
-    uploaded and removed at once.
-    """
-
-    root: Path
-    done: Callable[[Path], None]
-
-
 @contextmanager
 def staged(target: Path) -> Iterator[Path]:
-    """Yield a folder whose files appear at ``target`` if the block succeeds, and are removed
-    otherwise.
-    """
-    with stage_of(target) as stage:
-        yield stage.root
-
-
-@contextmanager
-def stage_of(target: Path) -> Iterator[Stage]:
-    """Yield a stage, from which finished files may be moved before the end.
-
-    Raises
-    ------
-    UsageError
-        If the target in an object store is not empty.
-    RunError
-        If an object store rejects a file.
-    """
-    store = far(located(target))
-    if store is not None:
-        with _uploaded(store) as stage:
-            yield stage
-        return
-    with _local_stage(target) as root:
-        yield Stage(root, lambda path: None)
-
-
-# ---------------------------------------------------------------- into an object store
-
-
-@contextmanager
-def _uploaded(target: RemotePath) -> Iterator[Stage]:
-    _check_store(target, force=False)
-    with tempfile.TemporaryDirectory(prefix="visualjudge_") as folder:
-        upload = _Upload(Path(folder), target)
-        try:
-            upload.begin()
-            yield Stage(upload.root, upload.send)
-            upload.finish()
-        except BaseException:
-            upload.undo()
-            raise
-
-
-class _Upload:
-    """Uploads from ``root`` to ``target``. Each file is removed from ``root`` once uploaded."""
-
-    def __init__(self, root: Path, target: RemotePath) -> None:
-        self.root = root
-        self.target = target
-        self.sent: list[RemotePath] = []
-
-    def begin(self) -> None:
-        """Check, before any work, that the store is writable."""
-        (self.root / UNDER_WAY).touch()
-        self.send(self.root / UNDER_WAY)
-
-    def send(self, *paths: Path) -> None:
-        places = [self.target / path.relative_to(self.root).as_posix() for path in paths]
-        self.sent += places
-        put(list(zip(paths, places, strict=True)))
-        for path in paths:
-            path.unlink()
-
-    def finish(self) -> None:
-        last = self.root / LAST
-        self.send(*sorted(path for path in self.root.rglob("*") if path.is_file() and path != last))
-        if last.exists():
-            self.send(last)
-        remove([self.target / UNDER_WAY])
-
-    def undo(self) -> None:
-        """Remove the uploaded files, as far as the store allows."""
-        with suppress(RunError, DataError, OSError):
-            arrived = set(self.target.rglob("*"))
-            remove([path for path in self.sent if path in arrived])
-
-
-# ---------------------------------------------------------------- in a local folder
-
-
-@contextmanager
-def _local_stage(target: Path) -> Iterator[Path]:
-    """Yield a folder next to ``target`` that is renamed if the block succeeds and removed
+    """Yield a folder next to ``target`` that is renamed to it if the block succeeds and removed
     otherwise.
 
     Its lock is released when the process ends, so folders left by killed processes have free locks

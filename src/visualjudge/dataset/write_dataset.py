@@ -1,83 +1,60 @@
-"""Write the files of a dataset: questions in either form, in file order, and the counts in
+"""Write the files of a dataset: questions in file order, images, and the counts in
 ``dataset.json``.
 """
 
 from __future__ import annotations
 
-import hashlib
+import shutil
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
-
-import orjson
 
 from visualjudge import __version__
 from visualjudge.core.atomic import write_json
 from visualjudge.core.checksums import file_sha256
+from visualjudge.core.image_storage import PACKED
 from visualjudge.core.records import Question
-from visualjudge.dataset.folder import MEDIA, META, VERSION, QuestionForm
-from visualjudge.dataset.json_form import BETWEEN, FIRST, LAST, QUESTIONS, question_to_wire
-from visualjudge.dataset.parquet_form import write_index, write_shards
+from visualjudge.dataset.folder import MEDIA, META, VERSION
+from visualjudge.dataset.json_form import LAST, QUESTIONS, question_json, write_questions
+from visualjudge.dataset.parquet_form import write_packed
 from visualjudge.dataset.predictions_file import PREDICTIONS
-from visualjudge.dataset.question_storage import Record
+
+FORMS = ("json", "parquet")
+MOST_IN_JSON = 100_000
+"""Number of questions up to which a dataset is ``questions.json`` and ``media/`` by default."""
 
 
-def write_questions(
-    root: Path,
-    records: Iterable[Record],
-    form: QuestionForm,
-    ending: bytes = LAST,
-    tick: Callable[[int], None] = lambda count: None,
-) -> str:
-    """Write ``records`` and then ``ending`` in one of the forms. Return the SHA-256 of the
-    equivalent ``questions.json``.
-
-    Parameters
-    ----------
-    tick
-        Called with the number of questions taken so far.
-
-    Raises
-    ------
-    DataError
-        If a question cannot be read, or a Parquet column cannot hold a field.
-    """
-    digest = hashlib.sha256()
-
-    def taken() -> Iterator[Record]:
-        for count, (before, content) in enumerate(records, 1):
-            digest.update(before + content)
-            yield before, content
-            tick(count)
-
-    if form == "parquet":
-        shards = write_shards(root, taken())
-        digest.update(ending)
-        write_index(root, shards, digest.hexdigest(), ending)
-    else:
-        with (root / QUESTIONS).open("wb") as file:
-            file.writelines(chain.from_iterable(taken()))
-            file.write(ending)
-        digest.update(ending)
-    return digest.hexdigest()
+def form_for(count: int) -> str:
+    """Return the default form of a dataset with this number of questions."""
+    return "json" if count <= MOST_IN_JSON else "parquet"
 
 
 def write_dataset(stage: Path, questions: Sequence[Question], meta: Mapping[str, Any]) -> None:
     """Write existing questions and ``dataset.json``, and remove images that no question shows."""
-    lines = (orjson.dumps(question_to_wire(question)) for question in questions)
-    records = ((BETWEEN if k else FIRST, line) for k, line in enumerate(lines))
-    write_questions(stage, records, "json", LAST if questions else FIRST + LAST)
+    digest = write_questions(stage / QUESTIONS, map(question_json, questions))
     used = {path for question in questions for path in question.images}
     for path in list((stage / MEDIA).rglob("*")):
         if path.is_file() and path.relative_to(stage).as_posix() not in used:
             path.unlink()
     head = {"version": VERSION, "tool": {"name": "visualjudge", "version": __version__}}
-    data = {QUESTIONS, PREDICTIONS} if (stage / PREDICTIONS).exists() else {QUESTIONS}
-    files = {name: file_sha256(stage / name) for name in sorted({*data, *used})}
+    data = {PREDICTIONS} if (stage / PREDICTIONS).exists() else set()
+    files = {name: file_sha256(stage / name) for name in {*data, *used}} | {QUESTIONS: digest}
+    files = dict(sorted(files.items()))
     write_json(stage / META, {**head, **meta, "counts": counts(questions), "files": files})
+
+
+def pack(root: Path) -> None:
+    """Turn a dataset in the JSON form, just written, into ``dataset.parquet``."""
+    media = sorted(path for path in (root / MEDIA).rglob("*") if path.is_file())
+    files = [(path.relative_to(root).as_posix(), path) for path in (root / META, *media)]
+    with (root / QUESTIONS).open("rb") as lines:
+        next(lines)
+        questions = (line.rstrip(b",\n") for line in lines if line != LAST[1:])
+        write_packed(root / PACKED, questions, files)
+    (root / QUESTIONS).unlink()
+    shutil.rmtree(root / MEDIA)
 
 
 class Spool:
@@ -104,16 +81,16 @@ class Spool:
                     self._file.write(content)
             self.count += 1
 
-    def records(self, order: Iterable[tuple[int, bool]]) -> Iterator[Record]:
-        """Yield the questions in the form of ``questions.json``.
+    def lines(self, order: Iterable[tuple[int, bool]]) -> Iterator[bytes]:
+        """Yield the JSON of the questions.
 
         ``order`` lists the places in file order, each with whether its options are reversed.
         """
         self._file.flush()
-        for k, (place, turned) in enumerate(order):
+        for place, turned in order:
             slot = 2 * place + turned
             self._file.seek(self._starts[slot])
-            yield (BETWEEN if k else FIRST), self._file.read(self._lengths[slot])
+            yield self._file.read(self._lengths[slot])
 
     def close(self) -> None:
         """Remove the file."""

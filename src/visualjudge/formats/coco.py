@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +26,13 @@ from visualjudge.formats.sample import (
     check_type,
     exif_hint,
     folder_at,
+    hull,
     invalid,
     other_size,
     read_json,
-)
-from visualjudge.formats.suspicious_input import (
-    CHECKS,
-    check_not_exchanged,
-    warn_of_truths,
+    told_once,
+    turned,
+    whole,
 )
 from visualjudge.vision.fields import crowd
 from visualjudge.vision.predictions import (
@@ -45,30 +44,8 @@ from visualjudge.vision.predictions import (
     Person,
     Prediction,
 )
-from visualjudge.vision.raster.images import image_size, opened
+from visualjudge.vision.raster.images import image_size, opened, stored_samples
 from visualjudge.vision.raster.masks import mask_from_array, mask_from_wire, resized_mask
-
-
-def flattened(side: Masks) -> Masks:
-    """Return instances as a label map: each pixel takes the class of the smallest instance that
-    covers it. Crowds count as instances.
-    """
-    ordered = sorted(side.items, key=lambda item: -item.mask.area)
-    labels = sorted({item.label for item in ordered})
-    values = np.zeros(side.size, dtype=np.int32)
-    for item in ordered:
-        values[item.mask.window][item.mask.crop] = labels.index(item.label) + 1
-    parts = (
-        (label, mask_from_array(values == number)) for number, label in enumerate(labels, start=1)
-    )
-    return Masks(side.size, tuple(Instance(label, mask) for label, mask in parts if mask.area))
-
-
-def by_class(side: Masks) -> Masks:
-    """Return one segment per class, sorted by label."""
-    joined = sorted(side.union_by_label().items())
-    return side.with_items(Instance(label, mask_from_array(dense)) for label, dense in joined)
-
 
 KEYPOINT_NUMBERS = 51
 LARGEST_FLOAT = sys.float_info.max
@@ -76,6 +53,8 @@ _MOST_KEYS = 5
 _COCO_2014 = re.compile(r"^COCO_(train|val|test)2014_")
 """The prefix of 2014 image names in LVIS; the 2017 folders contain the same images without it."""
 FEDERATED = ("neg_category_ids", "not_exhaustive_category_ids")
+Rows = Sequence[tuple[str, Any]]
+"""The records of an image, each with its location in the file."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +64,11 @@ class ImageEntry:
     image_id: str
     path: Path
     size: Size
-    raw: Mapping[str, Any]
-    resize: bool = False
-    """Whether masks of another size are resized to the image's size."""
+    raw: Mapping[str, Any] = field(default_factory=dict)
+
+
+Typed = Callable[[Rows, ImageEntry, bool], Prediction]
+"""(records, image, whether they are predictions) → the prediction of an image."""
 
 
 @dataclass(eq=False)
@@ -136,35 +117,19 @@ def coco(
     DataError
         If a whole file cannot be read.
     """
-    if _is_panoptic(gt):
-        if gt_pngs is None or (pred is not None and pred_pngs is None):
-            raise UsageError("panoptic files need --gt-pngs, and a --pred-pngs for each --pred")
-        yield from panoptic(task, gt, gt_pngs, pred, pred_pngs, images)
-        return
-    kind = check_type(task, _READERS, "COCO")
-    truth = read_truth(gt, folder_at(images))
-    yield from truth.problems
-    results = None if pred is None else _results(pred, truth)
-    if results is not None:
-        check_not_exchanged(truth.annotations, results, gt, pred or gt)
-    sizes = {number: image.size for number, image in truth.images.items()}
-    if kind in CHECKS:
-        for rows, file in ((truth.annotations, gt), (results or {}, pred or gt)):
-            CHECKS[kind](rows, sizes, file)
-    if not truth.problems:  # skipped images have been reported
-        warn_of_truths(truth.annotations, sizes, gt)
-    for number, image in truth.images.items():
-        try:
-            real = _typed(kind, truth.annotations[number], image, truth, gt)
-            other = replace(image, resize=resize_pred)
-            found = (
-                real if results is None else _typed(kind, results[number], other, truth, pred or gt)
-            )
-            yield _sample(image, found, real, truth, own=results is None)
-        except InvalidRecord as error:
-            yield error.problem
-    if results is not None:
-        yield from _of_unknown_images(results, truth, pred or gt)
+    content = read_json(gt)
+    segments = _is_panoptic(content)
+    kind = check_type(task, _FROM_PANOPTIC if segments else _READERS, "COCO")
+    if segments and (gt_pngs is None or (pred is not None and pred_pngs is None)):
+        raise UsageError("panoptic files need --gt-pngs, and a --pred-pngs for each --pred")
+    truth = _truth(content, gt, folder_at(images))
+    results = None if pred is None else _results(pred)
+    if segments:
+        typed = _of_segments(kind, content, truth, pred or gt, gt_pngs, pred_pngs)
+    else:
+        typed = _of_rows(kind, truth, pred or gt, resize_pred)
+        _warn_of_ids(truth)
+    yield from samples_of(truth, results, pred or gt, typed)
 
 
 def lvis(
@@ -182,15 +147,29 @@ def lvis(
     return coco(task, gt, pred, images, resize_pred=resize_pred)
 
 
-def read_truth(gt: Path, images: Path) -> CocoTruth:
-    """Read the categories, images and annotations of a COCO file (annotations unchanged).
+def samples_of(
+    truth: CocoTruth, results: Mapping[Any, Rows] | None, pred: Path, typed: Typed
+) -> Found:
+    """Yield the samples of records in COCO's form; without ``results``, the truth's."""
+    yield from truth.problems
+    for number, image in truth.images.items():
+        try:
+            real = typed(truth.annotations[number], image, False)
+            found = real if results is None else typed(results.get(number, ()), image, True)
+            yield _sample(image, found, real, truth, own=results is None)
+        except InvalidRecord as error:
+            yield error.problem
+    if results is not None:
+        yield from _of_unknown_images(results, truth, pred)
 
-    Raises
-    ------
-    DataError
-        If the file is not a COCO ground truth.
-    """
-    content = read_json(gt)
+
+def detections_of(truth: CocoTruth, pred: Path) -> Typed:
+    """Return the reader of records of boxes, for other formats that have COCO's fields."""
+    return _of_rows("detection", truth, pred, resize=False)
+
+
+def _truth(content: Any, gt: Path, images: Path) -> CocoTruth:
+    """Read the categories, images and annotations of a COCO file (annotations unchanged)."""
     if not isinstance(content, Mapping) or not all(
         isinstance(content.get(k), list) for k in ("images", "annotations")
     ):
@@ -207,16 +186,17 @@ def read_truth(gt: Path, images: Path) -> CocoTruth:
     truth = CocoTruth(gt, _labels(content.get("categories"), gt), {})
     for k, raw in enumerate(content["images"]):
         try:
-            image = _image(raw, f"images[{k}]", gt, images)
-            if raw["id"] in truth.images:
-                raise invalid(gt, f"images[{k}]", "id", f"{raw['id']!r} occurs twice")
-            truth.images[raw["id"]] = image
+            number = whole(raw.get("id")) if isinstance(raw, Mapping) else None
+            if not isinstance(number, int | str):
+                raise invalid(gt, f"images[{k}]", "id", "must be a whole number or a string")
+            if number in truth.images:
+                raise invalid(gt, f"images[{k}]", "id", f"{number!r} occurs twice")
+            truth.images[number] = _image(raw, f"images[{k}]", gt, images)
         except InvalidRecord as error:
             truth.problems.append(error.problem)
     truth.images = dict(sorted(truth.images.items(), key=lambda item: _by_number(item[0])))
-    for k, raw in enumerate(content["annotations"]):
-        where = f"annotations[{k}]"
-        truth.annotations[_image_id(raw, f"{gt}: {where}")].append((where, raw))
+    for number, rows in _by_image(content["annotations"], f"{gt}: annotations").items():
+        truth.annotations[number] = rows
     return truth
 
 
@@ -230,9 +210,10 @@ def _by_number(image_id: int | str) -> tuple[bool, int, str]:
 def _labels(categories: Any, gt: Path) -> dict[Any, str]:
     rows = categories if isinstance(categories, list) else []
     labels = {
-        row["id"]: row["name"]
+        whole(row["id"]): row["name"]
         for row in rows
-        if isinstance(row, Mapping) and isinstance(row.get("id"), int | str) and "name" in row
+        if isinstance(row, Mapping) and isinstance(whole(row.get("id")), int | str)
+        if "name" in row
     }
     if (
         not labels
@@ -247,9 +228,7 @@ def _labels(categories: Any, gt: Path) -> dict[Any, str]:
     return labels
 
 
-def _image(raw: Any, where: str, gt: Path, images: Path) -> ImageEntry:
-    if not isinstance(raw, Mapping) or not isinstance(raw.get("id"), int | str):
-        raise invalid(gt, where, "id", "must be a number or a string")
+def _image(raw: Mapping[str, Any], where: str, gt: Path, images: Path) -> ImageEntry:
     name = str(raw.get("file_name") or "") or str(raw.get("coco_url", "")).rpartition("/")[2]
     if not name:
         raise invalid(gt, where, "file_name", "the field is missing")
@@ -264,12 +243,15 @@ def _image(raw: Any, where: str, gt: Path, images: Path) -> ImageEntry:
     stated = raw.get("height", size[0]), raw.get("width", size[1])
     if stated != size:
         field_name = "height" if stated[0] != size[0] else "width"
-        got = f"{stated[0]}×{stated[1]} (height×width){exif_hint(stated, size, path)}"
-        raise invalid(gt, where, field_name, f"must match {name}, {size[0]}×{size[1]}, got {got}")
+        got = f"{stated[0]!r}×{stated[1]!r} (height×width){exif_hint(stated, size, path)}"
+        form = "" if all(map(_finite, stated)) else " as numbers, not text,"
+        raise invalid(
+            gt, where, field_name, f"must match {name}, {size[0]}×{size[1]},{form} got {got}"
+        )
     return ImageEntry(path.stem, path, size, raw)
 
 
-def _results(pred: Path, truth: CocoTruth) -> dict[Any, list[tuple[str, Any]]]:
+def _results(pred: Path) -> dict[Any, list[tuple[str, Any]]]:
     """Return results by image. A results file is an array, or an object with ``annotations``."""
     content = read_json(pred)
     rows = content.get("annotations") if isinstance(content, Mapping) else content
@@ -279,31 +261,38 @@ def _results(pred: Path, truth: CocoTruth) -> dict[Any, list[tuple[str, Any]]]:
             keys = ", ".join(map(repr, list(content)[:_MOST_KEYS])) or "no keys"
             got = f", or an object with 'annotations'; got an object with {keys}"
         raise DataError(f"{pred}: must be a COCO results file: an array of objects{got}")
+    return _by_image(rows, f"{pred}: ")
+
+
+def _by_image(rows: Iterable[Any], file: str) -> dict[Any, list[tuple[str, Any]]]:
     found: dict[Any, list[tuple[str, Any]]] = defaultdict(list)
     for k, raw in enumerate(rows):
-        found[_image_id(raw, f"{pred}: [{k}]")].append((f"[{k}]", raw))
+        number = whole(raw.get("image_id")) if isinstance(raw, Mapping) else None
+        if not isinstance(number, int | str):
+            raise DataError(
+                f"{file}[{k}]: image_id: must be a whole number or a string, got {number!r:.40}"
+            )
+        found[number].append((f"{file.rpartition(': ')[2]}[{k}]", raw))
     return found
 
 
-def _image_id(raw: Any, where: str) -> int | str:
-    """Return the image id of a record; data frames write whole numbers as 99.0."""
-    found = raw.get("image_id") if isinstance(raw, Mapping) else None
-    if isinstance(found, float) and found.is_integer():
-        return int(found)
-    if not isinstance(found, int | str):
-        raise DataError(f"{where}: image_id: must be a whole number or a string, got {found!r:.40}")
-    return found
+def _warn_of_ids(truth: CocoTruth) -> None:
+    """Warn about annotations of no image of the file, and about ids that occur twice."""
+    if truth.problems:  # records of skipped images have been reported
+        return
+    rows = [(number, *row) for number, rows in truth.annotations.items() for row in rows]
+    absent = [where for number, where, _ in rows if number not in truth.images]
+    times = Counter(repr(raw.get("id")) for _, _, raw in rows if raw.get("id") is not None)
+    again = [where for _, where, raw in rows if times[repr(raw.get("id"))] > 1]
+    told_once(truth.file, "image_id: must be an image of the file; the record is left out", absent)
+    told_once(truth.file, "id: occurs twice; the records count as two objects", again[1:])
 
 
-def _of_unknown_images(
-    results: Mapping[Any, Sequence[tuple[str, Any]]], truth: CocoTruth, pred: Path
-) -> list[Problem]:
+def _of_unknown_images(results: Mapping[Any, Rows], truth: CocoTruth, pred: Path) -> list[Problem]:
     """Return a problem for each result on an image that is not in the ground truth. Results on
     skipped images are not reported again.
     """
-    known = set(truth.images) | {
-        raw["image_id"] for rows in truth.annotations.values() for _, raw in rows
-    }
+    known = {*truth.images, *truth.annotations}
     example = f", such as {next(iter(truth.images))!r}" if truth.images else ""
     return [
         Problem(
@@ -328,21 +317,25 @@ def _other_type(number: Any, known: Mapping[Any, Any]) -> str:
     return ""
 
 
-def _typed(
-    kind: str, rows: Sequence[tuple[str, Any]], image: ImageEntry, truth: CocoTruth, file: Path
-) -> Prediction:
+def _of_rows(kind: str, truth: CocoTruth, pred: Path, resize: bool) -> Typed:
     read, gather = _READERS[kind]
-    items = []
-    for where, raw in rows:
-        try:
-            items.append(read(raw, _label(raw, truth), image))
-        except DataError as error:
-            raise InvalidRecord(Problem.of(error, file.name, where)) from None
-    return gather(image, tuple(items))
+
+    def typed(rows: Rows, image: ImageEntry, predicted: bool) -> Prediction:
+        items = []
+        for where, raw in rows:
+            try:
+                item = read(raw, _label(raw, truth), image, resize and predicted)
+            except DataError as error:
+                file = pred if predicted else truth.file
+                raise InvalidRecord(Problem.of(error, file.name, where)) from None
+            items.append(item)
+        return gather(image, tuple(items))
+
+    return typed
 
 
 def _label(raw: Mapping[str, Any], truth: CocoTruth) -> str:
-    number = raw.get("category_id") if isinstance(raw, Mapping) else None
+    number = whole(raw.get("category_id")) if isinstance(raw, Mapping) else None
     if not isinstance(number, int | str) or number not in truth.labels:
         if number is None:
             raise DataError("category_id: the field is missing; class names are not accepted")
@@ -354,23 +347,27 @@ def _label(raw: Mapping[str, Any], truth: CocoTruth) -> str:
     return truth.labels[number]
 
 
-def _detection(raw: Mapping[str, Any], label: str, _image: ImageEntry) -> Detection:
+def _detection(raw: Mapping[str, Any], label: str, image: ImageEntry, _resize: bool) -> Detection:
     corners, box = _xyxy(raw.get("bbox")), raw["bbox"]
+    stated = raw.get("attributes")  # as CVAT writes them
+    turn = stated.get("rotation") if isinstance(stated, Mapping) else 0
+    if turn and _finite(turn):
+        return Detection(label, hull(turned(box, turn)), _score(raw), crowd(raw))
     return Detection(label, corners, _score(raw), crowd(raw), (float(box[2]), float(box[3])))
 
 
-def _instance(raw: Mapping[str, Any], label: str, image: ImageEntry) -> Instance:
+def _instance(raw: Mapping[str, Any], label: str, image: ImageEntry, resize: bool) -> Instance:
     if raw.get("segmentation") is None:
         hint = "; --task object_detection reads boxes" if raw.get("bbox") is not None else ""
         raise DataError(f"segmentation: the field is missing{hint}")
     with in_field("segmentation"):
         mask = mask_from_wire(raw["segmentation"], image.size)
-    if mask.size != image.size and not image.resize:
+    if mask.size != image.size and not resize:
         raise other_size("segmentation:", mask.size, image.size, image.path, remedy=RESIZE)
     return Instance(label, resized_mask(mask, image.size), _score(raw), crowd(raw))
 
 
-def _person(raw: Mapping[str, Any], _label: str, _image: ImageEntry) -> Person:
+def _person(raw: Mapping[str, Any], _label: str, _image: ImageEntry, _resize: bool) -> Person:
     numbers = raw.get("keypoints")
     if numbers is None:
         raise DataError("keypoints: the field is missing")
@@ -439,12 +436,25 @@ def _finite(value: Any) -> bool:
     )  # NaN compares false
 
 
-_READERS: dict[
-    str, tuple[Callable[[Any, str, ImageEntry], Any], Callable[[ImageEntry, Any], Prediction]]
-] = {
+def _flattened(image: ImageEntry, items: Sequence[Instance]) -> Masks:
+    """Return instances as a label map: each pixel takes the class of the smallest instance that
+    covers it. Crowds count as instances.
+    """
+    ordered = sorted(items, key=lambda item: -item.mask.area)
+    labels = sorted({item.label for item in ordered})
+    values = np.zeros(image.size, dtype=np.int32)
+    for item in ordered:
+        values[item.mask.window][item.mask.crop] = labels.index(item.label) + 1
+    parts = (
+        (label, mask_from_array(values == number)) for number, label in enumerate(labels, start=1)
+    )
+    return Masks(image.size, tuple(Instance(label, mask) for label, mask in parts if mask.area))
+
+
+_READERS: dict[str, tuple[Callable[..., Any], Callable[[ImageEntry, Any], Prediction]]] = {
     "detection": (_detection, lambda _image, items: Detections(items)),
     "instance": (_instance, lambda image, items: Masks(image.size, items)),
-    "semantic": (_instance, lambda image, items: flattened(Masks(image.size, items))),
+    "semantic": (_instance, _flattened),
     "keypoint": (_person, lambda _image, items: People(items)),
 }
 
@@ -452,38 +462,7 @@ _READERS: dict[
 # ---------------------------------------------------------------- panoptic
 
 
-def panoptic(
-    task: str, gt: Path, gt_pngs: Path, pred: Path | None, pred_pngs: Path | None, images: Path
-) -> Found:
-    """Yield the samples of COCO panoptic files: a JSON file of segments and a folder of PNGs with
-    id = R + 256 G + 65536 B and 0 = void.
-
-    Semantic segmentation merges the segments of a class. Instance segmentation and detection use
-    the segments of ``isthing`` categories.
-    """
-    kind = check_type(task, _FROM_PANOPTIC, "COCO panoptic")
-    truth = read_truth(gt, folder_at(images))
-    for folder in filter(None, (gt_pngs, pred_pngs)):
-        folder_at(folder)
-    things = {row["name"] for row in read_json(gt)["categories"] if row.get("isthing", 1)}
-    yield from truth.problems
-    results = None if pred is None else _results(pred, truth)
-    for number, image in truth.images.items():
-        try:
-            real = masks = _segments(truth.annotations[number], image, truth, gt, gt_pngs)
-            if results is not None:
-                masks = _segments(results[number], image, truth, pred or gt, pred_pngs or gt_pngs)
-            found, goal = (_FROM_PANOPTIC[kind](side, things) for side in (masks, real))
-            yield _sample(image, found, goal, truth, own=results is None)
-        except InvalidRecord as error:
-            yield error.problem
-    if results is not None:
-        yield from _of_unknown_images(results, truth, pred or gt)
-
-
-def _is_panoptic(gt: Path) -> bool:
-    """Return whether a COCO file is a panoptic file."""
-    content = read_json(gt)
+def _is_panoptic(content: Any) -> bool:
     rows = content.get("annotations") if isinstance(content, Mapping) else None
     return (
         bool(rows)
@@ -493,9 +472,31 @@ def _is_panoptic(gt: Path) -> bool:
     )
 
 
-def _segments(
-    rows: Sequence[tuple[str, Any]], image: ImageEntry, truth: CocoTruth, file: Path, pngs: Path
-) -> Masks:
+def _of_segments(
+    kind: str,
+    content: Mapping[str, Any],
+    truth: CocoTruth,
+    pred: Path,
+    gt_pngs: Path | None,
+    pred_pngs: Path | None,
+) -> Typed:
+    """Return the reader of COCO panoptic records: segments, and PNGs with id = R + 256 G + 65536 B
+    and 0 = void.
+
+    Semantic segmentation merges the segments of a class. Instance segmentation and detection use
+    the segments of ``isthing`` categories.
+    """
+    folders = [folder_at(folder) for folder in (gt_pngs, pred_pngs) if folder is not None]
+    things = {row["name"] for row in content["categories"] if row.get("isthing", 1)}
+
+    def typed(rows: Rows, image: ImageEntry, predicted: bool) -> Prediction:
+        file, pngs = (pred, folders[-1]) if predicted else (truth.file, folders[0])
+        return _FROM_PANOPTIC[kind](_segments(rows, image, truth, file, pngs), things)
+
+    return typed
+
+
+def _segments(rows: Rows, image: ImageEntry, truth: CocoTruth, file: Path, pngs: Path) -> Masks:
     if not rows:
         return Masks(image.size, ())
     if len(rows) > 1:
@@ -504,44 +505,45 @@ def _segments(
     try:
         path = confined_path(pngs, raw.get("file_name"), of=str(pngs))
         with opened(path) as png:
-            colours = np.asarray(png.convert("RGB"), dtype=np.uint32)
+            plain = png if png.mode == "RGB" else png.convert("RGB")
+            colours = stored_samples(plain).astype(np.uint32)
+        if colours.shape[:2] != image.size:
+            raise other_size(
+                path.name, (colours.shape[0], colours.shape[1]), image.size, image.path
+            )
     except DataError as error:
         raise invalid(file, where, "file_name", str(error)) from None
-    if colours.shape[:2] != image.size:
-        raise invalid(
-            file,
-            where,
-            "file_name",
-            str(other_size(path.name, colours.shape[:2], image.size, image.path)),
-        )
     ids = colours @ np.array([1, 256, 65536], dtype=np.uint32)
-    items = []
     segments = raw.get("segments_info")
     if not isinstance(segments, list):
         raise invalid(file, where, "segments_info", "must be a list of objects")
+    items = []
     for k, segment in enumerate(segments):
         try:
-            label = _label(segment, truth)
+            label, mask = _label(segment, truth), mask_from_array(ids == segment.get("id"))
+            if mask.area == 0:
+                raise DataError(f"id: {_absent(segment.get('id'), path, colours)}")
+            items.append(Instance(label, mask, None, crowd(segment)))
         except DataError as error:
-            raise invalid(
-                file, f"{where}.segments_info[{k}]", "category_id", str(error).partition(": ")[2]
+            raise InvalidRecord(
+                Problem.of(error, file.name, f"{where}.segments_info[{k}]")
             ) from None
-        mask = mask_from_array(ids == segment.get("id"))
-        if mask.area == 0:
-            number, hint = segment.get("id"), ""
-            if isinstance(number, int) and number >= 1 << 16 and not colours[..., 2].any():
-                hint = (
-                    "; the file looks like a two-channel PNG of category and instance, which "
-                    "panopticapi's 2channels2panoptic_coco_format.py converts"
-                )
-            raise invalid(
-                file,
-                f"{where}.segments_info[{k}]",
-                "id",
-                f"must be a value of {path.name}, got {number!r}{hint}",
-            )
-        items.append(Instance(label, mask, None, crowd(segment)))
     return Masks(image.size, tuple(items))
+
+
+def _absent(number: Any, path: Path, colours: Any) -> str:
+    hint = ""
+    if isinstance(number, int) and number >= 1 << 16 and not colours[..., 2].any():
+        hint = (
+            "; the file looks like a two-channel PNG of category and instance, which "
+            "panopticapi's 2channels2panoptic_coco_format.py converts"
+        )
+    return f"must be a value of {path.name}, got {number!r}{hint}"
+
+
+def _by_class(side: Masks, _things: set[str]) -> Masks:
+    joined = sorted(side.union_by_label().items())
+    return side.with_items(Instance(label, mask_from_array(dense)) for label, dense in joined)
 
 
 def _boxes_of_things(side: Masks, things: set[str]) -> Detections:
@@ -552,7 +554,7 @@ def _boxes_of_things(side: Masks, things: set[str]) -> Detections:
 
 
 _FROM_PANOPTIC: dict[str, Callable[[Masks, set[str]], Prediction]] = {
-    "semantic": lambda side, _things: by_class(side),
+    "semantic": _by_class,
     "instance": lambda side, things: side.only(things),
     "detection": _boxes_of_things,
 }

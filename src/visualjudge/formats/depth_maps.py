@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from visualjudge.core.errors import DataError, Problem, UsageError
-from visualjudge.formats.sample import Found, Sample, aligned, check_type, fitted, unpaired
+from visualjudge.core.records import FloatArray
+from visualjudge.formats.sample import Found, Sample, check_type, fitted, paired
 from visualjudge.vision.predictions import DepthMap
 from visualjudge.vision.raster.images import image_size, read_depth
 
@@ -19,6 +21,8 @@ AS_THEY_ARE = (".npy", ".png")
 """Suffixes of maps that are copied to the data folder unchanged; other maps are saved as npy."""
 
 
+HOLE, PATCH = 65535, 16
+"""The largest value of 16 bits, and the number of pixels from which it is a hole, not a depth."""
 FARTHEST_METRES = 255
 """PNG depths beyond this are assumed to be in another unit."""
 
@@ -88,60 +92,70 @@ def depth_maps(
     truth = DepthForm.of(gt_scale, gt_inverse, "--gt-scale")
     found = truth if pred is None else DepthForm.of(pred_scale, pred_inverse, "--pred-scale")
     check_type(task, ("depth",), "depth map")
-    told = set[str]()
-    for key, image, (gt_file, pred_file) in aligned(images, gt, gt if pred is None else pred):
-        if gt_file is None or pred_file is None:
-            side = "truth" if gt_file is None else "prediction"
-            where = gt if side == "truth" else pred
-            yield Problem(image.name, key, side, unpaired("depth map", key, where))
+    told = set[Any]()
+
+    def read(file: Path, image: Path, predicted: bool) -> DepthMap:
+        option, form = ("--pred", found) if predicted else ("--gt", truth)
+        stored = fitted(
+            read_depth(file), image_size(image), file, image, resize=resize_pred and predicted
+        )
+        depth = DepthMap(_without_holes(stored, file, told) * form.scale, form.inverse)
+        _check(depth, file)
+        for kind, doubt in _doubts(depth, file, form, option):
+            if (option, kind) not in told:
+                told.add((option, kind))
+                warnings.warn(f"{file}: {doubt}", stacklevel=2)
+        return depth
+
+    for one in paired("depth map", images, gt, pred, read):
+        if isinstance(one, Problem):
+            yield one
             continue
-        side = "truth"
-        try:
-            size = image_size(image)
-            real = _read(gt_file, truth, size, image, resize=False)
-            side = "truth" if pred is None else "prediction"
-            guess = _read(pred_file, found, size, image, resize=resize_pred and pred is not None)
-        except DataError as error:
-            yield Problem(image.name, key, side, str(error))
-            continue
-        sides = [("--gt-scale", gt_file, real, truth), ("--pred-scale", pred_file, guess, found)]
-        for option, file, depth, form in sides[: 1 if pred is None else 2]:
-            if option not in told and _has_no_unit(file, depth, form):
-                told.add(option)
-                warnings.warn(
-                    f"{file}: contains whole numbers up to {depth.values.max():g}, which are read "
-                    f"as metres; {option} sets their unit, such as 1/1000 or 1/256",
-                    stacklevel=2,
-                )
-            below = depth.values < 0
-            if option[:5] not in told and below.any():
-                told.add(option[:5])
-                warnings.warn(
-                    f"{file}: depth must be above 0 (0: no value), got {int(below.sum())} of "
-                    f"{below.size} pixels below 0, minimum {depth.values.min():.4g}; they are "
-                    "treated as missing; negate the values if their sign is reversed",
-                    stacklevel=2,
-                )
-        kept = pred_file if pred_file.suffix.lower() in AS_THEY_ARE and not resize_pred else None
+        image, guess, real, file = one
+        whole = file.suffix.lower() in AS_THEY_ARE and not resize_pred
+        kept = file if whole and str(file) not in told else None
         yield Sample(image.stem, image, guess, real, file=kept, extra=found.extra() if kept else {})
 
 
-def _has_no_unit(path: Path, depth: DepthMap, form: DepthForm) -> bool:
-    """Return whether the values of a PNG read as metres look like millimetres or 1/256 m."""
-    unscaled = path.suffix.lower() == ".png" and form == DepthForm()
-    return unscaled and bool(depth.values.max() > FARTHEST_METRES)
+def _without_holes(values: FloatArray, file: Path, told: set[Any]) -> FloatArray:
+    """Return the values with those of a hole as NaN: some data sets mark it by the largest value of
+    16 bits. ``told`` gets the file's name.
+    """
+    holes = values == HOLE
+    if not PATCH <= int(holes.sum()) < holes.size or (values % 1).any():
+        return values
+    if HOLE not in told:
+        warnings.warn(
+            f"{file}: {int(holes.sum())} of {holes.size} pixels are {HOLE}, the largest value of "
+            "16 bits; in all files that have it so, they are read as holes, without a depth",
+            stacklevel=2,
+        )
+    told |= {HOLE, str(file)}
+    return np.where(holes, np.nan, values)
 
 
-def _read(
-    path: Path, form: DepthForm, size: tuple[int, int], image: Path, *, resize: bool
-) -> DepthMap:
-    values = fitted(read_depth(path), size, path, image, resize=resize)
-    depth = DepthMap(values * form.scale, form.inverse)
+def _doubts(depth: DepthMap, file: Path, form: DepthForm, option: str) -> Iterator[tuple[str, str]]:
+    largest, below = np.nanmax(depth.values), depth.values < 0
+    if file.suffix.lower() == ".png" and form == DepthForm() and largest > FARTHEST_METRES:
+        yield (
+            "unit",
+            f"contains whole numbers up to {largest:g}, which are read as metres; {option}-scale "
+            "sets their unit, such as 1/1000 or 1/256",
+        )
+    if below.any():
+        yield (
+            "sign",
+            f"depth must be above 0 (0: no value), got {int(below.sum())} of {below.size} pixels "
+            f"below 0, minimum {np.nanmin(depth.values):.4g}; they are treated as missing; negate "
+            "the values if their sign is reversed",
+        )
+
+
+def _check(depth: DepthMap, file: Path) -> None:
     if not depth.valid.any():
-        raise DataError(f"{path.name}: has no valid value")
+        raise DataError(f"{file.name}: has no valid value")
     if not (depth.values > 0).any():
         raise DataError(
-            f"{path.name}: must contain depths above 0, got none (minimum "
+            f"{file.name}: must contain depths above 0, got none (minimum "
             f"{np.nanmin(depth.values):.4g}); negate the values if their sign is reversed"
         )
-    return depth

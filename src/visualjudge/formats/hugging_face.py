@@ -9,18 +9,19 @@ folder, which is then read as COCO or as label maps.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from visualjudge.core.arrow import table_metadata, table_parts
 from visualjudge.core.atomic import write_bytes, write_json
 from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, Problem, UsageError
-from visualjudge.formats.coco import coco
+from visualjudge.core.tables import table_metadata, table_parts
+from visualjudge.formats.coco import CocoTruth, ImageEntry, detections_of, samples_of
 from visualjudge.formats.label_maps import label_maps
-from visualjudge.formats.sample import Found, check_type, read_json
+from visualjudge.formats.sample import Found, check_type, class_name, read_json
 from visualjudge.vision.raster.images import image_size
 
 STATE, SPLITS = "state.json", "dataset_dict.json"
@@ -121,7 +122,7 @@ def hugging_face(
         for one, name in ((gt, "gt"), (pred, "pred"))
         if one is not None
     ]
-    yield from _READERS[kind](task, sides, classes, box_format == "xyxy")
+    yield from _READERS[kind](sides, classes, box_format == "xyxy")
 
 
 @dataclass
@@ -132,96 +133,91 @@ class _Side:
     folder: Path
     columns: Mapping[str, str]
     problems: list[Problem] = field(default_factory=list)
-    names: tuple[str, ...] = ()
+    names: Mapping[int, str] = field(default_factory=dict)
 
-    def rows(self, column: str) -> Iterator[tuple[str, Path, Any]]:
-        """Yield (image name, image file, value of ``column``) for each row; rows without them
-        become problems.
+    def rows(self, column: str) -> Iterator[tuple[int, str, Path, Any]]:
+        """Yield (row number, image name, image file, value of ``column``) for each row; rows
+        without them become problems.
         """
         table = read_data_set(self.path, self.folder)
-        self.names = table.names.get(self.columns[column], ())
+        self.names = dict(enumerate(table.names.get(self.columns[column], ())))
         for number, row in enumerate(table.rows):
-            absent = [self.columns[one] for one in ("image", column)]
-            absent = [name for name in absent if name not in row]
+            needed = {one: self.columns[one] for one in ("image", column)}
+            absent = [name for name in needed.values() if name not in row]
             if absent and not number:
                 raise DataError(
                     f"{self.path}: must have a column {absent[0]!r}, got {', '.join(row)}; "
                     "--column maps a column with another name"
                 )
-            image, value = row.get(self.columns["image"]), row.get(self.columns[column])
-            if not isinstance(image, Path) or value is None:
-                missing = self.columns[column if isinstance(image, Path) else "image"]
-                self.problems.append(
-                    Problem(self.path.name, f"row {number}", missing, "is missing")
-                )
+            cells = {name: row.get(name) for name in needed.values()}
+            reason = next((f"{k}: {_flaw(v)}" for k, v in cells.items() if _flaw(v)), None)
+            image, value = (cells[name] for name in needed.values())
+            if reason is not None or not isinstance(image, Path):
+                told = reason or f"{needed['image']}: must be an image"
+                self.left_out(number, DataError(told))
                 continue
-            name = str(row.get(self.columns["image_id"]) or image.stem).replace("/", "_")
-            yield name, image, value
+            name = row.get(self.columns["image_id"])
+            yield number, str(image.stem if name is None else name).replace("/", "_"), image, value
+
+    def left_out(self, number: int, error: DataError) -> None:
+        """Note why a row is left out."""
+        self.problems.append(Problem.of(error, self.path.name, f"row {number}"))
 
 
-def _detections(task: str, sides: Sequence[_Side], _classes: Path | None, corners: bool) -> Found:
-    truth = sides[0]
-    images, labels, rows = _objects(truth, corners)
-    content = {
-        "images": [
-            {"id": name, "file_name": path.name, "height": size[0], "width": size[1]}
-            for name, path in images.items()
-            for size in [image_size(path)]
-        ],
-        "annotations": [{**row, "id": number, "iscrowd": 0} for number, row in enumerate(rows, 1)],
-        "categories": labels,
+def _flaw(cell: Any) -> str | None:
+    return "is missing" if cell is None else str(cell) if isinstance(cell, DataError) else None
+
+
+def _detections(sides: Sequence[_Side], _classes: Path | None, corners: bool) -> Found:
+    truth, *others = sides
+    images, rows = _objects(truth, corners)
+    _, predicted = _objects(others[0], corners) if others else ({}, None)
+    labels = {
+        raw["category_id"]: raw["category_id"]
+        for found in (rows, predicted or {})
+        for objects in found.values()
+        for _, raw in objects
     }
-    found = None
-    if len(sides) > 1:
-        _, more, predicted = _objects(sides[1], corners)
-        known = {row["name"]: row["id"] for row in labels}
-        labels += [
-            {"id": len(known) + k, "name": row["name"]}
-            for k, row in enumerate(more)
-            if row["name"] not in known
-        ]
-        number = {row["name"]: row["id"] for row in labels}
-        theirs = {row["id"]: number[row["name"]] for row in more}
-        found = truth.folder / "predictions.json"
-        write_json(found, [{**row, "category_id": theirs[row["category_id"]]} for row in predicted])
-    write_json(truth.folder / "truth.json", content)
-    folder = next(iter(images.values())).parent if images else truth.folder
+    content = CocoTruth(truth.path, labels, images, defaultdict(list, rows))
     yield from (problem for side in sides for problem in side.problems)
-    yield from coco(task, truth.folder / "truth.json", found, folder)
+    pred = sides[-1].path
+    yield from samples_of(content, predicted, pred, detections_of(content, pred))
 
 
-def _objects(
-    side: _Side, corners: bool
-) -> tuple[dict[str, Path], list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return images by name, categories, and annotations in COCO format."""
-    images: dict[str, Path] = {}
-    numbers: dict[str, int] = {}
-    made: list[dict[str, Any]] = []
-    for name, image, objects in side.rows("objects"):
-        images[name] = image
-        for item in _items(objects, side.path):
-            label = item.get(side.columns["category"])
-            label = (
-                side.names[label]
-                if isinstance(label, int) and label < len(side.names)
-                else str(label)
-            )
-            number = numbers.setdefault(label, len(numbers))
-            box = [float(v) for v in item.get(side.columns["bbox"]) or ()]
-            if corners and len(box) == 4:
-                box = [box[0], box[1], box[2] - box[0], box[3] - box[1]]
-            row = {
-                "image_id": name,
-                "category_id": number,
-                "bbox": box,
-                "area": box[2] * box[3] if box[3:] else 0.0,
-            }
-            score = item.get(side.columns["score"])
-            made.append(row if score is None else {**row, "score": score})
-    return images, [{"id": number, "name": label} for label, number in numbers.items()], made
+Objects = dict[Any, list[tuple[str, Any]]]
+"""The objects of each image in COCO's form, with a name as their category."""
 
 
-def _items(objects: Any, path: Path) -> list[Mapping[str, Any]]:
+def _objects(side: _Side, corners: bool) -> tuple[dict[Any, ImageEntry], Objects]:
+    images, places, made = dict[Any, ImageEntry](), dict[str, int](), Objects()
+    for number, name, image, objects in side.rows("objects"):
+        try:
+            size = image_size(image, side.columns["image"])
+            if name in images:
+                raise DataError(f"image_id: {name!r} is that of row {places[name]} too")
+            made[name] = [
+                (f"row {number}: objects[{k}]", _object(side, item, corners))
+                for k, item in enumerate(_items(objects))
+            ]
+        except DataError as error:
+            side.left_out(number, error)
+            continue
+        images[name], places[name] = ImageEntry(image.stem, image, size), number
+    return images, made
+
+
+def _object(side: _Side, item: Mapping[str, Any], corners: bool) -> dict[str, Any]:
+    label, box = (item.get(side.columns[name]) for name in ("category", "bbox"))
+    if side.names and not isinstance(label, str):
+        label = class_name(label, side.names, "category")
+    elif label is None:
+        raise DataError("category: is missing")
+    if corners and isinstance(box, list) and [type(v) for v in box] == [float] * 4:
+        box = [box[0], box[1], box[2] - box[0], box[3] - box[1]]
+    return {"category_id": str(label), "bbox": box, "score": item.get(side.columns["score"])}
+
+
+def _items(objects: Any) -> list[Mapping[str, Any]]:
     """Convert a list of objects, or an object of lists, to a list of objects."""
     try:
         if isinstance(objects, Mapping):
@@ -233,20 +229,16 @@ def _items(objects: Any, path: Path) -> list[Mapping[str, Any]]:
             return list(objects)
     except (TypeError, ValueError):
         pass
-    raise DataError(
-        f"{path}: objects: must be a list of objects, or an object of lists of equal length"
-    )
+    raise DataError("objects: must be a list of objects, or an object of lists of equal length")
 
 
-def _label_maps(task: str, sides: Sequence[_Side], classes: Path | None, _corners: bool) -> Found:
+def _label_maps(sides: Sequence[_Side], classes: Path | None, _corners: bool) -> Found:
     folders = []
     for side in sides:
         place = side.folder / "maps"
-        for name, image, value in side.rows("label"):
+        for number, name, image, value in side.rows("label"):
             if not isinstance(value, Path):
-                side.problems.append(
-                    Problem(side.path.name, name, side.columns["label"], "must be an image")
-                )
+                side.left_out(number, DataError(f"{side.columns['label']}: must be an image"))
                 continue
             write_bytes(place / f"{name}{value.suffix}", value.read_bytes())
             write_bytes(side.folder / "images" / f"{name}{image.suffix}", image.read_bytes())
@@ -255,10 +247,11 @@ def _label_maps(task: str, sides: Sequence[_Side], classes: Path | None, _corner
         if not sides[0].names:
             raise UsageError(f"{sides[0].path}: the features name no classes; give --classes")
         classes = sides[0].folder / "classes.json"
-        write_json(classes, {str(number): name for number, name in enumerate(sides[0].names)})
+        write_json(classes, {str(number): name for number, name in sides[0].names.items()})
     yield from (problem for side in sides for problem in side.problems)
     pred = folders[1] if len(folders) > 1 else None
-    yield from label_maps(task, folders[0], pred, str(sides[0].folder / "images"), classes)
+    images = str(sides[0].folder / "images")
+    yield from label_maps("semantic_segmentation", folders[0], pred, images, classes)
 
 
 _READERS = {"detection": _detections, "semantic": _label_maps}
@@ -301,21 +294,22 @@ def _rows(files: Sequence[Path], scratch: Path) -> Iterator[dict[str, Any]]:
 
 
 def _unpacked(row: dict[str, Any], number: int, file: Path, scratch: Path) -> dict[str, Any]:
-    """Return the row with each image, including images in lists, replaced by its path."""
+    """Return the row with each image, including images in lists, replaced by its path, or by the
+    error that it cannot be read.
+    """
     made: dict[str, Any] = {}
     for column, value in row.items():
-        several = isinstance(value, list) and value and all(_is_image(one) for one in value)
-        if several:
-            made[column] = [
-                _image(one, f"{number:06d}_{k}", file, scratch / column)
-                for k, one in enumerate(value)
-            ]
-        else:
-            made[column] = (
-                _image(value, f"{number:06d}", file, scratch / column)
-                if _is_image(value)
-                else value
-            )
+        cells = value if isinstance(value, list) and value else [value]
+        made[column] = value
+        if all(map(_is_image, cells)):
+            try:
+                paths = [
+                    _image(one, f"{number:06d}{f'_{k}' * (cells is value)}", file, scratch / column)
+                    for k, one in enumerate(cells)
+                ]
+                made[column] = paths if cells is value else paths[0]
+            except DataError as error:
+                made[column] = error
     return made
 
 
@@ -329,7 +323,7 @@ def _image(cell: Mapping[str, Any], number: str, file: Path, folder: Path) -> Pa
     """
     stated, content = cell["path"], cell["bytes"]
     if content is None:
-        return None if stated is None else _beside(file, stated, folder.name)
+        return None if stated is None else _beside(file, stated)
     stem = Path(str(stated)).stem if stated else number
     suffix = next((found for start, found in SUFFIXES.items() if content.startswith(start)), ".img")
     path = folder / f"{stem}{suffix}"
@@ -339,11 +333,11 @@ def _image(cell: Mapping[str, Any], number: str, file: Path, folder: Path) -> Pa
     return path
 
 
-def _beside(file: Path, stated: Any, column: str) -> Path:
+def _beside(file: Path, stated: Any) -> Path:
     try:
         return confined_path(file.parent, stated, of=str(file.parent))
     except DataError as error:
-        raise DataError(f"{file}: {column}: {error}; save_to_disk embeds images") from None
+        raise DataError(f"{error}; save_to_disk embeds images") from None
 
 
 def _features(file: Path) -> dict[str, Any]:

@@ -14,17 +14,16 @@ from visualjudge.core.errors import DataError, Problem
 from visualjudge.formats.sample import (
     Found,
     Sample,
-    aligned,
     check_names,
     check_type,
     fitted,
     names_by_line,
+    paired,
     read_json,
     read_table,
-    unpaired,
 )
 from visualjudge.vision.predictions import Instance, Masks
-from visualjudge.vision.raster.images import image_size, opened
+from visualjudge.vision.raster.images import image_size, opened, stored_samples
 from visualjudge.vision.raster.masks import mask_from_array
 
 NUMBER_COLUMNS = ("id", "idx", "index", "value", "label", "class_id", "number", "trainid")
@@ -72,26 +71,16 @@ def label_maps(
     check_type(task, ("semantic",), "label-map")
     table = class_table(classes)
     skipped = {*unlabelled, *(value for value in UNNAMED if value not in table)}
-    for key, image, (truth, found) in aligned(images, gt, pred):
-        if truth is None or (found is None and pred is not None):
-            side = "truth" if truth is None else "prediction"
-            where = gt if side == "truth" else pred
-            yield Problem(image.name, key, side, unpaired("label map", key, where))
-            continue
-        side = "truth"
-        try:
-            real = _read(truth, table, skipped, channel, image, resize=False)
-            side = "prediction"
-            guess = (
-                real
-                if found is None
-                else _read(found, table, skipped, channel, image, resize=resize_pred)
-            )
-        except DataError as error:
-            where, _, reason = str(error).partition(": ")
-            yield Problem(where, key, side, reason)
-            continue
-        yield Sample(image.stem, image, guess, real)
+
+    def read(file: Path, image: Path, predicted: bool) -> Masks:
+        return _read(file, table, skipped, channel, image, resize=resize_pred and predicted)
+
+    for one in paired("label map", images, gt, pred, read):
+        if isinstance(one, Problem):
+            yield one
+        else:
+            image, guess, real, _ = one
+            yield Sample(image.stem, image, guess, real)
 
 
 def class_table(path: Path) -> dict[int, str]:
@@ -189,7 +178,7 @@ def _values(path: Path, channel: int | None) -> NDArray[Any]:
                 f"{path.name}: label maps must be PNG, got a JPEG, which changes the values of "
                 f"pixels; {PLACES}"
             )
-        values = np.asarray(file)
+        values = stored_samples(file)
     if values.ndim == 2:
         return values
     colours = values[:, :, :3]

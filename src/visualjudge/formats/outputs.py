@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ from typing import Any
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.formats.rating_layouts import LAYOUTS, files_of, with_prompts
 from visualjudge.formats.sample import Found, Sample, check_type, stated_file
-from visualjudge.formats.suspicious_input import warn_of_range
 from visualjudge.vision.predictions import WholeImage
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.tasks import TASKS
@@ -214,6 +214,25 @@ def _samples(
             yield Problem(Path(table).name, str(first.output.name), "output", str(error))
 
 
+def warn_of_range(where: str, ratings: Sequence[float], limits: tuple[float, float]) -> None:
+    """Warn about ratings that look like a scale up to 1 or 5 if another range is assumed."""
+    low, high = limits
+    if len(ratings) < 2 or high <= 1:
+        return
+    if all(0 <= value <= 1 for value in ratings) and any(ratings):
+        look, range_ = "numbers from 0 to 1", "0 1"
+    elif high > 5 and all(1 <= value <= 5 and value * 2 % 1 == 0 for value in ratings):
+        look, range_ = "whole or half numbers from 1 to 5", "1 5"
+    else:
+        return
+    warnings.warn(
+        f"{where}: all {len(ratings)} values are {look}, and were read as ranging from "
+        f"{low:g} to {high:g}; state their range: --score-range {range_}, or --score-range "
+        f"{low:g} {high:g}",
+        stacklevel=3,
+    )
+
+
 def given_score(value: Any, limits: tuple[float, float]) -> float:
     """Convert a table's score to ``final_score``: ``limits`` become 0 and 10, rounded to 4
     decimals.
@@ -278,6 +297,8 @@ def _image_id(files: Mapping[str, Path | None], prompt: str | None) -> str:
 
 def _path(row: Mapping[str, Any], field: str, root: Path) -> Path | None:
     stated = row.get(field)
+    if isinstance(stated, DataError):
+        raise DataError(f"{field}: {stated}")
     if stated in (None, ""):
         return None
     return stated if isinstance(stated, Path) else stated_file(root, stated, field)

@@ -6,13 +6,15 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import pickle
+import warnings
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import cv2
 import numpy as np
@@ -22,7 +24,7 @@ from visualjudge.core import jsons
 from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError, in_field
 from visualjudge.core.jsons import DEEPEST_JSON, is_deep
-from visualjudge.core.records import Size
+from visualjudge.core.records import Size, Xyxy
 from visualjudge.vision.predictions import Prediction
 from visualjudge.vision.raster.images import orientation
 from visualjudge.vision.tasks import TASKS, task_named
@@ -65,6 +67,8 @@ class Sample:
     """Whether a mask of another size than the image is resized to it."""
 
 
+T = TypeVar("T")
+Side = TypeVar("Side", bound=Prediction)
 LARGEST_PICKLE = 1 << 30
 Found = Iterator[Sample | Problem]
 
@@ -163,6 +167,54 @@ def fitted(
             f"{file.name}:", (values.shape[0], values.shape[1]), size, image, remedy=RESIZE
         )
     return np.asarray(cv2.resize(values, size[::-1], interpolation=cv2.INTER_NEAREST))
+
+
+def whole(value: Any) -> Any:
+    """Return a whole number for a float without a fraction, as data frames write 99.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def class_name(number: Any, names: Mapping[int, str], field: str = "class") -> str:
+    """Return the name of class ``number``. Negative numbers, which mean "no label" elsewhere, are
+    no classes.
+    """
+    key = whole(number)
+    if isinstance(key, bool) or not isinstance(key, int) or key not in names:
+        known = f"{min(names)} to {max(names)}" if names else "of which there are none"
+        raise DataError(f"{field}: must be the number of a class name, {known}, got {key!r:.40}")
+    return names[key]
+
+
+def turned(
+    box: Sequence[float], degrees: float, *, about_corner: bool = False
+) -> tuple[float, ...]:
+    """Return the ring x, y, x, y, … of a box [x, y, width, height] turned clockwise about its
+    centre, or about its first corner.
+    """
+    x, y, width, height = map(float, box)
+    middle = (0.0, 0.0) if about_corner else (width / 2, height / 2)
+    sine, cosine = math.sin(math.radians(degrees)), math.cos(math.radians(degrees))
+    ring: tuple[float, ...] = ()
+    for across, down in ((0.0, 0.0), (width, 0.0), (width, height), (0.0, height)):
+        right, below = across - middle[0], down - middle[1]
+        ring += (
+            round(x + middle[0] + right * cosine - below * sine, 9),
+            round(y + middle[1] + right * sine + below * cosine, 9),
+        )
+    return ring
+
+
+def hull(ring: Sequence[float]) -> Xyxy:
+    """Return the upright box around points x, y, x, y, …"""
+    return min(ring[::2]), min(ring[1::2]), max(ring[::2]), max(ring[1::2])
+
+
+def told_once(file: object, told: str, places: Sequence[str]) -> None:
+    """Warn of a kind of record, naming the first of ``places``; nothing if there is none."""
+    if places:
+        warnings.warn(
+            f"{file}: {places[0]}: {told}; records like this: {len(places)}", stacklevel=2
+        )
 
 
 RESIZE = "--resize-pred resizes predictions to the image's size"
@@ -376,17 +428,22 @@ def files_by_key(where: str | Path) -> dict[str, Path]:
         return {path.stem: path}
     if not path.is_dir():
         raise UsageError(f"{text}: no such file or folder")
-    found: dict[str, Path] = {}
-    for file in sorted(path.iterdir()):
-        if file.is_file() and not file.name.startswith("."):
-            _put(found, file.stem, file)
-    return found
+    return _by_stem(
+        file for file in path.iterdir() if file.is_file() and not file.name.startswith(".")
+    )
 
 
-def unpaired(what: str, key: str, where: str | Path | None) -> str:
-    """Return a message about a missing counterpart of an image, with a hint about patterns."""
-    hint = "" if "*" in str(where) else f"; a pattern can pair other names: '{where}/*_pred.png'"
-    return f"there is no {what} named {key!r} in {where}{hint}"
+def images_by_key(folder: Path) -> dict[str, Path]:
+    """Return the images of a folder by file name without suffix. Other files, such as labels beside
+    their photographs, are passed over.
+    """
+    return _by_stem(
+        file for file in folder_at(folder).iterdir() if file.suffix.lower() in IMAGE_SUFFIXES
+    )
+
+
+def _by_stem(files: Iterable[Path]) -> dict[str, Path]:
+    return by_name(((file.stem, str(file), file) for file in sorted(files)), "files")
 
 
 def aligned(
@@ -408,34 +465,65 @@ def aligned(
         )
 
 
+def paired(
+    what: str,
+    images: str,
+    gt: str,
+    pred: str | None,
+    read: Callable[[Path, Path, bool], Side],
+) -> Iterator[Problem | tuple[Path, Side, Side, Path]]:
+    """Yield each image, its prediction, its truth and the prediction's file: a ``what`` of the same
+    name for each side. Without ``pred``, the truth is its own prediction.
+
+    ``read`` takes the file, the image, and whether the file is a prediction.
+    """
+    for key, image, files in aligned(images, *([gt] if pred is None else [gt, pred])):
+        sides: list[Side] = []
+        try:
+            for file, where in zip(files, (gt, pred), strict=False):
+                if file is None:
+                    hint = (
+                        "" if "*" in str(where) else f"; a pattern ('{where}/*_x.png') pairs others"
+                    )
+                    raise DataError(f"there is no {what} named {key!r} in {where}{hint}")
+                sides.append(read(file, image, bool(sides)))
+        except DataError as error:
+            yield Problem(image.name, key, "prediction" if sides else "truth", str(error))
+            continue
+        yield image, sides[-1], sides[0], files[-1] or image
+
+
 def _matching(pattern: str) -> dict[str, Path]:
     before, after = pattern.split("*")
     folder, slash, head = before.rpartition("/")
     base = Path(folder + slash) if slash else Path()
     if not base.is_dir():
         raise UsageError(f"{pattern}: there is no folder {base}")
-    found: dict[str, Path] = {}
-    for file in sorted(base.rglob("*")):
-        name = file.relative_to(base).as_posix()
-        if (
-            file.is_file()
-            and name.startswith(head)
-            and name.endswith(after)
-            and len(name) >= len(head) + len(after)
-        ):
-            _put(found, name[len(head) : len(name) - len(after)].replace("/", "_"), file)
-    if not found:
+    names = [
+        (name[len(head) : len(name) - len(after)].replace("/", "_"), str(file), file)
+        for file in sorted(base.rglob("*"))
+        for name in [file.relative_to(base).as_posix()]
+        if name.startswith(head) and name.endswith(after)
+        if file.is_file() and len(name) >= len(head) + len(after)
+    ]
+    if not names:
         raise UsageError(f"{pattern}: no file matches")
-    return found
+    return by_name(names, "files")
 
 
-def _put(found: dict[str, Path], key: str, file: Path) -> None:
-    if key in found:
-        raise DataError(
-            f"{found[key]} and {file.name}: two files with the same name; give a pattern with "
-            "one *, such as 'dir/*.png'"
-        )
-    found[key] = file
+def by_name(rows: Iterable[tuple[str, str, T]], what: str) -> dict[str, T]:
+    """Return the third item of each row by its first, such as an image's name. The second says
+    where the row stands, because of two rows of one name the last would win.
+    """
+    found: dict[str, tuple[str, T]] = {}
+    for name, where, value in rows:
+        if name in found:
+            raise DataError(
+                f"{found[name][0]} and {where}: two {what} of the name {name!r}; rename one, or "
+                "choose with a pattern such as 'dir/*.png'"
+            )
+        found[name] = where, value
+    return {name: value for name, (_, value) in found.items()}
 
 
 def _separated(path: Path, delimiter: str) -> list[dict[str, Any]]:

@@ -4,6 +4,9 @@ Studio, CVAT.
 Formats: https://github.com/wkentaro/labelme · https://github.com/Cartucho/mAP ·
 https://docs.supervisely.com · https://labelstud.io/guide/export (JSON) · CVAT's export "Datumaro
 1.0" (JSON).
+
+A rectangle of more than two corners is read as the polygon that it is, a turned box as its four
+corners, and shapes of one label and group as one object. Detection takes the upright box around.
 """
 
 from __future__ import annotations
@@ -12,10 +15,11 @@ import base64
 import io
 import math
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import numpy as np
 
@@ -25,12 +29,18 @@ from visualjudge.formats.sample import (
     IMAGE_SUFFIXES,
     Found,
     Sample,
+    by_name,
     check_type,
-    files_by_key,
+    class_name,
     folder_at,
+    hull,
+    images_by_key,
     read_json,
     read_text,
+    told_once,
+    turned,
 )
+from visualjudge.vision.fields import flag
 from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, Prediction
 from visualjudge.vision.raster.images import image_size, opened
 from visualjudge.vision.raster.masks import mask_from_array, mask_from_polygons, mask_from_rle
@@ -39,22 +49,28 @@ CIRCLE = 64
 """Number of corners of the polygon that approximates a circle."""
 LARGEST_BITMAP = 1 << 26
 """Maximum number of bytes of an unpacked bitmap."""
+CLOSED = ("polygon", "rectangle", "rotation", "quadrilateral")
+"""Shapes of labelme and X-AnyLabeling that are an outline of points; a rectangle may have two."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LabelledShape:
     """A labelled object: a mask or ``rings`` in pixels, each [x, y, x, y, …]. A box has one
-    ring of 4 corners.
+    ring of 4 corners. Shapes of one label and ``group`` are one object.
     """
 
     label: str
     rings: tuple[tuple[float, ...], ...] = ()
     mask: Mask | None = None
     score: float | None = None
+    group: Any = None
+    iscrowd: bool = False
 
 
 Read = Callable[[Any, Size, bool], Iterator[LabelledShape]]
 """(record of an image, (height, width) of the image, whether it is a prediction) → its shapes."""
+Records = Iterable[tuple[str, str, Any]]
+"""Name of an image, where its record stands, and the record; None if nobody has finished it."""
 
 
 def shapes(task: str, gt: Path, pred: Path | None, images: Path, format: str) -> Found:
@@ -77,22 +93,27 @@ def shapes(task: str, gt: Path, pred: Path | None, images: Path, format: str) ->
     UsageError
         If the task is neither object_detection nor instance_segmentation, or a folder or format is
         unknown.
+    DataError
+        If two records are of one image.
     """
     if format not in FORMS:
         raise UsageError(f"--format must be one of {', '.join(FORMS)}, got {format!r}")
     kind = check_type(task, _GATHER, format)
-    by_name = files_by_key(folder_at(images))
+    by_key = images_by_key(images)
     records, read = FORMS[format]
-    sides = [dict(records(path)) for path in (gt, pred) if path is not None]
+    sides = [by_name(records(gt, False), "records")]
+    sides += [] if pred is None else [by_name(records(pred, True), "records")]
     for key, record in sorted(sides[0].items()):
-        image = by_name.get(key)
+        image = by_key.get(key)
         if image is None:
             yield Problem(gt.name, key, "image", f"there is no image named {key!r} in {images}")
+            continue
+        if record is None:
             continue
         try:
             size = image_size(image)
             real = _gathered(kind, read(record, size, False), size, gt.name, key)
-            found = real
+            found = real.without_crowds()
             if pred is not None:
                 guess = sides[1].get(key)
                 shown = read(guess, size, True) if guess is not None else iter(())
@@ -100,7 +121,7 @@ def shapes(task: str, gt: Path, pred: Path | None, images: Path, format: str) ->
         except InvalidRecord as error:
             yield error.problem
             continue
-        yield Sample(image.stem, image, found, real, real.labels)
+        yield Sample(image.stem, image, found, real)
     for key in sorted(sides[-1].keys() - sides[0].keys()):
         yield Problem((pred or gt).name, key, "image", f"there is no {key!r} in {gt}")
 
@@ -109,7 +130,7 @@ def _gathered(
     kind: str, found: Iterator[LabelledShape], size: Size, file: str, key: str
 ) -> Prediction:
     try:
-        return _GATHER[kind](list(found), size)
+        return _GATHER[kind](_joined(found, size), size)
     except DataError as error:
         raise InvalidRecord(Problem.of(error, file, key, "shape")) from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
@@ -117,28 +138,51 @@ def _gathered(
         raise InvalidRecord(Problem(file, key, "shape", reason)) from None
 
 
-def _detections(found: list[LabelledShape], size: Size) -> Detections:
-    items = []
-    for shape in found:
-        if shape.mask is not None:
-            x1, y1, x2, y2 = shape.mask.box
+def _joined(shapes: Iterator[LabelledShape], size: Size) -> list[LabelledShape]:
+    """Return the objects: shapes of one label and group become one."""
+    found: dict[Any, LabelledShape] = {}
+    for number, shape in enumerate(shapes):
+        name = number if shape.group is None else (shape.label, str(shape.group))
+        first = found.get(name)
+        if first is None:
+            found[name] = shape
+        elif first.mask is None and shape.mask is None:
+            found[name] = replace(first, rings=first.rings + shape.rings)
         else:
-            points = np.array([v for ring in shape.rings for v in ring]).reshape(-1, 2)
-            (x1, y1), (x2, y2) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
-        items.append(Detection(shape.label, (x1, y1, x2, y2), shape.score))
-    return Detections(tuple(items))
+            dense = _mask(first, size).dense() | _mask(shape, size).dense()
+            found[name] = replace(first, rings=(), mask=mask_from_array(dense))
+    return [*found.values()]
+
+
+def _mask(shape: LabelledShape, size: Size) -> Mask:
+    mask = mask_from_polygons(shape.rings, size) if shape.mask is None else shape.mask
+    if mask.size != size:
+        raise DataError(
+            f"mask: must be {size[0]}×{size[1]}, got {mask.size[0]}×{mask.size[1]} (height×width)"
+        )
+    return mask
+
+
+def _detections(found: list[LabelledShape], _size: Size) -> Detections:
+    return Detections(
+        tuple(
+            Detection(
+                shape.label,
+                hull([v for ring in shape.rings for v in ring])
+                if shape.mask is None
+                else shape.mask.box,
+                shape.score,
+                shape.iscrowd,
+            )
+            for shape in found
+        )
+    )
 
 
 def _masks(found: list[LabelledShape], size: Size) -> Masks:
-    items = []
-    for shape in found:
-        mask = shape.mask if shape.mask is not None else mask_from_polygons(shape.rings, size)
-        if mask.size != size:
-            raise DataError(
-                f"mask: must be {size[0]}×{size[1]}, got {mask.size[0]}×{mask.size[1]} "
-                "(height×width)"
-            )
-        items.append(Instance(shape.label, mask, shape.score))
+    items = (
+        Instance(shape.label, _mask(shape, size), shape.score, shape.iscrowd) for shape in found
+    )
     return Masks(size, tuple(items))
 
 
@@ -154,24 +198,26 @@ _GATHER: dict[str, Callable[[list[LabelledShape], Size], Prediction]] = {
 def _labelme(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
     _same_size(record.get("imageHeight"), record.get("imageWidth"), size)
     for shape in record["shapes"]:
-        points = [tuple(map(float, point)) for point in shape["points"]]
-        label, kind, score = (
-            str(shape["label"]),
-            shape.get("shape_type", "polygon"),
-            _score(shape.get("score")),
-        )
-        if kind == "rectangle":
-            yield _box(label, (*points[0], *points[1]), score)
-        elif kind == "circle":
-            yield LabelledShape(label, (_circle(*points[0], *points[1]),), score=score)
+        points = [(float(x), float(y)) for x, y in shape["points"]]
+        kind = shape.get("shape_type") or "polygon"
+        rings: tuple[tuple[float, ...], ...] = ()
+        mask = None
+        if kind == "circle":
+            rings = (_circle(*points[0], *points[1]),)
         elif kind == "mask":
-            yield LabelledShape(
-                label, mask=_bitmap(base64.b64decode(shape["mask"]), points[0], size), score=score
-            )
-        elif kind == "polygon":
-            yield LabelledShape(label, (tuple(v for point in points for v in point),), score=score)
+            mask = _bitmap(base64.b64decode(shape["mask"]), points[0], size)
+        elif kind in CLOSED:
+            rings = (_outline(points, rectangle=kind == "rectangle"),)
         else:
-            raise DataError(f"shape_type: must be polygon, rectangle, circle or mask, got {kind!r}")
+            raise DataError(f"shape_type: must be an outline, circle or mask, got {kind!r}")
+        yield LabelledShape(
+            str(shape["label"]),
+            rings,
+            mask,
+            _score(shape.get("score")),
+            shape.get("group_id"),
+            flag(shape.get("difficult"), "difficult"),
+        )
 
 
 def _cartucho(record: Any, _size: Size, predicted: bool) -> Iterator[LabelledShape]:
@@ -184,14 +230,16 @@ def _cartucho(record: Any, _size: Size, predicted: bool) -> Iterator[LabelledSha
         cells = line.split()
         if not cells:
             continue
-        values = cells[1:] if predicted else [c for c in cells[1:] if c != "difficult"]
+        difficult = not predicted and cells[-1] == "difficult"
         try:
-            numbers = [float(cell) for cell in values]
+            numbers = [float(cell) for cell in cells[1 : len(cells) - difficult]]
         except ValueError:
             numbers = []
         if len(numbers) != 4 + predicted:
             raise DataError(f"line {number}: must be {form!r}")
-        yield _box(cells[0], numbers[-4:], numbers[0] if predicted else None)
+        ring = _outline([tuple(numbers[-4:-2]), tuple(numbers[-2:])], rectangle=True)
+        score = numbers[0] if predicted else None
+        yield LabelledShape(cells[0], (ring,), score=score, iscrowd=difficult)
 
 
 def _supervisely(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
@@ -199,124 +247,170 @@ def _supervisely(record: Any, size: Size, _predicted: bool) -> Iterator[Labelled
     _same_size(stated.get("height"), stated.get("width"), size)
     for item in record["objects"]:
         label, kind = str(item["classTitle"]), item["geometryType"]
-        told = [
-            tag.get("value")
+        scores = [
+            _score(tag.get("value"))
             for tag in item.get("tags", ())
             if tag.get("name") in ("confidence", "score")
         ]
-        score = _score(told[0]) if told else None
         if kind == "bitmap":
             packed = zlib.decompressobj().decompress(
                 base64.b64decode(item["bitmap"]["data"]), LARGEST_BITMAP
             )
-            yield LabelledShape(
-                label, mask=_bitmap(packed, item["bitmap"]["origin"], size), score=score
-            )
-            continue
-        outer = [tuple(map(float, point)) for point in item["points"]["exterior"]]
-        if kind == "rectangle":
-            yield _box(label, (*outer[0], *outer[1]), score)
-        elif kind == "polygon":
-            mask = mask_from_polygons([[v for point in outer for v in point]], size).dense()
-            for hole in item["points"].get("interior", ()):
-                mask &= ~mask_from_polygons(
-                    [[float(v) for point in hole for v in point]], size
-                ).dense()
-            yield LabelledShape(label, mask=mask_from_array(mask), score=score)
+            shape = LabelledShape(label, mask=_bitmap(packed, item["bitmap"]["origin"], size))
+        elif kind in ("rectangle", "polygon"):
+            outer, holes = item["points"]["exterior"], item["points"].get("interior", ())
+            shape = LabelledShape(label, (_outline(outer, rectangle=kind == "rectangle"),))
+            if holes:
+                inside = mask_from_polygons([_outline(hole) for hole in holes], size).dense()
+                dense = _mask(shape, size).dense() & ~inside
+                shape = LabelledShape(label, mask=mask_from_array(dense))
         else:
             raise DataError(f"geometryType: must be rectangle, polygon or bitmap, got {kind!r}")
+        yield replace(shape, score=scores[0] if scores else None)
 
 
 def _label_studio(record: Any, size: Size, predicted: bool) -> Iterator[LabelledShape]:
-    done = record.get("predictions" if predicted else "annotations") or [{"result": []}]
-    whole = _score(done[0].get("score"))
-    for item in done[0]["result"]:
-        kind, value = item["type"], item["value"]
-        if kind not in ("rectanglelabels", "polygonlabels"):
-            raise DataError(f"type: must be rectanglelabels or polygonlabels, got {kind!r}")
-        _same_size(item.get("original_height"), item.get("original_width"), size)
-        label, score = str(value[kind][0]), _score(item.get("score")) if "score" in item else whole
-        down, across = size[0] / 100, size[1] / 100
-        if kind == "polygonlabels":
-            ring = tuple(
-                float(v) * f
-                for point in value["points"]
-                for v, f in zip(point, (across, down), strict=True)
-            )
-            yield LabelledShape(label, (ring,), score=score)
+    chosen = _only(record, predicted)
+    labels = {
+        item.get("id"): value["labels"]
+        for item in chosen["result"]
+        if isinstance(value := item.get("value"), Mapping) and value.get("labels")
+    }
+    for item in chosen["result"]:
+        kind = str(item.get("type")).removesuffix("labels")
+        if kind in ("ellipse", "brush", "keypoint", "bitmask", "vector"):
+            raise DataError(f"type: must be a rectangle or polygon, got {item['type']!r}")
+        if kind not in ("rectangle", "polygon"):  # a choice, relation or text, which is no shape
             continue
-        if value.get("rotation"):
-            raise DataError(f"rotation: must be 0, got {value['rotation']}: boxes are upright")
-        x, y = value["x"] * across, value["y"] * down
-        yield _box(label, (x, y, x + value["width"] * across, y + value["height"] * down), score)
+        value = item["value"]
+        _same_size(item.get("original_height"), item.get("original_width"), size)
+        if item.get("image_rotation"):
+            raise DataError(f"image_rotation: must be 0, got {item['image_rotation']!r}")
+        names = value.get(f"{kind}labels") or labels.get(item.get("id"))
+        if not names:
+            raise DataError(
+                f"{item['type']}: a region must have a label, {item.get('id')!r} has none"
+            )
+        across, down = size[1] / 100, size[0] / 100
+        if kind == "polygon":
+            ring = _outline([(x * across, y * down) for x, y in value["points"]])
+        else:
+            box = [value["x"] * across, value["y"] * down]
+            box += [value["width"] * across, value["height"] * down]
+            ring = turned(box, value.get("rotation") or 0, about_corner=True)
+        score = item["score"] if "score" in item else chosen.get("score")
+        yield LabelledShape(str(names[0]), (ring,), score=_score(score))
+
+
+def _only(record: Any, predicted: bool) -> Any:
+    """Return the one annotation or prediction of a task of Label Studio that counts."""
+    if len(record) > 1 and not predicted:
+        record = [one for one in record if one.get("ground_truth")] or record
+    if len(record) > 1 and predicted:
+        versions = ", ".join(dict.fromkeys(str(one.get("model_version")) for one in record))
+        raise DataError(
+            f"predictions: must be one, got {len(record)} of model version {versions}; export one"
+        )
+    if len(record) > 1:
+        raise DataError(
+            f"annotations: must be one, or one marked as ground truth, got {len(record)}; which "
+            "annotator is right is not known"
+        )
+    return record[0] if record else {"result": []}
 
 
 def _cvat(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
     stated = record.get("image", {}).get("size") or (None, None)
     _same_size(stated[0], stated[1], size)
     for item in record["annotations"]:
-        label = record["labels"][item["label_id"]]
-        score = _score(item.get("attributes", {}).get("score"))
-        if item["type"] == "bbox":
-            x, y, width, height = (float(v) for v in item["bbox"])
-            yield _box(label, (x, y, x + width, y + height), score)
-        elif item["type"] == "polygon":
-            yield LabelledShape(label, (tuple(float(v) for v in item["points"]),), score=score)
-        elif item["type"] == "mask":
-            yield LabelledShape(label, mask=mask_from_rle(item["rle"]), score=score)
+        kind, more = item["type"], item.get("attributes") or {}
+        if kind in ("label", "caption") or more.get("outside"):  # of the image; left the image
+            continue
+        label = class_name(item["label_id"], dict(enumerate(record["labels"])), "label_id")
+        shape = LabelledShape(
+            label, score=_score(more.get("score")), group=item.get("group") or None
+        )
+        if kind == "bbox":
+            yield replace(shape, rings=(turned(item["bbox"], more.get("rotation") or 0),))
+        elif kind == "polygon":
+            points = item["points"]
+            yield replace(shape, rings=(_outline(zip(points[::2], points[1::2], strict=True)),))
+        elif kind == "mask":
+            yield replace(shape, mask=mask_from_rle(item["rle"]))
         else:
-            raise DataError(f"type: must be bbox, polygon or mask, got {item['type']!r}")
+            raise DataError(f"type: must be bbox, polygon or mask, got {kind!r}")
 
 
-def _json_files(folder: Path) -> Iterator[tuple[str, Any]]:
+def _json_files(folder: Path, _predicted: bool) -> Records:
     """Read one JSON file per image: ``a.jpg.json`` or ``a.json`` for ``a.jpg``."""
     for path in sorted(folder_at(folder).glob("*.json")):
         inner = PurePosixPath(path.stem)
         record = read_json(path)
         if not isinstance(record, Mapping):
             raise DataError(f"{path}: must be a JSON object")
-        yield inner.stem if inner.suffix.lower() in IMAGE_SUFFIXES else path.stem, record
+        name = inner.stem if inner.suffix.lower() in IMAGE_SUFFIXES else path.stem
+        yield name, str(path), record
 
 
-def _text_files(folder: Path) -> Iterator[tuple[str, Any]]:
-    return ((path.stem, read_text(path)) for path in sorted(folder_at(folder).glob("*.txt")))
+def _text_files(folder: Path, _predicted: bool) -> Records:
+    for path in sorted(folder_at(folder).glob("*.txt")):
+        yield path.stem, str(path), read_text(path)
 
 
-def _tasks(path: Path) -> Iterator[tuple[str, Any]]:
+def _tasks(path: Path, predicted: bool) -> Records:
     """Yield Label Studio's tasks by image name, without the prefix that uploads add (8 characters
-    and a hyphen).
+    and a hyphen): the annotations that were not cancelled, or the predictions.
     """
-    content = read_json(path)
+    content, waiting = read_json(path), []
     for k, record in enumerate(content if isinstance(content, list) else [None]):
         data = record.get("data") if isinstance(record, Mapping) else None
         if not isinstance(data, Mapping):
             raise DataError(
                 f"{path}: [{k}]: must be an object with 'data' and 'annotations', as Label "
-                "Studio's JSON"
+                "Studio's export JSON (not JSON-MIN)"
             )
-        named = next(
+        address = next(
             (v for name in ("image", "img", "url") if isinstance(v := data.get(name), str)), ""
         )
-        stem = PurePosixPath(named).stem
-        yield stem[9:] if len(stem) > 9 and stem[8] == "-" else stem, record
+        stem = PurePosixPath(_path_in(address)).stem
+        name = stem[9:] if len(stem) > 9 and stem[8] == "-" else stem
+        done = record.get("predictions" if predicted else "annotations") or []
+        done = [one for one in done if not one.get("was_cancelled")]
+        waiting += [] if done else [f"[{k}] ({address})"]
+        yield name, f"{path}: [{k}] ({address})", done if done or predicted else None
+    if not predicted:
+        told_once(path, "nobody has finished this task, so it is left out", waiting)
 
 
-def _items(path: Path) -> Iterator[tuple[str, Any]]:
+def _path_in(address: str) -> str:
+    """Return the path of a file in an address, such as a signed one or ``?d=`` of local files."""
+    parts = urlsplit(address)
+    return parse_qs(parts.query).get("d", [unquote(parts.path)])[0]
+
+
+def _items(path: Path, _predicted: bool) -> Records:
+    if path.suffix.lower() in (".xml", ".zip"):
+        raise DataError(
+            f"{path}: must be the JSON of CVAT's export 'Datumaro 1.0', got {path.suffix}"
+        )
     content = read_json(path)
     try:
         labels = [row["name"] for row in content["categories"]["label"]["labels"]]
-        rows = [
-            (PurePosixPath(str(item["id"])).name, {**item, "labels": labels})
+        return [
+            (
+                PurePosixPath(str(item["id"])).name,
+                f"{path}: item {item['id']}",
+                {**item, "labels": labels},
+            )
             for item in content["items"]
         ]
     except (KeyError, TypeError) as error:
         raise DataError(
             f"{path}: must be CVAT's export 'Datumaro 1.0': {error} is missing"
         ) from None
-    yield from rows
 
 
-FORMS: dict[str, tuple[Callable[[Path], Iterator[tuple[str, Any]]], Read]] = {
+FORMS: dict[str, tuple[Callable[[Path, bool], Records], Read]] = {
     "labelme": (_json_files, _labelme),
     "cartucho": (_text_files, _cartucho),
     "supervisely": (_json_files, _supervisely),
@@ -327,26 +421,25 @@ FORMS: dict[str, tuple[Callable[[Path], Iterator[tuple[str, Any]]], Read]] = {
 """
 
 
-def _box(label: str, corners: Sequence[float], score: float | None) -> LabelledShape:
-    x1, y1, x2, y2 = corners
-    left, right = sorted((float(x1), float(x2)))
-    top, bottom = sorted((float(y1), float(y2)))
-    if not np.isfinite([left, top, right, bottom]).all():
-        raise DataError("box: must be finite numbers")
-    return LabelledShape(
-        label, ((left, top, right, top, right, bottom, left, bottom),), score=score
-    )
+def _outline(points: Iterable[Sequence[float]], *, rectangle: bool = False) -> tuple[float, ...]:
+    """Return the ring of at least three points, or of two opposite corners of a rectangle."""
+    ring = tuple(float(v) for x, y in points for v in (x, y))
+    if not np.isfinite(ring).all():
+        raise DataError("points: must be finite numbers")
+    if rectangle and len(ring) == 4:
+        x1, y1, x2, y2 = hull(ring)
+        return x1, y1, x2, y1, x2, y2, x1, y2
+    if len(ring) < 6:
+        raise DataError(f"points: an outline must have at least 3, got {len(ring) // 2}")
+    return ring
 
 
 def _circle(cx: float, cy: float, x: float, y: float) -> tuple[float, ...]:
     radius, angles = math.hypot(x - cx, y - cy), np.linspace(0, 2 * np.pi, CIRCLE, endpoint=False)
     if not math.isfinite(cx + cy + radius):
         raise DataError("circle: must have finite numbers")
-    return tuple(
-        np.column_stack([cx + radius * np.cos(angles), cy + radius * np.sin(angles)])
-        .ravel()
-        .tolist()
-    )
+    edge = np.column_stack([cx + radius * np.cos(angles), cy + radius * np.sin(angles)])
+    return _outline(edge.tolist())
 
 
 def _bitmap(content: bytes, origin: Any, size: Size) -> Mask:

@@ -1,14 +1,15 @@
 """PASCAL VOC: a folder of XML files; predictions as XML or as VOC results, one text file per class.
 
 Format: the VOC2012 development kit. VOC counts pixels from 1 and includes ``xmax`` and ``ymax``, so
-x1 = xmin − 1 and x2 = xmax here. As in VOC's evaluation, ``difficult`` objects need not be found,
-and predictions that match them are not errors.
+x1 = xmin − 1 and x2 = xmax here. Where a box begins at 0, the files count from 0, and x1 = xmin. As
+in VOC's evaluation, ``difficult`` objects need not be found, and predictions that match them are
+not errors.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from xml.etree import ElementTree
@@ -16,14 +17,26 @@ from xml.etree import ElementTree
 from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.core.records import Size, Xyxy
-from visualjudge.formats.sample import Found, Sample, check_type, folder_at, invalid, read_text
+from visualjudge.formats.sample import (
+    Found,
+    Sample,
+    by_name,
+    check_type,
+    folder_at,
+    images_by_key,
+    invalid,
+    read_text,
+    told_once,
+)
+from visualjudge.vision.fields import flag
 from visualjudge.vision.predictions import Detection, Detections
 from visualjudge.vision.raster.images import image_size
 
 COLUMNS = 6
 LARGEST_XML = 16 * 2**20
 """Maximum size of an image's annotation file in bytes."""
-IMAGES = (".jpg", ".jpeg", ".png")
+Lines = Mapping[str, list[tuple[Path, int, str, list[str]]]]
+"""VOC results by image: file, line number, class, and the cells after the image."""
 
 
 def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
@@ -41,108 +54,140 @@ def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
     ------
     UsageError
         If the task is not object_detection, or there is no such folder.
+    DataError
+        If two files are of one image.
     """
     check_type(task, ("detection",), "VOC")
-    folder_at(images)
-    truths = _xml_files(gt)
-    results = None if pred is None else _results(pred)
+    by_key = images_by_key(images)
+    truths = {path.stem: path for path in _xml_files(gt)}
+    guesses = {} if pred is None else {path.stem: path for path in _xml_files(pred, needed=False)}
+    results = {} if pred is None or guesses else _results(pred)
+    first = _first_pixel([*truths.values(), *guesses.values()], results)
+    shown = []
     for stem, path in truths.items():
         try:
-            image = _image(path, stem, images)
-            real = _objects(path, image_size(image))
-            found = real.without_crowds() if results is None else results.get(stem, Detections(()))
-            if isinstance(found, Path):
-                found = _objects(found, None)
+            shown.append((str(_image(path, stem, images, by_key)), str(path), (stem, path)))
+        except InvalidRecord as error:
+            yield error.problem
+    for name, (stem, path) in by_name(shown, "files").items():
+        try:
+            image = Path(name)
+            real = _objects(path, image_size(image), first)
+            if stem in guesses:
+                found = _objects(guesses[stem], None, first)
+            else:
+                found = Detections(tuple(_line(line, first) for line in results.get(stem, ())))
         except InvalidRecord as error:
             yield error.problem
             continue
-        yield Sample(image.stem, image, found, real, real.labels)
-    for stem in sorted(set(results or ()) - set(truths)):
+        yield Sample(image.stem, image, real.without_crowds() if pred is None else found, real)
+    for stem in sorted({*guesses, *results} - set(truths)):
         yield Problem(str(pred), stem, "image", f"there is no {stem}.xml in {gt}")
 
 
-def _xml_files(folder: Path) -> dict[str, Path]:
-    found = {path.stem: path for path in sorted(folder_at(folder).glob("*.xml"))}
-    if not found:
+def _xml_files(folder: Path, *, needed: bool = True) -> list[Path]:
+    found = sorted(folder_at(folder).glob("*.xml"))
+    if needed and not found:
         raise UsageError(f"{folder}: contains no .xml file")
     return found
 
 
-def _image(path: Path, stem: str, images: Path) -> Path:
-    named = _root(path).findtext("filename")
-    for name in ([named] if named else []) + [stem + ending for ending in IMAGES]:
+def _first_pixel(files: list[Path], results: Lines) -> int:
+    """Return 0 if a box begins at 0, otherwise VOC's 1; and say so, because the whole set is read
+    that way.
+    """
+    zeros = [str(path) for path in files if any(_begins_at_zero(path))]
+    zeros += [
+        f"{path}: line {number}"
+        for rows in results.values()
+        for path, number, _, cells in rows
+        if "0" in cells[1:3]
+    ]
+    told = "xmin or ymin is 0, so pixels are counted from 0 in all files, not from 1 as in VOC"
+    told_once("VOC boxes", told, zeros)
+    return 0 if zeros else 1
+
+
+def _begins_at_zero(path: Path) -> Iterator[bool]:
+    with suppress(InvalidRecord):  # reported when its objects are read
+        for box in _root(path).iterfind("object/bndbox"):
+            yield any(
+                (box.findtext(name) or "").strip() in ("0", "0.0") for name in ("xmin", "ymin")
+            )
+
+
+def _image(path: Path, stem: str, images: Path, by_key: Mapping[str, Path]) -> Path:
+    """Return the image of the stated name; or else that of its stem or of the file's, whatever its
+    suffix.
+    """
+    named = (_root(path).findtext("filename") or "").strip()
+    if named:
         with suppress(DataError):
-            return confined_path(images, name)
+            return confined_path(images, named)
+    for key in (Path(named).stem, stem):
+        if key in by_key:
+            return by_key[key]
     raise invalid(path, "annotation", "filename", f"there is no file {images / (named or stem)}")
 
 
-def _objects(path: Path, size: Size | None) -> Detections:
+def _objects(path: Path, size: Size | None, first: int) -> Detections:
     root = _root(path)
     for name, real in (("height", size and size[0]), ("width", size and size[1])):
-        stated = root.findtext(f"size/{name}")
-        if real and stated and stated.strip() != str(real):
-            raise invalid(
-                path,
-                "annotation",
-                f"size.{name}",
-                f"must match the image, {real}, got {stated}",
-            )
+        stated = (root.findtext(f"size/{name}") or "0").strip()
+        if real and stated not in ("0", str(real), f"{real}.0"):  # some tools write 0 for unknown
+            reason = f"must match the image, {real}, got {stated}"
+            raise invalid(path, "annotation", f"size.{name}", reason)
     items = []
-    for k, node in enumerate(root.findall("object")):
-        where = f"object {k + 1}"
+    for k, node in enumerate(root.findall("object"), 1):
+        where = f"object {k}"
         label = (node.findtext("name") or "").strip()
         if not label:
             raise invalid(path, where, "name", "the field is missing")
-        box = [
-            _number(node, f"bndbox/{name}", path, where)
-            for name in ("xmin", "ymin", "xmax", "ymax")
-        ]
-        difficult = (node.findtext("difficult") or "0").strip() == "1"
-        name = "confidence" if node.findtext("confidence") is not None else "score"
-        score = None if node.findtext(name) is None else _number(node, name, path, where)
-        items.append(Detection(label, _xyxy(box, path, where), score, difficult))
+        sides = [f"bndbox/{side}" for side in ("xmin", "ymin", "xmax", "ymax")]
+        confidence = node.findtext("confidence") or node.findtext("score")
+        try:
+            box = [_number(node.findtext(side), side) for side in sides]
+            score = None if confidence is None else _number(confidence, "confidence")
+            difficult = flag(node.findtext("difficult"), "difficult")
+            items.append(Detection(label, _xyxy(box, first), score, difficult))
+        except DataError as error:
+            raise InvalidRecord(Problem.of(error, path.name, where)) from None
     return Detections(tuple(items))
 
 
-def _results(pred: Path) -> Mapping[str, Detections | Path]:
-    """Read predictions by image from XML files, or from lines ``image confidence xmin ymin xmax
-    ymax`` of ``*_CLASS.txt`` files.
-    """
-    if any(folder_at(pred).glob("*.xml")):
-        return dict(_xml_files(pred))
-    items: dict[str, list[Detection]] = defaultdict(list)
+def _results(pred: Path) -> Lines:
+    """Read lines ``image confidence xmin ymin xmax ymax`` of ``*_CLASS.txt`` files by image."""
+    found: dict[str, list[tuple[Path, int, str, list[str]]]] = defaultdict(list)
     files = sorted(pred.glob("*.txt"))
     if not files:
         raise UsageError(f"{pred}: contains neither .xml nor .txt files")
     for path in files:
         label = path.stem.rpartition("_")[2]
         for number, line in enumerate(read_text(path).splitlines(), 1):
-            if line.strip():
-                stem, item = _line(line, label, path, number)
-                items[stem].append(item)
-    return {stem: Detections(tuple(found)) for stem, found in items.items()}
+            cells = line.split()
+            if cells and len(cells) != COLUMNS:
+                raise DataError(
+                    f"{path}: line {number}: must be 'image confidence xmin ymin xmax ymax'"
+                )
+            if cells:
+                found[cells[0]].append((path, number, label, cells[1:]))
+    return found
 
 
-def _line(line: str, label: str, path: Path, number: int) -> tuple[str, Detection]:
-    cells = line.split()
+def _line(row: tuple[Path, int, str, list[str]], first: int) -> Detection:
+    path, number, label, cells = row
     try:
-        if len(cells) != COLUMNS:
-            raise ValueError
-        score, *box = (float(cell) for cell in cells[1:])
-        return cells[0], Detection(label, _xyxy(box, path, f"line {number}"), score)
-    except ValueError:
-        raise DataError(
-            f"{path}: line {number}: must be 'image confidence xmin ymin xmax ymax'"
-        ) from None
+        score, *box = (_number(cell, "confidence xmin ymin xmax ymax") for cell in cells)
+        return Detection(label, _xyxy(box, first), score)
+    except DataError as error:
+        raise InvalidRecord(Problem.of(error, path.name, f"line {number}")) from None
 
 
-def _xyxy(box: list[float], path: Path, where: str) -> Xyxy:
+def _xyxy(box: list[float], first: int) -> Xyxy:
     xmin, ymin, xmax, ymax = box
     if not all(abs(v) < float("inf") for v in box) or xmax < xmin or ymax < ymin:
-        raise invalid(
-            path, where, "bndbox", f"must be finite xmin, ymin, xmax, ymax in this order, got {box}"
-        )
-    return xmin - 1, ymin - 1, xmax, ymax
+        raise DataError(f"bndbox: must be finite xmin, ymin, xmax, ymax in this order, got {box}")
+    return xmin - first, ymin - first, xmax, ymax
 
 
 def _root(path: Path) -> ElementTree.Element:
@@ -157,11 +202,8 @@ def _root(path: Path) -> ElementTree.Element:
         raise invalid(path, "annotation", "xml", f"is not XML: {error}") from None
 
 
-def _number(node: ElementTree.Element, name: str, path: Path, where: str) -> float:
-    text = node.findtext(name)
+def _number(text: str | None, name: str) -> float:
     try:
         return float(text or "")
     except ValueError:
-        raise invalid(
-            path, where, name.replace("/", "."), f"must be a number, got {text!r}"
-        ) from None
+        raise DataError(f"{name.replace('/', '.')}: must be a number, got {text!r}") from None

@@ -1,50 +1,76 @@
 """YOLO text files: one file per image, one line per object, coordinates as fractions of the image's
 width and height.
 
-Format: https://docs.ultralytics.com/datasets/detect and /segment. ``class cx cy w h [confidence]``
-is a box, ``class x y x y x y … [confidence]`` a polygon. An image without a file has no objects.
+Format: https://docs.ultralytics.com/datasets/detect, /segment and /pose. ``class cx cy w h`` is a
+box, ``class x y x y x y …`` a polygon, and if data.yaml has ``kpt_shape``, ``class cx cy w h x y v
+…`` a pose. A confidence may follow, and after it a tracker's number, which is not read. An image
+without a file has no objects.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError
-from visualjudge.core.records import Size
+from visualjudge.core.records import FloatArray, Size
 from visualjudge.core.yamls import read_yaml
 from visualjudge.formats.sample import (
-    IMAGE_SUFFIXES,
     Found,
     Sample,
     check_names,
     check_type,
-    files_by_key,
+    class_name,
     folder_at,
+    hull,
+    images_by_key,
     names_by_line,
     read_text,
 )
-from visualjudge.formats.suspicious_input import FEW, LEAVING
-from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, Prediction
+from visualjudge.vision.predictions import (
+    Detection,
+    Detections,
+    Instance,
+    Masks,
+    People,
+    Person,
+    Prediction,
+)
 from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.raster.masks import mask_from_polygons
 
-BOX = 4
+BOX, JOINTS = 4, 17
+YAML = (".yaml", ".yml")
 LOOKED_AT = 200
-"""Number of prediction files in which the position of the confidence is checked."""
-Wrong = Callable[[str, str], InvalidRecord]
-Item = Callable[..., Any]
-Gather = Callable[[Size, tuple[Any, ...]], Prediction]
+"""Number of files of a side in which the order of a line's numbers is looked at."""
+MISPLACED = 0.3
+"""Smallest share of boxes that leave their image and would fit it with the confidence first."""
 OUTSIDE = 0.05
 """Tolerance beyond 0 and 1 for coordinates, because predicted boxes may extend slightly beyond the
 image.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """How the lines of a folder are read: class names, keypoints of a person and numbers of each
+    (0: no poses), and whether a tracker's number ends each line.
+    """
+
+    names: dict[int, str]
+    joints: int = 0
+    numbers: int = 0
+    tracked: bool = False
+
+    @property
+    def pose(self) -> int:
+        """The numbers of a pose, its box included; 0 if lines are no poses."""
+        return BOX + self.joints * self.numbers if self.joints else 0
 
 
 def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) -> Found:
@@ -63,99 +89,47 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
     Raises
     ------
     UsageError
-        If the task is neither object_detection nor instance_segmentation, or a folder is missing.
+        If the task has no boxes, masks or poses, or a folder is missing.
+    DataError
+        If a folder's lines have the confidence before the box.
     """
     item, gather = _READERS[check_type(task, _READERS, "YOLO")]
-    names = class_names(classes)
+    joints, numbers = _pose_shape(classes)
+    lines = Lines(class_names(classes), joints, numbers)
     folders = [folder_at(folder) for folder in (gt, pred) if folder is not None]
-    by_name = {
-        key: path
-        for key, path in files_by_key(images).items()
-        if path.suffix.lower() in IMAGE_SUFFIXES
-    }
-    if not by_name:
+    by_key = images_by_key(images)
+    if not by_key:
         raise UsageError(f"--images must contain images, got none in {images}")
-    _check_labelled(folders[0], by_name, images)
-    if pred is not None:
-        _check_confidence_last(pred)
-    for key, image in by_name.items():
-        try:
-            size = image_size(image)
-            real, found = (
-                _read((gt if side is None else side) / f"{key}.txt", names, size, item, gather)
-                for side in (gt, pred)
-            )
-        except InvalidRecord as error:
-            yield error.problem
-            continue
-        yield Sample(image.stem, image, found, real, real.labels)
-    for folder in folders:
-        for path in sorted(folder.glob("*.txt")):
-            if path.stem not in by_name and path != classes:
-                yield Problem(
-                    path.name, path.stem, "image", f"image {path.stem} not found in {images}"
-                )
-
-
-def _check_labelled(gt: Path, keys: Collection[str], images: Path) -> None:
-    """Check that the ground truth has labels. Warn about images without labels, which count as
-    images without objects.
-
-    Raises
-    ------
-    UsageError
-        If no image has a label file.
-    """
-    bare = sorted(key for key in keys if not (gt / f"{key}.txt").is_file())
-    if keys and len(bare) == len(keys):
+    bare = sorted(key for key in by_key if not (gt / f"{key}.txt").is_file())
+    if len(bare) == len(by_key):
         raise UsageError(
             f"--gt must contain a .txt file of labels for images of {images}, got none for its "
-            f"{len(keys)} images"
+            f"{len(by_key)} images"
         )
     if bare:
         warnings.warn(
-            f"{gt}: {len(bare)} of {len(keys)} images have no label file, and count as images "
-            "without objects; "
-            f"the first: {bare[0]}",
-            stacklevel=3,
+            f"{gt}: {len(bare)} of {len(by_key)} images have no label file, and count as images "
+            f"without objects; the first: {bare[0]}",
+            stacklevel=2,
         )
-
-
-def _check_confidence_last(pred: Path) -> None:
-    """Reject boxes that extend beyond their image but fit if the second number of a line, not the
-    last, is the confidence.
-
-    Raises
-    ------
-    DataError
-        If the boxes suggest that order.
-    """
-    rows, first = [], ""
-    for path in sorted(pred.glob("*.txt"))[:LOOKED_AT]:
-        for number, line in enumerate(read_text(path).splitlines(), 1):
-            cells = line.split()
-            if len(cells) != BOX + 2:
-                continue
-            with suppress(ValueError):  # later reported as an invalid record
-                rows.append([float(cell) for cell in cells[1:]])
-                first = first or f"{path}: line {number}"
-    numbers = np.array(rows).reshape(-1, BOX + 1)
-    leaving = int((~_fits(numbers[:, :BOX])).sum())
-    needed = LEAVING * len(rows) if len(rows) >= FEW else len(rows)
-    confident = ((numbers[:, 0] >= 0) & (numbers[:, 0] <= 1)).all()
-    if rows and leaving >= needed and confident and _fits(numbers[:, 1:]).all():
-        raise DataError(
-            f"{first}: confidence must be the last number of a line (class cx cy w h confidence); "
-            f"{leaving} of {len(rows)} boxes extend beyond their image, but all fit it with the "
-            "second number as confidence: move it to the end"
-        )
-
-
-def _fits(boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which of the boxes, (n, 4) of cx, cy, w, h as fractions, lie within their image."""
-    centres, halves = boxes[:, :2], boxes[:, 2:] / 2
-    inside = (centres - halves >= -OUTSIDE) & (centres + halves <= 1 + OUTSIDE) & (halves >= 0)
-    return np.asarray(inside.all(axis=1))
+    forms = [_form(folder, lines) for folder in folders]
+    for key, image in by_key.items():
+        try:
+            size = image_size(image)
+            sides = [
+                gather(size, tuple(_items(folder / f"{key}.txt", form, size, item)))
+                for folder, form in zip(folders, forms, strict=True)
+            ]
+        except InvalidRecord as error:
+            yield error.problem
+            continue
+        yield Sample(image.stem, image, sides[-1], sides[0])
+    for folder in folders:
+        for path in sorted(folder.glob("*.txt")):
+            if path.stem not in by_key and path != classes:
+                yield Problem(
+                    path.name, path.stem, "image", f"image {path.stem} not found in {images}"
+                )
 
 
 def class_names(path: Path) -> dict[int, str]:
@@ -163,61 +137,111 @@ def class_names(path: Path) -> dict[int, str]:
     name per line.
     """
     check_names(path)
-    if path.suffix.lower() not in (".yaml", ".yml"):
+    if path.suffix.lower() not in YAML:
         return names_by_line(path)
     content = read_yaml(path)
     names = content.get("names") if isinstance(content, dict) else None
     if isinstance(names, list):
-        return {k: str(name) for k, name in enumerate(names)}
-    if isinstance(names, dict) and all(isinstance(k, int) for k in names):
-        return {k: str(name) for k, name in names.items()}
-    raise DataError(f"{path}: names: must be a list of class names, or number: name")
+        names = dict(enumerate(names))
+    if not isinstance(names, dict) or not all(isinstance(k, int) for k in names):
+        raise DataError(f"{path}: names: must be a list of class names, or number: name")
+    return {k: str(name) for k, name in names.items()}
 
 
-def _read(path: Path, names: dict[int, str], size: Size, item: Item, gather: Gather) -> Prediction:
+def _pose_shape(path: Path) -> list[int]:
+    """Return ``kpt_shape`` of data.yaml: keypoints of a person, and numbers of each."""
+    content = read_yaml(path) if path.suffix.lower() in YAML else {}
+    shape = content.get("kpt_shape", [0, 0]) if isinstance(content, dict) else [0, 0]
+    if not isinstance(shape, list) or [type(v) for v in shape] != [int, int]:
+        raise DataError(f"{path}: kpt_shape: must be [keypoints, 2 or 3], got {shape!r:.40}")
+    return shape
+
+
+def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     lines = read_text(path).splitlines() if path.is_file() else []
-    rows = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip()]
-    return gather(
-        size,
-        tuple(item(*_numbers(cells, names, size, path.name, number)) for number, cells in rows),
-    )
+    return ((number, line.split()) for number, line in enumerate(lines, 1) if line.strip())
 
 
-def _numbers(
-    cells: list[str], names: dict[int, str], size: Size, file: str, line: int
-) -> tuple[str, NDArray[np.float64], float | None, Size, Wrong]:
-    """Return the label, coordinates in pixels (x, y, x, y, …), confidence, image size, and a
-    function that creates errors.
+def _form(folder: Path, lines: Lines) -> Lines:
+    """Return how the lines of a folder end: a tracker numbers all of them, beyond 1 or after a
+    confidence.
     """
+    every = [
+        cells
+        for path in sorted(folder.glob("*.txt"))[:LOOKED_AT]
+        for _, cells in _cells(path)
+        if len(cells) > 1 + (lines.pose or BOX)
+    ]
+    counted = bool(every) and all(cells[-1].isdecimal() for cells in every)
+    confident = all(len(cells) == 3 + (lines.pose or BOX) for cells in every)
+    tracked = counted and (confident or max(int(cells[-1]) for cells in every) > 1)
+    if not tracked and not lines.pose:
+        _check_confidence_last(folder, every)
+    return Lines(lines.names, lines.joints, lines.numbers, tracked)
 
-    def wrong(field: str, reason: str) -> InvalidRecord:
-        return InvalidRecord(Problem(file, f"line {line}", field, reason))
 
-    try:
-        number, *values = (float(cell) for cell in cells)
-    except ValueError:
-        odd = next(cell for cell in cells if not _is_number(cell))
-        reason = f"must be a class number and coordinates separated by spaces, got {odd!r:.40}"
-        raise wrong("numbers", reason) from None
+def _check_confidence_last(folder: Path, every: list[list[str]]) -> None:
+    """Reject boxes that extend beyond their image but fit if the second number of a line, not the
+    last, is the confidence.
+    """
+    rows = [cells[1:] for cells in every if len(cells) == 2 + BOX and all(map(_is_number, cells))]
+    numbers = np.array(rows, dtype=np.float64).reshape(-1, BOX + 1)
+    leaving = int((~_fits(numbers[:, :BOX])).sum())
+    if leaving > MISPLACED * len(rows) and _fits(numbers[:, 1:]).all():
+        raise DataError(
+            f"{folder}: confidence must be the last number of a line (class cx cy w h confidence); "
+            f"{leaving} of {len(rows)} boxes extend beyond their image, but all fit it with the "
+            "second number as confidence: move it to the end"
+        )
+
+
+def _fits(boxes: FloatArray) -> Any:
+    """Return which of the boxes, (n, 4) of cx, cy, w, h as fractions, lie within their image."""
+    centres, halves = boxes[:, :2], boxes[:, 2:] / 2
+    inside = (centres - halves >= -OUTSIDE) & (centres + halves <= 1 + OUTSIDE) & (halves >= 0)
+    return inside.all(axis=1)
+
+
+def _items(path: Path, form: Lines, size: Size, item: Callable[..., Any]) -> Iterator[Any]:
+    for line, cells in _cells(path):
+        try:
+            yield item(*_numbers(cells, form), form, size)
+        except DataError as error:
+            raise InvalidRecord(Problem.of(error, path.name, f"line {line}", "numbers")) from None
+
+
+def _numbers(cells: list[str], form: Lines) -> tuple[str, FloatArray, float | None]:
+    odd = next((cell for cell in cells if not _is_number(cell)), None)
+    if odd is not None:
+        raise DataError(
+            f"numbers: must be a class number and coordinates separated by spaces, got {odd!r:.40}"
+        )
+    number, *values = map(float, cells)
     if not np.isfinite([number, *values]).all():
-        raise wrong("numbers", "must be finite")
-    label = names.get(int(number)) if number == int(number) else None
-    if label is None:
-        known = f"{min(names)} to {max(names)}" if names else "of which there are none"
-        raise wrong("class", f"must be the number of a class name, {known}, got {cells[0]}")
-    score = values.pop() if len(values) % 2 else None
-    outside = [value for value in values if not -OUTSIDE <= value <= 1 + OUTSIDE]
+        raise DataError("numbers: must be finite")
+    label = class_name(number, form.names)
+    if form.tracked and len(values) > (form.pose or BOX):
+        values.pop()
+    confident = len(values) == form.pose + 1 if form.pose else len(values) % 2
+    score = values.pop() if confident else None
+    if score is not None and not 0 <= score <= 1:
+        raise DataError(
+            f"confidence: must be from 0 to 1, got {score:g}; is it a tracker's number, or does a "
+            "data.yaml with kpt_shape belong to --classes?"
+        )
+    if form.pose and len(values) != form.pose:
+        raise DataError(f"numbers: must be a class and {form.pose} numbers, got {len(values)}")
+    if len(values) < BOX:
+        raise DataError("numbers: must be a class and 4 numbers, or 6 and more")
+    places = values[: form.pose and BOX] or values
+    outside = [value for value in places if not -OUTSIDE <= value <= 1 + OUTSIDE]
     if outside:
         hint = "; it looks like pixels" if outside[0] > 1 else ""
-        reason = (
-            f"must be fractions of the image's width and height, 0 to 1, got {outside[0]:g}{hint}"
+        raise DataError(
+            "coordinates: must be fractions of the image's width and height, 0 to 1, got "
+            f"{outside[0]:g}{hint}"
         )
-        raise wrong("coordinates", reason)
-    scale = np.tile([size[1], size[0]], len(values) // 2)
-    points = np.array(values) * scale
-    if len(values) < BOX:
-        raise wrong("numbers", "must be a class and 4 numbers, or 6 and more")
-    return label, points, score, size, wrong
+    return label, np.array(values), score
 
 
 def _is_number(cell: str) -> bool:
@@ -229,29 +253,48 @@ def _is_number(cell: str) -> bool:
 
 
 def _detection(
-    label: str, points: NDArray[np.float64], score: float | None, _size: Size, wrong: Wrong
+    label: str, values: FloatArray, score: float | None, form: Lines, size: Size
 ) -> Detection:
-    if len(points) == BOX:
-        cx, cy, w, h = points.tolist()
-        if w < 0 or h < 0:
-            raise wrong("box", "has a negative width or height")
-        return Detection(label, (cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2), score)
-    x, y = points[::2], points[1::2]
-    return Detection(label, (float(x.min()), float(y.min()), float(x.max()), float(y.max())), score)
+    height, width = size
+    if not form.pose and len(values) > BOX:
+        return Detection(
+            label, hull((values.reshape(-1, 2) * (width, height)).ravel().tolist()), score
+        )
+    cx, cy, w, h = (values[:BOX] * (width, height, width, height)).tolist()
+    if w < 0 or h < 0:
+        raise DataError("box: has a negative width or height")
+    return Detection(label, (cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2), score)
 
 
 def _instance(
-    label: str, points: NDArray[np.float64], score: float | None, size: Size, wrong: Wrong
+    label: str, values: FloatArray, score: float | None, form: Lines, size: Size
 ) -> Instance:
-    if len(points) == BOX:
-        reason = (
-            "must be a class and 6 numbers or more, got a box; --task object_detection reads it"
+    if form.pose or len(values) == BOX:
+        raise DataError(
+            "numbers: must be a class and 6 numbers or more, got a box; --task object_detection "
+            "reads it"
         )
-        raise wrong("numbers", reason)
-    return Instance(label, mask_from_polygons([points.tolist()], size), score)
+    ring = (values.reshape(-1, 2) * (size[1], size[0])).ravel().tolist()
+    return Instance(label, mask_from_polygons([ring], size), score)
 
 
-_READERS: dict[str, tuple[Item, Gather]] = {
+def _person(label: str, values: FloatArray, score: float | None, form: Lines, size: Size) -> Person:
+    if form.joints != JOINTS:
+        raise DataError(
+            "keypoints: must be the 17 of COCO, with kpt_shape: [17, 3] in the data.yaml of "
+            f"--classes, got {form.joints or 'no kpt_shape'}"
+        )
+    points = np.zeros((JOINTS, 3))
+    points[:, : form.numbers] = values[BOX:].reshape(JOINTS, form.numbers)
+    points[:, :2] *= (size[1], size[0])
+    if form.numbers == 2:
+        points[:, 2] = 2 * points[:, :2].any(axis=1)
+    box = _detection(label, values, score, form, size).xyxy
+    return Person(points, box, None, False, score)
+
+
+_READERS: dict[str, tuple[Callable[..., Any], Callable[[Size, Any], Prediction]]] = {
     "detection": (_detection, lambda _size, items: Detections(items)),
     "instance": (_instance, Masks),
+    "keypoint": (_person, lambda _size, items: People(items)),
 }

@@ -6,22 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from visualjudge.core.records import IMAGE_MARK, LETTERS, QuestionType, Size, Span, Spans
-from visualjudge.core.registry import Registry
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.spans import exchanged
 from visualjudge.prompts.store import PromptTemplate
-from visualjudge.vision.built_in_types import BUILT_IN
 from visualjudge.vision.contexts import mixed, type_sentence
 from visualjudge.vision.predictions import type_of
-from visualjudge.vision.rows import Context, Task
-
-CONTEXTS: Registry[str, Context] = Registry(
-    "context", {row.name: row.context for row in BUILT_IN if row.context is not None}
-)
-"""Context function of each prediction type; a type without an entry uses
-:func:`~visualjudge.vision.contexts.type_sentence`.
-"""
-
+from visualjudge.vision.rows import Task
 
 GRID = 32
 """Number of cells along the longer side of a sub-sampled grid."""
@@ -190,7 +180,7 @@ def _role(layout: PromptTemplate, scene: QuestionScene) -> str:
 
 
 def _context(prompts: PromptSet, scene: QuestionScene, said: Sequence[str | None]) -> list[str]:
-    context = CONTEXTS.get(scene.task.type, type_sentence)
+    context = type_of(scene.task.name).context or type_sentence
     return context(prompts.asset("context"), scene, list(said))
 
 

@@ -14,7 +14,6 @@ import orjson
 from visualjudge.core import atomic, jsons
 from visualjudge.core.confined_paths import own_path
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.object_stores import check_local
 from visualjudge.core.records import Verdict
 from visualjudge.core.registry import note_made_with
 from visualjudge.judges.base import Key
@@ -113,7 +112,6 @@ class RunFolder:
     """
 
     def __init__(self, path: str | Path) -> None:
-        check_local(path, "a run's folder")
         self.path = Path(path)
 
     @property

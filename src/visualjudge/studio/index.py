@@ -27,9 +27,7 @@ from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.garbage_collection import paused_collector
 from visualjudge.core.records import UNKNOWN, Answer, Question
 from visualjudge.core.workers import Workers
-from visualjudge.dataset.folder import open_questions, questions_file
-from visualjudge.dataset.json_form import JsonQuestions
-from visualjudge.dataset.question_storage import Located, QuestionFiles
+from visualjudge.dataset.folder import load_dataset, questions_file
 from visualjudge.runs.journal import LONGEST_LINE
 from visualjudge.studio.text_index import TextIndex, Words, words_of
 
@@ -49,7 +47,7 @@ a first index is built while pages are served.
 _MOST_PROCESSES = 4
 # Number of questions in a part that is not a range of bytes.
 _QUESTIONS = 4000
-FORMAT = "10"
+FORMAT = "11"
 _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE question (row INTEGER PRIMARY KEY, id TEXT UNIQUE);
@@ -117,7 +115,7 @@ class Part:
     multiple: dict[str, tuple[Codes, Codes]]
 
 
-def parts(stored: QuestionFiles) -> Iterator[Part]:
+def parts(questions: Iterable[Question]) -> Iterator[Part]:
     """Return all questions in order.
 
     Raises
@@ -125,19 +123,18 @@ def parts(stored: QuestionFiles) -> Iterator[Part]:
     DataError
         If one cannot be read.
     """
-    left = stored.scan()
+    left = iter(questions)
     while (part := _next_part(left)).ids:
         yield part
 
 
 @paused_collector()
-def _next_part(left: Iterator[Located]) -> Part:
-    return part_of(islice(left, _QUESTIONS))
+def _next_part(left: Iterator[Question]) -> Part:
+    return part_of(list(islice(left, _QUESTIONS)))
 
 
-def part_of(located: Iterable[Located]) -> Part:
+def part_of(questions: Sequence[Question]) -> Part:
     """Convert questions to columns."""
-    starts, stops, questions = tuple(zip(*located, strict=True)) or ((), (), ())
     codes = {name: _Codes() for name in (*SINGLE, *MULTIPLE)}
     scores = [question.final_scores for question in questions]
     return Part(
@@ -150,8 +147,6 @@ def part_of(located: Iterable[Located]) -> Part:
             for name, values in _single(questions).items()
         },
         columns={
-            "start": np.array(starts, np.int64),
-            "stop": np.array(stops, np.int64),
             "options": np.array([len(question.annotation_ids) for question in questions], np.int32),
             "length": np.array([len(question.prompt) for question in questions], np.int32),
             "changed": np.array([_is_changed(question) for question in questions], np.int32),
@@ -273,8 +268,6 @@ class Columns:
     changed: NDArray[np.int32]
     open_ended: NDArray[np.int32]
     text: Codes
-    start: NDArray[np.int64]
-    stop: NDArray[np.int64]
 
 
 class DatasetIndex:
@@ -285,7 +278,7 @@ class DatasetIndex:
         self.checksum = str(_meta(connection, "checksum"))
         self._db = connection
         self._lock = threading.Lock()
-        self._questions = open_questions(root)
+        self._questions = load_dataset(root).questions
         self.columns = _load(connection)
         self.texts = TextIndex(connection)
 
@@ -319,7 +312,7 @@ class DatasetIndex:
         DataError
             If the dataset has changed since the index was opened.
         """
-        return self._questions.read(int(self.columns.start[row]), int(self.columns.stop[row]))
+        return self._questions[row]
 
     def has_image(self, name: str) -> bool:
         """Return whether a question shows the image with this name."""
@@ -437,12 +430,10 @@ def _build(
         connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + _SCHEMA)
         builder = _Builder(connection)
         try:
-            stored = open_questions(root)
-            # the size of a file, or the number of questions: the unit of a part's last position
-            whole = stored.path.stat().st_size if isinstance(stored, JsonQuestions) else len(stored)
-            for part in parts(stored):
+            questions = load_dataset(root).questions
+            for part in parts(questions):
                 builder.add(part)
-                tick(part.columns["stop"][-1] / max(whole, 1) if part.ids else 1.0)
+                tick(builder.count / max(len(questions), 1))
             builder.finish()
         finally:
             builder.texts.statements.settle()  # a connection must not be closed while in use
@@ -534,6 +525,4 @@ def _load(connection: sqlite3.Connection) -> Columns:
         changed=column("changed"),
         open_ended=column("open_ended"),
         text=column("text"),
-        start=column("start"),
-        stop=column("stop"),
     )

@@ -13,7 +13,6 @@ from typing import Any
 
 from visualjudge.core.case_noun import in_cases, noun_of
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.object_stores import check_local
 from visualjudge.dataset.folder import META, questions_file, read_meta
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.runs.folder import REMOTE, RUN, RunFolder
@@ -116,7 +115,6 @@ def find_places(folders: Sequence[str | Path]) -> Places:
     for folder in folders:
         root = Path(folder)
         if not root.is_dir():
-            check_local(folder, "a folder for the studio")
             raise UsageError(f"{folder}: no such folder")
         if not sum(found.take(place) for place in _walk(root)):
             raise UsageError(f"{folder}: no dataset ({QUESTIONS}) or run ({RUN}) found in it")

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Literal, get_args
 
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.registry import Registry, lacking
 from visualjudge.core.seeding import Key, rng_for
 from visualjudge.vision.base import Prediction
-from visualjudge.vision.built_in_types import BUILT_IN
 from visualjudge.vision.errors.levels import ErrorScene, severities
 from visualjudge.vision.errors.matched import middles
+from visualjudge.vision.predictions import type_of
 from visualjudge.vision.rows import ErrorType
 from visualjudge.vision.tasks import task_named
 
@@ -21,17 +20,12 @@ alike, or in a visible error that grows.
 """
 PAIRINGS: tuple[Pairing, ...] = get_args(Pairing)
 
-ERROR_TYPES: Registry[tuple[str, str], ErrorType] = Registry(
-    "error type", {(row.type, row.name): row for kind in BUILT_IN for row in kind.errors}
-)
-
 
 def error_types(task: str) -> tuple[str, ...]:
     """Return the names of a task's error types, in the table's order; none for the generation
     tasks.
     """
-    kind = task_named(task).type
-    return tuple(name for of, name in ERROR_TYPES if of == kind)
+    return tuple(row.name for row in type_of(task_named(task).name).errors)
 
 
 def error_type_named(task: str, name: str) -> ErrorType:
@@ -42,13 +36,11 @@ def error_type_named(task: str, name: str) -> ErrorType:
     UsageError
         If the task has no error type of that name.
     """
-    key = task_named(task).type, name
-    if key not in ERROR_TYPES:
-        known = ", ".join(error_types(task)) or "none"
-        raise UsageError(
-            f"{task} has no error type {name!r}{lacking('error type', key)}; it has: {known}"
-        )
-    return ERROR_TYPES[key]
+    for row in type_of(task_named(task).name).errors:
+        if row.name == name:
+            return row
+    known = ", ".join(error_types(task)) or "none"
+    raise UsageError(f"{task} has no error type {name!r}; it has: {known}")
 
 
 def perturbed(

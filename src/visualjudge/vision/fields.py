@@ -18,6 +18,7 @@ from visualjudge.vision.raster.limits import LARGEST_COORDINATE, check_items
 
 LONGEST_LABEL = 500
 LARGEST_NUMBER = 1e15
+FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
 
 
 def objects(payload: Payload, field: str) -> list[Payload]:
@@ -57,9 +58,17 @@ def score(item: Payload, where: str = "") -> float | None:
     return None if value is None else number(value, f"{where}.score" if where else "score")
 
 
+def flag(value: Any, field: str) -> bool:
+    """Return a flag: a truth value, 0 or 1, also as text; None is False."""
+    shown = str(value).strip().lower()
+    if value not in (None, "") and shown not in FLAGS:
+        raise DataError(f"{field}: must be 0 or 1, got {value!r:.40}")
+    return FLAGS.get(shown, False)
+
+
 def crowd(item: Payload) -> bool:
     """Return COCO's ``iscrowd``."""
-    return bool(item.get("iscrowd", 0))
+    return flag(item.get("iscrowd"), "iscrowd")
 
 
 def box(value: Any, field: str) -> Xyxy:

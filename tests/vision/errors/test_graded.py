@@ -24,10 +24,11 @@ from error_truths import (
     truth_of,
 )
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.vision.error_types import ERROR_TYPES, error_types, perturbed
+from visualjudge.vision.error_types import error_types, perturbed
 from visualjudge.vision.errors.groups import graded
 from visualjudge.vision.errors.levels import ErrorScene
 from visualjudge.vision.predictions import (
+    TYPES,
     DepthMap,
     Detection,
     Detections,
@@ -155,8 +156,12 @@ def test_the_order_of_segments_does_not_tell_the_truth_from_its_errors(error_typ
 
 
 def test_an_error_function_that_returns_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = replace(ERROR_TYPES["detection", "missed"], perturb=lambda *_: None)
-    monkeypatch.setitem(ERROR_TYPES._rows, ("detection", "missed"), row)
+    kind = TYPES["detection"]
+    errors = tuple(
+        replace(row, perturb=lambda *_: None) if row.name == "missed" else row
+        for row in kind.errors
+    )
+    monkeypatch.setitem(TYPES._rows, "detection", replace(kind, errors=errors))
     truth = Detections((Detection("dog", (4, 5, 30, 40)),))
     with pytest.raises(
         DataError, match=r"error type missed of detection: must return a prediction, got NoneType"

@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 
 from error_truths import CASES, DISCS, SCENE, SIZE, TRUTHS, content, standing, truth_of
 from visualjudge.vision.depth.record import DepthMap
-from visualjudge.vision.error_types import ERROR_TYPES, perturbed
+from visualjudge.vision.error_types import perturbed
 from visualjudge.vision.errors.groups import Graded, graded
 from visualjudge.vision.errors.levels import ErrorScene
 from visualjudge.vision.errors.matched import (
@@ -24,7 +24,7 @@ from visualjudge.vision.errors.matched import (
     side,
     two_sides,
 )
-from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, People
+from visualjudge.vision.predictions import TYPES, Detection, Detections, Instance, Masks, People
 from visualjudge.vision.raster.masks import mask_from_array
 
 SPREAD = Detections(
@@ -206,8 +206,11 @@ def test_same_seed_and_key_give_the_same_matched_predictions() -> None:
 
 
 def test_a_type_without_a_matched_form_makes_a_ladder(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = replace(ERROR_TYPES["detection", "missed"], matched=None)
-    monkeypatch.setitem(ERROR_TYPES._rows, ("detection", "missed"), row)
+    kind = TYPES["detection"]
+    errors = tuple(
+        replace(row, matched=None) if row.name == "missed" else row for row in kind.errors
+    )
+    monkeypatch.setitem(TYPES._rows, "detection", replace(kind, errors=errors))
     ladder = graded("object_detection", "missed", SPREAD, SCENE, seed=1, key=0)
     matched = graded("object_detection", "missed", SPREAD, SCENE, seed=1, key=0, pairing="matched")
     assert [(g.severity, g.final_score) for g in matched] == [

@@ -14,7 +14,6 @@ from visualjudge.apps.probes.kinds import PROBES, Base, Pool, ProbeKind
 from visualjudge.apps.probes.question_edits import Edit, Paint
 from visualjudge.apps.probes.sampling import pools
 from visualjudge.core.errors import DataError, Problem, UsageError
-from visualjudge.core.object_stores import located
 from visualjudge.core.records import Probe, Question
 from visualjudge.core.workers import EngineName
 from visualjudge.data.folder import DataFolder
@@ -86,7 +85,7 @@ def build_probes(
     kinds = {name: PROBES.find(name) for name in dict.fromkeys(only or PROBES)}
     if number < 2:
         raise UsageError(f"--n must be at least 2, got {number}")
-    target, chosen = located(out), options or BuildOptions()
+    target, chosen = Path(out), options or BuildOptions()
     check_target(target, force)
     with DataFolder(data) as folder:
         tasks = asked_tasks(folder, chosen)

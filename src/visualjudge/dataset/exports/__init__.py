@@ -8,9 +8,10 @@ from pathlib import Path
 
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.registry import Registry
+from visualjudge.dataset.exports.forms import export_json, export_packed
 from visualjudge.dataset.exports.parquet import export_parquet
 from visualjudge.dataset.exports.preferences import export_trl
-from visualjudge.dataset.exports.vlmevalkit import export_vlmevalkit, export_vlmevalkit_embedded
+from visualjudge.dataset.exports.vlmevalkit import export_vlmevalkit
 from visualjudge.dataset.folder import Dataset
 
 Tick = Callable[[int, int], None]
@@ -19,15 +20,10 @@ Write = Callable[[Dataset, Path, Tick], list[Path]]
 
 @dataclass(frozen=True)
 class Format:
-    """An export format: its writer, whether ``--out`` is a file or folder, and the number of bytes
-    per image byte if images are embedded (0 if they are not).
-    """
+    """An export format: its writer, and whether ``--out`` is a file or folder."""
 
     write: Write
     is_folder: bool
-    blow_up: float = 0
-    embedded: Format | None = None
-    """The same format with embedded images, if available."""
     training: bool = False
     """Whether the format is for training: refused for evaluation-only benchmarks."""
 
@@ -35,12 +31,10 @@ class Format:
 FORMATS: Registry[str, Format] = Registry(
     "export format",
     {
-        "parquet": Format(export_parquet, is_folder=True, blow_up=1),
-        "vlmevalkit": Format(
-            export_vlmevalkit,
-            is_folder=True,
-            embedded=Format(export_vlmevalkit_embedded, is_folder=True, blow_up=4 / 3),
-        ),
+        "parquet": Format(export_parquet, is_folder=True),
+        "json": Format(export_json, is_folder=True),
+        "dataset-parquet": Format(export_packed, is_folder=True),
+        "vlmevalkit": Format(export_vlmevalkit, is_folder=True),
         "trl": Format(export_trl, is_folder=False, training=True),
         "lmms-eval": "visualjudge.apps.connectors.lmms_eval_tasks:LMMS_EVAL",
     },
@@ -53,53 +47,30 @@ def export(
     out: str | Path,
     tick: Tick = lambda done, total: None,
     *,
-    embed: bool = False,
     force: bool = False,
 ) -> list[Path]:
     """Write ``dataset`` to ``out`` in the format ``name``. Return the written files.
 
     Parameters
     ----------
-    embed
-        Whether to embed images, for formats with that choice (vlmevalkit).
     force
         Overwrite an existing file, or write into a folder that is not empty.
 
     Raises
     ------
     UsageError
-        If there is no such format, it has no choice of ``embed``, or ``out`` exists.
+        If there is no such format, or ``out`` exists.
     DataError
         If an image of the dataset is missing, or it has no questions.
     """
-    form, path = _chosen(name, embed), Path(out)
+    if name not in FORMATS:
+        raise UsageError(f"format must be one of {', '.join(FORMATS)}, got {name!r}")
+    form, path = FORMATS[name], Path(out)
     if not dataset.questions:
         raise DataError(f"{dataset.root}: no question to export (of this task, if one was named)")
     check_use(dataset, name, training=form.training)
     check_out(path, name, is_folder=form.is_folder, force=force)
     return form.write(dataset, path, tick)
-
-
-def embedded_bytes(dataset: Dataset, name: str, *, embed: bool = False) -> int:
-    """Estimate the bytes of images in an export, counting each use of an image."""
-    form = _chosen(name, embed)
-    if not form.blow_up:
-        return 0
-    names = {path for question in dataset.questions for path in question.images}
-    sizes = {path: dataset.image(path).stat().st_size for path in names}
-    uses = sum(sizes.get(path, 0) for question in dataset.questions for path in question.images)
-    return round(form.blow_up * uses)
-
-
-def _chosen(name: str, embed: bool) -> Format:
-    if name not in FORMATS:
-        raise UsageError(f"format must be one of {', '.join(FORMATS)}, got {name!r}")
-    if not embed:
-        return FORMATS[name]
-    embedded = FORMATS[name].embedded
-    if embedded is None:
-        raise UsageError(f"--embed: the format {name} does not support it; vlmevalkit does")
-    return embedded
 
 
 def check_use(dataset: Dataset, name: str, *, training: bool) -> None:

@@ -21,7 +21,6 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import Part, Place
-from visualjudge.core.object_stores import RemotePath
 from visualjudge.core.records import FloatArray, Pixels, Size
 from visualjudge.vision.raster.arrays import read_npy, read_npz, read_pfm
 from visualjudge.vision.raster.limits import (
@@ -54,6 +53,8 @@ _BAND_PIXELS = 2**20
 _DEPTH_BYTES = np.dtype(np.float64).itemsize
 _SCAN = b"\xff\xda"
 """The marker of a scan; within scan data, a byte 255 is followed by 0 or a restart."""
+_PNG_DEPTH = 24
+"""The byte of a PNG that holds its bits per sample."""
 _SIXTEEN_BIT_MODES = ("I;16", "I;16B", "I;16L", "I;16N", "I")
 
 
@@ -154,7 +155,26 @@ def read_samples(path: str | Path, size: Size | None = None) -> tuple[NDArray[An
                 f"must match the image size {size[0]}×{size[1]} (height×width), got "
                 f"{height}×{width}"
             )
-        return np.asarray(image), image.mode
+        return stored_samples(image), image.mode
+
+
+def stored_samples(image: Image.Image) -> NDArray[Any]:
+    """Return the samples of an opened file as stored. Pillow drops the low byte of 16-bit colour,
+    so OpenCV decodes it.
+    """
+    file = getattr(image, "fp", None)
+    if file is None or image.format != "PNG" or image.mode not in ("RGB", "RGBA", "LA"):
+        return np.asarray(image)
+    place = file.tell()
+    file.seek(0)
+    content = file.read(_PNG_DEPTH + 1)
+    if content[_PNG_DEPTH] == 16:
+        values = cv2.imdecode(np.frombuffer(content + file.read(), np.uint8), cv2.IMREAD_UNCHANGED)
+        if values is None:
+            raise DataError(f"{image.filename}: cannot be decoded")  # type: ignore[attr-defined]
+        return np.asarray(values[:, :, [2, 1, 0, *range(3, values.shape[2])]])
+    file.seek(place)
+    return np.asarray(image)
 
 
 def largest_channel(values: NDArray[Any]) -> NDArray[Any]:
@@ -312,7 +332,7 @@ def _one_channel(file: Path) -> NDArray[Any]:
     """
     with opened(file) as image:
         check_pixels("a depth map", image.size[::-1], _DEPTH_BYTES)  # before decoding
-        values = np.asarray(image.convert("RGB") if image.mode in ("P", "PA") else image)
+        values = stored_samples(image.convert("RGB") if image.mode in ("P", "PA") else image)
     if values.ndim == 2 or values.shape[2] < 3:
         return largest_channel(values)
     red, green, blue = (values[:, :, k] for k in range(3))
@@ -419,9 +439,9 @@ def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Im
     DataError
         If the file is missing, too large, truncated or damaged, or its format is not supported.
     """
-    name = name or (str(path) if isinstance(path, str | Path | Part | RemotePath) else "the bytes")
+    name = name or (str(path) if isinstance(path, str | Path | Part) else "the bytes")
     try:
-        with path.open() if isinstance(path, Part | RemotePath) else nullcontext(path) as source:
+        with path.open() if isinstance(path, Part) else nullcontext(path) as source:
             _check_netpbm(source)
             with Image.open(source, formats=FORMATS) as image:
                 check_pixels("an image", image.size[::-1], _bytes_per_pixel(image))

@@ -1,0 +1,168 @@
+"""Spellings of answers to a pair, of grades, of orders and of missing values."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import FAILED, Order
+
+Models = tuple[str | None, str | None]
+"""Sources of A and B."""
+LETTER_OF = {
+    **dict.fromkeys(("a", "1", "1.0", "model_a", "model_1", "left", "first", "response_a"), "A"),
+    **dict.fromkeys(("b", "2", "2.0", "model_b", "model_2", "right", "second", "response_b"), "B"),
+    **{
+        f"{noun} {name}": letter
+        for noun in ("option", "response", "assistant", "answer", "model")
+        for name, letter in (("a", "A"), ("1", "A"), ("b", "B"), ("2", "B"))
+    },
+    **dict.fromkeys(("a>b", "a>>b", "[[a]]", "[[a>b]]", "[[a>>b]]", "a is better"), "A"),
+    **dict.fromkeys(("b>a", "b>>a", "[[b]]", "[[b>a]]", "[[b>>a]]", "b is better"), "B"),
+    **dict.fromkeys(
+        ("tie", "1.5", "draw", "equal", "same", "a=b", "[[a=b]]", "[[c]]", "both_good"), "tie"
+    ),
+    **dict.fromkeys(("both_bad", "both bad", "bothbad", "tie (bothbad)"), "both_bad"),
+}
+"""Spellings of answers to a pair, in lower case. 0 is omitted, because tables use it for A, for a
+loss and for a tie.
+"""
+MISSING = frozenset(
+    (
+        *("", "failed", "error", "invalid", "n/a", "na", "none", "null", "nan"),
+        *("unparseable", "parse_error"),
+    )
+)
+GRADES: Mapping[str, float] = {
+    **dict.fromkeys(("true", "pass", "passed", "yes", "correct", "c"), 1.0),
+    **dict.fromkeys(("partial", "p"), 0.5),
+    **dict.fromkeys(("false", "fail", "failed", "no", "incorrect", "i", "n"), 0.0),
+}
+"""Spellings of grades, in lower case, as scores from 0 to 1; the letters are Inspect's."""
+ORDERS: Mapping[str, Order] = {
+    **dict.fromkeys(("ab", "a", "model_a", "original", "false", "no", "a first"), "AB"),
+    **dict.fromkeys(("model_1", "1", "1.0", "first", "left"), "AB"),
+    **dict.fromkeys(("ba", "b", "model_b", "swapped", "true", "yes", "b first"), "BA"),
+    **dict.fromkeys(("model_2", "2", "2.0", "second", "right"), "BA"),
+}
+SWAPPED: Mapping[str, Order] = {"0": "AB", "0.0": "AB", "1": "BA", "1.0": "BA"}
+"""Numbers in a column that says whether the options were swapped."""
+UNDECIDED = frozenset(("can't", "cannot", "can’t", "unsure", "undecided", "unknown", "skip"))
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a cell contains no answer."""
+    return value is None or str(value).strip().lower() in MISSING
+
+
+def is_answer(value: Any) -> bool:
+    """Return whether a text is unambiguously an answer to a pair.
+
+    Examples
+    --------
+    >>> is_answer("[[B]]"), is_answer("tie"), is_answer("Paris"), is_answer("2")
+    (True, True, False, False)
+    """
+    text = str(value).strip().lower()
+    return text in LETTER_OF and not is_number(text)
+
+
+def is_letter(value: Any) -> bool:
+    """Return whether an answer names an option by its letter or position, not by a column."""
+    text = str(value).strip().lower()
+    return LETTER_OF.get(text) in ("A", "B") and not text.startswith(("model_", "response_"))
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a cell is a number, or text that represents one."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def letter_of(value: Any, models: Models, stated: Mapping[str, str], where: str) -> str:
+    """Return the answer to a pair: A, B, tie, both_bad, or "Failed" if the cell is empty.
+
+    Parameters
+    ----------
+    models
+        Sources of A and B; their names are answers too.
+    stated
+        Spellings given by the user (``--answer VALUE=A``).
+    where
+        Row and column, for the message.
+
+    Raises
+    ------
+    DataError
+        If the cell contains anything else.
+    """
+    if is_missing(value):
+        return FAILED
+    text = str(value).strip()
+    if text in stated:
+        return FAILED if stated[text].lower() in MISSING else stated[text]
+    known = _source(text, models) or LETTER_OF.get(text.lower()) or _source_any_case(text, models)
+    if is_number(text) and not {"0", "0.0"}.isdisjoint(stated):
+        known = None  # if 0 is an answer, 1 and 2 need not be the first and the second option
+    if known is None:
+        raise DataError(
+            f"{where} must be A, B, tie, both_bad or the name of a source, got {text!r}; "
+            f"{_advice(text, models)}"
+        )
+    return known
+
+
+def _source(text: str, models: Models) -> str | None:
+    """Return the letter of the source with this name, if exactly one has it."""
+    return "AB"[models.index(text)] if models.count(text) == 1 else None
+
+
+def _source_any_case(text: str, models: Models) -> str | None:
+    a, b = (None if model is None else model.lower() for model in models)
+    return _source(text.lower(), (a, b))
+
+
+def _bare(text: str) -> str:
+    return "".join(sign for sign in text.lower() if sign.isalnum())
+
+
+def _advice(text: str, models: Models) -> str:
+    names = [model for model in models if model and get_close_matches(_bare(text), [_bare(model)])]
+    words = set(text.lower().split())
+    if names:
+        return f"did you mean source {' or '.join(map(repr, names))}?"
+    if words & UNDECIDED:
+        return f"--answer {shlex.quote(f'{text}=Failed')} counts it as no answer"
+    if {"both", "tie", "equal", "neither"} & words:
+        return f"--answer {shlex.quote(f'{text}=tie')} says what it means"
+    if is_number(text) and not float(text).is_integer():
+        return "true scores of the two options go into columns score_a and score_b"
+    return f"--answer {shlex.quote(f'{text}=MEANING')} says which of A, B, tie, both_bad it means"
+
+
+def order_of(value: Any, models: Models, column: str = "") -> Order:
+    """Return AB, or BA if option B was shown first. The name of a source is the one shown first. In
+    a ``column`` named like "swapped", 1 means BA.
+
+    Raises
+    ------
+    DataError
+        If the cell states neither.
+    """
+    text = str(value).strip()
+    if "swap" in column.lower() and text in SWAPPED:
+        return SWAPPED[text]
+    known = _source(text, models) or ORDERS.get(text.lower()) or _source_any_case(text, models)
+    if known is None:
+        raise DataError(
+            " must be A or B, 1 or 2, model_a or model_b (the option shown first), AB, BA, or the "
+            f"name of a source of the row, got {value!r}"
+            + ("; 0 and 1 are read in a column named swapped" if text in SWAPPED else "")
+        )
+    return "BA" if known in ("B", "BA") else "AB"

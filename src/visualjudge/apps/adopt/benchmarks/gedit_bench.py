@@ -1,0 +1,142 @@
+"""The reward bench of GEditBench v2 (ZhangqiJiang07/GEditBench_v2, ``data/z_reward_bench``): pairs
+of edits, from EditReward-Bench and from EditScore's.
+
+EditReward: ``editreward_bench_visual_quality.jsonl``: ``key, instruction, source_image_path,
+edited_image_paths, winner`` ("Image A" or "Image B"); images below ``editreward_bench_images/``.
+EditScore: ``EditReward-Bench/*.arrow`` (or .parquet): ``key`` (two), ``instruction, input_image,
+output_images`` (the better one first), ``task_type, dimension``, and
+``shuffled_editscore_bench_{dimension}.json``: which pairs are shown in reversed order. Without the
+Arrow files, the labels come from those maps alone. Replies: ``replies/MODEL.jsonl``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from visualjudge.apps.adopt.benchmarks.layout import Benchmark, Pairs
+from visualjudge.apps.adopt.files import Images, Row, document, first_tables, kinds_of, records
+from visualjudge.apps.adopt.items import Item, Option, Study, dealt
+from visualjudge.core.errors import DataError
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.benchmark_scores import Score
+
+QUALITY = "editreward_bench_visual_quality"
+SHUFFLED = "shuffled_editscore_bench_"
+STORE = "s3://"
+PAIRS = Pairs(
+    key="key",
+    truth=("winner",),
+    answers={"Image A": "A", "Image B": "B"},
+    sides=("0", "1"),
+    request=("instruction",),
+    image=("source_image_path",),
+    cluster=("stated_source",),
+    made=("edited_image_paths.{}",),
+)
+
+
+def _home(folder: Path) -> Path:
+    inner = folder / "data" / "z_reward_bench"
+    return inner if inner.is_dir() else folder
+
+
+def read_editreward(folder: Path) -> Study:
+    """Return the pairs judged for visual quality."""
+    home = _home(folder)
+    tables = first_tables((home,), *kinds_of(QUALITY))
+    if not tables:
+        raise DataError(f"{folder}: must hold {QUALITY}.jsonl, found none")
+    images = Images(home, home / "editreward_bench_images")
+    items = [PAIRS.item(_local(row), "visual_quality", images) for row in records(tables[0])]
+    return Study(items, images.missing > 0)
+
+
+def _local(row: Row) -> Row:
+    """Return the row with paths below the images instead of names in the authors' storage."""
+
+    def local(name: Any) -> Any:
+        stored = isinstance(name, str) and name.startswith(STORE)
+        return name.partition("editreward_bench/")[2] if stored else name
+
+    row["stated_source"] = row.get("source_image_path")
+    row["source_image_path"] = local(row.get("source_image_path"))
+    row["edited_image_paths"] = [local(name) for name in row.need("edited_image_paths")]
+    return row
+
+
+def read_editscore(folder: Path) -> Study:
+    """Return the pairs of every dimension whose map or rows the copy has."""
+    home = _home(folder)
+    maps = {
+        path.stem.removeprefix(SHUFFLED): document(path)
+        for path in sorted(home.glob(f"{SHUFFLED}*.json"))
+    }
+    homes = (home / "EditReward-Bench", home, home / "data")
+    tables = first_tables(homes, "*.arrow", "*.parquet", *kinds_of("EditReward-Bench", "test*"))
+    if not tables and not maps:
+        raise DataError(
+            f"{folder}: must hold EditReward-Bench/*.arrow or {SHUFFLED}*.json, found neither"
+        )
+    if not tables:
+        return Study([_label(part, *pair) for part in maps for pair in maps[part].items()], True)
+    images = Images(home, *(path.parent for path in tables))
+    items = [_rated(row, maps, images) for path in tables for row in records(path)]
+    return Study(items, images.missing > 0)
+
+
+def _label(dimension: str, name: str, swapped: bool) -> Item:
+    task, source = name.rpartition("_task_")[2], name.partition("_vs_")[0]
+    options, answer = (Option(), Option()), "B" if swapped else "A"
+    return Item(f"{dimension}/{name}", f"{dimension}/{task}", source, "", options, answer)
+
+
+def _rated(row: Row, maps: Mapping[str, Mapping[str, bool]], images: Images) -> Item:
+    dimension, task = (str(row.need(name)) for name in ("dimension", "task_type"))
+    name = "_task_".join(("_vs_".join(row.need("key")), task))
+    key = f"{dimension}/{name}"
+    better, worse = (Option(images=images.all(image)) for image in row.need("output_images"))
+    options, answer = dealt(key, better, worse)
+    if name in maps.get(dimension, {}):
+        swapped = maps[dimension][name]
+        options, answer = ((worse, better), "B") if swapped else ((better, worse), "A")
+    source, request = images.all(row.get("input_image")), str(row.get("instruction") or "")
+    return Item(key, f"{dimension}/{task}", request or key, request, options, answer, images=source)
+
+
+def _quality(_: tuple[str, ...]) -> tuple[Score, ...]:
+    from visualjudge.analysis.benchmark_scores import Score
+
+    return (Score("editreward-bench/visual_quality", "read", scale=1.0, digits=4),)
+
+
+def _by_dimension(parts: tuple[str, ...]) -> tuple[Score, ...]:
+    from visualjudge.analysis.benchmark_scores import Score
+
+    dimensions = dict.fromkeys(part.partition("/")[0] for part in parts)
+    whole = [(name, tuple(p for p in parts if p.startswith(f"{name}/"))) for name in dimensions]
+    every = (*whole, *((part, (part,)) for part in parts))
+    return tuple(Score(f"editscore-bench/{name}", "read", tasks, 1.0, 4) for name, tasks in every)
+
+
+EDITREWARD = Benchmark(
+    "EditReward-Bench, visual quality, as GEditBench v2 carries it: pairs of edited images",
+    "none stated (GEditBench v2); Apache-2.0 (TIGER-Lab/EditReward-Bench)",
+    "evaluation only",
+    "https://github.com/ZhangqiJiang07/GEditBench_v2",
+    f"{QUALITY}.jsonl and editreward_bench_images/; replies/MODEL.jsonl for replies",
+    read_editreward,
+    _quality,
+)
+EDITSCORE = Benchmark(
+    "EditScore's EditReward-Bench as GEditBench v2 carries it: pairs of edited images; "
+    "consistency, prompt following",
+    "Apache-2.0",
+    "any",
+    "https://huggingface.co/datasets/EditScore/EditReward-Bench",
+    f"EditReward-Bench/*.arrow, {SHUFFLED}*.json; replies/MODEL.jsonl for replies",
+    read_editscore,
+    _by_dimension,
+)

@@ -1,0 +1,53 @@
+"""ImageReward (Xu et al. 2023, zai-org/ImageReward): people's ranks of images of one prompt.
+
+``FOLDER/[data/]test.json``: ``id, prompt, generations`` (paths), ``ranking`` (1 is best; equal
+ranks are ties, which its score leaves out). Each two images of different ranks are a pair; the key
+determines which comes first. Images are below ``FOLDER``, ``data`` or ``data/test_images``. Its
+score is the share of pairs in people's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+from visualjudge.apps.adopt.benchmarks.layout import Benchmark, by_part
+from visualjudge.apps.adopt.files import Images, Row, first_tables, kinds_of, records
+from visualjudge.apps.adopt.items import Item, Option, Study, dealt
+from visualjudge.core.errors import DataError
+
+
+def read(folder: Path) -> Study:
+    """Return all pairs of images of different ranks."""
+    tables = first_tables((folder, folder / "data"), *kinds_of("test"))
+    if not tables:
+        raise DataError(f"{folder}: must hold data/test.json, found none")
+    home = tables[0].parent
+    images = Images(folder, home, home / "test_images")
+    items = [item for row in records(tables[0]) for item in _pairs(row, images)]
+    return Study(items, images.missing > 0)
+
+
+def _pairs(row: Row, images: Images) -> Iterator[Item]:
+    prompt, ranks, paths = (row.need(name) for name in ("prompt", "ranking", "generations"))
+    if len(ranks) != len(paths):
+        raise row.fault("ranking", f"must rank {len(paths)} generations, got {len(ranks)}")
+    options = [Option(images=images.all(path), id=str(path)) for path in paths]
+    for i, j in combinations(range(len(ranks)), 2):
+        if ranks[i] != ranks[j]:
+            better, worse = (i, j) if ranks[i] < ranks[j] else (j, i)
+            key = f"{row.need('id')}/{i}/{j}"
+            pair, answer = dealt(key, options[better], options[worse])
+            yield Item(key, "generation", str(row["id"]), str(prompt), pair, answer)
+
+
+ROW = Benchmark(
+    "ImageReward: people's ranks of generated images, as pairs",
+    "Apache-2.0",
+    "any",
+    "https://github.com/zai-org/ImageReward",
+    "data/test.json and data/test_images/; replies/MODEL.jsonl for replies",
+    read,
+    by_part("imagereward", "exact"),
+)

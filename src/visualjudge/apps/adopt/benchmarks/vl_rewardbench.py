@@ -1,0 +1,73 @@
+"""VL-RewardBench (Li et al. 2024): pairs of answers about an image, one of them preferred.
+
+``FOLDER/data.json`` (or the only table there, or ``[data/]*.parquet``): ``id, query, response:
+[first, second], image`` (``image_path`` in the repository's ``data/data.jsonl``), ``human_ranking``
+(0 = better, 1 = worse), ``models``. The parts follow from the image's folder if it names its
+source, else from the ``id``. Its score (``cal.py``) ignores unreadable replies.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from visualjudge.apps.adopt.benchmarks.layout import Benchmark, Keys, Pairs, by_part
+from visualjudge.apps.adopt.files import Images, Row, first_tables, records
+from visualjudge.apps.adopt.items import Study
+from visualjudge.core.errors import DataError
+
+SOURCES = {
+    **dict.fromkeys(("vlfeedback", "wildvision-battle"), "general"),
+    **dict.fromkeys(("povid", "rlhf-v", "rlaif-v"), "hallucination"),
+    "reasoning_tasks": "reasoning",
+}
+IDS = (
+    ("hallucination", ("hallucination_pair", "RLAIF-V", "RLHF-V")),
+    ("reasoning", ("mathverse", "mmmu")),
+)
+PAIRS = Pairs(
+    key="id",
+    truth=("human_ranking.0",),
+    answers={"0": "A", "1": "B"},
+    sides=("0", "1"),
+    request=("query",),
+    image=("image", "image_path"),
+    text=("response.{}",),
+    model=("models.{}",),
+)
+
+
+def read(folder: Path) -> Study:
+    """Return the pairs, with their images if the copy has all of them."""
+    homes = (folder, folder / "data")
+    tables = first_tables(homes, "data.json", "*.parquet", "*.arrow", "*.jsonl", "*.json")
+    if not tables or (len(tables) > 1 and tables[0].suffix != ".parquet"):
+        raise DataError(f"{folder}: must hold data.json or *.parquet, found {len(tables)} tables")
+    images, keys = Images(*homes), Keys()
+    rows = [row for path in tables for row in records(path)]
+    items = [PAIRS.item(row, _part(row), images, keys.unique(row.need("id"))) for row in rows]
+    bare = any(not item.images for item in items)
+    return Study(items, bare or images.missing > 0)
+
+
+def _part(row: Row) -> str:
+    image = row.get("image") or row.get("image_path")
+    folders = image.split("/") if isinstance(image, str) else []
+    by_id = (part for part, starts in IDS if str(row["id"]).startswith(starts))
+    return SOURCES.get(folders[1] if len(folders) > 2 else "") or next(by_id, "general")
+
+
+ROW = Benchmark(
+    "VL-RewardBench: answers about images; general, hallucination, reasoning",
+    "MIT",
+    "any",
+    "https://huggingface.co/datasets/MMInstruction/VL-RewardBench",
+    "data.json, data/data.jsonl or *.parquet, and images/; replies/MODEL.jsonl for replies",
+    read,
+    by_part(
+        "vl-rewardbench",
+        "read",
+        ("vl-rewardbench/overall", "read"),
+        ("vl-rewardbench/macro", "macro"),
+        digits=1,
+    ),
+)

@@ -1,0 +1,98 @@
+"""Results of promptfoo: a row per assertion that a model graded; without any, the provider itself
+is the judge. The same variables and assertions asked again are repeats.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from visualjudge.apps.adopt.files import at
+from visualjudge.apps.adopt.logs.log_rows import log_row
+
+GRADED = (
+    *("llm-rubric", "search-rubric", "g-eval", "factuality", "model-graded-", "answer-relevance"),
+    *("context-", "conversation-relevance"),
+)
+"""Prefixes of the assertions that a model scores."""
+Rows = Iterator[dict[str, Any]]
+
+
+def rows(path: Path, log: Any) -> list[dict[str, Any]]:
+    """Return the rows of all results."""
+    results = at(log, "results.results")
+    prompts = {at(result, "prompt.label") for result in results}
+    graded = any(_graded(result) for result in results)
+    items: dict[bytes, str] = {}
+    asked: Counter[tuple[Any, ...]] = Counter()
+    made: list[dict[str, Any]] = []
+    for result in results:
+        # Of one provider, each prompt is a judge or a source of its own.
+        names = (
+            at(result, "provider.label", "provider.id", "provider"),
+            at(result, "prompt.label"),
+        )
+        model = " ".join(map(str, names[: 2 if len(prompts) > 1 else 1]))
+        case = orjson.dumps([result.get("vars"), at(result, "testCase.assert")])
+        item = items.setdefault(case, str(result.get("testIdx", len(items))))
+        known = {"item": item, "repeat": asked[item, model]}
+        asked[item, model] += 1
+        one = _grades if graded else _verdict
+        made += one(result, known, model)
+    return made
+
+
+def _graded(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the graded assertions; of a result that failed, those that were asked for."""
+    parts = at(result, "gradingResult.componentResults")
+    parts = parts or [
+        {"assertion": asked, "error": "not graded"} for asked in at(result, "testCase.assert") or []
+    ]
+    return [part for part in parts if str(at(part, "assertion.type")).startswith(GRADED)]
+
+
+def _people(result: dict[str, Any], kind: str, field: str) -> Any:
+    """Return a field of the first assertion of this kind."""
+    parts = at(result, "gradingResult.componentResults") or []
+    return next((at(part, field) for part in parts if at(part, "assertion.type") == kind), None)
+
+
+def _text(result: dict[str, Any]) -> str:
+    output = at(result, "response.output")
+    if output is None:
+        return ""
+    return output if isinstance(output, str) else orjson.dumps(output).decode()
+
+
+def _grades(result: dict[str, Any], known: dict[str, Any], model: str) -> Rows:
+    parts = _graded(result)
+    for number, part in enumerate(parts):
+        kind, by = at(part, "assertion.type"), at(part, "assertion.provider")
+        failed = part.get("error") or at(part, "metadata.graderError") or result.get("error")
+        grade = known | {
+            "item": known["item"] if len(parts) == 1 else f"{known['item']}/{number}",
+            "judge": by if isinstance(by, str) else kind,
+            "task": at(part, "assertion.metric") or kind,
+            "model": model,
+            "verdict": "" if failed else part.get("score", ""),
+            "truth": _people(result, "human", "score"),
+            "text_a": _text(result),
+        }
+        yield log_row(grade, result.get("vars"), at(result, "testCase.metadata"))
+
+
+def _verdict(result: dict[str, Any], known: dict[str, Any], model: str) -> Rows:
+    verdict = known | {
+        "judge": model,
+        "truth": _people(result, "equals", "assertion.value"),
+        "verdict": "",
+        "reply": _text(result),
+        "finish_reason": "error" if result.get("error") else at(result, "response.finishReason"),
+        "input_tokens": at(result, "response.tokenUsage.prompt"),
+        "output_tokens": at(result, "response.tokenUsage.completion"),
+    }
+    yield log_row(verdict, result.get("vars"), at(result, "testCase.metadata"))

@@ -1,0 +1,57 @@
+"""Predictions of VLMEvalKit: ``[MODEL/]MODEL_DATASET.xlsx``; both names may hold underscores."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from visualjudge.apps.adopt.logs.log_rows import log_row
+
+RESULT = re.compile(
+    r"(?P<model>.+?)_(?P<data>(?:MMBench|CCBench|MME|MMStar|MMMU|MMVet|MathV|SEED|POPE|AI2D|OCRBench"
+    r"|HallusionBench|RealWorldQA|ScienceQA|BLINK|ChartQA|DocVQA|TextVQA|InfoVQA|LLaVABench)\w*)"
+)
+"""Names of its data sets that hold underscores; others are what follows the last one."""
+
+
+def rows(path: Path, samples: Any) -> list[dict[str, Any]]:
+    """Return a row per question."""
+    model, data = model_and_data(path)
+    read = ("index", "prediction", "answer", "question", "category", "A", "B")
+    made = []
+    for sample in samples:
+        known = {
+            "item": sample.get("index"),
+            "task": sample.get("category") or data,
+            "judge": model,
+            "truth": sample.get("answer"),
+            "verdict": "",  # what it extracts is kept, if at all, as text in "log"
+            "reply": str(sample.get("prediction") or ""),
+            "request": sample.get("question"),
+            "text_a": sample.get("A"),
+            "text_b": sample.get("B"),
+            "metadata": None,
+        }
+        made.append(log_row(known, {k: v for k, v in sample.items() if k not in read}))
+    return made
+
+
+def model_and_data(path: Path) -> tuple[str, str]:
+    """Return the names of model and data set in the name of a file.
+
+    Examples
+    --------
+    >>> model_and_data(Path("Claude3-5V_Sonnet_MMBench_V11.xlsx"))
+    ('Claude3-5V_Sonnet', 'MMBench_V11')
+    >>> model_and_data(Path("GPT4o_20240806_MyPairs.xlsx"))
+    ('GPT4o_20240806', 'MyPairs')
+    """
+    folder = path.resolve().parent.name
+    if path.stem.startswith(f"{folder}_"):
+        return folder, path.stem[len(folder) + 1 :]
+    known = RESULT.fullmatch(path.stem)
+    if known is not None:
+        return known["model"], known["data"]
+    model, _, data = path.stem.rpartition("_")
+    return (model, data) if model else (path.stem, path.stem)

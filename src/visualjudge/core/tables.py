@@ -1,0 +1,205 @@
+"""Read and write Parquet files, and read Arrow files of the ``datasets`` library, in parts with
+polars.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from visualjudge.core.errors import DataError, RunError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+BYTES_A_PART = 32 << 20
+"""Maximum size of a part in bytes, unless it is a single row. A text stored once in a file's
+dictionary may occur in every row, but takes memory only when read.
+"""
+LARGEST_ROW = 256 << 20
+_LONGEST_REASON = 200
+_REMOTE = re.compile(r"(s3|gs|hf):/{1,2}(?=[^/])")
+
+
+def is_remote(path: str | Path) -> bool:
+    """Return whether ``path`` is the address of an object store or of the Hugging Face Hub, whose
+    slashes ``pathlib`` may have merged. polars reads Parquet there.
+    """
+    return _REMOTE.match(os.fspath(path)) is not None
+
+
+def scan(path: Path) -> pl.LazyFrame:
+    """Return the rows of the Parquet file with exactly this name: no glob patterns, no columns from
+    folder names.
+    """
+    import polars as pl
+
+    source = _REMOTE.sub(r"\1://", os.fspath(path))
+    return pl.scan_parquet(source, glob=False, hive_partitioning=False)
+
+
+def parquet_schema(path: Path) -> pl.Schema:
+    """Return the columns of a Parquet file and their types.
+
+    Raises
+    ------
+    DataError
+        If it is not a Parquet file.
+    """
+    with readable(path):
+        return scan(path).collect_schema()
+
+
+def table_metadata(path: Path) -> dict[str, str]:
+    """Return the metadata of a ``.parquet`` file, such as ``"huggingface"``; of an ``.arrow`` file
+    that ``datasets`` saved, the file ``dataset_info.json`` beside it.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read.
+    """
+    import polars as pl
+
+    with readable(path):
+        if path.suffix == ".parquet":
+            return pl.read_parquet_metadata(path)
+        info = path.with_name("dataset_info.json")
+        return {"huggingface": f'{{"info": {info.read_text("utf-8")}}}'} if info.is_file() else {}
+
+
+def table_parts(
+    path: Path, rows: int, columns: Sequence[str] | None = None
+) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a ``.parquet`` or ``.arrow`` file in order, at most ``rows`` and 32 MiB at
+    a time. Of an Arrow file, all rows are in memory.
+
+    Parameters
+    ----------
+    columns
+        Columns to read; None = all.
+
+    Raises
+    ------
+    DataError
+        If it is not such a file, or lacks a column.
+    """
+    import polars as pl
+
+    with readable(path):
+        if path.suffix == ".arrow":
+            with path.open("rb") as file:
+                is_file = file.read(6) == b"ARROW1"
+            read = pl.read_ipc if is_file else pl.read_ipc_stream
+            yield from _bounded(read(path, columns=None if columns is None else [*columns]), rows)
+            return
+        wanted = scan(path) if columns is None else scan(path).select(columns)
+        for part in wanted.collect_batches(chunk_size=rows, maintain_order=True):
+            yield from _bounded(part, rows)
+
+
+def _bounded(frame: pl.DataFrame, rows: int) -> Iterator[pl.DataFrame]:
+    for part in frame.iter_slices(rows):
+        size = part.estimated_size()
+        if size > BYTES_A_PART and part.height > 1:
+            yield from _bounded(part, (part.height + 1) // 2)
+        elif size > LARGEST_ROW:
+            raise DataError(
+                f"a row must take at most {LARGEST_ROW >> 20} MiB, got {int(size) >> 20}"
+            )
+        else:
+            yield part
+
+
+def write_parquet(
+    path: Path,
+    frames: Iterable[pl.DataFrame],
+    schema: Mapping[str, Any],
+    *,
+    rows_a_group: int,
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Write ``frames`` to ``path`` one after another, compressed with zstd, with a few row groups
+    in memory.
+
+    Exceptions raised by ``frames`` propagate. The bytes depend only on the rows, not on how they
+    are split into frames. Other readers see Parquet's own list type instead of polars' list with
+    64-bit offsets, which ``datasets`` treats as a different type.
+
+    Parameters
+    ----------
+    schema
+        Types by column; each frame must have them.
+    metadata
+        Metadata for the file's footer, such as ``"huggingface"``.
+
+    Raises
+    ------
+    RunError
+        If the file cannot be written.
+    """
+    from polars.exceptions import PanicException, PolarsError
+    from polars.io.plugins import register_io_source
+
+    raised: list[Exception] = []
+
+    def source(*_: object) -> Iterator[pl.DataFrame]:
+        try:
+            yield from frames
+        except Exception as error:
+            raised.append(error)
+            raise
+
+    footer = None if metadata is None else dict(metadata)
+    try:
+        # Polars may open a path late, after a frame has raised and the path has been removed.
+        with path.open("wb") as file:
+            register_io_source(source, schema=dict(schema)).sink_parquet(
+                file, compression="zstd", row_group_size=rows_a_group, metadata=footer
+            )
+        _hide_arrow_schema(path)
+    except (PolarsError, PanicException, OSError) as error:
+        if raised:
+            raise raised[0] from None
+        raise RunError(f"{path.parent}: cannot be written: {_in_short(error)}") from None
+
+
+def _hide_arrow_schema(path: Path) -> None:
+    """Hide polars' types from other readers by renaming their footer entry to a name of the same
+    length.
+    """
+    with path.open("r+b") as file:
+        file.seek(-8, os.SEEK_END)
+        length = int.from_bytes(file.read(4), "little")
+        start = file.seek(-8 - length, os.SEEK_END)
+        footer = file.read(length)
+        file.seek(start)
+        file.write(footer.replace(b"ARROW:schema", b"polars.types", 1))
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Convert errors of polars and of the disk to a message that names the file.
+
+    Raises
+    ------
+    DataError
+        Instead of the original exception.
+    """
+    from polars.exceptions import PanicException, PolarsError
+
+    form = "an Arrow stream or file" if path.suffix == ".arrow" else "a Parquet file"
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+    except (PolarsError, PanicException, OSError, ValueError) as error:
+        raise DataError(f"{path}: must be {form}: {_in_short(error)}") from None
+
+
+def _in_short(error: BaseException) -> str:
+    return " ".join(str(error).split("\n", 1)[0].split())[:_LONGEST_REASON]

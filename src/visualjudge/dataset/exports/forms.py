@@ -1,0 +1,47 @@
+"""A dataset in its other form: ``questions.json`` and ``media/``, or one Parquet file."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from visualjudge.core.confined_paths import confined_target
+from visualjudge.core.image_storage import PACKED
+from visualjudge.dataset.exports.media import image_bytes
+from visualjudge.dataset.folder import MEDIA, META, Dataset
+from visualjudge.dataset.json_form import QUESTIONS
+from visualjudge.dataset.predictions_file import PREDICTIONS
+from visualjudge.dataset.staging import check_target, staged
+from visualjudge.dataset.write_dataset import pack, write_dataset
+
+
+def export_json(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
+    """Write ``out/questions.json`` and ``out/media``."""
+    _write(dataset, out, tick, packed=False)
+    return [out / QUESTIONS, out / META]
+
+
+def export_packed(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
+    """Write ``out/dataset.parquet``."""
+    _write(dataset, out, tick, packed=True)
+    return [out / PACKED, out / META]
+
+
+def _write(dataset: Dataset, out: Path, tick: Callable[[int, int], None], *, packed: bool) -> None:
+    check_target(out, force=True)
+    count = len(dataset)
+    with staged(out) as stage:
+        (stage / MEDIA).mkdir()
+        for done, question in enumerate(dataset, 1):
+            for name in question.images:
+                target = confined_target(stage, name)
+                if not target.exists():
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.write_bytes(image_bytes(dataset, name))
+            tick(done, count)
+        if (dataset.root / PREDICTIONS).is_file():
+            shutil.copyfile(dataset.root / PREDICTIONS, stage / PREDICTIONS)
+        write_dataset(stage, dataset.questions, dataset.meta)
+        if packed:
+            pack(stage)

@@ -1,0 +1,316 @@
+"""Tables of verdicts of others: counts, truth, order and replies are those of the table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, strategies as st
+from typer.testing import CliRunner
+
+import visualjudge as vj
+from visualjudge.apps.adopt.answers import letter_of
+from visualjudge.cli.main import app
+from visualjudge.core.errors import DataError, UsageError
+
+Row = dict[str, Any]
+
+
+def row(item: str = "q1", **changes: Any) -> Row:
+    return {"item": item, "model_a": "x", "model_b": "y", "verdict": "A", "truth": "A"} | changes
+
+
+def verdicts(run: Path) -> list[Row]:
+    return [json.loads(line) for line in (run / "verdicts.jsonl").read_text("utf-8").splitlines()]
+
+
+def test_letters_follow_the_options_when_rows_turn_them(tmp_path: Path) -> None:
+    rows = [row(), row(model_a="y", model_b="x", verdict="B", truth="B")]
+    done = vj.adopt(rows, tmp_path / "out")
+    assert done.questions == 1
+    first, second = verdicts(done.runs[0])
+    assert (first["order"], first["value"]) == ("AB", "A")
+    assert (second["order"], second["value"]) == ("BA", "A")  # x again, shown second
+
+
+def test_order_column_says_what_was_shown_first_and_replies_speak_of_places(tmp_path: Path) -> None:
+    rows = [
+        row(reply="[[A]]", order="AB"),
+        row(verdict="A", order="BA", reply="The better one is B."),
+    ]
+    done = vj.adopt(rows, tmp_path / "out")
+    assert [(v["order"], v["value"]) for v in verdicts(done.runs[0])] == [("AB", "A"), ("BA", "A")]
+    assert (done.reread, done.invented, done.differing) == (2, 0, 0)
+
+
+def test_values_that_the_reply_does_not_state_are_counted_and_not_believed(tmp_path: Path) -> None:
+    rows = [
+        row("q1", reply="I cannot say.", verdict="A"),
+        row("q2", reply="[[B]]", verdict="A"),
+        row("q3", reply="[[A]]", verdict="A"),
+        row("q4", reply="[[A]]", verdict="A", finish_reason="length"),
+    ]
+    done = vj.adopt(rows, tmp_path / "out")
+    assert (done.reread, done.invented, done.differing) == (4, 2, 1)
+    assert [v["value"] for v in verdicts(done.runs[0])] == ["Failed", "B", "A", "Failed"]
+    theirs = vj.adopt(rows, tmp_path / "theirs", use="verdicts")
+    assert {v["value"] for v in verdicts(theirs.runs[0])} == {"A"}
+
+
+def test_scores_are_put_on_ten_and_missing_ones_are_failures(tmp_path: Path) -> None:
+    rows = [
+        {"id": "q1", "model": "x", "score": 5, "human_score": 1},
+        {"id": "q2", "model": "x", "score": "N/A", "human_score": 3},
+    ]
+    done = vj.adopt(rows, tmp_path / "out", score_range=(1, 5))
+    assert [(v["value"], v["status"]) for v in verdicts(done.runs[0])] == [
+        (10.0, "ok"),
+        ("Failed", "unparseable"),
+    ]
+    assert [q.answer for q in vj.load_dataset(done.dataset).questions] == [0.0, 5.0]
+
+
+def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(tmp_path: Path) -> None:
+    rows = [
+        row(
+            f"q{i}",
+            image=f"i{i // 10}",
+            verdict="A" if i % 5 else "B",
+            truth="A" if i % 2 else "B",
+            judge="gpt",
+        )
+        for i in range(1000)
+    ]
+    right = sum(one["verdict"] == one["truth"] for one in rows) / 1000
+    pl.DataFrame(rows).write_csv(tmp_path / "v.csv")
+    run = CliRunner().invoke(app, ["adopt", str(tmp_path / "v.csv"), "--out", str(tmp_path / "s")])
+    assert run.exit_code == 0, run.output
+    assert "group=image" in run.output and "1000 verdicts" in run.output
+    card = tmp_path / "card.json"
+    assert CliRunner().invoke(
+        app, ["card", str(tmp_path / "s/gpt"), "--json", str(card)]
+    ).exit_code in (0, 1)
+    metrics = tmp_path / "metrics.json"
+    report = [
+        "report",
+        str(tmp_path / "s/gpt"),
+        "--out",
+        str(tmp_path / "r.html"),
+        "--json",
+        str(metrics),
+    ]
+    assert CliRunner().invoke(app, report).exit_code == 0
+    judge = json.loads(metrics.read_text("utf-8"))["judges"][0]
+    assert judge["pairwise"]["accuracy"] == pytest.approx(right)
+    assert judge["pairwise"]["images"] == 100
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (
+            [row(), row(verdict="B")],
+            r"row 3: 1 row .* has answered before; --drop-duplicates .* the order shown",
+        ),
+        (
+            [row(), row(verdict="A", truth="B", repeat=1)],
+            "must be the same in all rows of a question",
+        ),
+        (
+            [row(verdict="0")],
+            r"row 2: verdict must be A, B, tie, both_bad or the name of a source, got '0'; "
+            r"--answer 0=MEANING says which",
+        ),
+        (
+            [row(truth=None)],
+            "truth: no row has a truth; remove the column .* for some rows drawn at random",
+        ),
+        (
+            [row(order="third")],
+            r"row 2: order must be A or B, 1 or 2, model_a or model_b \(the option shown first\), "
+            "AB, BA, or the name of a source of the row, got 'third'",
+        ),
+        ([row(repeat="often")], "row 2: repeat must be a whole number from 0, got 'often'"),
+    ],
+)
+def test_a_row_that_cannot_be_right_is_named(rows: list[Row], message: str, tmp_path: Path) -> None:
+    rows = [{"order": None, "repeat": None} | one for one in rows]
+    with pytest.raises(DataError, match=message):
+        vj.adopt(rows, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_table_without_verdicts_or_with_unknown_names_says_which_option_helps(
+    tmp_path: Path,
+) -> None:
+    named = "no column has the name of a verdict; give --column verdict=NAME"
+    with pytest.raises(UsageError, match=named):
+        vj.adopt([{"item": "q", "truth": "A"}], tmp_path / "out")
+    with pytest.raises(UsageError, match="first row is no header: remove the lines above"):
+        vj.adopt([{"Results": "q", "": "A", "_duplicated_0": "B"}], tmp_path / "out")
+    told = CliRunner().invoke(app, ["adopt", "v.csv", "--truth", "human", "--out", "out"])
+    assert str(told.exception) == "no such option: --truth; use --column truth=NAME"
+    with pytest.raises(UsageError, match=r"--column must name one of item, .*; got 'itme'"):
+        vj.adopt([row()], tmp_path / "out", itme="item")
+    with pytest.raises(
+        UsageError, match="--column item=nothing: the table has the columns item, model_a"
+    ):
+        vj.adopt([row()], tmp_path / "out", item="nothing")
+
+
+def test_force_replaces_what_was_adopted_and_nothing_else(tmp_path: Path) -> None:
+    home = tmp_path / "out"
+    vj.adopt([row()], home)
+    (home / "mine").mkdir()
+    (home / "mine/run.json").write_text("{}", "utf-8")
+    with pytest.raises(UsageError, match="already exists; --force replaces"):
+        vj.adopt([row()], home)
+    done = vj.adopt([row(verdict="B")], home, force=True)
+    assert [v["value"] for v in verdicts(done.runs[0])] == ["B"]
+    assert (home / "mine/run.json").read_text("utf-8") == "{}"
+    with pytest.raises(UsageError, match="already exists"):
+        vj.adopt([row()], home, judge="mine", force=True)
+
+
+def test_people_s_scores_of_both_options_are_the_truth(tmp_path: Path) -> None:
+    done = vj.adopt(
+        [{"item": "q", "verdict": "B", "score_a": 2.0, "score_b": 7.0}], tmp_path / "out"
+    )
+    question = vj.load_dataset(done.dataset).questions[0]
+    assert (question.answer, question.final_scores) == ("B", (2.0, 7.0))
+
+
+@given(st.text(max_size=12))
+def test_a_cell_is_one_answer_a_missing_one_or_an_error(text: str) -> None:
+    try:
+        assert letter_of(text, ("x", "y"), {}, "t") in ("A", "B", "tie", "both_bad", "Failed")
+    except DataError as error:
+        assert str(error).startswith("t must be A, B, tie, both_bad or the name of a source, got ")
+
+
+def test_a_folder_that_is_no_run_says_where_the_runs_are(tmp_path: Path) -> None:
+    done = vj.adopt([row()], tmp_path / "out", judge="gpt")
+    told = CliRunner().invoke(app, ["card", str(tmp_path / "out")])
+    assert str(told.exception).endswith(f"such as {tmp_path / 'out/gpt'}")
+    told = CliRunner().invoke(app, ["card", str(done.dataset)])
+    assert f"it is a dataset: `visualjudge judge {done.dataset} --out RUN`" in str(told.exception)
+    (tmp_path / "data/annotations").mkdir(parents=True)
+    with pytest.raises(UsageError, match=r"it is a data folder: `visualjudge build .*data --out"):
+        vj.load_dataset(tmp_path / "data")
+
+
+def test_a_truth_that_is_a_share_is_no_letter(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"true scores .* go into columns score_a and score_b"):
+        vj.adopt([row(truth="0.7")], tmp_path / "out")
+
+
+def test_numbers_from_0_are_read_only_as_stated(tmp_path: Path) -> None:
+    """With 0 for A, 1 is hardly A as well."""
+    rows = [row("q1", verdict=0, truth=0), row("q2", verdict=1, truth=0)]
+    with pytest.raises(DataError, match=r"row 3: verdict must be .*got '1'; --answer 1=MEANING"):
+        vj.adopt(rows, tmp_path / "out", answers={"0": "A"})
+    done = vj.adopt(rows, tmp_path / "out", answers={"0": "A", "1": "B"})
+    assert [v["value"] for v in verdicts(done.runs[0])] == ["A", "B"]
+    thirds = [row("q1", verdict="1"), row("q2", verdict="3")]
+    done = vj.adopt(thirds, tmp_path / "thirds", answers={"3": "tie"})
+    assert [v["value"] for v in verdicts(done.runs[0])] == ["A", "tie"]
+
+
+@pytest.mark.parametrize("noun", ["Assistant", "Response", "Model", "option"])
+def test_names_of_options_are_answers(noun: str, tmp_path: Path) -> None:
+    rows = [row("q1", verdict=f"{noun} A", truth=f"{noun} 1"), row("q2", verdict=f"{noun} 2")]
+    done = vj.adopt(rows, tmp_path / "out")
+    assert [v["value"] for v in verdicts(done.runs[0])] == ["A", "B"]
+
+
+def test_mistakes_of_newcomers_are_named_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"row 3: 1 row \(row 3\) answer.* --drop-duplicates leaves"
+    ):
+        vj.adopt([row(), row()], tmp_path / "twice")
+    with pytest.raises(DataError, match="0 and 1 are read in a column named swapped"):
+        vj.adopt([row(order=0), row(order=1)], tmp_path / "order")
+    book = tmp_path / "book.xlsx"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(
+            "visualjudge.apps.adopt.files.pl.read_excel",
+            lambda *_, **__: pl.DataFrame({"About": ["my study"]}),
+        )
+        book.write_bytes(b"")
+        with pytest.raises(UsageError, match=r"has About; found: none\); of a workbook, the first"):
+            vj.adopt(book, tmp_path / "sheet")
+
+
+def test_rows_without_a_verdict_are_counted(tmp_path: Path) -> None:
+    scores = [
+        {"item": f"q{k}", "score": float("nan") if k else 3.0, "truth": 5.2} for k in range(3)
+    ]
+    done = vj.adopt(scores, tmp_path / "out")
+    assert any(note.startswith("score: 2 rows without a verdict") for note in done.notes)
+    assert [v["value"] for v in verdicts(done.runs[0])] == [3.0, "Failed", "Failed"]
+
+
+def test_cells_without_a_name_are_missing_whatever_their_type(tmp_path: Path) -> None:
+    rows = [row(item=" ", group=" ", order="n/a"), row(group=float("nan"), order=None)]
+    done = vj.adopt(pl.DataFrame(rows, strict=False), tmp_path / "out")
+    questions = vj.load_dataset(done.dataset).questions
+    assert [question.image_id for question in questions] == ["row 2", "q1"]
+    assert any(note.startswith("order: no column") for note in done.notes)
+
+
+def test_duplicates_are_counted_and_left_out_on_request_unless_they_differ(tmp_path: Path) -> None:
+    rows = [row("q1"), row("q2"), row("q2"), row("q1"), row("q2")]
+    with pytest.raises(DataError, match=r"row 4: 3 rows \(row 4, 5, 6\) answer a question"):
+        vj.adopt(rows, tmp_path / "out")
+    done = vj.adopt(rows, tmp_path / "out", drop_duplicates=True)
+    assert (done.questions, done.verdicts) == (2, 2)
+    rows.append(row("q1", verdict="B"))
+    with pytest.raises(
+        DataError, match=r"row 7: verdict: judge answered 'A' .* row 2 and 'B' here"
+    ):
+        vj.adopt(rows, tmp_path / "other", drop_duplicates=True)
+
+
+def test_what_people_said_is_never_the_verdict(tmp_path: Path) -> None:
+    rows = [{"item": "q1", "human says": "A", "gpt_says": "B"}]
+    done = vj.adopt(rows, tmp_path / "out")
+    assert (done.columns["verdict"], done.columns["truth"]) == ("gpt_says", "human says")
+    with pytest.raises(UsageError, match="no column has the name of a verdict"):
+        vj.adopt([{"item": "q1", "expert_says": "A"}], tmp_path / "other")
+
+
+def test_a_table_that_names_neither_questions_nor_sources_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no column names the question or a source; give --column"):
+        vj.adopt([{"verdict": "A", "truth": "B", "note": "x"}], tmp_path / "out")
+
+
+def test_one_name_in_two_images_is_two_questions(tmp_path: Path) -> None:
+    rows = [
+        row("1", image="i1"),
+        row("1", image="i2", verdict="B", truth="B"),
+        row("2", image="i2"),
+    ]
+    done = vj.adopt(rows, tmp_path / "out")
+    assert done.questions == 3
+    assert any("1 name in several values of image, kept apart" in note for note in done.notes)
+
+
+def test_answers_of_the_user_are_read_in_verdicts_and_advised_for_words(tmp_path: Path) -> None:
+    with pytest.raises(
+        DataError,
+        match=r"=Failed.* counts it as no answer",
+    ):
+        vj.adopt([row(verdict="can't decide")], tmp_path / "out")
+    done = vj.adopt(
+        [row(verdict="can't decide")], tmp_path / "o", answers={"can't decide": "Failed"}
+    )
+    assert [v["value"] for v in verdicts(done.runs[0])] == ["Failed"]
+
+
+def test_scores_up_to_100_are_noticed(tmp_path: Path) -> None:
+    rows = [{"item": "q1", "model": "x", "score": 87, "human_score": 90}]
+    with pytest.raises(DataError, match=r"from 0 to 10, got .*; --score-range 0 100 reads"):
+        vj.adopt(rows, tmp_path / "out")

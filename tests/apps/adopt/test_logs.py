@@ -1,0 +1,144 @@
+"""Logs of other tools: as many verdicts as they hold, with their truth, in their order."""
+
+from __future__ import annotations
+
+import json
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+from typer.testing import CliRunner
+
+import visualjudge as vj
+from apps.adopt import logs_of_tools as tools
+from visualjudge.apps.adopt.adopt import Adopted
+from visualjudge.apps.adopt.files import parsed
+from visualjudge.apps.adopt.logs import LOGS
+from visualjudge.cli.main import app
+from visualjudge.core.errors import DataError, UsageError
+
+Write = Callable[[Path], Path]
+
+
+def verdicts(done: Adopted, run: int = 0) -> list[dict[str, Any]]:
+    lines = (done.runs[run] / "verdicts.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def answers(done: Adopted) -> list[Any]:
+    return [question.answer for question in vj.load_dataset(done.dataset).questions]
+
+
+@pytest.mark.parametrize(
+    ("write", "judge"),
+    [
+        (tools.inspect, "mockllm_model"),
+        (tools.lmms_eval, "judge-7b"),
+        (tools.vlmevalkit, "Judge-7B"),
+        (lambda path: tools.vlmevalkit(path, "tsv"), "Judge-7B"),
+    ],
+    ids=["inspect", "lmms-eval", "vlmevalkit-xlsx", "vlmevalkit-tsv"],
+)
+def test_pairs_that_the_evaluated_model_judged(write: Write, judge: str, tmp_path: Path) -> None:
+    done = vj.adopt(write(tmp_path), tmp_path / "out")
+    assert [run.name for run in done.runs] == [judge]
+    assert answers(done) == list(tools.TRUTH)
+    first = [one for one in verdicts(done) if one.get("repeat", 0) == 0]
+    assert [one["value"] for one in first] == ["A", "B", "Failed"]
+    assert [one["raw_response"] for one in first] == list(tools.REPLIES)
+    assert {one["order"] for one in first} == {"AB"}
+
+
+def test_epochs_of_inspect_are_repeats_and_metadata_names_sources(tmp_path: Path) -> None:
+    done = vj.adopt(tools.inspect(tmp_path), tmp_path / "out")
+    assert (done.questions, done.verdicts, done.invented) == (3, 6, 0)
+    assert [one.get("repeat", 0) for one in verdicts(done)] == [0, 0, 0, 1, 1, 1]
+    question = vj.load_dataset(done.dataset).questions[0]
+    assert (question.sources, question.image_id) == (("x", "y"), "i0")
+    assert verdicts(done)[0]["usage"] == {"prompt_tokens": 3, "completion_tokens": 2}
+
+
+def test_letters_of_inspect_s_grader_are_grades(tmp_path: Path) -> None:
+    done = vj.adopt(tools.inspect_grades(tmp_path), tmp_path / "out")
+    assert [one["value"] for one in verdicts(done)] == [10.0, 0.0, 0.0]
+    assert answers(done) == [10.0, 0.0, 10.0]
+
+
+def test_several_logs_are_several_judges_of_the_same_questions(tmp_path: Path) -> None:
+    first = tools.vlmevalkit(tmp_path, "tsv")
+    second = first.with_name("Other_Pairs.tsv")
+    second.write_bytes(first.read_bytes())
+    run = CliRunner().invoke(app, ["adopt", str(first), str(second), "--out", str(tmp_path / "o")])
+    assert run.exit_code == 0, run.output
+    assert "3 questions" in run.output and "6 verdicts" in run.output
+    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == [
+        "Judge-7B",
+        "Other",
+        "dataset",
+    ]
+
+
+def test_pass_and_fail_are_grades_and_other_words_can_be(tmp_path: Path) -> None:
+    rows = [
+        {"item": "1", "verdict": "passed", "truth": "failed"},
+        {"item": "2", "verdict": "failed", "truth": "passed"},
+        {"item": "3", "verdict": "error", "truth": "passed"},
+    ]
+    done = vj.adopt(rows, tmp_path / "out")
+    assert [one["value"] for one in verdicts(done)] == [10.0, 0.0, "Failed"]
+    assert answers(done) == [0.0, 10.0, 10.0]
+    rows = [{"item": "1", "verdict": "safe", "truth": "harmful"}]
+    meant = {"safe": "1", "harmful": "0"}
+    done = vj.adopt(rows, tmp_path / "words", answers=meant, score_range=(0, 1))
+    assert [one["value"] for one in verdicts(done)] == [10.0]
+
+
+def test_a_reply_s_score_is_one_of_the_table_s_scale(tmp_path: Path) -> None:
+    rows = [
+        {"item": "1", "verdict": 5, "truth": 1, "reply": "Score: 5"},
+        {"item": "2", "verdict": 3, "truth": 3, "reply": "Score: 9"},
+    ]
+    done = vj.adopt(rows, tmp_path / "out", score_range=(1, 5))
+    assert [one["value"] for one in verdicts(done)] == [10.0, "Failed"]
+
+
+@pytest.mark.parametrize("name", list(LOGS))
+def test_a_file_of_another_kind_is_one_clear_line(name: str, tmp_path: Path) -> None:
+    for file, content in {"a.json": '{"a": 1}', "b.eval": "x", "c.jsonl": "{}\n[]\n"}.items():
+        (tmp_path / file).write_text(content, "utf-8")
+        with pytest.raises((DataError, UsageError)) as caught:
+            vj.adopt(tmp_path / file, tmp_path / "out", format=name)
+        assert str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_zip_file_that_lies_about_its_size_is_refused(tmp_path: Path) -> None:
+    file = tools.inspect(tmp_path)
+    content = bytearray(file.read_bytes())
+    at = content.index(b"PK\1\2") + 24
+    content[at : at + 4] = (3).to_bytes(4, "little")
+    file.write_bytes(content)
+    with pytest.raises(DataError, match=r"header\.json: must have 3 bytes unpacked, got 4"):
+        vj.adopt(file, tmp_path / "out")
+
+
+def test_without_zstandard_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    monkeypatch.setattr(zipfile.ZipFile, "read", _as_before_python_3_14)
+    with pytest.raises(UsageError, match=r"run: pip install 'visualjudge\[logs\]'"):
+        vj.adopt(tools.inspect(tmp_path), tmp_path / "out")
+
+
+def _as_before_python_3_14(*_: object) -> bytes:
+    raise NotImplementedError
+
+
+@given(st.recursive(st.none() | st.floats() | st.text(), lambda more: st.lists(more, max_size=3)))
+def test_json_of_python_is_read_as_it_was_written(value: Any) -> None:
+    again = parsed(json.dumps(value).encode(), "x")
+    assert json.dumps(again) == json.dumps(value)

@@ -1,0 +1,257 @@
+"""What files of tools hold beside plain boxes, kind by kind: the right value in every importer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import polars as pl
+import pytest
+
+from corpus.workspace import dump, photo
+from visualjudge.core.errors import DataError, Problem
+from visualjudge.formats.coco import coco
+from visualjudge.formats.depth_maps import depth_maps
+from visualjudge.formats.hugging_face import hugging_face
+from visualjudge.formats.label_maps import label_maps
+from visualjudge.formats.sample import Found, Sample
+from visualjudge.formats.shape_files import shapes
+from visualjudge.formats.voc import voc
+from visualjudge.formats.yolo import yolo
+
+WIDTH, HEIGHT = 160, 120
+BOX = [20.0, 30.0, 90.0, 80.0]
+CORNERS = [[20, 30], [90, 30], [90, 80], [20, 80]]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    photo(tmp_path / "images/a.png", size=(WIDTH, HEIGHT))
+    return tmp_path
+
+
+def boxes(found: Found) -> list[list[float]]:
+    (sample,) = found
+    assert isinstance(sample, Sample), sample
+    return [list(item.xyxy) for item in sample.truth.items]  # type: ignore[union-attr]
+
+
+def problem(found: Found) -> str:
+    (told,) = found
+    assert isinstance(told, Problem)
+    return str(told)
+
+
+def labelme(home: Path, *given: dict[str, Any]) -> Found:
+    dump(home / "gt/a.json", {"shapes": [{"label": "cow", **one} for one in given]})
+    return shapes("object_detection", home / "gt", None, home / "images", "labelme")
+
+
+def cvat(home: Path, *given: dict[str, Any], names: Sequence[str] = ("a",)) -> Found:
+    items = [{"id": name, "annotations": given} for name in names]
+    labels = {"label": {"labels": [{"name": "cow"}]}}
+    dump(home / "gt.json", {"categories": labels, "items": items})
+    return shapes("object_detection", home / "gt.json", None, home / "images", "cvat")
+
+
+def studio(home: Path, *given: dict[str, Any], address: str = "a.png") -> Found:
+    dump(home / "gt.json", [{"data": {"image": address}, "annotations": list(given)}])
+    return shapes("object_detection", home / "gt.json", None, home / "images", "label-studio")
+
+
+def region(kind: str = "rectanglelabels", **value: Any) -> dict[str, Any]:
+    place = {"x": 12.5, "y": 25, "width": 43.75, "height": 100 * 50 / HEIGHT}
+    return {"id": "r", "type": kind, "value": {**place, "rectanglelabels": ["cow"], **value}}
+
+
+def coco_file(home: Path, *given: dict[str, Any]) -> Found:
+    rows = [{"id": k, "image_id": 1, "category_id": 1, **one} for k, one in enumerate(given)]
+    images = [{"id": 1.0, "file_name": "a.png"}]
+    content = {"images": images, "annotations": rows, "categories": [{"id": 1, "name": "cow"}]}
+    dump(home / "gt.json", content)
+    return coco("object_detection", home / "gt.json", None, home / "images")
+
+
+def voc_files(home: Path, *given: str, names: Sequence[str] = ("a",)) -> Found:
+    for name in names:
+        dump(home / f"gt/{name}.xml", f"<annotation>{''.join(given)}</annotation>")
+    return voc("object_detection", home / "gt", None, home / "images")
+
+
+def voc_object(xmin: int, **more: str) -> str:
+    fields = "".join(f"<{name}>{text}</{name}>" for name, text in more.items())
+    sides = zip(("xmin", "ymin", "xmax", "ymax"), (xmin, 31, 90, 80), strict=True)
+    box = "".join(f"<{name}>{value}</{name}>" for name, value in sides)
+    return f"<object><name>cow</name>{fields}<bndbox>{box}</bndbox></object>"
+
+
+def yolo_files(home: Path, line: str, task: str = "object_detection", shape: str = "") -> Found:
+    dump(home / "data.yaml", f"names: [cow]\n{shape}")
+    dump(home / "gt/a.txt", line)
+    return yolo(task, home / "gt", None, home / "images", home / "data.yaml")
+
+
+def rows_of(home: Path, task: str = "object_detection", **objects: Any) -> Found:
+    cell = {"bytes": (home / "images/a.png").read_bytes(), "path": "a.png"}
+    rows = pl.DataFrame([{"image": cell, **objects}])
+    features = {"objects": {"feature": {"_type": "ClassLabel", "names": ["cow", "dog"]}}}
+    told = json.dumps({"info": {"features": features}})
+    rows.write_parquet(home / "rows.parquet", metadata={"huggingface": told})
+    return hugging_face(task, str(home / "rows.parquet"), None, home / "scratch")
+
+
+def test_a_rectangle_of_four_corners_is_its_hull(home: Path) -> None:
+    for kind, points in (
+        ("rectangle", CORNERS),
+        ("rotation", CORNERS),
+        ("rectangle", CORNERS[::2]),
+    ):
+        assert boxes(labelme(home, {"shape_type": kind, "points": points})) == [BOX]
+
+
+def test_a_turned_box_is_the_box_around_it(home: Path) -> None:
+    turned, around = [40, 40, 80, 20], [[70.0, 10.0, 90.0, 90.0]]
+    more = {"rotation": 90.0}
+    one = {"type": "bbox", "bbox": turned, "label_id": 0, "attributes": more}
+    assert boxes(cvat(home, one)) == around
+    assert boxes(coco_file(home, {"bbox": turned, "attributes": more})) == around
+    ((left, top, right, bottom),) = boxes(studio(home, {"result": [region(rotation=90)]}))
+    found = [right, top, left, bottom]  # about its first corner
+    np.testing.assert_allclose(found, [20, 30, -30, 100])
+
+
+def test_shapes_of_one_group_are_one_object(home: Path) -> None:
+    parts = [[20, 30], [40, 30], [40, 80]], [[70, 30], [90, 30], [90, 80]]
+    assert boxes(labelme(home, *({"points": part, "group_id": 0} for part in parts))) == [BOX]
+    flat = ({"points": [v for point in part for v in point]} for part in parts)
+    rows = [{**one, "type": "polygon", "label_id": 0, "group": 3} for one in flat]
+    assert boxes(cvat(home, *rows)) == [BOX]
+    assert len(boxes(cvat(home, *({**row, "group": 0} for row in rows)))) == 2
+
+
+def test_of_several_annotators_the_one_marked_right_counts(home: Path) -> None:
+    skipped, done = {"was_cancelled": True, "result": []}, {"result": [region()]}
+    other = {"result": [region(x=0)], "ground_truth": False}
+    assert boxes(studio(home, skipped, done)) == [BOX]
+    assert boxes(studio(home, other, {**done, "ground_truth": True})) == [BOX]
+    assert "one marked as ground truth, got 2" in problem(studio(home, other, done))
+    with pytest.warns(UserWarning, match="nobody has finished this task"):
+        assert not list(studio(home, skipped))
+
+
+def test_what_is_no_shape_is_passed_over(home: Path) -> None:
+    choice = {"type": "choices", "value": {"choices": ["good"]}}
+    result = [region(), choice, {"type": "relation"}]
+    assert boxes(studio(home, {"result": result}, address="/data?d=x/a.png")) == [BOX]
+    tag = {"type": "label", "label_id": 0}
+    gone = {"type": "bbox", "bbox": [1, 1, 2, 2], "label_id": 0, "attributes": {"outside": True}}
+    assert boxes(cvat(home, tag, gone)) == []
+
+
+def test_two_records_of_one_image_name_both(home: Path) -> None:
+    with pytest.raises(DataError, match=r"item x/a and .*item y/a"):
+        list(cvat(home, names=("x/a", "y/a")))
+    with pytest.raises(DataError, match=r"gt/a.xml and .*gt/b.xml"):
+        list(voc_files(home, "<filename>a.png</filename>", names=("a", "b")))
+
+
+def test_a_number_of_no_class_is_refused(home: Path) -> None:
+    for number in (-1, -100, 2, None):
+        told = problem(rows_of(home, objects=[{"bbox": [1.0, 2.0, 3.0, 4.0], "category": number}]))
+        assert f"0 to 1, got {number}" in told
+    assert "0 to 0, got -1" in problem(cvat(home, {"type": "bbox", "label_id": -1}))
+    assert "0 to 0, got -1" in problem(yolo_files(home, "-1 .5 .5 .1 .1"))
+
+
+@pytest.mark.parametrize("box", [[1.0, None, 3.0, 4.0], "1 2 3 4", {"x": 1.0}, None])
+def test_a_box_of_another_form_is_one_record(home: Path, box: Any) -> None:
+    assert "row 0: objects[0]: bbox" in problem(
+        rows_of(home, objects=[{"bbox": box, "category": 0}])
+    )
+
+
+def test_a_damaged_image_is_one_record(home: Path) -> None:
+    dump(home / "images/a.png", "no image")
+    assert "row 0: image" in problem(rows_of(home, objects=[{"bbox": [1.0] * 4, "category": 0}]))
+
+
+@pytest.mark.parametrize(("text", "crowd"), [("0", False), ("1", True), ("false", False)])
+def test_flags_may_be_text(home: Path, text: str, crowd: bool) -> None:
+    for found in (
+        coco_file(home, {"bbox": [1, 2, 3, 4], "iscrowd": text}),
+        voc_files(home, voc_object(21, difficult=text)),
+        labelme(home, {"points": CORNERS, "difficult": text}),
+    ):
+        (sample,) = found
+        assert sample.truth.items[0].iscrowd is crowd  # type: ignore[union-attr]
+    assert "must be 0 or 1, got 'maybe'" in problem(
+        coco_file(home, {"bbox": [1, 2, 3, 4], "iscrowd": "maybe"})
+    )
+
+
+def test_the_numbers_of_a_tracker_are_no_confidences(home: Path) -> None:
+    tail = "0 .5 .5 .25 .5"
+    for line, scores in (
+        (f"{tail} 1\n{tail} 2", [None, None]),
+        (f"{tail} .9 1\n{tail} .8 1", [0.9, 0.8]),
+        (f"{tail} .9", [0.9]),
+    ):
+        (sample,) = yolo_files(home, line)
+        assert [item.score for item in sample.truth.items] == scores  # type: ignore[union-attr]
+    assert "confidence: must be from 0 to 1, got 7.5" in problem(yolo_files(home, f"{tail} 7.5"))
+
+
+def test_a_pose_has_a_box_and_keypoints(home: Path) -> None:
+    line = f"0 .34375 .458333 .4375 .416667 {'.5 .5 2 ' * 17}"
+    shape = "kpt_shape: [17, 3]"
+    np.testing.assert_allclose(boxes(yolo_files(home, line, shape=shape)), [BOX], atol=1e-3)
+    (sample,) = yolo_files(home, line, "keypoint", shape)
+    (person,) = sample.truth.items  # type: ignore[union-attr]
+    assert person.keypoints[0].tolist() == [80, 60, 2]
+
+
+def test_a_voc_box_at_zero_counts_from_zero(home: Path) -> None:
+    assert boxes(voc_files(home, voc_object(21))) == [BOX]
+    with pytest.warns(UserWarning, match="counted from 0 in all files"):
+        assert boxes(voc_files(home, voc_object(0))) == [[0.0, 31.0, 90.0, 80.0]]
+
+
+def test_an_image_of_voc_is_found_whatever_its_suffix(home: Path) -> None:
+    photo(home / "images/b.BMP", size=(WIDTH, HEIGHT))
+    (home / "images/a.png").unlink()
+    size = "<size><width>0</width><height>0</height></size>"
+    named = f"<filename>b.jpg</filename>{size}{voc_object(21)}"
+    assert boxes(voc_files(home, named, names=("b",))) == [BOX]
+
+
+def test_sixteen_bits_of_colour_are_read_whole(home: Path) -> None:
+    values = np.full((HEIGHT, WIDTH), 300, np.uint16)
+    values[:5] = 44
+    cv2.imwrite(str(home / "a.png"), np.dstack([values] * 3))
+    dump(home / "classes.txt", "\n".join(f"class{k}" for k in range(301)))
+    made, images = str(home / "a.png"), str(home / "images/a.png")
+    (sample,) = label_maps("semantic_segmentation", made, None, images, home / "classes.txt")
+    assert sample.truth.labels == ("class300", "class44")  # type: ignore[union-attr]
+    (depth,) = depth_maps("depth_estimation", made, None, images, gt_scale="1/100")
+    assert sorted(np.unique(depth.truth.values).tolist()) == [0.44, 3.0]  # type: ignore[union-attr]
+
+
+def test_the_largest_value_of_a_patch_is_a_hole(home: Path) -> None:
+    values = np.full((HEIGHT, WIDTH), 5000, np.uint16)
+    values[:5] = 65535
+    cv2.imwrite(str(home / "a.png"), values)
+    made, images = str(home / "a.png"), str(home / "images/a.png")
+    with pytest.warns(UserWarning, match="800 of 19200 pixels are 65535"):
+        (sample,) = depth_maps("depth_estimation", made, None, images, gt_scale="1/1000")
+    assert isinstance(sample, Sample) and sample.file is None
+    assert sample.truth.valid.sum() == 19200 - 800  # type: ignore[union-attr]
+
+
+def test_labels_beside_their_photographs_are_read(home: Path) -> None:
+    dump(home / "images/a.json", {"shapes": [{"label": "cow", "points": CORNERS}]})
+    found = shapes("object_detection", home / "images", None, home / "images", "labelme")
+    assert boxes(found) == [BOX]
