@@ -60,7 +60,7 @@ def model_answer(
 ) -> ModelAnswer:
     """Return the answer; ``qualifiers`` are statements of the checks that fail."""
     state, sentence = _stated(models, facts)
-    notes = f" But {listed(qualifiers)}." if qualifiers and state in ("yes", "in_part") else ""
+    notes = f" But {listed(qualifiers)}." if qualifiers and state != "no" else ""
     if models is None:
         return ModelAnswer(state, sentence + notes)
     resolution = models.resolution
@@ -86,8 +86,10 @@ def _stated(models: PairsOfModels | None, facts: Facts) -> tuple[AnswerState, st
     too_close = f"; {_too_close(close)}" if close else ""
     if not right:
         nothing = f"none of {total} is separated on {many(models.images, 'image')}"
-        rest = too_close or f"; {_open(models, undecided)}"
-        return "too_few", f"{in_cases('Not with these images')}: {nothing}{rest}. {_next(facts)}"
+        rest = f"; {_open(models, undecided)}" if undecided else too_close
+        hopeless = bool(undecided) and not any(pair.needs_images for pair in models.pairs)
+        todo = _next(facts, "ask another judge." if hopeless else "")
+        return "too_few", f"{in_cases('Not with these images')}: {nothing}{rest}. {todo}"
     separated = (
         f"{len(right)} of {total} {'is' if len(right) == 1 else 'are'} separated, all rightly"
     )
@@ -173,10 +175,11 @@ def _unknown(facts: Facts) -> str:
     return f"Not known: {facts.why}; {known}. Import or perturb predictions of two models."
 
 
-def _next(facts: Facts) -> str:
+def _next(facts: Facts, advice: str = "") -> str:
+    """Say how accurate the judge is, and what to do."""
     known = f"It is right in {facts.accuracy}; " if facts.accuracy else ""
-    images = in_cases("images")
-    return f"{known}more {images} are needed: `visualjudge plan` says how many."
+    more = f"more {in_cases('images')} are needed: `visualjudge plan` says how many."
+    return known + (advice or more)
 
 
 def accuracy_words(value: float, ends: tuple[float, float] | None, questions: str) -> str:

@@ -18,9 +18,9 @@ from visualjudge.analysis.comparison_columns import (
 from visualjudge.analysis.comparisons import not_compared
 from visualjudge.analysis.decisions.card import Card, JudgeCard
 from visualjudge.analysis.decisions.card_page import TASKS_NOTE
+from visualjudge.analysis.decisions.checks import ICONS
 from visualjudge.analysis.decisions.model_answer import short_answer
 from visualjudge.analysis.decisions.pairs_figure import resolution, separated
-from visualjudge.analysis.decisions.checks import ICONS, STATES, needs
 from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.figures import JudgeResult, Results
 from visualjudge.analysis.pairwise_figures import unanswered
@@ -76,7 +76,11 @@ def _headline(judges: Sequence[JudgeResult]) -> Section:
     return Section("headline", "Headline figures", why, tables, open=True, detail=True)
 
 
-def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Section:
+def _answered(
+    judges: Sequence[JudgeResult],
+    cards: Sequence[JudgeCard],
+    drawn: Mapping[str, Figure | LeftOut],
+) -> Section:
     """Say for each task whether models may be ranked, why not, and how many more images
     are needed.
     """
@@ -93,6 +97,7 @@ def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Sect
         "May I rank models of a single task?",
         TASKS_NOTE,
         [table],
+        figures=those_drawn(drawn["sources"]),
         open=len(judges) <= MOST_SERIES,
     )
 
@@ -461,7 +466,7 @@ def sections(
         name: image.src for name, image in encoding_images(analysis.study).items() if image.src
     }
     found = [
-        _answered(judges, [card.judges[i] for i in shown]),
+        _answered(judges, [card.judges[i] for i in shown], drawn),
         _compared(results, [judge.name for judge in judges], drawn),
         _baseline(judges, drawn),
         encoding_section(analysis, judges, small),
