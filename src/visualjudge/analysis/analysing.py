@@ -71,7 +71,6 @@ from visualjudge.analysis.without_truth import (
     pairwise_without_truth,
     result_without_truth,
 )
-from visualjudge.core.case_noun import in_cases_of
 from visualjudge.core.records import TIES
 
 Progress = Callable[[str], None]
@@ -125,13 +124,7 @@ class Analysis:
     study: Study
     results: Results
 
-    @property
-    def case_noun(self) -> str:
-        """The noun for independent cases in texts."""
-        return self.study.case_noun
-
     @cached_property
-    @in_cases_of
     def metrics(self) -> Mapping[str, Any]:
         """The content of metrics.json."""
         from visualjudge.analysis.decisions.card import usual_card
@@ -190,7 +183,6 @@ def analyse(
     )
 
 
-@in_cases_of
 def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None = None) -> Analysis:
     """Analyse questions and verdicts that are already in memory (see
     :func:`visualjudge.analysis.study_table.study_of`).

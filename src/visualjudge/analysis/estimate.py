@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from visualjudge.core.case_noun import in_cases
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 LEAST_IMAGES = 5
@@ -60,12 +59,12 @@ NORMAL = float(norm_isf(TAIL))
 
 def too_few() -> str:
     """Say that there are too few images for an interval."""
-    return in_cases(f"fewer than {LEAST_IMAGES} images")
+    return f"fewer than {LEAST_IMAGES} images"
 
 
 def all_alike() -> str:
     """Say that no image moves the figure."""
-    return in_cases("all images give the same result")
+    return "all images give the same result"
 
 
 def sums(place: IntArray, values: FloatArray, count: int) -> FloatArray:

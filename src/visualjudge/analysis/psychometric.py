@@ -36,7 +36,6 @@ from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.repeated_rows import ALL, holm_apart, originals
 from visualjudge.analysis.study_table import clusters_of
 from visualjudge.analysis.value_and_interval import Estimate
-from visualjudge.core.case_noun import in_cases
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
@@ -433,7 +432,7 @@ def _sensitivity(
 ) -> Sensitivity:
     where = (scope.scope, scope.value, scope.against)
     if data is None:
-        few = in_cases(f"fewer than {LEAST_VERDICTS} verdicts or {LEAST_IMAGES} images")
+        few = f"fewer than {LEAST_VERDICTS} verdicts or {LEAST_IMAGES} images"
         none = Estimate(None, None, rows.height, rows["cluster"].n_unique(), few)
         return Sensitivity(*where, none, None, None, None, None, None, few)
     n, k = (np.asarray(part.sum(0)).ravel() for part in (data.binned.n, data.binned.k))

@@ -27,7 +27,6 @@ from visualjudge.analysis.pairwise_figures import CANNOT_TELL, DECLINED
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.study_table import WORD, ordered
 from visualjudge.analysis.value_and_interval import NO_SHARE, NOTHING, Ends, Estimate, Share
-from visualjudge.core.case_noun import in_cases
 from visualjudge.core.records import LETTERS, FloatArray
 
 GROUP = ["image", "task", "encoding", "classes", "error_type", "repeat"]
@@ -238,7 +237,7 @@ def scoring_tables(
         return out
     parsed = verdicts.filter("parsed")
     groups = within_groups(parsed, ["judge", *GROUP])
-    not_within = Estimate(None, None, 0, 0, in_cases("no image with two different scores"))
+    not_within = Estimate(None, None, 0, 0, "no image with two different scores")
     for number, by in enumerate(tables):
         keys = ["judge", *by]
         within = _within_image(groups, keys)

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from visualjudge.analysis.estimate import renumbered
 from visualjudge.analysis.figures import RaterChecks
 from visualjudge.analysis.value_and_interval import NO_TRUTH
-from visualjudge.core.case_noun import IMAGE
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, LETTERS, TIES, UNKNOWN, IntArray, Question, Verdict
 from visualjudge.dataset.question_storage import columns
@@ -422,11 +421,6 @@ class Study:
     """Function that returns the questions with these ids, for the few whose prompt and images are
     shown.
     """
-
-    @property
-    def case_noun(self) -> str:
-        """The noun for independent cases in texts."""
-        return str(self.meta.get("case_noun", IMAGE))
 
     @property
     def answered(self) -> tuple[pl.DataFrame, ...]:

@@ -41,6 +41,10 @@ def build(
     form: Annotated[
         str | None, typer.Option(help="json, or one parquet file; default: by size.", metavar="…")
     ] = None,
+    score_range: Annotated[
+        tuple[float, float] | None,
+        typer.Option(help="Range of the data's scores, which become 0 to 10.", metavar="LOW HIGH"),
+    ] = None,
     plan: Annotated[
         Path | None, typer.Option(help="Build what `plan --json` wrote.", metavar="FILE")
     ] = None,
@@ -56,7 +60,7 @@ def build(
 
     more = {"judge_pairs": judge_pairs, "judge_groups": judge_groups, **settings(set)}
     options = _options(building.options, more)
-    options = replace(options, subsets=tuple(subset or SUBSETS))
+    options = replace(options, subsets=tuple(subset or SUBSETS), score_range=score_range)
     asked = ["--swap"]
     if plan is not None:
         if building.task or subset:
@@ -73,6 +77,7 @@ def build(
             progress=progress,
         )
     tell(built.problems)
+    say(*(f"warning: {told}" for told in built.other_ranges))
     for line in _left_out(built):
         print(line)
     if not built.compared:

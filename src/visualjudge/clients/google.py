@@ -43,13 +43,15 @@ from visualjudge.clients.tool_calls import (
 )
 from visualjudge.core.errors import TransportError, UsageError
 from visualjudge.core.finish_reasons import finish_of
-from visualjudge.prompts.provider_payloads import Content, Text, google_style
+from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Content, Text, google_style
 
 _VERSION = re.compile(r"v\d+\w*")
 _OF_THE_BODY = frozenset(
     {"safetySettings", "tools", "toolConfig", "cachedContent", "serviceTier", "store"}
 )
 """Request fields outside the generation configuration."""
+_BUDGETS = {"none": 0, "low": 1024, "medium": 8192, "high": 24_576}
+"""Thinking tokens of an effort, as Google's own OpenAI protocol maps them."""
 _MALFORMED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"})
 _UNKNOWN_LOGPROB = -9999.0
 _PROMPT = ("promptTokenCount", "toolUsePromptTokenCount")
@@ -66,9 +68,8 @@ class GoogleClient(RemoteClient):
     base_url
         URL without a version (``http://host``); defaults to Google's server.
     extra_body
-        Additional fields of the generation configuration (``{"thinking_config": {"thinking_budget":
-        0}}``), or of the request (``safety_settings``, ``tools``), in either spelling that Google
-        documents.
+        Additional fields of the generation configuration, or of the request (``safety_settings``,
+        ``tools``), in either spelling that Google documents.
     api_version
         API version in the path.
 
@@ -79,6 +80,7 @@ class GoogleClient(RemoteClient):
     """
 
     backend: ClassVar[str] = "google"
+    prompt_adapter: ClassVar[str] = "google_style"
     default_url: ClassVar[str] = "https://generativelanguage.googleapis.com"
     key_variables: ClassVar[tuple[str, ...]] = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
     models_path: ClassVar[str] = "/v1beta/models"
@@ -91,7 +93,9 @@ class GoogleClient(RemoteClient):
 
     def _pieces(self, full: Request) -> list[bytes]:
         fixed = _parameters(full, self.sampling, self.refused_parameters) | _tools(full)
-        return conversation_body(full, fixed, google_style, _turn, "contents")
+        return conversation_body(
+            full, fixed, PROMPT_ADAPTERS.find(self.prompt_adapter), _turn, "contents"
+        )
 
     def _authorization(self, key: str) -> dict[str, str]:
         return {"x-goog-api-key": key}
@@ -179,6 +183,9 @@ def _parameters(
     extra = {_camel(name): value for name, value in sampling.extra.items()}
     body = {name: extra.pop(name) for name in _OF_THE_BODY & extra.keys()}
     how = {name: value for name, value in wanted.items() if value is not None} | extra
+    budget = sampling.thinking_budget(_BUDGETS)
+    if budget is not None:
+        how = {"thinkingConfig": {"thinkingBudget": budget}, **how}
     return body | ({"generationConfig": how} if how else {})
 
 

@@ -47,10 +47,14 @@ class BuildOptions:
     prompts: PromptSet = V1
     max_side: int | None = None
     """Maximum length of the longer side of images in the dataset; None = unchanged."""
+    score_range: tuple[float, float] | None = None
+    """Range of the scores in the data, which become 0 to 10; None = they are."""
 
     def __post_init__(self) -> None:
         if self.max_side is not None and self.max_side < 1:
             raise UsageError(f"--max-side must be at least 1, got {self.max_side}")
+        if self.score_range is not None and not self.score_range[0] < self.score_range[1]:
+            raise UsageError("--score-range must have the lowest score first")
         for name in self.subsets:
             if name not in SUBSETS:
                 raise UsageError(f"subset must be one of {', '.join(SUBSETS)}, got {name!r}")
@@ -69,6 +73,8 @@ class Built:
     """Number of questions that compare annotations: pairs and rankings."""
     equal: tuple[str, ...] = ()
     """Why nothing is compared, if sources have the same predictions."""
+    other_ranges: tuple[str, ...] = ()
+    """Tasks whose scores look like another range than 0 to 10."""
     undecidable: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
     """Questions not asked because two options look the same: task → encoding → question type →
     count.
@@ -118,7 +124,7 @@ def build(
         raise UsageError(f"--form must be one of {', '.join(FORMS)}, got {form!r}")
     target = Path(out)
     check_target(target, force)
-    with DataFolder(data) as folder:
+    with DataFolder(data, chosen.score_range) as folder:
         tasks = asked_tasks(folder, chosen)
         with staged(target) as stage, open_workers(folder, tasks, engine, workers) as running:
             built = _fill(stage, folder, tasks, chosen, running, progress)
@@ -190,15 +196,14 @@ def _fill(
     compared = sum(item.question_type != "scoring" for item in asked)
     equal = () if compared else _equal_sources(folder, names)
     problems = tuple(folder.problems)
-    return Built(len(asked), len(files) - 2, problems, compared, equal, undecidable, unseen)
+    ranges = tuple(folder.other_ranges(names))
+    return Built(len(asked), len(files) - 2, problems, compared, equal, ranges, undecidable, unseen)
 
 
 def _meta(
     options: BuildOptions, items: Sequence[Item], files: dict[str, str], invalid: int
 ) -> dict[str, Any]:
-    """Return the metadata, without times, paths or numbers of workers, which would differ between
-    builds of the same data.
-    """
+    # No times, paths or numbers of workers, which would differ between builds of the same data.
     tasks = None if options.tasks is None else sorted(set(options.tasks))
     return {
         "version": VERSION,
@@ -208,6 +213,7 @@ def _meta(
             "subsets": sorted(set(options.subsets)),
             "tasks": tasks,
             "max_side": options.max_side,
+            **({"score_range": options.score_range} if options.score_range else {}),
             **asdict(options.caps),
         },
         "prompts": options.prompts.used(),

@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.core.case_noun import in_cases
 from visualjudge.studio.index import MULTIPLE, SINGLE, Columns, DatasetIndex
 from visualjudge.studio.summary import CONSISTENCY, OUTCOMES
 from visualjudge.studio.verdict_reading import STATUSES
@@ -149,7 +148,7 @@ def dataset_facets(index: DatasetIndex) -> list[Facet]:
     }
     for name in SINGLE:
         found[name] = Facet(
-            name, in_cases(TITLES[name]), columns.vocabulary.get(name, ()), columns.single[name]
+            name, TITLES[name], columns.vocabulary.get(name, ()), columns.single[name]
         )
     for name in MULTIPLE:
         rows, codes = columns.multiple[name]

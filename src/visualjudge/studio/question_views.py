@@ -474,7 +474,7 @@ def facts(question: Question, place: DatasetPlace) -> list[tuple[str, str]]:
         ("Type", question.question_type),
         ("Answer", said(question.answer) if has_answer(question) else no_answer(question)),
         ("Margin", _margin(scores)),
-        (place.in_cases("Image"), str(question.image_id)),
+        ("Image", str(question.image_id)),
         ("Class", ", ".join(question.class_of_interest or ())),
         ("Error type", question.error_type or ""),
         ("Subset", ", ".join(question.subset)),

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.core.case_noun import cases_named, noun_of
 from visualjudge.core.errors import DataError, VisualJudgeError
 from visualjudge.dataset.folder import questions_file
 from visualjudge.runs.budget import Spending, money, spent_before
@@ -192,8 +191,7 @@ class Site:
             index = open_index(place.root, self.home, place.slug, engine, tick)
             names = [(run, self.home / f"{run.slug}.{place.slug}.sqlite") for run in places]
             runs = [(run, RunIndex(run.journal, index, path)) for run, path in names]
-            with cases_named(noun_of(place.meta)):
-                shelf = Shelf(index, runs)
+            shelf = Shelf(index, runs)
             if place.slug in self._indexing:  # from here on, the grid can be used
                 for run_index in dict(runs).values():
                     run_index.behind = 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Literal
@@ -55,7 +55,6 @@ from visualjudge.analysis.statistics.systems import SystemAgreement
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, clusters_of
 from visualjudge.analysis.value_and_interval import NO_TRUTH, UNANSWERED, Ends, Estimate
 from visualjudge.analysis.without_truth import in_both_orders
-from visualjudge.core.case_noun import current_noun, in_cases, in_cases_of
 
 STATE_OF: Mapping[AnswerState, State] = {
     "yes": "pass",
@@ -83,7 +82,6 @@ class Answer:
     checks: tuple[Check, ...]
     system: System
     models: ModelAnswer
-    case_noun: str = field(default_factory=current_noun, kw_only=True)
 
     @property
     def state(self) -> State:
@@ -142,7 +140,6 @@ class Card:
     thresholds: Thresholds
     benchmarks: tuple[BenchmarkRow, ...] = ()
     """One row per judge, benchmark and type of question, if the runs are on several datasets."""
-    case_noun: str = field(default_factory=current_noun)
 
     def _repr_html_(self) -> str:
         from visualjudge.analysis.decisions.card_page import body
@@ -155,7 +152,6 @@ class Card:
         return text(self)
 
 
-@in_cases_of
 def card_of(
     analysis: Analysis,
     rules: Thresholds | None = None,
@@ -392,8 +388,7 @@ def _failed(study: Study, run: int) -> Evidence:
     note = (
         None
         if failed.any()
-        else "no reply failed here, but all replies may fail on up to "
-        f"{may} of {in_cases('images')}"
+        else f"no reply failed here, but all replies may fail on up to {may} of images"
     )
     return Evidence(float(failed.mean()), found.interval(0), images, found.why(0), note=note)
 

@@ -31,7 +31,6 @@ from visualjudge.analysis.figure_text import (
 )
 from visualjudge.analysis.plots.canvas import LIGHT
 from visualjudge.analysis.plots.figure import Figure, page_style
-from visualjudge.core.case_noun import in_cases, in_cases_of
 from visualjudge.core.text_tables import Styled, Table, folded
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def signed(value: float) -> str:
 def checks_table(found: JudgeCard) -> Table:
     """Return the checks of one judge."""
     rows = tuple(_check_row(line) for line in found.checks)
-    return Table(("Check", "State", "Value", "95 %", "Required", in_cases("Images"), "Why"), rows)
+    return Table(("Check", "State", "Value", "95 %", "Required", "Images", "Why"), rows)
 
 
 def _check_row(line: Check) -> tuple[str, ...]:
@@ -121,7 +120,7 @@ def system_table(found: JudgeCard) -> Table:
         "Smallest gap",
         "n_eff/n",
     )
-    return Table((*columns, in_cases("Images")), tuple(rows))
+    return Table((*columns, "Images"), tuple(rows))
 
 
 def sources_table(kind: KindOfSystem) -> Table:
@@ -212,9 +211,9 @@ def _extras(found: JudgeCard) -> list[str]:
         told = (
             f"the score is within {radius.value:.2f} of the truth"
             if radius.value < float("inf")
-            else in_cases("no bound is known: too few images")
+            else "no bound is known: too few images"
         )
-        out.append(f"{in_cases('In 90 % of new images')}, {told} ({many(radius.images, 'image')}).")
+        out.append(f"In 90 % of new images, {told} ({many(radius.images, 'image')}).")
     return out
 
 
@@ -260,7 +259,6 @@ def diagram_table(found: JudgeCard) -> Table | None:
     return Table(("Stated", "Came true", "Answers"), rows, title="Reliability")
 
 
-@in_cases_of
 def text(card: Card) -> str:
     """Return the card for a terminal."""
     parts = [table.text() + "\n" for table in _over_all(card)]
@@ -275,7 +273,6 @@ def _simulated(found: JudgeCard) -> str:
     return " (simulated)" if found.simulated else ""
 
 
-@in_cases_of
 def body(card: Card, *, page: bool = False) -> str:
     """Return the answers, their checks and all tables, for a notebook or for the ``page`` with its
     stylesheet.
@@ -308,7 +305,6 @@ def body(card: Card, *, page: bool = False) -> str:
     return "".join([*parts, f"<h2>Methods</h2><p>{escape(methods(card))}</p>"])
 
 
-@in_cases_of
 def methods(card: Card) -> str:
     """Return a paragraph for the Methods section of a paper, with the source of each statistic."""
     least = card.thresholds.least_images
@@ -316,7 +312,7 @@ def methods(card: Card) -> str:
         f"{LABELS[line.name].lower()} {asked_for(line)}"
         for line in (card.judges[0].checks if card.judges else ())
     )
-    return in_cases(
+    return (
         f"Judges were checked with visualjudge {visualjudge.__version__} against fixed thresholds "
         f"({asked}). A check passes if its whole 95 % interval meets the threshold, and fails if "
         f"the whole interval misses it; otherwise, and on fewer than {least} images, it is "
@@ -336,7 +332,6 @@ def style() -> str:
     )
 
 
-@in_cases_of
 def html(card: Card) -> str:
     """Return one self-contained page whose first screen is a slide."""
     several = len(card.judges) > 1

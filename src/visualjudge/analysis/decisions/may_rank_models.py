@@ -35,7 +35,6 @@ from visualjudge.analysis.statistics.systems import (
 )
 from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.value_and_interval import NO_TRUTH
-from visualjudge.core.case_noun import in_cases
 from visualjudge.core.records import FloatArray, IntArray
 
 
@@ -231,7 +230,7 @@ def _why_none(found: Items) -> str:
     if silent:
         every = many(len(set(found.names)), "source")
         return f"it gave no usable answer on {len(silent)} of {every}, the first: {silent[0]}"
-    return in_cases("it answered questions on only one image")
+    return "it answered questions on only one image"
 
 
 def _own_sources(judge: str, families: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

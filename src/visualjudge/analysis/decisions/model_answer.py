@@ -12,7 +12,6 @@ from typing import Protocol
 
 from visualjudge.analysis.answer import AnswerState, PairOfModels, PairsOfModels
 from visualjudge.analysis.figure_text import listed, many, number, percent, percents, plain_name
-from visualjudge.core.case_noun import in_cases
 
 NAMED = 2
 """Maximum number of pairs of a kind that the sentence names."""
@@ -78,7 +77,7 @@ def _stated(models: PairsOfModels | None, facts: Facts) -> tuple[AnswerState, st
         return "no", f"No: it puts {wrong[0]}, wrongly{_beside(models)}. Ask another judge."
     if models.images < facts.least:
         few = f"{models.images} of at least {facts.least}"
-        return "too_few", in_cases(f"Not with these images: {few}. {_so_far(models, facts)}")
+        return "too_few", f"Not with these images: {few}. {_so_far(models, facts)}"
     if all(pair.truth is None for pair in models.pairs):
         return "too_few", _without_truth(models)
     right, undecided, close = (names.of(state) for state in ("right", "undecided", "close"))
@@ -89,7 +88,7 @@ def _stated(models: PairsOfModels | None, facts: Facts) -> tuple[AnswerState, st
         rest = f"; {_open(models, undecided)}" if undecided else too_close
         hopeless = bool(undecided) and not any(pair.needs_images for pair in models.pairs)
         todo = _next(facts, "ask another judge." if hopeless else "")
-        return "too_few", f"{in_cases('Not with these images')}: {nothing}{rest}. {todo}"
+        return "too_few", f"Not with these images: {nothing}{rest}. {todo}"
     separated = (
         f"{len(right)} of {total} {'is' if len(right) == 1 else 'are'} separated, all rightly"
     )
@@ -139,8 +138,7 @@ def _open(models: PairsOfModels, undecided: Sequence[str]) -> str:
     more = ", too close to be settled"
     if known:
         low, high = max(ends[0] for ends in known), max(ends[1] for ends in known)
-        images = in_cases("images")
-        more = f" ({number(low)} to {number(high)} more {images})"
+        more = f" ({number(low)} to {number(high)} more images)"
     named = listed(undecided, NAMED) if len(undecided) <= NAMED else f"{len(undecided)} pairs"
     return f"it can’t separate {named} yet{more}"
 
@@ -178,7 +176,7 @@ def _unknown(facts: Facts) -> str:
 def _next(facts: Facts, advice: str = "") -> str:
     """Say how accurate the judge is, and what to do."""
     known = f"It is right in {facts.accuracy}; " if facts.accuracy else ""
-    more = f"more {in_cases('images')} are needed: `visualjudge plan` says how many."
+    more = "more images are needed: `visualjudge plan` says how many."
     return known + (advice or more)
 
 
@@ -206,4 +204,4 @@ class HasModels(Protocol):
 
 def short_answer(found: HasModels) -> str:
     """Return the answer in a few words."""
-    return in_cases(SHORT[found.models.state])
+    return SHORT[found.models.state]

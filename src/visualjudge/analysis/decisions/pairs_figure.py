@@ -10,7 +10,6 @@ from visualjudge.analysis.figure_text import listed, many, number, percent, perc
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.value_and_interval import NO_TRUTH, Share
-from visualjudge.core.case_noun import in_cases
 from visualjudge.core.text_tables import Table
 
 if TYPE_CHECKING:
@@ -77,11 +76,11 @@ def pairs_figure(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
     return Figure(
         "pairs",
         _finding(drawn),
-        in_cases(f"How often the first of two models is preferred, with 95 % intervals.{rest}"),
+        f"How often the first of two models is preferred, with 95 % intervals.{rest}",
         COLUMNS,
         tuple(data),
         lambda width: forest(rows, series, SCALE, width, colours=colours),
-        in_cases(READING),
+        READING,
     )
 
 
@@ -155,11 +154,9 @@ def pairs_table(found: JudgeCard) -> Table | None:
         twice = found.models.resolution_twice
         more = "" if twice is None else f", {twice:.1f} with twice the images"
         notes.append(
-            in_cases(
-                f"Resolution: {found.models.resolution:.1f} points{more}; the smallest difference "
-                "of two models that these images separate with a power of 80 %."
-            )
+            f"Resolution: {found.models.resolution:.1f} points{more}; the smallest difference "
+            "of two models that these images separate with a power of 80 %."
         )
     if len(pairs) > len(rows):
         notes.append(f"{number(len(rows))} of {many(len(pairs), 'pair')} are listed.")
-    return Table(tuple(map(in_cases, columns)), rows, tuple(notes), keys=2)
+    return Table(columns, rows, tuple(notes), keys=2)

@@ -14,7 +14,6 @@ from visualjudge.analysis.decisions.card_page import tasks_table
 from visualjudge.analysis.decisions.check_figures import shown_value
 from visualjudge.analysis.decisions.checks import LABELS, STATES
 from visualjudge.analysis.rule_text import best_rule
-from visualjudge.core.case_noun import in_cases, in_cases_of
 from visualjudge.core.text_tables import Table
 
 TITLE = "May I rank my models with {}?"
@@ -37,7 +36,6 @@ class Opening:
 
 
 @lru_cache(maxsize=1)
-@in_cases_of
 def opening(analysis: Analysis) -> Opening:
     """Return the opening of a report on ``analysis``, for the judges that the report is about."""
     shown, card = analysis.results.shown, usual_card(analysis)
@@ -68,8 +66,8 @@ def gamed(analysis: Analysis, card: Card) -> str:
     return (
         f"These questions can be gamed: “{best.rule}” is right in "
         f"{figure_text.with_ends(best.share)} of the {best.share.n:,} questions that it can "
-        f"decide, {in_cases('without using the image')}. A similar accuracy of a judge does not "
-        f"show that the judge uses {in_cases('the image')}."
+        f"decide, without using the image. A similar accuracy of a judge does not "
+        f"show that the judge uses the image."
     )
 
 

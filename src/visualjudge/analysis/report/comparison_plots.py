@@ -42,7 +42,6 @@ from visualjudge.analysis.report.readings import points_tick, rough_points, roug
 from visualjudge.analysis.rule_text import as_right, best_rule
 from visualjudge.analysis.source_figures import SourceRow
 from visualjudge.analysis.value_and_interval import NO_TRUTH, Estimate
-from visualjudge.core.case_noun import in_cases
 from visualjudge.judges.registry import LOCAL
 
 LEVEL = 0.05
@@ -489,7 +488,7 @@ def rules(analysis: Analysis) -> Figure | LeftOut:
     return Figure(
         "rules",
         finding,
-        f"Accuracy of rules that never look at the {in_cases('image')}.",
+        "Accuracy of rules that never look at the image.",
         ("rule", "drawn", *ESTIMATE, "p_holm", "flagged"),
         tuple(data),
         lambda width: forest(rows, [""], SHARES, width, chance="guessing"),

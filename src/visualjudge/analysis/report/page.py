@@ -30,7 +30,6 @@ from visualjudge.analysis.report.methods import SOURCES, TERMS, methods
 from visualjudge.analysis.report.plots import PLOTS, not_drawn
 from visualjudge.analysis.report.section import those_drawn
 from visualjudge.analysis.report.sections import pair, sections
-from visualjudge.core.case_noun import in_cases, in_cases_of
 
 BEST_FIRST = ("pass", "undecided", "fail", "not_measured")
 MOST_NAMES = 16
@@ -74,7 +73,6 @@ def environment() -> Environment:
         other_warnings=words.other_warnings,
     )
     env.filters["unbroken"] = unbroken
-    env.filters["in_cases"] = in_cases
     return env
 
 
@@ -163,12 +161,10 @@ def context(
         "left_out": not_drawn(analysis, drawn.values()),
         "sections": found,
         "anchors": anchors,
-        "first_answers": [
-            (a, in_cases(title)) for a, title in FIRST_ANSWERS.items() if a in anchors
-        ],
+        "first_answers": [(a, title) for a, title in FIRST_ANSWERS.items() if a in anchors],
         "command": shlex.join(["visualjudge", "report", *folders, "--out", "report.html"]),
         "methods": methods(results),
-        "sources": map(in_cases, SOURCES),
+        "sources": SOURCES,
         "terms": TERMS,
         "version": visualjudge.__version__,
         "setups": [
@@ -181,7 +177,6 @@ def context(
     }
 
 
-@in_cases_of
 def html(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | None = None) -> str:
     """Return the whole page.
 

@@ -50,7 +50,6 @@ from visualjudge.analysis.report.section import (
     why_none,
 )
 from visualjudge.analysis.source_figures import SourceRow
-from visualjudge.core.case_noun import in_cases
 from visualjudge.core.text_tables import Styled, Table
 
 MOST_EXAMPLES = 18
@@ -105,7 +104,7 @@ def _answered(
 def _where(judges: Sequence[JudgeResult]) -> Section:
     task = across("Task", judges, lambda j: j.by_task, plain_name)
     tables = [task, titled("Rankings and scores", _graded(judges))]
-    return Section("tasks", "Tables by task", in_cases(COUNTED), tables, detail=True)
+    return Section("tasks", "Tables by task", COUNTED, tables, detail=True)
 
 
 def _errors(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
@@ -114,7 +113,7 @@ def _errors(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]
         "errors",
         "Which errors does the judge see?",
         "",
-        [replace(error, notes=(*error.notes, in_cases(COUNTED)))],
+        [replace(error, notes=(*error.notes, COUNTED))],
         figures=those_drawn(drawn["errors"]),
         missing=why_none(drawn["errors"]),
     )
@@ -135,12 +134,12 @@ def _compared(
 ) -> Section:
     rows = [row for row in results.comparisons if row.a in names and row.b in names]
     gap = f"{100 * rows[0].asked_gap:g}" if rows else ""
-    needed = in_cases("Images needed: the number of images like these that detects a difference")
+    needed = "Images needed: the number of images like these that detects a difference"
     pairs = replace(
         titled("Pairs of judges", grid(COMPARISON, rows, hit=lambda row: (row.p_holm or 1) < 0.05)),
         keys=2,
         notes=(
-            f"p is clustered by {in_cases('image')} and adjusted by Holm’s method over all "
+            f"p is clustered by image and adjusted by Holm’s method over all "
             "comparisons; rows with p below 5 % are bold. Intervals are not adjusted. "
             f"{needed} of {gap} points (level 5 %, power 80 %), with its 95 % range.",
             *([left_out] if (left_out := not_compared(len(results.judges))) else []),
@@ -214,7 +213,7 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Lef
         "sensitivity", "How small a difference does the judge see?",
         "The table gives the difference at which a judge is right in 75 % of pairs; lower is "
         "better. It is given only if accuracy rises significantly with the difference "
-        f"({in_cases('images')} as the unit) and the curve fits.{rest}",
+        f"(images as the unit) and the curve fits.{rest}",
         [
             by_rows(["Questions · distance"], judges, found, words.NONE),
             across("Margin between the scores", judges, lambda j: j.by_margin, range_text),
@@ -238,7 +237,7 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
             "Components of variance",
             "The tables give the share of the variance of right and wrong answers that comes from "
             "the pair of options, its encoding, the order shown and chance. The last column gives "
-            f"the increase in {in_cases('images')}, in per cent, that would improve precision as "
+            "the increase in images, in per cent, that would improve precision as "
             "much as twice as many pairs, encodings or orders.",
             [
                 *each(
@@ -423,7 +422,7 @@ def _telling(analysis: Analysis, shown: Sequence[int], count: int) -> Section:
         "questions",
         "Examples of errors",
         "Answers that were wrong by a wide margin or right in only one order, and replies that "
-        f"could not be read, each from a different {in_cases('image')} where possible. The letters "
+        "could not be read, each from a different image where possible. The letters "
         "are those that the judge saw; highlighted words decided how its reply was read.",
         examples=[(name, rows) for name, rows in found if rows],
         notes=[f"Only the first {len(kept)} judges; --questions sets the number of examples."]

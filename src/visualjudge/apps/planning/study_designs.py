@@ -29,7 +29,6 @@ from visualjudge.apps.planning.study_goals import (
     question_of,
 )
 from visualjudge.core import jsons
-from visualjudge.core.case_noun import in_cases, in_cases_of
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.sampling import Caps, pairs_of, spread
@@ -92,11 +91,6 @@ class Plan:
     seed: int
     goal_reached: bool
     notes: tuple[str, ...]
-
-    @property
-    def case_noun(self) -> str:
-        """The noun for images in texts."""
-        return self.target.case_noun
 
     @property
     def chosen(self) -> Option:
@@ -214,7 +208,6 @@ def plan(
     return _planned(there, goal, effect, power, held, rules, seed)
 
 
-@in_cases_of
 def _planned(
     there: Target,
     goal: Goal,
@@ -354,7 +347,7 @@ def _searched(
         option(design, question.reached(design, CONFIRMED, CONFIRM_DRAWS)) for design in short
     ]
     if not found and not nearest:
-        two = in_cases("two images")
+        two = "two images"
         raise UsageError(f"--budget must cover the questions on {two}, got {budget:g}")
     return found, nearest
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.apps.adopt.benchmarks.layout import Benchmark, Pairs
-from visualjudge.apps.adopt.files import Images, Row, document, first_tables, kinds_of, records
+from visualjudge.apps.adopt.files import Images, Row, contents, first_tables, records
 from visualjudge.apps.adopt.items import Item, Option, Study, dealt
 from visualjudge.core.errors import DataError
 
@@ -46,7 +46,7 @@ def _home(folder: Path) -> Path:
 def read_editreward(folder: Path) -> Study:
     """Return the pairs judged for visual quality."""
     home = _home(folder)
-    tables = first_tables((home,), *kinds_of(QUALITY))
+    tables = first_tables((home,), f"{QUALITY}.*")
     if not tables:
         raise DataError(f"{folder}: must hold {QUALITY}.jsonl, found none")
     images = Images(home, home / "editreward_bench_images")
@@ -71,11 +71,11 @@ def read_editscore(folder: Path) -> Study:
     """Return the pairs of every dimension whose map or rows the copy has."""
     home = _home(folder)
     maps = {
-        path.stem.removeprefix(SHUFFLED): document(path)
+        path.stem.removeprefix(SHUFFLED): contents(path)
         for path in sorted(home.glob(f"{SHUFFLED}*.json"))
     }
     homes = (home / "EditReward-Bench", home, home / "data")
-    tables = first_tables(homes, "*.arrow", "*.parquet", *kinds_of("EditReward-Bench", "test*"))
+    tables = first_tables(homes, "*.arrow", "*.parquet", "EditReward-Bench.*", "test*.*")
     if not tables and not maps:
         raise DataError(
             f"{folder}: must hold EditReward-Bench/*.arrow or {SHUFFLED}*.json, found neither"

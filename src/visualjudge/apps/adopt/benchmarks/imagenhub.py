@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.apps.adopt.benchmarks.layout import Benchmark
-from visualjudge.apps.adopt.files import Row, document, records
+from visualjudge.apps.adopt.files import Row, contents, records
 from visualjudge.apps.adopt.items import Item, Option, Reply, Study
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
@@ -97,7 +97,7 @@ def _replies(tasks: list[Path], known: set[str]) -> Iterator[Reply]:
 
 
 def _answers(path: Path) -> dict[str, Any]:
-    answers: Any = document(path) if path.is_file() else {}
+    answers: Any = contents(path) if path.is_file() else {}
     return answers if isinstance(answers, dict) else {}
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visualjudge.apps.adopt.benchmarks.layout import Benchmark, Keys, Pairs
-from visualjudge.apps.adopt.files import Images, Row, at, first_tables, kinds_of, records
+from visualjudge.apps.adopt.files import Images, Row, at, first_tables, records
 from visualjudge.apps.adopt.items import Item, Option, Reply, Study, on_ten
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import LETTERS
@@ -64,7 +64,7 @@ def read(folder: Path) -> Study:
     tables = {
         mode: paths[0]
         for mode in IDS
-        if (paths := first_tables(homes, *kinds_of(mode, f"{mode}_lite", mode.capitalize())))
+        if (paths := first_tables(homes, f"{mode}.*", f"{mode}_lite.*", f"{mode.capitalize()}.*"))
     }
     if not tables:
         raise DataError(

@@ -22,7 +22,7 @@ from typing import Any
 import orjson
 
 from visualjudge.apps.adopt.benchmarks.layout import Benchmark, Keys, by_part
-from visualjudge.apps.adopt.files import Images, Row, at, document, first_tables, records
+from visualjudge.apps.adopt.files import Images, Row, at, contents, first_tables, records
 from visualjudge.apps.adopt.items import Item, Option, Reply, Study, safe
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
@@ -66,7 +66,7 @@ def _rows(home: Path, part: str) -> Iterator[Row]:
     names = [f"{part}{form}.{kind}" for form in FORMS for kind in ("json", "jsonl")]
     hub = first_tables((home / part,), "*.parquet", "*.arrow", "*.jsonl", "*.json")
     for path in first_tables((home,), *names, f"{part}.parquet", f"{part}-*.parquet") or hub:
-        content = document(path) if path.suffix == ".json" else records(path)
+        content = contents(path) if path.suffix == ".json" else records(path)
         pairs = content.get("pairs") if isinstance(content, dict) else content
         if not isinstance(pairs, list):
             raise DataError(f"{path}: must hold an object with an array pairs of objects")
@@ -125,7 +125,7 @@ def _replies(files: list[tuple[str, Path]], named: Named) -> Iterator[Reply]:
     as wrong.
     """
     for part, path in files:
-        for name, answers in document(path).items():
+        for name, answers in contents(path).items():
             for direction, order in ORDERS:
                 judgement = at(answers, f"{direction}.0.judgement")
                 if not answers.get(direction):
