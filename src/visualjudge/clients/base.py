@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from visualjudge.core.finish_reasons import FinishReason
+from visualjudge.core.records import Served
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,8 @@ class Reply:
     """Whether the reply came from a response cache, and so cost nothing."""
     cause: str | None = None
     """Why the server refused, if it said so (``"content filter"``)."""
+    served: Served | None = None
+    """Who answered; None if the backend has no server."""
     calls: tuple[ToolCall, ...] = ()
     """The tools that the model calls."""
     echo: str | None = None

@@ -50,6 +50,8 @@ _OF_THE_BODY = frozenset(
     {"safetySettings", "tools", "toolConfig", "cachedContent", "serviceTier", "store"}
 )
 """Request fields outside the generation configuration."""
+_BUDGETS = {"none": 0, "low": 1024, "medium": 8192, "high": 24_576}
+"""Thinking tokens of an effort, as Google's own OpenAI protocol maps them."""
 _MALFORMED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"})
 _UNKNOWN_LOGPROB = -9999.0
 _PROMPT = ("promptTokenCount", "toolUsePromptTokenCount")
@@ -66,9 +68,8 @@ class GoogleClient(RemoteClient):
     base_url
         URL without a version (``http://host``); defaults to Google's server.
     extra_body
-        Additional fields of the generation configuration (``{"thinking_config": {"thinking_budget":
-        0}}``), or of the request (``safety_settings``, ``tools``), in either spelling that Google
-        documents.
+        Additional fields of the generation configuration, or of the request (``safety_settings``,
+        ``tools``), in either spelling that Google documents.
     api_version
         API version in the path.
 
@@ -182,6 +183,9 @@ def _parameters(
     extra = {_camel(name): value for name, value in sampling.extra.items()}
     body = {name: extra.pop(name) for name in _OF_THE_BODY & extra.keys()}
     how = {name: value for name, value in wanted.items() if value is not None} | extra
+    budget = sampling.thinking_budget(_BUDGETS)
+    if budget is not None:
+        how = {"thinkingConfig": {"thinkingBudget": budget}, **how}
     return body | ({"generationConfig": how} if how else {})
 
 

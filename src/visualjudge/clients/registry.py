@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
 
@@ -16,7 +17,6 @@ from visualjudge.clients.cache import Cached
 from visualjudge.clients.concurrency import Limited, within_limit
 from visualjudge.clients.image_resize import Shrinking
 from visualjudge.clients.masked_secrets import check_url
-from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.core.errors import UnknownName, UsageError
 from visualjudge.core.pydantic_messages import first_problem
@@ -72,6 +72,7 @@ class ClientConfig(BaseModel):
     max_tokens: PositiveInt | None = None
     seed: int | None = None
     top_p: float | None = Field(default=None, gt=0, le=1)
+    effort: Literal["none", "low", "medium", "high"] | PositiveInt | None = None
     concurrency: PositiveInt | None = None
     max_image_side: PositiveInt | None = None
     attempts: PositiveInt | None = None
@@ -79,7 +80,6 @@ class ClientConfig(BaseModel):
     headers: dict[str, Any] | None = None
     extra_body: dict[str, Any] | None = None
     largest_reply: PositiveInt | None = None
-    follow_redirects: bool | None = None
 
 
 def unknown_backend(name: object, known: Collection[str], lacking: str = "") -> UnknownName:
@@ -187,12 +187,11 @@ def open_client(
         For the same reasons as :func:`build_client`.
     """
     checked = _checked(config)
-    policy = retry or (
-        RetryPolicy(attempts=checked["attempts"]) if "attempts" in checked else RetryPolicy()
-    )
+    policy = retry or RetryPolicy()
+    if "attempts" in checked:
+        policy = replace(policy, attempts=checked["attempts"], absent=checked["attempts"])
     backend: Client = build_client(**checked)
-    at_once = within_limit(concurrency or checked.get("concurrency", 32))
-    limit = backend.limit(at_once) if isinstance(backend, RemoteClient) else at_once
+    limit = within_limit(concurrency or checked.get("concurrency", 32))
     client: Client = (
         Retrying(Limited(backend, limit), policy) if batch is None else Batched(backend, batch)
     )

@@ -211,7 +211,7 @@ def check_changes(folder: Path, found: Sequence[Change], *, accept: bool) -> Non
     if found and not accept:
         raise UsageError(
             f"{folder}: cannot resume with other settings: {'; '.join(map(str, found))}. Choose "
-            "another --out, or add --accept-changes to record both"
+            "another --out, or add --set accept_changes=true to record both"
         )
 
 

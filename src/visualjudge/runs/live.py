@@ -111,7 +111,7 @@ class LiveEngine:
             was = " and ".join(sorted(map(identity_text, before)))
             raise UsageError(
                 f"the run was answered by {was}, now {identity_text(now)} answers. Choose another "
-                "--out, or add --accept-changes to record both"
+                "--out, or add --set accept_changes=true to record both"
             )
         asked = str(self.judge.describe().get("model"))
         if now.model and now.model.rpartition("/")[2] != asked.rpartition("/")[2]:
