@@ -205,15 +205,15 @@ class RunFolder:
             )
         return path
 
-    def lines(self) -> Iterator[VerdictLine]:
-        """Yield every line, readable or not, in order.
+    def lines(self, start: int = 0) -> Iterator[VerdictLine]:
+        """Yield every line, readable or not, in order, from the one at ``start`` (byte or row).
 
         Raises
         ------
         DataError
             If there is no file of verdicts.
         """
-        return read_verdicts(self.existing_verdicts_path())
+        return read_verdicts(self.existing_verdicts_path(), start)
 
     def verdicts(self) -> dict[Key, Verdict]:
         """Return the verdicts: the last one for each question, order and repeat. A partial last

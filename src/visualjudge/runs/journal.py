@@ -47,16 +47,17 @@ class Line(NamedTuple):
         return self.raw.endswith(b"\n")
 
 
-def read_lines(path: str | Path) -> Iterator[Line]:
-    """Yield all lines of a journal that are not blank, readable or not.
+def read_lines(path: str | Path, start: int = 0) -> Iterator[Line]:
+    """Yield all lines of a journal that are not blank, readable or not, from the one that begins at
+    byte ``start``; numbers count from there.
 
     Raises
     ------
     DataError
         If a line is longer than allowed.
     """
-    start = 0
     with Path(path).open("rb") as file:
+        file.seek(start)
         for number, raw in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), 1):
             if len(raw) > LONGEST_LINE:
                 raise DataError(

@@ -76,22 +76,18 @@ def test_files_and_pages_say_what_is_wrong_with_their_runs(
 ) -> None:
     _edit(tmp_path / "ds")
     small, _large, named = *map(str, runs), ["--dataset", str(tmp_path / "ds")]
-    page, text, card, other = (
-        tmp_path / name for name in ("card.html", "card.md", "card.json", "other.json")
-    )
+    page, card, other = (tmp_path / name for name in ("card.html", "card.json", "other.json"))
     shown = (
         CliRunner()
         .invoke(_app("card"), [small, *named, "--json", str(card), "--out", str(page)])
         .stdout
     )
-    CliRunner().invoke(_app("card"), [small, *named, "--out", str(text)])
     found = json.loads(card.read_text())["judges"][0]
     assert (found["expected"], found["missing"]) == (360, 270)
     assert MISSING in found["warnings"][0] and CHANGED in found["problems"][0]
     for said in (
         shown,
         page.read_text(),
-        text.read_text(),
         vj.card([small], dataset=named[1])._repr_html_(),
     ):
         assert "270 of 360" in said
