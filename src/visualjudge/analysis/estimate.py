@@ -211,6 +211,23 @@ def share_ends(value: FloatArray, found: Spread, cases: FloatArray, tail: float 
     """Return Korn and Graubard's interval of shares, (K,); ``cases`` bounds their independent cases
     from above (infinite: a design effect below 1 is possible).
     """
+    p, n = _effective_cases(value, found, cases, tail)
+    return _clopper_pearson(p * n, n, tail)
+
+
+def share_test(value: FloatArray, found: Spread, cases: FloatArray) -> FloatArray:
+    """Return the two-sided p of a share of ½, by the same effective cases as :func:`share_ends`."""
+    p, n = _effective_cases(value, found, cases, TAIL)
+    x, rest = np.maximum(p * n, TINY), np.maximum((1 - p) * n, TINY)
+    above = np.where(p * n <= TINY, 1.0, special.betainc(x, rest + 1, 0.5))
+    below = np.where((1 - p) * n <= TINY, 1.0, special.betainc(rest, x + 1, 0.5))
+    return np.asarray(np.minimum(1.0, 2 * np.minimum(above, below)))
+
+
+def _effective_cases(
+    value: FloatArray, found: Spread, cases: FloatArray, tail: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the shares, and the number of independent cases with the same variance."""
     p = np.clip(np.nan_to_num(value), 0.0, 1.0)
     certain = np.minimum(p, 1 - p) <= TINY
     alike = np.divide(p * (1 - p), found.variance, out=np.full(p.size, np.inf),
@@ -219,8 +236,7 @@ def share_ends(value: FloatArray, found: Spread, cases: FloatArray, tail: float 
     # t of the cases over t of the images: both are the normal for many
     narrower = t_isf(tail, np.clip(cases - 1, 1, 1e9)) / t_isf(tail, np.maximum(found.df, 1.0))
     bounded = bounded * np.minimum(narrower, 1.0) ** 2
-    n = np.where(certain | ~np.isfinite(bounded), found.effective, bounded)
-    return _clopper_pearson(p * n, n, tail)
+    return p, np.where(certain | ~np.isfinite(bounded), found.effective, bounded)
 
 
 def _clopper_pearson(x: FloatArray, n: FloatArray, tail: float) -> Ends:

@@ -129,7 +129,7 @@ class Cached(Wrapping):
         await super().aclose()
 
     def _execute(self, statement: str, *values: Any) -> list[Any]:
-        """Use the file, or continue without it if that fails (full disk, damaged file)."""
+        # Use the file, or continue without it if that fails (full disk, damaged file).
         if self._broken:
             return []
         try:
@@ -141,7 +141,6 @@ class Cached(Wrapping):
 
 
 def _reply(entry: bytes) -> Reply | None:
-    """Return a stored reply, or None if it cannot be read."""
     try:
         fields = orjson.loads(entry)
         tokens, served = fields.pop("tokens"), fields.pop("served")

@@ -99,7 +99,7 @@ def judge_probes(shelf: Shelf, place: RunPlace) -> JudgeProbes:
     from visualjudge.analysis.probes import probe_results
 
     try:
-        answered = load_study([place.root], dataset=shelf.index.root).answered[0]
+        answered = load_study([place.root], dataset=shelf.study.root).answered[0]
         shown = sorted(
             _shown(answered, probe_results(answered)),
             key=lambda one: list(STATES).index(one.result.state),

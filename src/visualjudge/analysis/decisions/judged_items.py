@@ -15,6 +15,7 @@ from functools import reduce
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.answer import Comparisons
 from visualjudge.analysis.estimate import renumbered
 from visualjudge.analysis.leaderboard import placed, places_of, points
 from visualjudge.analysis.study_table import Study, has_truth, ordered
@@ -306,6 +307,66 @@ def _above_others(side: int) -> pl.Expr:
 
 
 _SAID = {"scoring": _scoring, "pairwise": _pairwise, "ranking": _ranking}
+
+
+def comparisons(found: Items) -> Comparisons:
+    """Return each comparison of two comparable sources: by one question, or for scores on one image
+    of a task.
+    """
+    table = pl.DataFrame(
+        {
+            "source": found.source,
+            "image": found.image,
+            "task": found.task,
+            "said": found.said,
+            "truth": found.truth,
+            "level": found.level,
+        }
+    ).with_columns(item=found.item, group=pl.Series(found.group[found.source]))
+    keys = ["item"]
+    if found.kind == "scoring":
+        keys = ["image", "task"]
+        table = table.group_by("group", "source", *keys).agg(
+            pl.col("said").drop_nans().mean(), pl.col("truth", "level").mean()
+        )
+    table = table.filter(pl.col("said").is_not_nan()).with_columns(
+        pl.len().over(*keys, "group").alias("options")
+    )
+    if found.kind != "scoring":
+        keys = ["item", "image"]
+    both = table.join(table, on=[*keys, "group"], suffix="_b").filter(
+        pl.col("source") < pl.col("source_b")
+    )
+    others = (pl.col("options") - 1) / pl.col("options") if found.kind != "scoring" else 1.0
+    preferred = [_preferred(name) for name in ("said", "truth")]
+    rows = both.select(
+        "source",
+        "source_b",
+        "image",
+        *preferred,
+        difference=(pl.col("level") - pl.col("level_b")) * others,
+    ).sort("source", "source_b", "image")
+    judge, truth, difference = (
+        np.asarray(rows[name].cast(pl.Float64).to_numpy())
+        for name in ("said", "truth", "difference")
+    )
+    return Comparisons(
+        found.names,
+        found.groups,
+        rows["source"].to_numpy(),
+        rows["source_b"].to_numpy(),
+        rows["image"].to_numpy(),
+        judge,
+        truth,
+        difference,
+    )
+
+
+def _preferred(name: str) -> pl.Expr:
+    """Return 1 where the first has the higher value, ½ for a tie, 0 otherwise; NaN if unknown."""
+    first, second = pl.col(name), pl.col(f"{name}_b")
+    sign = pl.when(first.is_nan() | second.is_nan()).then(float("nan"))
+    return sign.otherwise(((first - second).sign() + 1) / 2).alias(name)
 
 
 def require_sources(found: Items) -> Items:

@@ -13,7 +13,14 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.decisions.judged_items import MEASURES, RANGES, Items, items
+from visualjudge.analysis.answer import PairsOfModels, compare_models
+from visualjudge.analysis.decisions.judged_items import (
+    MEASURES,
+    RANGES,
+    Items,
+    comparisons,
+    items,
+)
 from visualjudge.analysis.estimate import mean_ends, ratio, shares
 from visualjudge.analysis.figure_text import listed, many
 from visualjudge.analysis.statistics.systems import (
@@ -151,6 +158,8 @@ class System:
     kinds: tuple[KindOfSystem, ...]
     why: str | None = None
     images: int = 0
+    models: PairsOfModels | None = None
+    """Each pair of sources by the first kind of question that compares some."""
 
     @property
     def main(self) -> KindOfSystem | None:
@@ -173,6 +182,7 @@ def systems(
         [found for kind in KINDS if (found := items(study, kind, (run,))).comparable]
         for run in runs
     ]
+    models = [_models(every) for every in asked]
     measured = []
     for run, every in zip(runs, asked, strict=True):
         own = _own_sources(study.runs[run].name, families or {})
@@ -180,9 +190,21 @@ def systems(
         measured.append([kind for kind in kinds if kind is not None])
     ends = _true_ends([(sums, kind.kind) for own in measured for kind, sums in own])
     return [
-        _system(every, tuple(replace(kind, true_ends=next(ends)) for kind, _ in own))
-        for every, own in zip(asked, measured, strict=True)
+        replace(
+            _system(every, tuple(replace(kind, true_ends=next(ends)) for kind, _ in own)),
+            models=pairs,
+        )
+        for every, own, pairs in zip(asked, measured, models, strict=True)
     ]
+
+
+def _models(asked: Sequence[Items]) -> PairsOfModels | None:
+    """Return the pairs of the first kind of question with a usable answer."""
+    for found in asked:
+        rows = comparisons(found)
+        if rows.judge.size:
+            return compare_models(rows)
+    return None
 
 
 def _system(asked: Sequence[Items], kinds: tuple[KindOfSystem, ...]) -> System:

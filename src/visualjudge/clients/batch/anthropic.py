@@ -93,7 +93,7 @@ class AnthropicBatches(Provider):
 
 
 def _is_newer(row: Mapping[str, Any], since: datetime | None) -> bool:
-    """Return whether a batch may have been created since then; True if its time cannot be read."""
+    # Return whether a batch may have been created since then; True if its time cannot be read.
     try:
         created = datetime.fromisoformat(str(row.get("created_at")))
         return since is None or created > since - _CLOCKS_DIFFER

@@ -19,8 +19,8 @@ from visualjudge.clients.reply_fields import member
 from visualjudge.core.errors import TransportError
 
 _ENDED = frozenset({"succeeded", "failed", "cancelled", "expired", "partially_succeeded"})
+# HTTP statuses of google.rpc.Code; all others count as server errors.
 _STATUSES = {3: 400, 5: 404, 7: 403, 8: 429, 9: 400, 11: 400, 16: 401}
-"""HTTP statuses of google.rpc.Code; all others count as server errors."""
 _TYPE = "application/jsonl"
 
 
@@ -43,7 +43,7 @@ class GoogleBatches(Provider):
         return await self._make(address, orjson.dumps({"batch": batch}), ticket, "name")
 
     async def _upload(self, part: str, path: Path) -> str:
-        """Upload in one piece with the resumable protocol, and return the file's name."""
+        # Upload in one piece with the resumable protocol, and return the file's name.
         about = orjson.dumps({"file": {"displayName": part, "mimeType": _TYPE}})
         headers = {
             **self.client.headers(),
@@ -64,7 +64,6 @@ class GoogleBatches(Provider):
         return self.id_in(member(self.client.object_of(sent), "file"), "name")
 
     def _same_server(self, url: str) -> str:
-        """Return the upload address, after checking that the key may be sent there."""
         own, stated = urlsplit(self.client.address("")), urlsplit(url)
         if (stated.scheme, stated.netloc) != (own.scheme, own.netloc.rpartition("@")[2]):
             raise TransportError(
