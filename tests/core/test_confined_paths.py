@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from visualjudge.core.confined_paths import confined_path, confined_target, importing
 from visualjudge.core.errors import DataError
+from visualjudge.core.untrusted import confined_path, confined_target, importing
 
 
 @pytest.fixture

@@ -41,9 +41,9 @@ from visualjudge.clients.base import (
 from visualjudge.clients.reply_bounds import LARGEST_BODY
 from visualjudge.clients.secret_files import cache_secret, read_regular
 from visualjudge.core.atomic import write_bytes
-from visualjudge.core.confined_paths import confined_target
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.jsons import check_kinds
+from visualjudge.core.untrusted import confined_target
 
 _FORMAT = 2
 _KINDS = {

@@ -14,8 +14,8 @@ from visualjudge.clients.batch.openai import OpenAiBatches
 from visualjudge.clients.batch.provider import Look, Ticket, is_part
 from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.core.atomic import atomic_path
-from visualjudge.core.confined_paths import own_path
 from visualjudge.core.errors import DataError, TransportError
+from visualjudge.core.untrusted import confined_target
 
 
 class FileBatches(OpenAiBatches):
@@ -80,7 +80,7 @@ class FileBatches(OpenAiBatches):
                 retryable=False,
             )
         try:
-            return own_path(self.folder, f"{part}.{suffix}", of="--batch-folder")
+            return confined_target(self.folder, f"{part}.{suffix}", of="--batch-folder")
         except DataError as error:
             raise TransportError(str(error), cause="file", retryable=False) from None
 

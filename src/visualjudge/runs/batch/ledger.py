@@ -28,8 +28,8 @@ from visualjudge.clients.reply_bounds import LONGEST_LINE
 from visualjudge.clients.server_errors import one_line
 from visualjudge.core import jsons
 from visualjudge.core.atomic import atomic_path, writing
-from visualjudge.core.confined_paths import own_path
 from visualjudge.core.errors import DataError
+from visualjudge.core.untrusted import confined_target
 from visualjudge.runs.journal import Journal, read_records
 
 FOLDER, JOURNAL = "batches", "journal.jsonl"
@@ -112,7 +112,7 @@ def parts_of(run: str | Path) -> dict[str, Part]:
     DataError
         If the file is not a journal of batches.
     """
-    path = own_path(run, f"{FOLDER}/{JOURNAL}", of=OF)
+    path = confined_target(run, f"{FOLDER}/{JOURNAL}", of=OF)
     return replayed(path, read_records(path))[0] if path.is_file() else {}
 
 
@@ -298,7 +298,7 @@ class Ledger:
         DataError
             If it, or the folder, is a link.
         """
-        return own_path(self.run, f"{FOLDER}/{name}", of=OF)
+        return confined_target(self.run, f"{FOLDER}/{name}", of=OF)
 
     def _names(self, part: str) -> list[str]:
         """Return the names of a part's requests."""
