@@ -24,7 +24,7 @@ from visualjudge.analysis.figure_text import (
 )
 from visualjudge.analysis.plots.canvas import LIGHT
 from visualjudge.analysis.plots.figure import Figure, page_style
-from visualjudge.core.text_tables import Styled, Table, folded, markdown_text
+from visualjudge.core.text_tables import Styled, Table, folded
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card, JudgeCard, TaskCard
@@ -292,26 +292,6 @@ def text(card: Card) -> str:
         parts += [table.text() + "\n" for table in _tables(found)]
         parts += [*map(folded, _extras(found)), ""]
     return "\n".join(parts).rstrip()
-
-
-def markdown(card: Card) -> str:
-    """Return the card as one Markdown page."""
-    parts = ["# Judge card", "", *(table.markdown() + "\n" for table in _over_all(card))]
-    for found in card.judges:
-        parts += [
-            f"## {markdown_text(found.judge)}{_simulated(found)}",
-            "",
-            *(markdown_text(line) + "\n" for line in _said(found)),
-        ]
-        parts += [f"**{markdown_text(line)}**\n" for line in found.remarks.lines]
-        diagram = diagram_table(found)
-        tables = [*_tables(found), *([diagram] if diagram else [])]
-        parts += [
-            *(table.markdown() + "\n" for table in tables),
-            *(markdown_text(line) + "\n" for line in _extras(found)),
-        ]
-    parts += ["## Methods", "", markdown_text(methods(card))]
-    return "\n".join(parts).rstrip() + "\n"
 
 
 def _simulated(found: JudgeCard) -> str:

@@ -78,7 +78,8 @@ def _workbook(path: Path) -> pl.DataFrame:
     try:
         return pl.read_excel(path, engine="openpyxl")
     except Exception as error:  # whatever a library says of a stranger's bytes
-        raise DataError(f"{path}: cannot be read: {' '.join(str(error).split())[:300]}") from None
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        raise DataError(f"{path}: cannot be read: {reason}") from None
 
 
 class Row(dict[str, Any]):
