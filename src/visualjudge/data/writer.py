@@ -28,10 +28,10 @@ from visualjudge.vision.raster.images import check_whole, oriented, png_bytes, r
 from visualjudge.vision.raster.masks import mask_from_png, resized_mask
 from visualjudge.vision.tasks import TASKS, task_named
 
+# Files that show that a folder is not a data folder; nothing is written to it.
 NOT_DATA = {"dataset.json": "a dataset", "run.json": "a run"}
-"""Files that show that a folder is not a data folder; nothing is written to it."""
+# EXIF orientations above this one swap height and width.
 _LAST_UPRIGHT = 4
-"""EXIF orientations above this one swap height and width."""
 ID_REMEDY = "give --id-prefix, or --id-from folder"
 
 

@@ -176,15 +176,15 @@ def tasks_of(importer: Importer) -> list[str]:
     return [task.name for task in TASKS.values() if task.type in importer.types]
 
 
+# Importers whose input is easily given to another one, with the options that only they need.
 DETECTION_FORMATS = {
     "coco": (),
     "yolo": ("--classes", "CLASSES"),
     "voc": (),
     "shapes": ("--format", "labelme"),
 }
-"""Importers whose input is easily given to another one, with the options that only they need."""
+# How many files of a folder, and how much of each, tell its formats.
 LOOKED_AT, FIRST_BYTES = 100, 1 << 16
-"""How many files of a folder, and how much of each, tell its formats."""
 
 
 def formats_at(path: Path) -> set[str]:

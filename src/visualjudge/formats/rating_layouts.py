@@ -21,8 +21,8 @@ from visualjudge.formats.sample import read_json, read_table
 
 Rows = Iterator[dict[str, Any] | Problem]
 PROMPT_FIELDS = ("prompt", "instruction", "text", "caption")
+# ImagenHub's folders other than those of models, and the columns for their files.
 FOLDERS = {"input": "image", "control": "control", "mask": "mask"}
-"""ImagenHub's folders other than those of models, and the columns for their files."""
 
 
 @dataclass(frozen=True)

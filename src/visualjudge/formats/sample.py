@@ -44,10 +44,9 @@ class Sample:
     image: Path | None
     prediction: Prediction
     truth: Prediction | None = None
+    # Classes that can be scored on this image, for tasks with a class of interest. The default is
+    # the classes of the ground truth without its crowd regions.
     labels: tuple[str, ...] | None = None
-    """Classes that can be scored on this image, for tasks with a class of interest. The default is
-    the classes of the ground truth without its crowd regions.
-    """
     key: str = ""
     prompt: str | None = None
     source: str | None = None
@@ -57,14 +56,13 @@ class Sample:
     mask: Path | None = None
     control: Path | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    # Whether the input itself names the image. Otherwise image_id is the image's file name without
+    # its suffix.
     named: bool = False
-    """Whether the input itself names the image. Otherwise ``image_id`` is the image's file name
-    without its suffix.
-    """
+    # Whether white in mask is the region to fill or the region to keep.
     mask_white: Literal["fill", "keep"] = "fill"
-    """Whether white in ``mask`` is the region to fill or the region to keep."""
+    # Whether a mask of another size than the image is resized to it.
     resize_mask: bool = False
-    """Whether a mask of another size than the image is resized to it."""
 
 
 T = TypeVar("T")
