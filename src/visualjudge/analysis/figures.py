@@ -17,7 +17,6 @@ from typing import Any, Literal
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Pairwise, Preference
 from visualjudge.analysis.source_figures import Leaderboard
 from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate, Share, column
-from visualjudge.core.case_noun import current_noun, in_cases
 
 NO_PROOF = "baseline below chance"
 UNDECIDED = "undecided"
@@ -165,14 +164,13 @@ class DatasetFacts:
     """Number of the questions asked that a probe changed. They count only in figures of probes."""
     where: tuple[str, ...] = ()
     """Filter on the questions that all figures use, as ``FIELD=VALUE``; empty for all questions."""
-    case_noun: str = field(default_factory=current_noun)
 
     @property
     def extent(self) -> str:
         """How much of the dataset was asked: 300 of 1,514 questions, on 13 of 40 images."""
         asked = (
             f"{_of(self.asked - self.probed, self.questions - self.probed)} questions on "
-            f"{_of(self.images_asked, self.images)} {in_cases('images')}"
+            f"{_of(self.images_asked, self.images)} images"
         )
         asked += f", and {self.probed:,} more for probes" if self.probed else ""
         return asked + (f"; only those with {' and '.join(self.where)}" if self.where else "")
@@ -368,8 +366,6 @@ class Sensitivity:
     """One-sided clustered test that accuracy increases with distance; Holm over the
     judge's curves.
     """
-    fit_p: float | None
-    """Clustered test of the lack of fit of the curve."""
     reason: str | None
     points: tuple[CurvePoint, ...] = ()
     floor: float = OF_TWO

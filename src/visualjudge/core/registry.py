@@ -142,8 +142,6 @@ class Registry(Mapping[K, T], Generic[K, T]):
 
 
 class _State:
-    """The state of this process: loaded plug-ins and registered rows."""
-
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.begun = self.done = False

@@ -90,7 +90,6 @@ def _check(text: str) -> None:
 
 
 def _loader() -> Any:
-    """Return PyYAML's native loader, which is ten times faster, if available."""
     import yaml
 
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -113,7 +113,7 @@ def annotation_from_wire(raw: Any, *, file: str, task: str, position: int) -> An
     InvalidRecord
         If a field is invalid; the message names the first one and the reason.
     """
-    name = _name_of(raw, position)
+    name = name_of(raw, position)
     if not isinstance(raw, Mapping):
         raise InvalidRecord(Problem(file, name, "record", "must be an object"))
     if raw.get("task") != task and "task" in raw:
@@ -170,6 +170,7 @@ def _validated(model: type[Wire], raw: Mapping[str, Any], file: str, name: str) 
         raise InvalidRecord(Problem(file, name, ".".join(place) or "record", reason)) from None
 
 
-def _name_of(raw: Any, position: int) -> str:
+def name_of(raw: Any, position: int) -> str:
+    """Return a record's ``annotation_id``, or its number in the file if it has none."""
     stated = raw.get("annotation_id") if isinstance(raw, Mapping) else None
     return stated if isinstance(stated, str) and stated else f"record {position + 1}"

@@ -21,7 +21,7 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError, in_field
 from visualjudge.core.records import Annotation, Size
 from visualjudge.core.registry import in_use
-from visualjudge.data.folder import PLUGINS, read_plugins
+from visualjudge.data.folder import LAYOUTS, PLUGINS, read_plugins
 from visualjudge.data.pending_files import WaitingFiles, stem_of
 from visualjudge.vision.predictions import Prediction, payload_of
 from visualjudge.vision.raster.images import check_whole, oriented, png_bytes, read_rgb
@@ -61,6 +61,10 @@ class FolderWriter:
         for name, kind in NOT_DATA.items():
             if (self.root / name).is_file():
                 raise UsageError(f"{root}: must be a data folder or a new folder, got {kind}")
+        if (self.root / LAYOUTS[1][0]).is_dir():
+            raise UsageError(
+                f"{root}: has the document's layout, which is only read; give a new --out"
+            )
         self.task = task_named(task).name
         self.replace = replace
         self._images: dict[str, dict[str, Any]] = {}

@@ -5,21 +5,19 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import orjson
 
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.image_storage import PACKED, Part, Place, image_at
-from visualjudge.core.records import UNKNOWN, Question, QuestionType
+from visualjudge.core.records import UNKNOWN, Question
 from visualjudge.core.registry import note_made_with
 from visualjudge.core.tables import is_remote
-from visualjudge.core.text_tables import as_pandas, html_table
 from visualjudge.dataset.json_form import QUESTIONS, read_questions
 from visualjudge.dataset.parquet_form import ParquetQuestions, question_files
 from visualjudge.dataset.question_filter import (
@@ -33,10 +31,8 @@ from visualjudge.dataset.question_filter import (
 from visualjudge.dataset.question_storage import Positions, View
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
-QuestionForm = Literal["json", "parquet"]
 VERSION = "2.1"
 META = "dataset.json"
 MEDIA = "media"
@@ -173,21 +169,6 @@ class Dataset:
             for name in names
         }
         return pl.DataFrame(columns, strict=False)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return :meth:`to_polars` as a pandas data frame."""
-        return as_pandas(self.to_polars())
-
-    def _repr_html_(self) -> str:
-        kinds = get_args(QuestionType)
-        cells = Counter((q.task, q.encoding, q.question_type) for q in self)
-        rows = [
-            (*key, *(cells[(*key, kind)] for kind in kinds))
-            for key in dict.fromkeys(cell[:2] for cell in cells)
-        ]
-        return html_table(
-            f"{len(self)} questions in {self.root}", ("task", "encoding", *kinds), rows
-        )
 
     def __repr__(self) -> str:
         return f"Dataset({str(self.root)!r}, {len(self)} questions)"

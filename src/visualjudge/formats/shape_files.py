@@ -17,7 +17,7 @@ import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -105,6 +105,8 @@ def shapes(task: str, gt: Path, pred: Path | None, images: Path, format: str) ->
     sides += [] if pred is None else [by_name(records(pred, True), "records")]
     for key, record in sorted(sides[0].items()):
         image = by_key.get(key)
+        if image is None and isinstance(record, Mapping):  # labelme's own name of the photograph
+            image = by_key.get(PureWindowsPath(str(record.get("imagePath"))).stem)
         if image is None:
             yield Problem(gt.name, key, "image", f"there is no image named {key!r} in {images}")
             continue

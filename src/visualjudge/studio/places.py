@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from visualjudge.core.case_noun import in_cases, noun_of
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.folder import META, questions_file, read_meta
 from visualjudge.dataset.json_form import QUESTIONS
@@ -43,10 +42,6 @@ class DatasetPlace:
     def data_beside(self) -> Path | None:
         """Return a data folder next to the dataset, which may be its source."""
         return next((folder for folder in _children(self.root.parent) if _is_data(folder)), None)
-
-    def in_cases(self, text: str) -> str:
-        """Return one of our own texts with the noun of the dataset's cases for "image"."""
-        return in_cases(text, noun_of(self.meta))
 
     @property
     def labels_only(self) -> bool:

@@ -25,7 +25,6 @@ from visualjudge.analysis.plots.figure import Figure
 from visualjudge.apps.planning.judge_simulation import Power
 from visualjudge.apps.planning.study_designs import Option, Plan
 from visualjudge.core.atomic import write_json, write_text
-from visualjudge.core.case_noun import in_cases, in_cases_of
 from visualjudge.core.errors import must_end_in
 from visualjudge.core.text_tables import Table, folded
 from visualjudge.runs.budget import money
@@ -90,7 +89,7 @@ def _short(plan: Plan) -> str:
     if plan.goal_reached:
         return f"{many(plan.chosen.design.images, 'image')} will do"
     if plan.chosen.missing:
-        return f"{in_cases('Not on these images')}: {plan.chosen.missing} more are needed"
+        return f"Not on these images: {plan.chosen.missing} more are needed"
     return "Not within these limits"
 
 
@@ -106,7 +105,7 @@ def designs_table(plan: Plan) -> Table:
         for one in plan.options
     ]  # fmt: skip
     columns = (
-        in_cases("Images"),
+        "Images",
         "Each with",
         "Calls",
         "Labels",
@@ -114,7 +113,7 @@ def designs_table(plan: Plan) -> Table:
         "Time",
         "Power, %",
         "Width",
-        in_cases("Images missing"),
+        "Images missing",
     )
     note = "Power ± twice the error of the simulation; width: of the 95 % interval on average."
     return Table(columns, tuple(rows), (note,), keys=0)
@@ -158,7 +157,6 @@ def judge_options(encodings: Sequence[str], *, swap: bool, repeats: int) -> list
     return [*words, "--repeats", str(repeats)] if repeats > 1 else words
 
 
-@in_cases_of
 def text(plan: Plan) -> str:
     """Return the plan for a terminal."""
     tables = [designs_table(plan), checks_table(plan)]
@@ -167,7 +165,6 @@ def text(plan: Plan) -> str:
     return "\n\n".join([*parts, "\n".join(folded(line) for line in plan.notes)])
 
 
-@in_cases_of
 def body(plan: Plan, *, page: bool = False) -> str:
     """Return the answer, the figure and the tables."""
     drawn = figure(plan)
@@ -217,7 +214,7 @@ def figure(plan: Plan) -> Figure:
     return Figure(
         "plan",
         answer(plan),
-        f"{in_cases('Power against images')}; bars: twice the simulation's standard error. Large "
+        f"Power against images; bars: twice the simulation's standard error. Large "
         f"markers: {percent(plan.wanted, 0)} reached. The data have "
         f"{many(plan.target.pool.images, 'image')}.",
         ("design", "images", "power", "error", "cost"),
@@ -235,7 +232,7 @@ def _drawn(plan: Plan, width: float) -> Canvas:
     top = legend(canvas, names, range(len(names))) + 24
     most = 1.05 * max(n for _, points in plan.curves for n, _ in points)
     box = Box(48, width - 14, top, top + HEIGHT - 80, (0.0, most), (0.0, 1.0))
-    x_axis(canvas, box, "{:g}".format, in_cases("Images"))
+    x_axis(canvas, box, "{:g}".format, "Images")
     y_axis(canvas, box, percent_tick, "Power")
     canvas.line(box.left, box.y(plan.wanted), box.right, box.y(plan.wanted), "threshold")
     there = plan.target.pool.images
@@ -245,7 +242,7 @@ def _drawn(plan: Plan, width: float) -> Canvas:
         canvas.text(
             box.x(there) + (-5 if side == "end" else 5),
             box.bottom - 8,
-            in_cases(f"images at hand: {there}"),
+            f"images at hand: {there}",
             "small",
             side,
         )
@@ -263,7 +260,7 @@ def _drawn(plan: Plan, width: float) -> Canvas:
                 box.y(power.value),
                 k,
                 radius=size,
-                title=f"{n} {in_cases('images')}: {with_error(power)}",
+                title=f"{n} images: {with_error(power)}",
             )
     return canvas
 
@@ -294,7 +291,6 @@ def as_json(plan: Plan) -> dict[str, object]:
     }  # fmt: skip
 
 
-@in_cases_of
 def save(plan: Plan, path: Path) -> Path:
     """Write ``.json``, ``.html``, or the figure as ``.svg``.
 

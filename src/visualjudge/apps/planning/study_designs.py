@@ -29,7 +29,6 @@ from visualjudge.apps.planning.study_goals import (
     question_of,
 )
 from visualjudge.core import jsons
-from visualjudge.core.case_noun import in_cases, in_cases_of
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.sampling import Caps, pairs_of, spread
@@ -39,7 +38,6 @@ PAIRS, SEARCHED, CONFIRMED, CURVE = (1, 2, 3, 5, 10), 100, 400, 150
 the curve.
 """
 LEAST, MOST = 5, 3000
-SEARCH_DRAWS, CONFIRM_DRAWS = 300, 1000
 SHOWN = 5
 """Maximum number of designs in a plan."""
 NEAR = 0.06
@@ -92,11 +90,6 @@ class Plan:
     seed: int
     goal_reached: bool
     notes: tuple[str, ...]
-
-    @property
-    def case_noun(self) -> str:
-        """The noun for images in texts."""
-        return self.target.case_noun
 
     @property
     def chosen(self) -> Option:
@@ -214,7 +207,6 @@ def plan(
     return _planned(there, goal, effect, power, held, rules, seed)
 
 
-@in_cases_of
 def _planned(
     there: Target,
     goal: Goal,
@@ -322,7 +314,7 @@ def _searched(
     for shape in shapes(target, len(target.rates)):
 
         def power_at(images: int, shape: Design = shape) -> float:
-            return question.reached(replace(shape, images=images), SEARCHED, SEARCH_DRAWS).value
+            return question.reached(replace(shape, images=images), SEARCHED).value
 
         images = least_images(power_at, wanted)
         one = (
@@ -350,11 +342,9 @@ def _searched(
     ]
     if any(not one.missing for one in found):
         return found, []
-    nearest = [
-        option(design, question.reached(design, CONFIRMED, CONFIRM_DRAWS)) for design in short
-    ]
+    nearest = [option(design, question.reached(design, CONFIRMED)) for design in short]
     if not found and not nearest:
-        two = in_cases("two images")
+        two = "two images"
         raise UsageError(f"--budget must cover the questions on {two}, got {budget:g}")
     return found, nearest
 
@@ -364,7 +354,7 @@ def _confirmed(
 ) -> Option | None:
     """Return the design with its power from more studies, enlarged if the search was lucky."""
     for _ in range(8):
-        power = question.reached(design, CONFIRMED, CONFIRM_DRAWS)
+        power = question.reached(design, CONFIRMED)
         if power.value >= wanted:
             return option(design, power)
         design = replace(design, images=max(design.images + 1, round(1.07 * design.images)))
@@ -376,9 +366,7 @@ def _curve(question: Question, design: Design) -> tuple[tuple[int, Power], ...]:
     steps = dict.fromkeys(
         max(2, round(part * design.images)) for part in (0.25, 0.5, 0.75, 1, 1.5, 2)
     )
-    return tuple(
-        (n, question.reached(replace(design, images=n), CURVE, SEARCH_DRAWS)) for n in steps
-    )
+    return tuple((n, question.reached(replace(design, images=n), CURVE)) for n in steps)
 
 
 def _other_checks(

@@ -15,7 +15,6 @@ from visualjudge.analysis.decisions.checks import Thresholds
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Pool, Power
 from visualjudge.apps.planning.plan_inputs import Rate, Target
-from visualjudge.core.case_noun import in_cases
 from visualjudge.core.errors import UsageError
 from visualjudge.core.seeding import rng_for
 from visualjudge.runs.budget import Prices
@@ -97,7 +96,7 @@ class Question:
 
     claim: str
     judge: JudgeModel
-    reached: Callable[[Design, int, int], Power]
+    reached: Callable[[Design, int], Power]
 
 
 def question_of(
@@ -134,15 +133,13 @@ def question_of(
         truth, said = _order(target, effect, seed)
     right_state = "pass" if limit.met_by(truth) else "fail"
     if abs(abs(truth) - limit.value) < AT_THRESHOLD:
-        said += in_cases(", so close to the threshold that more images hardly help")
+        said += ", so close to the threshold that more images hardly help"
     claim = f"{said}; the goal is that the check says “{right_state}” (threshold {limit.value:g})"
 
-    def reached(design: Design, count: int, draws: int) -> Power:
+    def reached(design: Design, count: int) -> Power:
         found: list[Any] = []
         for part in parts_of(design, count):
-            found += judge_simulation.checked(drawn(design, part), rules, (check,), draws=draws)[
-                check
-            ]
+            found += judge_simulation.checked(drawn(design, part), rules, (check,))[check]
         widths = [row.interval[1] - row.interval[0] for row in found if row.interval is not None]
         states = [row.state for row in found]
         return judge_simulation.power_of([state == right_state for state in states], widths, states)
@@ -173,7 +170,7 @@ def _order(target: Target, effect: float | None, seed: int) -> tuple[float, str]
         raise UsageError(f"{target.place}: must have at least two sources to rank, got {count}")
     rng = rng_for(seed, "population")
     truth = judge_simulation.population_tau(target.pool, target.judge, Design(1, 3), rng)
-    held = in_cases("on unlimited images")
+    held = "on unlimited images"
     return truth, f"the judge orders the {count} sources with τ-b {truth:.2f} {held}"
 
 
