@@ -130,8 +130,8 @@ def test_people_a_vlm_and_a_baseline_stand_in_one_report(
         "vlm",
         "--base-url",
         server,
-        "--mode",
-        "text",
+        "--set",
+        "mode=text",
         "--out",
         tmp_path / "vlm",
     )
@@ -144,8 +144,6 @@ def test_people_a_vlm_and_a_baseline_stand_in_one_report(
         tmp_path / "r.html",
         "--json",
         tmp_path / "m.json",
-        "--questions",
-        10,
     )
     page = (tmp_path / "r.html").read_text()
     assert all(name in page for name in ("people", "vlm", "first"))

@@ -162,9 +162,8 @@ def serve(folders: list[Path], port: int) -> None:
     check_installed()
     from visualjudge.studio.app import create_app
     from visualjudge.studio.places import find_places
-    from visualjudge.studio.site import Site, keep_small
+    from visualjudge.studio.site import Site
 
-    keep_small()
     site = Site(find_places(folders))
     app = create_app(site)
     check_free(port)

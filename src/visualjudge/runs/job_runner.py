@@ -28,15 +28,15 @@ Result = TypeVar("Result")
 FATAL_CAUSES = frozenset({"HTTP 401", "HTTP 402", "HTTP 403", "HTTP 404"})
 FATAL_AFTER = 8
 FAILURES_AFTER = 60
+# Causes of a call that no server answered.
 _GONE = frozenset({"connection", "timeout"})
-"""Causes of a call that no server answered."""
 _REPORT_EVERY_S = 0.05
+# Seconds between reports while no results arrive.
 _QUIET_EVERY_S = 1.0
-"""Seconds between reports while no results arrive."""
 _LOOK_EVERY_S = 1.0
 _SIGNALS: dict[int, str] = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
+# Seconds that cancelled calls may take to close their connections and files.
 _CLEAN_UP_WITHIN_S = 10.0
-"""Seconds that cancelled calls may take to close their connections and files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +45,13 @@ class Outcome:
 
     record: Mapping[str, Any]
     status: str = "ok"
+    # Why the job failed, such as "HTTP 401"; several fatal causes in a row stop the run.
     cause: str | None = None
-    """Why the job failed, such as "HTTP 401"; several fatal causes in a row stop the run."""
     usage: Mapping[str, int] | None = None
+    # Number of calls that the model answered or refused; 0 for a cached reply.
     calls: int = 1
-    """Number of calls that the model answered or refused; 0 for a cached reply."""
+    # The error message of the server or socket if there is no reply.
     error: str | None = None
-    """The error message of the server or socket if there is no reply."""
 
     @property
     def paid(self) -> Mapping[str, int] | None:
@@ -69,19 +69,19 @@ class Progress:
     causes: Counter[str] = field(default_factory=Counter)
     budget: Budget = field(default_factory=Budget)
     stopped: str | None = None
+    # Number of jobs that succeeded without a call.
     free: int = 0
-    """Number of jobs that succeeded without a call."""
+    # The error message of the last failed job.
     error: str | None = None
-    """The error message of the last failed job."""
+    # The server for which the jobs in flight wait, if there is only one.
     server: str | None = None
-    """The server for which the jobs in flight wait, if there is only one."""
+    # Failed calls by cause, including those that are being retried.
     failed_calls: Counter[str] = field(default_factory=Counter)
-    """Failed calls by cause, including those that are being retried."""
+    # Whether the jobs failed before, so that many failures in a row are no reason to stop.
     again: bool = False
-    """Whether the jobs failed before, so that many failures in a row are no reason to stop."""
     started: float = field(default_factory=time.monotonic)
+    # Time when the last job ended or, before that, when the first began.
     heard: float = field(default_factory=time.monotonic)
-    """Time when the last job ended or, before that, when the first began."""
 
     @property
     def seconds(self) -> float:
@@ -261,9 +261,8 @@ class _JobWorkers:
                 self.breath_at = time.monotonic() + _REPORT_EVERY_S
 
     async def _has_room(self) -> bool:
-        """Return whether the budget has room for one more job, waiting for jobs in flight if they
-        may leave some.
-        """
+        # Return whether the budget has room for one more job, waiting for jobs in flight if they
+        # may leave some.
         budget = self.progress.budget
         while refusal := budget.refusal():
             if not budget.in_flight:
@@ -372,7 +371,7 @@ def run_until_stopped(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Re
 
 @contextmanager
 def _on_signals(handler: Callable[[int, Any], None]) -> Iterator[None]:
-    """Send Ctrl-C and SIGTERM to ``handler`` within the block; possible in the main thread only."""
+    # Send Ctrl-C and SIGTERM to ``handler`` within the block; possible in the main thread only.
     here = threading.current_thread() is threading.main_thread()
     before = {number: signal.signal(number, handler) for number in (_SIGNALS if here else ())}
     try:
