@@ -15,9 +15,10 @@ from typing import Any
 
 import polars as pl
 
+from visualjudge.analysis.answers import join
 from visualjudge.analysis.figures import RaterChecks
 from visualjudge.analysis.question_table import find, merged
-from visualjudge.analysis.study_table import WORD, Run, Study, join
+from visualjudge.analysis.study_table import WORD, Run, Study
 from visualjudge.analysis.verdict_table import read_verdicts
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.runs.folder import RunFolder, check_questions, excluded_raters
@@ -86,7 +87,7 @@ def _purposes(home: Path, answered: pl.DataFrame) -> pl.DataFrame:
 
 def _checks(named: pl.DataFrame) -> tuple[RaterChecks, ...]:
     near = (pl.col("number") - pl.col("truth")).abs() <= CLOSE
-    right = pl.col("parsed") & (
+    right = pl.col("usable") & (
         (pl.col("text") == pl.col("answer")).fill_null(False) | near.fill_null(False)
     )
     said = ["question", "rater", "order", "text", "number"]

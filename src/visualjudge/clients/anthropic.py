@@ -22,11 +22,11 @@ from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Content, Text
 
 VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 16_384  # the API requires a value; thinking comes on top
+# Thinking tokens of an effort.
 _BUDGETS = {"none": 0, "low": 2048, "medium": 8192, "high": 16_384}
-"""Thinking tokens of an effort."""
 _LEAST_BUDGET = 1024
+# A refusal that names the model's own maximum.
 _LOWER = re.compile(r"max_tokens: \d+ > (\d+)")
-"""A refusal that names the model's own maximum."""
 NO_LOGPROBS = "this backend gives no log-probabilities"
 NO_SEED = "this backend does not support a seed"
 _PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -55,7 +55,7 @@ class AnthropicClient(RemoteClient):
             )
 
     async def _call(self, request: Request, full: Request) -> Reply:
-        """Make one call; older models name their lower maximum of tokens in a refusal."""
+        # Make one call; older models name their lower maximum of tokens in a refusal.
         try:
             return await super()._call(request, full)
         except ApiError as error:
@@ -134,10 +134,8 @@ def _tools(full: Request) -> dict[str, Any]:
 
 
 def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
-    """Return the messages for one turn: the model's reply, then the tool results with their images.
-
-    Source: https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use.
-    """
+    # Return the messages for one turn: the model's reply, then the tool results with their images.
+    # Source: https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use.
 
     def blocks(content: Content) -> Any:
         return anthropic_style(None, content, mark)["messages"][0]["content"]
@@ -175,13 +173,10 @@ def _list(value: Any) -> list[Any]:
 
 
 def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Return token counts under OpenAI's names. ``input_tokens`` excludes tokens written to or read
-    from a prompt cache; they are added here. ``output_tokens`` includes thinking.
-
-    Source:
-    https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching#tracking-cache-performance,
-    https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking.
-    """
+    # Return token counts under OpenAI's names. ``input_tokens`` excludes tokens written to or read
+    # from a prompt cache; they are added here. ``output_tokens`` includes thinking. Source:
+    # https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching#tracking-cache-
+    # performance, https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking.
     counts, notes = counts_of(usage, (*_PROMPT, "output_tokens"))
     named = {}
     if "input_tokens" in counts:

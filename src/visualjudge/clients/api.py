@@ -59,10 +59,8 @@ class ApiClient(RemoteClient):
     default_url: ClassVar[str] = "https://api.openai.com/v1"
     key_variables: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY",)
     versioned: ClassVar[bool] = True
+    # Whether the server accepts vLLM's ``structured_outputs`` in addition to ``response_format``.
     structured_outputs: ClassVar[bool] = False
-    """Whether the server accepts vLLM's ``structured_outputs`` in addition to
-    ``response_format``.
-    """
 
     def _located(self, base_url: str | None) -> tuple[str, str]:
         url = base_url or os.environ.get("OPENAI_BASE_URL") or self.default_url
@@ -96,7 +94,6 @@ class ApiClient(RemoteClient):
         )
 
     def _effort(self) -> dict[str, Any]:
-        """Return the fields that say how hard the model thinks."""
         effort = self.sampling.effort
         if isinstance(effort, int):
             if self.base_url == self.default_url:
@@ -116,10 +113,9 @@ class ApiClient(RemoteClient):
         return reply_of(body, schema)
 
 
+# Fields of a message with calls that are sent back unchanged: some servers reject calls without
+# their reasoning.
 _ECHOED = ("tool_calls", "reasoning_content", "reasoning_details")
-"""Fields of a message with calls that are sent back unchanged: some servers reject calls without
-their reasoning.
-"""
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
@@ -132,11 +128,9 @@ def _tools(request: Request) -> dict[str, Any]:
 
 
 def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
-    """Return the messages for one turn: the model's reply and the tool results. Images follow in a
-    user message, because tool messages cannot contain any.
-
-    Source: https://platform.openai.com/docs/api-reference/chat/create (messages).
-    """
+    # Return the messages for one turn: the model's reply and the tool results. Images follow in a
+    # user message, because tool messages cannot contain any. Source:
+    # https://platform.openai.com/docs/api-reference/chat/create (messages).
     made = [
         {
             "id": call.id,
@@ -212,7 +206,7 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
 
 
 def _text(content: Any) -> str:
-    """Return a string, or the joined text parts if it is a list, as some servers send."""
+    # Return a string, or the joined text parts if it is a list, as some servers send.
     if isinstance(content, list):
         return "".join(
             text_of(part.get("text")) for part in content if part.get("type", "text") == "text"
@@ -227,7 +221,7 @@ _ANSWER_LINE = re.compile(
 
 
 def _reasoned(message: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """Return the last line of a reply that is in the reasoning only, if it states an answer."""
+    # Return the last line of a reply that is in the reasoning only, if it states an answer.
     stated = message.get("reasoning_content") or message.get("reasoning")
     if not isinstance(stated, str) or not stated.strip():
         return "", ()

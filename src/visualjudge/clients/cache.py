@@ -106,9 +106,6 @@ class Cached(Wrapping):
         return file
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """Return the cached reply, marked ``cached``, or ask the inner client and cache its
-        reply.
-        """
         key = cache_key(self.identity, request)
         lock = self._asking.setdefault(f"{key} {attempt}", asyncio.Lock())
         async with lock:
@@ -123,13 +120,12 @@ class Cached(Wrapping):
             return reply
 
     async def aclose(self) -> None:
-        """Close the file and the inner client."""
         if file := self.__dict__.pop("_replies", None):
             file.close()
         await super().aclose()
 
     def _execute(self, statement: str, *values: Any) -> list[Any]:
-        """Use the file, or continue without it if that fails (full disk, damaged file)."""
+        # Use the file, or continue without it if that fails (full disk, damaged file).
         if self._broken:
             return []
         try:
@@ -141,7 +137,6 @@ class Cached(Wrapping):
 
 
 def _reply(entry: bytes) -> Reply | None:
-    """Return a stored reply, or None if it cannot be read."""
     try:
         fields = orjson.loads(entry)
         tokens, served = fields.pop("tokens"), fields.pop("served")

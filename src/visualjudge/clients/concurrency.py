@@ -12,13 +12,12 @@ from visualjudge.clients.base import Client, Reply, Request, Wrapping
 from visualjudge.core.errors import ApiError, ClientError, TransportError, UsageError
 
 _BUSY = frozenset({408, 429, 503, 529})
+# Windows, and at least calls, that must be answered before a place is added at the level that was
+# refused last: one of them may be refused again.
 _WINDOWS, _CALLS = 4, 40
-"""Windows, and at least calls, that must be answered before a place is added at the level that was
-refused last: one of them may be refused again.
-"""
 _NEAR = 1.5
+# Descriptors reserved for other uses: the journal, the cache, images, the interpreter.
 _RESERVED = 40
-"""Descriptors reserved for other uses: the journal, the cache, images, the interpreter."""
 _log = logging.getLogger("visualjudge.clients")
 
 
@@ -36,8 +35,8 @@ class AdaptiveLimit:
         self.allowed = float(self.ceiling)
         self.in_flight = 0
         self._begun = self._deaf_until = 0
+        # The limit at the last refusal; 0 = none yet.
         self._refused_at = 0.0
-        """The limit at the last refusal; 0 = none yet."""
         self._stepped_back = False
         self._resume_at = 0.0
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -81,7 +80,7 @@ class AdaptiveLimit:
 
     @property
     def _is_near(self) -> bool:
-        """Whether the limit is at the level that was refused last."""
+        # Whether the limit is at the level that was refused last.
         return abs(self.allowed - self._refused_at) <= _NEAR
 
     def _lower(self) -> None:
@@ -114,7 +113,6 @@ class Limited(Wrapping):
         self.limit = AdaptiveLimit(limit)
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """Ask the inner client once a place is available."""
         number = await self.limit.enter()
         failure: BaseException | None = None
         try:

@@ -148,13 +148,10 @@ class Wire:
         return TransportError(said, cause="too large", retryable=False)
 
     def _session(self) -> aiohttp.ClientSession:
-        """Return the running loop's session. Proxies come from the environment; the caller limits
-        the number of connections.
-
-        If the environment names no proxy, ``trust_env`` is off: aiohttp would otherwise look up
-        proxies and .netrc in two threads per request (a third of its cost), and refuse to send an
-        API key together with a .netrc login.
-        """
+        # Return the running loop's session. Proxies come from the environment; the caller limits
+        # the number of connections. If the environment names no proxy, ``trust_env`` is off:
+        # aiohttp would otherwise look up proxies and .netrc in two threads per request (a third of
+        # its cost), and refuse to send an API key together with a .netrc login.
         loop = asyncio.get_running_loop()
         session = self._open.get(loop)
         if session is None or session.closed:
@@ -189,9 +186,8 @@ async def chunks_within(
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason for a failed connection as stated by the operating system, or else by the
-    error.
-    """
+    # Return the reason for a failed connection as stated by the operating system, or else by the
+    # error.
     if isinstance(error, aiohttp.ClientConnectorError) and (error.os_error.errno or 0) > 0:
         return os.strerror(error.os_error.errno or 0).lower()
     if isinstance(error, asyncio.IncompleteReadError | aiohttp.ClientPayloadError):
@@ -233,7 +229,7 @@ def _close_later(
     close: Callable[[], Coroutine[Any, Any, Any]],
     give_up: Callable[[], object],
 ) -> None:
-    """Close a session whose client was dropped without being closed (weakref finalizer)."""
+    # Close a session whose client was dropped without being closed (weakref finalizer).
     if loop.is_running():
         loop.call_soon_threadsafe(lambda: loop.create_task(close()))
     else:

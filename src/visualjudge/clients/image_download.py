@@ -80,7 +80,6 @@ async def _fetched(url: str, allow_private: bool) -> bytes:
 
 
 def _public_socket(address: tuple[Any, ...]) -> socket.socket:
-    """Return a socket for an address, as it is connected to, if that is public."""
     family, kind, protocol, _, (host, *_) = address
     if not is_public(str(host)):
         said = f"{host} is not a public address; --allow-private-urls permits it"

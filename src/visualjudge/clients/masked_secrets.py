@@ -120,7 +120,6 @@ def looks_secret(value: str) -> bool:
 
 
 def _forms(secret: str) -> Iterable[str]:
-    """Return the forms in which a server may return ``secret``."""
     raw = secret.encode()
     yield secret
     yield quote(secret, safe="")
@@ -133,7 +132,6 @@ def _forms(secret: str) -> Iterable[str]:
 
 
 def _without_cut_end(text: str, form: str) -> str:
-    """Return ``text`` with a truncated ``form`` at its end masked."""
     at = text.find(form[:_SHORTEST_PIECE], max(0, len(text) - len(form)))
     if len(form) > _SHORTEST_PIECE and at >= 0 and form.startswith(text[at:]):
         return text[:at] + MASK

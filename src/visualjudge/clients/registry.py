@@ -33,6 +33,7 @@ CLIENT_REGISTRY: Registry[str, Any] = Registry(
     },
 )
 
+# What people call a provider or server → the backend to use.
 _OTHER_NAMES = {
     "api for OpenAI, and with --base-url for servers with its protocol": (
         "openai",
@@ -51,7 +52,6 @@ _OTHER_NAMES = {
     "anthropic for Claude": ("claude",),
     "transformers for local weights": ("huggingface", "hf", "torch"),
 }
-"""What people call a provider or server → the backend to use."""
 _JUDGE_KEYS = frozenset({"retries", "prompt_info", "structured_output", "top_logprobs"})
 _WRAPPER_KEYS = frozenset({"cache_dir", "concurrency", "max_image_side", "attempts"})
 _SHARED_KEYS = frozenset({"ip_address", "port", "base_url", "api_key", "timeout"})
@@ -92,7 +92,6 @@ def unknown_backend(name: object, known: Collection[str], lacking: str = "") -> 
 
 
 def _checked(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the configuration with types converted and None values removed."""
     backend = config.get("backend", "api")
     if backend not in CLIENT_REGISTRY:
         raise unknown_backend(backend, list(CLIENT_REGISTRY), lacking("backend", backend))
@@ -144,9 +143,8 @@ def build_client(backend: str = "api", **fields: Any) -> Any:
 
 
 def _accepted(make: Callable[..., Any]) -> set[str]:
-    """Return the parameter names of a constructor, including those of base classes if it passes
-    them on.
-    """
+    # Return the parameter names of a constructor, including those of base classes if it passes them
+    # on.
     names: set[str] = set()
     for owner in make.__mro__ if isinstance(make, type) else (make,):
         parameters = inspect.signature(owner).parameters.values() if owner is not object else ()

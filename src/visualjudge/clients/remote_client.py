@@ -42,8 +42,8 @@ _RESERVED_HEADERS = frozenset(
     {"authorization", "content-type", "content-length", "host", "transfer-encoding"}
 )
 _VERSION = re.compile(r"/v[0-9]+[a-z0-9]*/?$")
+# Headers in which routers name the provider that answered.
 _PROVIDERS = ("x-inference-provider", "x-provider", "x-litellm-model-api-base")
-"""Headers in which routers name the provider that answered."""
 _LONGEST_NAME = 200
 
 
@@ -91,12 +91,12 @@ class RemoteClient(ABC):
 
     backend: ClassVar[str]
     default_url: ClassVar[str]
+    # Environment variables that may hold the key.
     key_variables: ClassVar[tuple[str, ...]]
-    """Environment variables that may hold the key."""
+    # Path below the base URL under which the server lists its models.
     models_path: ClassVar[str] = "/models"
-    """Path below the base URL under which the server lists its models."""
+    # Whether the base URL ends in a version, such as ``/v1``.
     versioned: ClassVar[bool] = False
-    """Whether the base URL ends in a version, such as ``/v1``."""
 
     def __init__(
         self,
@@ -131,7 +131,6 @@ class RemoteClient(ABC):
         self._wire: Sender = self.wire()
 
     def _located(self, base_url: str | None) -> tuple[str, str]:
-        """Return the server's URL and its name in messages."""
         return base_url or self.default_url, "base_url, --base-url"
 
     def _secret(self, api_key: str | None, url: str) -> SecretStr | None:
@@ -182,14 +181,12 @@ class RemoteClient(ABC):
 
     @property
     def identity(self) -> Identity:
-        """Backend, base URL, model and parameters, with secrets masked."""
         return Identity(
             self.backend, self.base_url, self.model, self._redact.mapping(self.sampling.as_dict())
         )
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """Return the parameters that the server refused."""
         return Diagnostics(adjustments=self.refused_parameters.adjustments)
 
     def __repr__(self) -> str:
@@ -247,21 +244,18 @@ class RemoteClient(ABC):
         return [name.removeprefix("models/") for name in names if isinstance(name, str)]
 
     async def aclose(self) -> None:
-        """Close the connections of the running loop."""
         await self._wire.aclose()
 
     def _parameters(self, full: Request) -> frozenset[str]:
-        """Return the parameters of a request, under the names used by ``refused_parameters``."""
+        # Return the parameters of a request, under the names used by ``refused_parameters``.
         return self.sampling.parameters(full)
 
     def _notes(self, full: Request) -> tuple[str, ...]:
-        """Return notes on the parameters of a request that were changed or omitted."""
         return self.refused_parameters.notes(self._parameters(full))
 
     def _prepared(self, request: Request, make: Callable[[], list[bytes]]) -> list[bytes]:
-        """Return the body for the current knowledge of the server, created once per request, so
-        that retries send the same bytes.
-        """
+        # Return the body for the current knowledge of the server, created once per request, so that
+        # retries send the same bytes.
         known = (self, self.refused_parameters.learned)
         if known not in request.prepared:
             request.prepared.clear()
@@ -270,7 +264,6 @@ class RemoteClient(ABC):
         return prepared
 
     async def _typed(self, request: Request, full: Request) -> Reply:
-        """Make one call. Any exception becomes a ClientError without the original."""
         failure: ClientError
         try:
             return await self._call(request, full)
@@ -286,9 +279,8 @@ class RemoteClient(ABC):
         raise failure
 
     async def _call(self, request: Request, full: Request) -> Reply:
-        """Make one call. ``full`` is ``request`` with the client's default parameters. May raise
-        any exception.
-        """
+        # Make one call. ``full`` is ``request`` with the client's default parameters. May raise any
+        # exception.
         notes = self._notes(full)
         schema = None if "no_schema" in self.refused_parameters else full.schema
         body = self._prepared(request, lambda: self._pieces(full))
@@ -314,7 +306,6 @@ class RemoteClient(ABC):
         """
 
     def _answered(self, answer: Answer) -> dict[str, Any]:
-        """Return the JSON object that answers a request, with advice about refusals."""
         try:
             parsed = self.object_of(answer)
             error = embedded_error(parsed, answer.body, self._redact)
@@ -356,7 +347,6 @@ class RemoteClient(ABC):
         return parsed
 
     def _served(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> Served:
-        """Return who answered, as the body and a router's header state it."""
         lower = {name.lower(): value for name, value in headers.items()}
         router = next((lower[name] for name in _PROVIDERS if name in lower), None)
         stated = (
@@ -367,14 +357,13 @@ class RemoteClient(ABC):
         return Served(*map(self._name, stated))
 
     def _name(self, stated: Any) -> str | None:
-        """Return a name on one line with secrets masked, or None if it is not a text."""
+        # Return a name on one line with secrets masked, or None if it is not a text.
         text = one_line(self._redact(stated)) if isinstance(stated, str) else ""
         return text[:_LONGEST_NAME] or None
 
     def _clean(self, reply: Reply) -> Reply:
-        """Return the reply with secrets masked and unwritable characters replaced. Tokens that may
-        spell a secret are omitted.
-        """
+        # Return the reply with secrets masked and unwritable characters replaced. Tokens that may
+        # spell a secret are omitted.
         text = self._redact(writable(reply.text))
         tokens = reply.tokens if text == reply.text else None
         calls = tuple(
@@ -396,7 +385,6 @@ def _list(value: Any) -> Sequence[Any]:
 
 
 def _checked_headers(headers: Mapping[str, Any]) -> dict[str, str]:
-    """Return additional headers, without those that the protocol sets itself."""
     for name, value in headers.items():
         text = f"{name}{value}"
         if not isinstance(value, str) or not (text.isprintable() and name.isascii()):

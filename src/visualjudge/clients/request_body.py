@@ -16,8 +16,8 @@ from visualjudge.clients.base import Request, Turn
 from visualjudge.clients.tool_calls import as_content
 from visualjudge.prompts.provider_payloads import ImageContent, Text
 
+# How hard a model thinks; a number is a number of thinking tokens.
 Effort = Literal["none", "low", "medium", "high"] | int
-"""How hard a model thinks; a number is a number of thinking tokens."""
 _IN_REQUESTS = ("temperature", "max_tokens", "seed")
 
 
@@ -68,10 +68,9 @@ class Sampling:
         )
 
 
+# Stands for an image while the body is assembled. Each process generates its own, so that no prompt
+# can contain it.
 _MARK = f"image-{os.urandom(12).hex()}"
-"""Stands for an image while the body is assembled. Each process generates its own, so that no
-prompt can contain it.
-"""
 
 
 def conversation_body(

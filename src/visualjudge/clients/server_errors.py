@@ -28,6 +28,7 @@ _CONTENT_FILTER = re.compile(
     re.IGNORECASE,
 )
 _FILTERING = frozenset({400, 403, 422, 451})
+# HTTP statuses of the error types of Anthropic, Google and OpenAI, in lower case.
 STATUS_OF_TYPE = {
     "invalid_request_error": 400,
     "invalid_argument": 400,
@@ -49,10 +50,9 @@ STATUS_OF_TYPE = {
     "deadline_exceeded": 504,
     "overloaded_error": 529,
 }
-"""HTTP statuses of the error types of Anthropic, Google and OpenAI, in lower case."""
 _IN_WORDS = re.compile(r"(?:try again|retry) in ([0-9.]+) ?(ms|s)\b", re.IGNORECASE)
+# Fields of error bodies with the time to wait, and their unit in seconds.
 _WAITS = {"retryDelay": 1.0, "retry_after": 1.0, "retryAfter": 1.0, "retry_after_ms": 0.001}
-"""Fields of error bodies with the time to wait, and their unit in seconds."""
 
 
 class ContentFiltered(ApiError):
@@ -94,7 +94,7 @@ def embedded_error(body: Mapping[str, Any], raw: bytes, redact: Redact) -> Clien
 
 
 def _status_in(error: Any) -> int | None:
-    """Return the HTTP status that an error object states, as a number, a text, or a type."""
+    # Return the HTTP status that an error object states, as a number, a text, or a type.
     for name in ("code", "status", "type"):
         stated = member(error, name)
         code = int(stated) if isinstance(stated, str) and stated.isdecimal() else stated
@@ -130,7 +130,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _seconds(stated: Any) -> float | None:
-    """Return a number of at least 0, also from a text such as ``34s``; None for anything else."""
+    # Return a number of at least 0, also from a text such as ``34s``; None for anything else.
     if isinstance(stated, str):
         text = stated.strip().removesuffix("s")
         stated = float(text) if re.fullmatch(r"[0-9]{1,300}(\.[0-9]*)?", text, re.ASCII) else None
@@ -146,7 +146,7 @@ def _until(date: str) -> float | None:
 
 
 def _wait_in(body: Any, message: str) -> float | None:
-    """Return the seconds to wait that an error's body states in a field or in its message."""
+    # Return the seconds to wait that an error's body states in a field or in its message.
     for error in _objects(body, DEEPEST_ERROR):
         for name, unit in _WAITS.items():
             seconds = _seconds(error.get(name))
@@ -160,7 +160,6 @@ def _wait_in(body: Any, message: str) -> float | None:
 
 
 def _objects(value: Any, levels: int) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects in a value, outer ones first."""
     if isinstance(value, Mapping):
         yield value
     inner = value.values() if isinstance(value, Mapping) else value
@@ -177,9 +176,8 @@ def _parsed(raw: bytes) -> Any:
 
 
 def _words(raw: bytes, body: Any) -> str:
-    """Return the message of an error body, as OpenAI, Google, Anthropic, FastAPI and plain servers
-    write it.
-    """
+    # Return the message of an error body, as OpenAI, Google, Anthropic, FastAPI and plain servers
+    # write it.
     for error in _objects(body, DEEPEST_ERROR):
         for name in ("message", "msg", "detail", "error"):
             if isinstance(error.get(name), str) and error[name]:

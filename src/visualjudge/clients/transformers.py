@@ -100,12 +100,10 @@ class TransformersClient:
 
     @property
     def identity(self) -> Identity:
-        """Backend, model and parameters."""
         return Identity(self.backend, None, self.model, self.sampling.as_dict())
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """Return empty diagnostics: nothing is retried or adjusted."""
         return Diagnostics()
 
     def __repr__(self) -> str:
@@ -130,9 +128,6 @@ class TransformersClient:
         return await item.answer
 
     async def aclose(self) -> None:
-        """Stop processing for the running loop. The weights stay in memory as long as the client
-        exists.
-        """
         queue = self._queues.pop(asyncio.get_running_loop(), None)
         if queue is not None and queue.worker is not None:
             queue.worker.cancel()
@@ -161,7 +156,6 @@ class TransformersClient:
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any, Any]:
-        """Return torch, the processor and the model."""
         try:
             import torch
             from transformers import AutoModelForImageTextToText, AutoProcessor
@@ -204,7 +198,7 @@ class TransformersClient:
             return [self._reply(r, i, new[i], output, prompts[i]) for i, r in enumerate(requests)]
 
     def _template_options(self) -> dict[str, Any]:
-        """Chat templates of models that think read ``enable_thinking`` or ``reasoning_effort``."""
+        # Chat templates of models that think read ``enable_thinking`` or ``reasoning_effort``.
         effort = self.sampling.effort
         if effort is None:
             return {}
@@ -226,9 +220,8 @@ class TransformersClient:
         }
 
     def _reply(self, request: Request, place: int, new: Any, output: Any, prompt: int) -> Reply:
-        """Return the reply in one row: cut at the end token, decoded; "length" if there is no end
-        token.
-        """
+        # Return the reply in one row: cut at the end token, decoded; "length" if there is no end
+        # token.
         _, processor, model = self._loaded
         ends = np.atleast_1d(
             model.generation_config.eos_token_id or processor.tokenizer.eos_token_id
@@ -269,7 +262,7 @@ class TransformersClient:
 
 
 def _padded(processor: Any) -> dict[str, Any]:
-    """Return the padding options. Since version 5, processor options go into a separate dict."""
+    # Return the padding options. Since version 5, processor options go into a separate dict.
     named = inspect.signature(processor.apply_chat_template).parameters
     return (
         {"processor_kwargs": {"padding": True}}
@@ -279,7 +272,7 @@ def _padded(processor: Any) -> dict[str, Any]:
 
 
 def _next_batch(waiting: list[_Waiting], size: int) -> list[_Waiting]:
-    """Remove and return the first waiting request and all that can be generated with it."""
+    # Remove and return the first waiting request and all that can be generated with it.
     first = _shared(waiting[0].request)
     batch = [item for item in waiting if _shared(item.request) == first][:size]
     for item in batch:
@@ -288,9 +281,8 @@ def _next_batch(waiting: list[_Waiting], size: int) -> list[_Waiting]:
 
 
 def _shared(request: Request) -> tuple[Any, ...]:
-    """Return the settings shared by one call of generate. A sampled reply must not depend on the
-    other requests in its batch.
-    """
+    # Return the settings shared by one call of generate. A sampled reply must not depend on the
+    # other requests in its batch.
     alone = id(request) if request.temperature else None
     return request.temperature, request.max_tokens, request.seed, request.top_logprobs, alone
 

@@ -29,7 +29,7 @@ class VllmClient(ApiClient):
     structured_outputs: ClassVar[bool] = True
 
     def _effort(self) -> dict[str, Any]:
-        """Chat templates read ``enable_thinking`` (Qwen, GLM) or ``reasoning_effort`` (gpt-oss)."""
+        # Chat templates read ``enable_thinking`` (Qwen, GLM) or ``reasoning_effort`` (gpt-oss).
         effort = self.sampling.effort
         if effort is None:
             return {}

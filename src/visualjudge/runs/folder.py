@@ -25,10 +25,10 @@ VERDICTS = "verdicts.jsonl"
 COMPACTED = "verdicts.parquet"
 RUN = "run.json"
 _OF = "a run"
+# Start of a path to another machine: a URL or a network share. Drives have one letter.
 REMOTE = re.compile(r"\w\w+:/|//|\\\\")
-"""Start of a path to another machine: a URL or a network share. Drives have one letter."""
+# Fields of ``run.json`` if people were the judges.
 PEOPLE = {"judge": "people", "backend": "people", "base_url": None, "model": "people"}
-"""Fields of ``run.json`` if people were the judges."""
 
 
 def excluded_raters(manifest: Mapping[str, Any]) -> frozenset[str]:

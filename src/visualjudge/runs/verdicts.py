@@ -152,7 +152,7 @@ def expand(source: Path, journal: Path) -> None:
 
 
 def _compacted(path: Path, start: int = 0, stop: int | None = None) -> Iterator[Line]:
-    """Yield rows as lines of a journal: ``json`` holds the line where the columns cannot."""
+    # Yield rows as lines of a journal: ``json`` holds the line where the columns cannot.
     import polars as pl
 
     try:

@@ -56,7 +56,7 @@ SCALE = Scale(
 
 
 def pairs_figure(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
-    """Return the picture of the pairs that the first judges compare, those of most images first."""
+    """Return the picture of the pairs that the first judges compare."""
     drawn = [judge for judge in judges if judge.models.pairs][:MOST_JUDGES]
     if not drawn:
         return LeftOut("pairs", "no question compares two named models")
@@ -66,7 +66,8 @@ def pairs_figure(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
     of_judges = [
         {(pair.group, pair.a, pair.b): pair for pair in judge.models.pairs} for judge in drawn
     ]
-    shown = sorted(keys, key=lambda key: -of_judges[0][key].images)[:MOST_ROWS]
+    # the clearest by truth first
+    shown = sorted(keys, key=lambda key: -(of_judges[0][key].truth or 0.5))[:MOST_ROWS]
     groups = len({group for group, _, _ in keys}) > 1
     rows = [_row(key, [pairs.get(key) for pairs in of_judges], groups) for key in shown]
     data = [(judge.judge, *_data(pair)) for judge in judges for pair in judge.models.pairs]

@@ -19,13 +19,13 @@ from visualjudge.clients.http import Answer
 from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.core.errors import ApiError, ClientError, Pending, TransportError, UsageError
 
+# Maximum number of failed batches per request.
 MOST_TRIES = 4
-"""Maximum number of failed batches per request."""
+# Maximum number of batches per request, with those refused because too much is queued.
 MOST_QUEUED = 50
-"""Maximum number of batches per request, with those refused because too much is queued."""
 CANCELLED, QUEUED = "batch cancelled", "too much is queued"
+# Statuses that a refused parameter may cause.
 _PARAMETERS = frozenset({400, 403, 422})
-"""Statuses that a refused parameter may cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class Result:
     retryable: bool = True
     learned: frozenset[str] = frozenset()
     old: bool = False
+    # Whether this invocation uses the result for the first time, so that its cost counts once.
     is_first: bool = True
-    """Whether this invocation uses the result for the first time, so that its cost counts once."""
 
 
 class RequestStore(Protocol):
@@ -143,9 +143,7 @@ class Batched(Wrapping):
                     raise
 
     def _again(self, call: _Call, error: ClientError, tries: int) -> bool:
-        """Return whether to retry in another batch a failure that the request may not have
-        caused.
-        """
+        # Return whether to retry in another batch a failure that the request may not have caused.
         assert call.result is not None
         if call.result.old:
             return True
@@ -161,7 +159,6 @@ class Batched(Wrapping):
         return self.requests
 
     async def post(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> Answer:
-        """Return the result of a request in its batch, as its transport."""
         call = _call.get()
         name = f"{call.name}-{call.posts}"
         result = self._store.result(name)

@@ -19,8 +19,8 @@ from visualjudge.clients.reply_fields import member
 from visualjudge.core.errors import TransportError
 
 _ENDED = frozenset({"succeeded", "failed", "cancelled", "expired", "partially_succeeded"})
+# HTTP statuses of google.rpc.Code; all others count as server errors.
 _STATUSES = {3: 400, 5: 404, 7: 403, 8: 429, 9: 400, 11: 400, 16: 401}
-"""HTTP statuses of google.rpc.Code; all others count as server errors."""
 _TYPE = "application/jsonl"
 
 
@@ -31,11 +31,9 @@ class GoogleBatches(Provider):
     most_bytes = 2_000_000_000
 
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
-        """Return a request as a line of the file."""
         return [b'{"key":"', name.encode(), b'","request":', *body, b"}"]
 
     async def create(self, ticket: Ticket, path: Path) -> str:
-        """Upload the file, and create a batch with the part's name as its display name."""
         file = await self.patiently(lambda: self._upload(ticket.part, path))
         model = quote(self.client.model.removeprefix("models/"), safe="")
         batch = {"displayName": f"{TAG}-{ticket.part}", "inputConfig": {"fileName": file}}
@@ -43,7 +41,7 @@ class GoogleBatches(Provider):
         return await self._make(address, orjson.dumps({"batch": batch}), ticket, "name")
 
     async def _upload(self, part: str, path: Path) -> str:
-        """Upload in one piece with the resumable protocol, and return the file's name."""
+        # Upload in one piece with the resumable protocol, and return the file's name.
         about = orjson.dumps({"file": {"displayName": part, "mimeType": _TYPE}})
         headers = {
             **self.client.headers(),
@@ -64,7 +62,6 @@ class GoogleBatches(Provider):
         return self.id_in(member(self.client.object_of(sent), "file"), "name")
 
     def _same_server(self, url: str) -> str:
-        """Return the upload address, after checking that the key may be sent there."""
         own, stated = urlsplit(self.client.address("")), urlsplit(url)
         if (stated.scheme, stated.netloc) != (own.scheme, own.netloc.rpartition("@")[2]):
             raise TransportError(
@@ -73,7 +70,6 @@ class GoogleBatches(Provider):
         return urlunsplit((own.scheme, own.netloc, stated.path, stated.query, ""))
 
     async def find(self, ticket: Ticket) -> str | None:
-        """Find a batch by its display name."""
 
         def following(page: Mapping[str, Any]) -> str | None:
             token = page.get("nextPageToken")
@@ -104,7 +100,6 @@ class GoogleBatches(Provider):
         )
 
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
-        """Read one line of the replies."""
         name, error = named(row["key"]), row.get("error")
         if not isinstance(error, Mapping):
             return name, Result(200, orjson.dumps(row["response"]))

@@ -27,10 +27,10 @@ from visualjudge.core.seeding import rng_for
 
 Found = TypeVar("Found")
 PATIENCE = RetryPolicy(attempts=8, absent=8, longest_wait_s=120.0, patience_s=3600.0)
+# Field that names the part of a run in a provider's batch metadata.
 TAG = "visualjudge_part"
-"""Field that names the part of a run in a provider's batch metadata."""
+# A batch or file id that is safe in a URL, a file and a message.
 ID = re.compile(r"[A-Za-z0-9_-]+(?:[./][A-Za-z0-9_-]+)*")
-"""A batch or file id that is safe in a URL, a file and a message."""
 _LONGEST_ID = 200
 
 
@@ -53,8 +53,8 @@ class Look:
 
     status: str
     ended: bool = False
+    # Whether it was refused because too much is queued; it can be tried again later.
     limited: bool = False
-    """Whether it was refused because too much is queued; it can be tried again later."""
     succeeded: int = 0
     files: tuple[str, ...] = ()
     reason: str | None = None
@@ -84,8 +84,8 @@ class Provider(ABC):
     most_requests: ClassVar[int]
     most_bytes: ClassVar[int]
     framing: ClassVar[Framing] = Framing()
+    # Price of a batched request as a share of its list price.
     discount: ClassVar[float] = 0.5
-    """Price of a batched request as a share of its list price."""
 
     def __init__(self, client: RemoteClient) -> None:
         self.client = client
@@ -189,7 +189,6 @@ class Provider(ABC):
     # ------------------------------------------------------------ calls
 
     async def _call(self, method: str, path: str, data: Any = None, **extra: str) -> dict[str, Any]:
-        """Make one call and return the JSON object in its answer."""
         headers = self.client.headers()
         if not isinstance(data, bytes):
             del headers["Content-Type"]
@@ -204,7 +203,7 @@ class Provider(ABC):
         data: Any = None,
         into: BinaryIO | None = None,
     ) -> Answer:
-        """Send one request. Files may take long; other calls use the time-out of a live call."""
+        # Send one request. Files may take long; other calls use the time-out of a live call.
         short = into is None and (data is None or isinstance(data, bytes))
         limit_s = self.client.timeout_s if short else LONGEST_TRANSFER_S
         try:
@@ -217,9 +216,8 @@ class Provider(ABC):
     async def _rows(
         self, path: str, key: str, following: Callable[[Mapping[str, Any]], str | None]
     ) -> AsyncIterator[Mapping[str, Any]]:
-        """Yield the rows of a list. ``following`` returns the query of the next page, or None after
-        the last.
-        """
+        # Yield the rows of a list. ``following`` returns the query of the next page, or None after
+        # the last.
         address = path
         for _ in range(MOST_PAGES):
             page = await self.patiently(partial(self._call, "GET", address))
@@ -243,9 +241,8 @@ class Provider(ABC):
         await self.patiently(once)
 
     async def _make(self, path: str, data: Any, ticket: Ticket, key: str = "id") -> str:
-        """Send a POST that creates a batch, once. If the answer is lost, the batch may or may not
-        exist.
-        """
+        # Send a POST that creates a batch, once. If the answer is lost, the batch may or may not
+        # exist.
         extra = {"Content-Type": "application/json", "Idempotency-Key": ticket.part}
         try:
             return self.id_in(await self._call("POST", path, data, **extra), key)
@@ -270,12 +267,12 @@ class Provider(ABC):
         raise AssertionError("unreachable")
 
 
+# States of a batch that has not ended, for the providers and compatible servers.
 _RUNNING = {
     *("accepted", "canceling", "cancelling", "created", "finalizing", "in_progress"),
     *("initializing", "not_started", "paused", "pending", "preparing", "processing", "queued"),
     *("running", "scheduled", "started", "submitted", "updating", "validating", "waiting"),
 }
-"""States of a batch that has not ended, for the providers and compatible servers."""
 
 
 def last_id(page: Mapping[str, Any], provider: Provider) -> str | None:

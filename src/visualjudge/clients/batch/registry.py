@@ -8,13 +8,13 @@ from visualjudge.clients.batch.openai import OpenAiBatches
 from visualjudge.clients.batch.provider import Provider
 from visualjudge.core.errors import UsageError
 
+# Batch interfaces by backend name.
 PROVIDERS: dict[str, type[Provider]] = {
     "api": OpenAiBatches,
     "vllm": OpenAiBatches,
     "anthropic": AnthropicBatches,
     "google": GoogleBatches,
 }
-"""Batch interfaces by backend name."""
 
 
 def provider_of(backend: str) -> type[Provider]:

@@ -37,8 +37,8 @@ _OF = "the batches of a run"
 _PART = re.compile(r"[0-9a-f]{16}")
 _REQUEST = re.compile(rb'"(?:custom_id|key|name)":"([0-9a-f]{40}-\d+-\d+)"')
 _HEAD = b'{"name":"'
+# Begins the status of a part whose batch, or one of its files, could not be had.
 LOST = "lost"
-"""Begins the status of a part whose batch, or one of its files, could not be had."""
 _KINDS = {
     "event": str,
     "part": str,
@@ -60,13 +60,13 @@ class Part:
     name: str
     requests: int
     learned: frozenset[str] = frozenset()
+    # Time of the first attempt to create the batch, in ISO 8601, until the server refused it.
     submitting: str | None = None
-    """Time of the first attempt to create the batch, in ISO 8601, until the server refused it."""
     batch: str | None = None
+    # How the batch ended.
     status: str | None = None
-    """How the batch ended."""
+    # Batches that turned out to hold other requests.
     foreign: frozenset[str] = frozenset()
-    """Batches that turned out to hold other requests."""
 
     def after(self, record: dict[str, Any]) -> Part:
         """Return the part after one more line of the journal."""
@@ -82,6 +82,7 @@ class Part:
         return replace(self, status=record.get("status", event))
 
 
+# Fields of each event besides ``part``.
 _NEEDED = {
     "planned": ("requests", "learned"),
     "submitting": ("at",),
@@ -91,7 +92,6 @@ _NEEDED = {
     "ended": ("status",),
     "closed": (),
 }
-"""Fields of each event besides ``part``."""
 
 
 def parts_of(run: str | Path) -> dict[str, Part]:
@@ -134,11 +134,11 @@ class BatchJournal:
     def __init__(self, run: Path, provider: Provider, size: int | None, *, old_failures: bool):
         self._run, self._provider = run, provider
         self._most = min(size or provider.most_requests, provider.most_requests)
+        # The part and the offset of each request's result.
         self._places: dict[str, tuple[str, int]] = {}
-        """The part and the offset of each request's result."""
         self._used = set[str]()
+        # The part of each request that has no result yet, by the request's name.
         self.waiting: dict[str, str] = {}
-        """The part of each request that has no result yet, by the request's name."""
         self._files = ExitStack()
         self._name: str | None = None
         self._requests = self._bytes = 0
@@ -295,7 +295,6 @@ class BatchJournal:
         return replies, foreign
 
     def _read(self, sources: Iterable[BinaryIO]) -> Iterator[tuple[str, Result]]:
-        """Yield the readable results."""
         for source in sources:
             source.seek(0)
             while line := source.readline(LONGEST_LINE):
@@ -309,7 +308,7 @@ class BatchJournal:
         self._index(await self.write("ended", part.name, status=status))
 
     def _index(self, part: Part) -> None:
-        """Index where each result starts, or that it is still awaited."""
+        # Index where each result starts, or that it is still awaited.
         path, start = self._results_of(part.name), 0
         try:
             if part.status is None:
@@ -332,7 +331,6 @@ class BatchJournal:
 
 
 def _absent(look: Look, *, lost: bool) -> Result:
-    """Return the record of a request that the results do not mention."""
     status = look.status
     if lost:  # it was paid for, so it is requested again only on demand
         return Result(0, b"", "result lost", retryable=False)

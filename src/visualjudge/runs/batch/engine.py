@@ -25,14 +25,14 @@ from visualjudge.core.errors import ApiError, ClientError, Pending, RunError
 from visualjudge.judges.base import Ask
 from visualjudge.judges.schema_trial import SchemaTrial
 from visualjudge.runs.batch.batch_journal import LOST, BatchJournal, Part
-from visualjudge.runs.job_runner import FATAL_CAUSES, Ask as AskOne, Outcome, Progress, RunControl
+from visualjudge.runs.job_runner import FATAL_CAUSES, Ask as AskOne, Outcome, Progress, Runner
 from visualjudge.runs.live import Todo
 
 _TICK_S, _UNSURE_S, _FIRST_LOOK_S = 0.25, 5.0, 2.0
+# How often a lost batch is looked for before it is taken not to exist.
 _LISTINGS = 2
-"""How often a lost batch is looked for before it is taken not to exist."""
+# Maximum number of failed polls in a row before a batch is given up.
 _LOOKS = 60
-"""Maximum number of failed polls in a row before a batch is given up."""
 _DOWNLOADS = 5
 _CANCELLED = "cancelled"
 _log = logging.getLogger("visualjudge.batches")
@@ -60,15 +60,14 @@ class BatchEngine:
     run: Path
     trial: SchemaTrial | None = None
     fresh: bool = False
+    # By the hash of an ask's key: the part that it waits for; empty for an answered ask.
     _where: dict[int, str] = field(default_factory=dict)
-    """By the hash of an ask's key: the part that it waits for; empty for an answered ask."""
     _missed: Counter[str] = field(default_factory=Counter)
     _taken: bool = False
+    # Why no more batches are submitted.
     _problem: str | None = None
-    """Why no more batches are submitted."""
 
-    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: RunControl) -> Progress:
-        """Answer all of ``todo``. The provider decides on the concurrency."""
+    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: Runner) -> Progress:
         self._stop, settings = control.stop, self.client.settings
         if self.trial is not None and self.trial.open:
             self.trial.recall("followed")
@@ -103,11 +102,9 @@ class BatchEngine:
     # ------------------------------------------------------------ requests of the client
 
     def result(self, name: str) -> Result | None:
-        """Return the result of a request, or None if there is none yet."""
         return self.journal.result(name)
 
     def note(self, name: str, body: Sequence[bytes]) -> None:
-        """Add a request to the next batch, unless it is already in a batch."""
         if name not in self.journal.waiting and not self.client.settings.cancel:
             self.journal.add(name, body)
 
@@ -115,7 +112,6 @@ class BatchEngine:
         return (ask for ask in todo() if hash(ask.key) not in self._where)
 
     def _asking(self, ask_one: AskOne[Ask]) -> AskOne[Ask]:
-        """Ask one question; return None if it now waits for a batch."""
 
         async def asked(ask: Ask) -> Outcome | None:
             try:
@@ -131,9 +127,8 @@ class BatchEngine:
     # ------------------------------------------------------------ submitting
 
     async def _recall(self) -> None:
-        """Continue the parts of earlier invocations. One that was not submitted is planned again,
-        because settings may differ.
-        """
+        # Continue the parts of earlier invocations. One that was not submitted is planned again,
+        # because settings may differ.
         if self.fresh:
             await self.journal.reopen()
         for part in self.journal.open_parts():
@@ -145,7 +140,7 @@ class BatchEngine:
                 _log.info("batch %s: asked the server to cancel it", batch)
 
     async def _found(self, part: Part) -> str | None:
-        """Return the batch of a part whose confirmation was lost, or None if it was not made."""
+        # Return the batch of a part whose confirmation was lost, or None if it was not made.
         for _ in range(_LISTINGS):
             await self._sleep(min(_UNSURE_S, self.client.settings.poll_s))
             batch = await self.provider.find(self.journal.ticket(part))
@@ -161,9 +156,8 @@ class BatchEngine:
                 await self._submit(part)
 
     async def _submit(self, part: Part) -> None:
-        """Submit a part once. A refused one fails alone, unless the server refuses the first or any
-        other; then the run ends once the batches that were made have ended.
-        """
+        # Submit a part once. A refused one fails alone, unless the server refuses the first or any
+        # other; then the run ends once the batches that were made have ended.
         for failures in range(1, PATIENCE.attempts + 1):
             part = await self.journal.write("submitting", part.name)
             path = self.journal.requests_of(part.name)
@@ -193,11 +187,9 @@ class BatchEngine:
     # ------------------------------------------------------------ waiting
 
     def _running(self) -> list[Part]:
-        """Return the parts whose batch is at the server, or may be."""
         return [part for part in self.journal.open_parts() if part.batch or part.foreign]
 
     async def _wait(self) -> None:
-        """Wait until a batch has ended and its results have been downloaded."""
         longest_s = self.client.settings.poll_s
         wait_s = min(_FIRST_LOOK_S, longest_s)
         while self._stop.reason is None:
@@ -209,9 +201,8 @@ class BatchEngine:
             wait_s = min(longest_s, 1.5 * wait_s)
 
     async def _look(self, part: Part) -> bool:
-        """Return whether a batch has ended or cannot be reached. Results of an ended batch are
-        downloaded.
-        """
+        # Return whether a batch has ended or cannot be reached. Results of an ended batch are
+        # downloaded.
         if part.batch is None:  # its batch turned out to be another's
             if await self._found(part) is None:
                 await self._give_up(part, "not submitted")
@@ -240,9 +231,8 @@ class BatchEngine:
         return True
 
     async def _collected(self, part: Part, look: Look) -> tuple[Look, int | None]:
-        """Download the results, again if there are fewer than the server counts. Return how the
-        batch ended and the number of replies, or None if it holds other requests.
-        """
+        # Download the results, again if there are fewer than the server counts. Return how the
+        # batch ended and the number of replies, or None if it holds other requests.
         for number in range(_DOWNLOADS):
             if number:
                 await self._sleep(min(_UNSURE_S, self.client.settings.poll_s))
@@ -263,13 +253,12 @@ class BatchEngine:
         return look, replies
 
     async def _give_up(self, part: Part, status: str) -> None:
-        """End a part without results."""
+        # End a part without results.
         self.journal.collect(part, Look(status, ended=True), ())
         await self.journal.ended(part, status)
         self._where = {key: at for key, at in self._where.items() if at != part.name}
 
     async def _sleep(self, seconds: float) -> None:
-        """Wait, but no longer than until a stop is requested."""
         while seconds > 0 and self._stop.reason is None:
             await asyncio.sleep(min(seconds, _TICK_S))
             seconds -= _TICK_S
