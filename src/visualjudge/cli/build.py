@@ -16,6 +16,7 @@ from visualjudge.core.plurals import plural, pluralize
 
 if TYPE_CHECKING:
     from visualjudge.dataset.build import BuildOptions, Built
+    from visualjudge.dataset.sampling import Caps
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
@@ -78,7 +79,7 @@ def build(
         )
     tell(built.problems)
     say(*(f"warning: {told}" for told in built.other_ranges))
-    for line in _left_out(built):
+    for line in (*_left_out(built), *_not_drawn(built, options.caps)):
         print(line)
     if not built.compared:
         why = "; ".join(built.equal) or (
@@ -130,6 +131,19 @@ def _planned(options: BuildOptions, plan: Path) -> tuple[BuildOptions, list[str]
     task, seed, caps, asked = read_build(plan)
     options = replace(options, seed=seed, tasks=(task,), subsets=(JUDGE_ANALYSIS,), caps=caps)
     return options, asked
+
+
+def _not_drawn(built: Built, caps: Caps) -> Iterator[str]:
+    """Say for each task how many of its pairs and images are asked about, and which limit holds."""
+    for task, drawn in built.drawn.items():
+        if drawn.pairs == drawn.of_pairs:
+            continue
+        limit = f"--judge-groups {caps.judge_groups}"
+        if drawn.pairs >= caps.judge_pairs:
+            limit = f"--judge-pairs {caps.judge_pairs}"
+        pairs = f"{drawn.pairs} of {pluralize(drawn.of_pairs, 'pair')}"
+        images = f"{drawn.images} of {pluralize(drawn.of_images, 'image')}"
+        yield f"{task}: {pairs}, {images} ({limit})"
 
 
 def _left_out(built: Built) -> Iterator[str]:

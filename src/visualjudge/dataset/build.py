@@ -25,7 +25,15 @@ from visualjudge.dataset.json_form import QUESTIONS, write_questions
 from visualjudge.dataset.plan import CHUNK, read_tasks, sample_tasks, units_of
 from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.render import Job, render
-from visualjudge.dataset.sampling import SUBSETS, Caps, Item, deal
+from visualjudge.dataset.sampling import (
+    JUDGE_ANALYSIS,
+    SUBSETS,
+    Caps,
+    Drawn,
+    Item,
+    deal,
+    drawn_of,
+)
 from visualjudge.dataset.staging import check_target, staged
 from visualjudge.dataset.undecidable_questions import counted, unseen_errors
 from visualjudge.dataset.write_dataset import FORMS, Spool, counts, form_for, pack
@@ -83,6 +91,8 @@ class Built:
     """Error types that an encoding does not show in any pair of the sample: task → encoding → error
     types.
     """
+    drawn: Mapping[str, Drawn] = field(default_factory=dict)
+    """How many pairs and images of each task judge_analysis asks about, of those that there are."""
 
 
 def build(
@@ -197,7 +207,16 @@ def _fill(
     equal = () if compared else _equal_sources(folder, names)
     problems = tuple(folder.problems)
     ranges = tuple(folder.other_ranges(names))
-    return Built(len(asked), len(files) - 2, problems, compared, equal, ranges, undecidable, unseen)
+    drawn = {
+        task.name: drawn_of(
+            task.name, [member.entry.annotation for member in task.members], asked, options.caps
+        )
+        for task in tasks
+        if JUDGE_ANALYSIS in options.subsets
+    }
+    return Built(
+        len(asked), len(files) - 2, problems, compared, equal, ranges, undecidable, unseen, drawn
+    )
 
 
 def _meta(

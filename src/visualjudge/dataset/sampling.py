@@ -9,7 +9,7 @@ calls.
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -192,6 +192,47 @@ def sample(
         items += _rankings(task, scores, stems, caps, seed)
         items += _scorings(task, scores, stems, caps, seed)
     return items
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """How much of what could be compared was drawn: pairs and images, of one task."""
+
+    pairs: int
+    of_pairs: int
+    images: int
+    of_images: int
+
+
+def drawn_of(
+    task: str, annotations: Iterable[Annotation], items: Sequence[Item], caps: Caps
+) -> Drawn:
+    """Return how many of the pairs whose scores differ enough, and of their images, are asked
+    about in judge_analysis.
+    """
+    groups = group(task, annotations)
+    counts = [(found.key[0], _differing(found, caps)) for found in groups]
+    asked = {
+        (item.image_id, tuple(sorted(item.annotation_ids)))
+        for item in items
+        if item.task == task and item.question_type == "pairwise" and JUDGE_ANALYSIS in item.subset
+    }
+    return Drawn(
+        len(asked),
+        sum(count for _, count in counts),
+        len({image for image, _ in asked}),
+        len({image for image, count in counts if count}),
+    )
+
+
+def _differing(found: Group, caps: Caps) -> int:
+    """Return the number of pairs of a group whose scores differ enough."""
+    scores = Counter(member.final_score for member in found.members)
+    return sum(
+        scores[low] * scores[high]
+        for low, high in itertools.combinations(sorted(scores), 2)
+        if caps.differ(low, high)
+    )
 
 
 def pairs_of(chosen: Group, seed: int, caps: Caps) -> Iterator[tuple[str, ...]]:

@@ -23,10 +23,10 @@ VERDICTS = "verdicts.jsonl"
 COMPACTED = "verdicts.parquet"
 RUN = "run.json"
 _OF = "a run"
+# Start of a path to another machine: a URL or a network share. Drives have one letter.
 REMOTE = re.compile(r"\w\w+:/|//|\\\\")
-"""Start of a path to another machine: a URL or a network share. Drives have one letter."""
+# Fields of ``run.json`` if people were the judges.
 PEOPLE = {"judge": "people", "backend": "people", "base_url": None, "model": "people"}
-"""Fields of ``run.json`` if people were the judges."""
 
 
 def excluded_raters(manifest: Mapping[str, Any]) -> frozenset[str]:
@@ -199,15 +199,15 @@ class RunFolder:
             )
         return path
 
-    def lines(self) -> Iterator[VerdictLine]:
-        """Yield every line, readable or not, in order.
+    def lines(self, start: int = 0) -> Iterator[VerdictLine]:
+        """Yield every line, readable or not, in order, from the one at ``start`` (byte or row).
 
         Raises
         ------
         DataError
             If there is no file of verdicts.
         """
-        return read_verdicts(self.existing_verdicts_path())
+        return read_verdicts(self.existing_verdicts_path(), start)
 
     def verdicts(self) -> dict[Key, Verdict]:
         """Return the verdicts: the last one for each question, order and repeat. A partial last

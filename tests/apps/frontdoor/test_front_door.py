@@ -225,7 +225,7 @@ def test_replies_are_cached_where_cache_dir_says(tmp_path: Path) -> None:
         "api", model="m", base_url="http://127.0.0.1:9/v1", cache_dir=tmp_path / "replies"
     )
     assert isinstance(client, Cached)
-    assert client.directory == tmp_path / "replies"
+    assert client.path.parent == tmp_path / "replies"
     with pytest.raises(UsageError, match="cannot be used together"):
         vj.client("api", model="m", cache=False, cache_dir=tmp_path)
 

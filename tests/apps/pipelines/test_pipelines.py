@@ -844,9 +844,7 @@ def test_a_key_may_stand_where_keys_belong(tmp_path: Path, monkeypatch: pytest.M
     assert read_config(file)["m"].init_config["api_key"] == key
 
 
-@pytest.mark.parametrize(
-    "field", ["headers", "extra_body", "largest_reply", "follow_redirects", "structured_output"]
-)
+@pytest.mark.parametrize("field", ["headers", "extra_body", "largest_reply", "structured_output"])
 def test_a_field_of_a_wrong_kind_is_one_clear_line(field: str, tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
     prompt = "{prompt_id: vlm/assessment/visual_consistency/pairwise}"

@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING
 import visualjudge
 from visualjudge.analysis.decisions.card_by_benchmark import benchmarks_table
 from visualjudge.analysis.decisions.check_figures import UNITS, asked_for, checks_of, shown_value
-from visualjudge.analysis.decisions.checks import ICONS, LABELS, STATES, WITHIN, needs
+from visualjudge.analysis.decisions.checks import ICONS, LABELS, STATES
 from visualjudge.analysis.decisions.decision_tables import GROUPS_NOTE, RANKS_NOTE, number, span
+from visualjudge.analysis.decisions.model_answer import short_answer
+from visualjudge.analysis.decisions.pairs_figure import (
+    pairs_figure,
+    pairs_table,
+    resolution,
+    separated,
+)
 from visualjudge.analysis.figure_text import (
     OWN_SCORES,
     many,
@@ -31,8 +38,6 @@ if TYPE_CHECKING:
     from visualjudge.analysis.decisions.checks import Check
     from visualjudge.analysis.decisions.may_rank_models import KindOfSystem
 
-ANSWERS = {"yes": "yes", "no": "no", "unclear": "can’t tell yet"}
-"""Names of the answers on pages."""
 MOST_OVERTURNED = 3
 TASKS_NOTE = "The answer for a task uses only its own questions, the overall answer all questions."
 
@@ -68,59 +73,27 @@ def tasks_table(card: Card) -> Table | None:
     if not any(len(found.tasks) > 1 for found in card.judges):
         return None
     rows = tuple(
-        (found.judge, plain_name(task.task), *_task_cells(task))
+        (found.judge, plain_name(task.task), *task_cells(task))
         for found in card.judges
         for task in found.tasks
     )
-    columns = (
-        "Judge",
-        "Task",
-        "May I rank models?",
-        "Accuracy",
-        "Order of sources (τ-b)",
-        "Reason",
-    )
-    return Table(columns, rows, (TASKS_NOTE,), keys=2, title="By task")
+    return Table(("Judge", "Task", *TASK_COLUMNS), rows, (TASKS_NOTE,), keys=2, title="By task")
 
 
-def _task_cells(task: TaskCard) -> tuple[str, ...]:
-    lines = {line.name: line for line in task.checks}
-    figures = (lines["macro_accuracy"], lines["order_of_sources"])
-    needed = f", {needs(task.needs_images)}" if task.needs_images else ""
-    return said(task) + needed, *(shown_value(line) for line in figures), due(task)
+TASK_COLUMNS = ("May I rank models?", "Pairs separated", "Resolution", "Accuracy")
 
 
-def said(task: TaskCard) -> str:
-    """Return the answer as one word."""
-    return STATES[task.state] if task.state == "not_measured" else ANSWERS[task.verdict]
-
-
-def due(task: TaskCard) -> str:
-    """Explain an answer other than "yes": the checks, or the one reason that they share."""
-    if task.state == "pass":
-        return ""
-    order = [line for line in task.checks if line.name == "order_of_sources"]
-    due = (
-        order
-        if task.state == "not_measured"
-        else [line for line in task.checks if line.state == task.state]
-    )
-    # the constant answer, shown beside an accuracy, is not why it fails
-    reasons = {
-        None if (line.name, line.state) == ("macro_accuracy", "fail") else line.why for line in due
-    }
-    return (
-        str(due[0].why)
-        if len(reasons) == 1 and not reasons & {None, WITHIN}
-        else "; ".join(LABELS[line.name] for line in due)  # labels contain commas
-    )
+def task_cells(task: TaskCard) -> tuple[str, ...]:
+    """Return the cells of :data:`TASK_COLUMNS`."""
+    accuracy = next(line for line in task.checks if line.name == "macro_accuracy")
+    return short_answer(task), separated(task), resolution(task), shown_value(accuracy)
 
 
 def system_table(found: JudgeCard) -> Table:
     """Return the agreement of the sources' order with the truth, by kind of question."""
     rows = []
     for kind in found.system.kinds:
-        tau, order, spa = kind.found.tau_b, kind.found.pair_order, kind.found.spa
+        tau, order, spa = kind.found.tau_b(), kind.found.pair_order, kind.found.spa
         gap = kind.found.smallest_gap
         cells = [
             kind.measure,
@@ -251,7 +224,9 @@ def _tables(found: JudgeCard) -> list[Table]:
         if any(score.value is not None for score in found.own_scores)
         else []
     )
+    pairs = pairs_table(found)
     return [
+        *([pairs] if pairs else []),
         checks_table(found),
         *own,
         *([system_table(found), sources_table(main)] if main else []),
@@ -302,8 +277,6 @@ def body(card: Card, *, page: bool = False) -> str:
     """Return the answers, their checks and all tables, for a notebook or for the ``page`` with its
     stylesheet.
     """
-    from visualjudge.analysis.decisions.card import short_answer
-
     answers = "".join(
         f'<div class="answer {found.state}"><strong>'
         + (f"{escape(found.judge)}: " if len(card.judges) > 1 else "")
@@ -314,9 +287,11 @@ def body(card: Card, *, page: bool = False) -> str:
         + "".join(f'<p class="remark">{escape(line)}</p>' for line in found.remarks.lines)
         for found in card.judges
     )
-    figure, drawn = checks_of(card.judges), ""
-    if isinstance(figure, Figure):
-        drawn = figure.element("h2") if page else figure._repr_html_()
+    drawn = "".join(
+        figure.element("h2") if page else figure._repr_html_()
+        for figure in (pairs_figure(card.judges), checks_of(card.judges))
+        if isinstance(figure, Figure)
+    )
     parts = [
         f'<div class="slide"><div>{answers}</div>{drawn}</div>',
         *(table.html() for table in _over_all(card)),
@@ -367,39 +342,6 @@ def html(card: Card) -> str:
     )
     page = f"<main><h1>{title}</h1>{body(card, page=True)}</main>"
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{page}</body></html>\n'
-
-
-def model_index(card: Card) -> list[dict[str, object]]:
-    """Return the cards as the ``model-index`` of a Hugging Face model card, one entry for each
-    judge.
-    """
-    return [
-        {
-            "name": found.judge,
-            "results": [
-                {
-                    "task": {"type": "other", "name": "Judging vision predictions"},
-                    "dataset": {"type": "visualjudge", "name": "visualjudge"},
-                    "metrics": [
-                        {
-                            "type": line.name,
-                            "name": LABELS[line.name],
-                            "value": line.value,
-                            "args": {
-                                "ci95": line.interval,
-                                "images": line.images,
-                                "threshold": asked_for(line),
-                                "state": line.state,
-                            },
-                        }
-                        for line in found.checks
-                        if line.value is not None
-                    ],
-                }
-            ],
-        }
-        for found in card.judges
-    ]
 
 
 def badge(found: JudgeCard) -> str:

@@ -11,6 +11,7 @@ from visualjudge.analysis import repeated_rows
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import usual_card
 from visualjudge.analysis.decisions.check_figures import checks_of
+from visualjudge.analysis.decisions.pairs_figure import pairs_figure
 from visualjudge.analysis.figure_text import (
     about_images,
     counted,
@@ -304,6 +305,12 @@ def checks(analysis: Analysis) -> Figure | LeftOut:
     """Draw the checks of the card, each with its value, interval, threshold and state."""
     card = usual_card(analysis)
     return checks_of([card.judges[i] for i in order(analysis)])
+
+
+def pairs(analysis: Analysis) -> Figure | LeftOut:
+    """Draw each pair of models by truth and by judge."""
+    card = usual_card(analysis)
+    return pairs_figure([card.judges[i] for i in order(analysis)])
 
 
 def groups_of(analysis: Analysis) -> list[str]:

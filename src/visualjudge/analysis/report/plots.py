@@ -14,6 +14,7 @@ from visualjudge.analysis.report import (
 
 Drawing = Callable[[Analysis], Figure | LeftOut]
 PLOTS: Mapping[str, Drawing] = {
+    "pairs": comparison.pairs,
     "tasks": accuracy.by_task,
     "sources": comparison.sources,
     "checks": comparison.checks,

@@ -17,8 +17,10 @@ from visualjudge.analysis.comparison_columns import (
 )
 from visualjudge.analysis.comparisons import not_compared
 from visualjudge.analysis.decisions.card import Card, JudgeCard
-from visualjudge.analysis.decisions.card_page import TASKS_NOTE, due, said
-from visualjudge.analysis.decisions.checks import ICONS, STATES, needs
+from visualjudge.analysis.decisions.card_page import TASKS_NOTE
+from visualjudge.analysis.decisions.checks import ICONS
+from visualjudge.analysis.decisions.model_answer import short_answer
+from visualjudge.analysis.decisions.pairs_figure import resolution, separated
 from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.figures import JudgeResult, Results
 from visualjudge.analysis.pairwise_figures import unanswered
@@ -73,22 +75,20 @@ def _headline(judges: Sequence[JudgeResult]) -> Section:
     return Section("headline", "Headline figures", why, tables, open=True, detail=True)
 
 
-def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Section:
+def _answered(
+    judges: Sequence[JudgeResult],
+    cards: Sequence[JudgeCard],
+    drawn: Mapping[str, Figure | LeftOut],
+) -> Section:
     """Say for each task whether models may be ranked, why not, and how many more images
     are needed.
     """
     found: dict[str, dict[str, str]] = {}
     for card in cards:
         for task in card.tasks if len(card.tasks) > 1 else ():
-            more = [due(task), needs(task.needs_images) if task.state == "undecided" else ""]
-            state = "" if task.state == "not_measured" else f"{STATES[task.state]}: "
-            below = "; ".join(filter(None, more))
-            cell = Styled(
-                said(task),
-                below=state + below if below else "",
-                state=task.state,
-                icon=ICONS[task.state],
-            )
+            below = f"{separated(task)} pairs; resolution {resolution(task)}"
+            word, icon = short_answer(task), ICONS[task.state]
+            cell = Styled(word, below=below, state=task.state, icon=icon)
             found.setdefault(plain_name(task.task), {})[card.judge] = cell
     table = by_rows(["Task"], judges, found)
     return Section(
@@ -96,6 +96,7 @@ def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Sect
         "May I rank models of a single task?",
         TASKS_NOTE,
         [table],
+        figures=those_drawn(drawn["sources"]),
         open=len(judges) <= MOST_SERIES,
     )
 
@@ -464,7 +465,7 @@ def sections(
         name: image.src for name, image in encoding_images(analysis.study).items() if image.src
     }
     found = [
-        _answered(judges, [card.judges[i] for i in shown]),
+        _answered(judges, [card.judges[i] for i in shown], drawn),
         _compared(results, [judge.name for judge in judges], drawn),
         _baseline(judges, drawn),
         encoding_section(analysis, judges, small),

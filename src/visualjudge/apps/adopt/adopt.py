@@ -378,10 +378,11 @@ def _distinct(table: Table, origin: Origin, drop: bool) -> list[tuple[Answered, 
     judged: dict[tuple[Any, ...], tuple[Answered, Verdict]] = {}
     places: dict[tuple[Any, ...], int] = {}
     again: list[int] = []
+    names = table.names
     order = "the order shown (--column order=NAME), "
     apart = "the repeat (--column repeat=NAME) or the item (--column item=NAME)"
     for place, row in enumerate(table.answered()):
-        verdict = verdict_of(origin, row.item, row.reply, table.answers)
+        verdict = verdict_of(origin, row.item, row.reply, names)
         key = (row.judge, row.item.key, row.reply.order, row.reply.repeat)
         known = judged.setdefault(key, (row, verdict))[1]
         if places.setdefault(key, place) == place:

@@ -8,9 +8,8 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import orjson
 
@@ -252,7 +251,7 @@ def adopt_questions(
     check_targets(target, (), force)
     rows = [row for table in tables for row in records(table)]
     texts = dict.fromkeys(text for row in rows for text in _texts(list(row.need("images"))))
-    files = {text: file_in([home], *_ends(text)) for text in texts}
+    files = {text: file_in([home], text) for text in texts}
     paths: dict[str, ImageSource] = {text: path for text, path in files.items() if path is not None}
     if len(set(paths.values())) < len(paths):
         raise DataError(f"{home}: two addresses have one file; keep the folders of the addresses")
@@ -274,14 +273,6 @@ def adopt_questions(
         ]
         write_dataset(stage, made, {"seed": None, "options": {}, "prompts": {}})
     return len(made)
-
-
-def _ends(text: str) -> list[str]:
-    """Return a path, or of an address the ends of its path, the longest first."""
-    if "://" not in text:
-        return [text]
-    parts = PurePosixPath(unquote(urlsplit(text).path)).parts
-    return ["/".join(parts[k:]) for k in range(1, len(parts))]
 
 
 def _wire(row: Row, files: MediaFiles, paths: Mapping[str, ImageSource], home: Path) -> Any:

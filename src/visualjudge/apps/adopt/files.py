@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import polars as pl
 
@@ -224,15 +225,22 @@ class Images:
         return tuple(images)
 
 
-def file_in(homes: Iterable[Path], *names: Any) -> Path | None:
-    """Return the first file of one of these names in one of these folders."""
+def file_in(homes: Iterable[Path], name: Any) -> Path | None:
+    """Return the first file of this name in one of these folders; of an address, the end
+    of its path may be there.
+    """
     for home in homes:
-        for name in names:
+        for end in _ends(str(name)):
             try:
-                return confined_path(home, name, of="the copy")
+                return confined_path(home, end, of="the copy")
             except DataError:
                 continue
     return None
+
+
+def _ends(name: str) -> list[str]:
+    parts = PurePosixPath(unquote(urlsplit(name).path)).parts if "://" in name else ()
+    return ["/".join(parts[k:]) for k in range(1, len(parts))] or [name]
 
 
 def name_of(image: Any, key: str) -> str:

@@ -27,7 +27,7 @@ from visualjudge.core.records import FAILED, TIES, TURNED, UNKNOWN, Answer, Orde
 TASK = "verdicts"
 TOKENS = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
 TEXTS = (
-    *("item", "group", "model", "model_a", "model_b", "order", "repeat", "reply", "finish_reason"),
+    *("item", "group", "model", "model_a", "model_b", "order", "repeat", "reply"),
     *TOKENS.values(),
 )
 """Roles whose cells are read as text, or as missing."""
@@ -113,6 +113,12 @@ class Table:
         """Return file, row and column for a message."""
         return f"{self.row(place)}: {self.columns.get(role, role)}"
 
+    @property
+    def names(self) -> dict[str, str]:
+        """What words of the user's own mean in replies."""
+        meanings = self.answers.items() if self.pairs else ()
+        return {text: to for text, to in meanings if to != FAILED and not is_number(text)}
+
     @contextmanager
     def _cell(self, place: int, role: str) -> Iterator[None]:
         """Begin the message of an error with the place of the cell."""
@@ -141,7 +147,7 @@ class Table:
                 "BA" if (shown == "BA") != turned else "AB",
                 value,
                 row.get("reply") if self.replies else None,
-                finish_reason=row.get("finish_reason") or "stop",
+                finish_reason=str(row.get("finish_reason") or "stop"),
                 repeat=self._count(place, row, "repeat") or 0,
                 usage={name: n for name, n in counts.items() if n is not None} or None,
             )

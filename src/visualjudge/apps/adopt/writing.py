@@ -234,7 +234,7 @@ def verdict_of(
         extra["published_right"] = reply.right
     if reply.text is None:
         return replace(theirs, extra=extra)
-    reading = _read(item, reply.text, reply.finish_reason)
+    reading = _read(item, reply, names or {})
     if reading.rule:
         extra |= {"rule": reading.rule, "read_by": reading.read_by}
     value: Answer = reading.value
@@ -242,10 +242,16 @@ def verdict_of(
     return replace(theirs, value=value, status=reading.status, cause=reading.cause, extra=extra)
 
 
-def _read(item: Item, text: str, finish_reason: str) -> Reading:
+def _read(item: Item, reply: Reply, names: Mapping[str, str]) -> Reading:
     """Return our reading; a score on 0 to 10, if the judge's scale has it."""
-    count = len(item.options)
-    reading = read_reply(text, item.kind, count, finish_reason=finish_reason, ties=item.ties)
+    reading = read_reply(
+        reply.text or "",
+        item.kind,
+        len(item.options),
+        finish_reason=reply.finish_reason,
+        ties=item.ties,
+        names=names,
+    )
     low, high = item.scale
     if isinstance(reading.value, str) or item.scale == TEN:
         return reading

@@ -42,7 +42,6 @@ from yaml import YAMLError
 from visualjudge.clients.masked_secrets import (
     SHORTEST_KEY,
     Redactor,
-    Secret,
     is_secret_name,
     looks_secret,
     public_url,
@@ -134,7 +133,7 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
         for name, value in os.environ.items()
         if len(value) >= SHORTEST_KEY and (is_secret_name(name) or looks_secret(value))
     }
-    masked = Redactor(map(Secret, keys))
+    masked = Redactor(keys)
     try:
         own = _loaded(yaml_text(file))
         found = OmegaConf.merge(_loaded(BUILT_IN), _user_config(file), _bases(file, own), own)
