@@ -2,10 +2,10 @@
 
     python benchmarks/answer.py [--sets 400]
 
-Each set is a study: models with mean scores, images with an effect of their own, a judge that prefers the better prediction
-with a given chance. Printed by design: how often the first two models, equal by truth, are called separated; how often a pair
-that a favouring judge reverses is called right; the power at the stated resolution; the answers at the planned number of
-images and at twice that number.
+Each set is a study: models with mean scores, images with an effect of their own, a judge that
+prefers the better prediction with a given chance. Printed by design: how often the first two
+models, equal by truth, are called separated; how often a pair that a favouring judge reverses is
+called right; and the power at the stated resolution.
 """
 
 from __future__ import annotations

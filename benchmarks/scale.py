@@ -139,11 +139,7 @@ def measured(name: str, count: int, *words: object) -> Cost:
     """Run a command in a process of its own; print its row."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begun = time.monotonic()
-    given = [
-        int(str(words[words.index(flag) + 1]))
-        for flag in ("--processes", "--workers")
-        if flag in words
-    ]
+    given = [int(str(words[words.index(flag) + 1])) for flag in ("--workers",) if flag in words]
     script = (
         "import resource as r, sys; from visualjudge.cli.main import run\ntry: run()\nfinally: "
         f"print('peak', (r.getrusage(r.RUSAGE_SELF).ru_maxrss + {sum(given)} * "
@@ -280,21 +276,12 @@ def figures(run: Path) -> bytes:
 
 def largest(place: Path, count: int, goals: Goals) -> None:
     """What is measured on all questions alone; ``growing`` comes before."""
-    run, two, data = place / "run", fresh(place / "two"), place / "parquet"
-    journals = run / "verdicts.jsonl", two / "verdicts.jsonl"
-    measured("judge --processes 2", count, "judge", data, *BASELINE, "--processes", 2, "--out", two)
-    goals.same("verdicts of one and of two processes", *(path.read_bytes() for path in journals))
+    data = place / "parquet"
     seconds, verdicts = resumed(count, fresh(place / "killed"), "judge", data, *BASELINE)
     goals.most("start of a run resumed after kill -9", seconds, 5, "s")
     goals.add("questions with a verdict after it", f"{count:,}", f"{verdicts:,}", verdicts == count)
     checked = measured("validate --sample 1000", 0, "validate", data, "--sample", 1000)
     goals.add("validate --sample 1000", "status 0", f"status {checked.status}", checked.status == 0)
-    measured("convert RUN --to parquet", count, "convert", two, "--to", "parquet")
-    reported("report on verdicts.parquet", count, two, data)
-    goals.same("metrics.json of both forms of the verdicts", figures(run), figures(two))
-    measured("convert RUN --to json", count, "convert", two, "--to", "json")
-    goals.same("verdicts that went to Parquet and back", *(path.read_bytes() for path in journals))
-    converted(place, count, goals)
 
 
 def converted(place: Path, count: int, goals: Goals) -> None:

@@ -177,9 +177,9 @@ def _part(benchmark: str, part: str, found: Analysis) -> Iterator[AtlasRow]:
             f"{own[-1].value:.{own[-1].digits}f}" if own and own[-1].value is not None else "–",
             leaning.value if leaning else None,
             leaning.interval if leaning else None,
-            _share(pairs, pl.col("parsed") & pl.col("text").is_in(TIES)),
+            _share(pairs, pl.col("usable") & pl.col("text").is_in(TIES)),
             _share(pairs, pl.col("answer").is_in(TIES)),
-            _share(pairs, ~pl.col("parsed")),
+            _share(pairs, ~pl.col("usable")),
             card.models.state,
         )
 

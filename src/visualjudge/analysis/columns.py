@@ -186,7 +186,6 @@ SENSITIVITY: Table[f.Sensitivity] = Table(
         Column("floor", lambda s: s.floor),
         Column("reason", lambda s: s.reason),
         Column("slope_p", lambda s: s.slope_p),
-        Column("fit_p", lambda s: s.fit_p),
         Column("points", lambda s: [{"x": p.x, "share": p.share, "n": p.n} for p in s.points]),
         *declared(f.Sensitivity),
     )

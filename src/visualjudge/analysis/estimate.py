@@ -20,17 +20,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
+from visualjudge.core.seeding import rng_for
 
 LEAST_IMAGES = 5
 """Minimum number of images for an interval."""
 TAIL, TINY = 0.025, 1e-12
-LEVEL, POWER, MOST_IMAGES = 0.05, 0.8, 10_000_000
+LEVEL, POWER, MOST_IMAGES, CHUNK = 0.05, 0.8, 10_000_000, 200
 Ends = tuple[FloatArray, FloatArray]
 
 
@@ -365,3 +368,31 @@ def holm(
         left -= float(weight[i])
         out[i] = reached
     return out
+
+
+# ---------------------------------------------------------------- resampled images
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """``draws`` resamples of ``clusters`` images, drawn with ``seed``: for a figure that no closed
+    form reaches (the 75 % point).
+    """
+
+    clusters: int
+    seed: int = 0
+    draws: int = 400
+
+    @cached_property
+    def weights(self) -> NDArray[np.uint8]:
+        """How often each image is drawn, draws × clusters."""
+        rng = rng_for(self.seed, "bootstrap", self.clusters)
+        drawn = (rng.integers(0, self.clusters, self.clusters) for _ in range(self.draws))
+        counts = [np.bincount(row, minlength=self.clusters) for row in drawn]
+        return np.minimum(counts, 255).astype(np.uint8)
+
+    def sums(self, columns: Any) -> FloatArray:
+        """Return resampled totals, draws × C, of ``columns`` (clusters × C, sparse)."""
+        matrix = columns.T.tocsr()
+        parts = (self.weights[k : k + CHUNK] for k in range(0, self.draws, CHUNK))
+        return np.concatenate([(matrix @ part.T.astype(np.float64)).T for part in parts])

@@ -366,8 +366,6 @@ class Sensitivity:
     """One-sided clustered test that accuracy increases with distance; Holm over the
     judge's curves.
     """
-    fit_p: float | None
-    """Clustered test of the lack of fit of the curve."""
     reason: str | None
     points: tuple[CurvePoint, ...] = ()
     floor: float = OF_TWO

@@ -40,13 +40,12 @@ from visualjudge.vision.tasks import TASKS, task_named
 NO_ANNOTATIONS = (
     "folder 'annotations' (or 'data_json_v2') not found; `visualjudge import` makes a data folder"
 )
+# Folders of annotations and of image indexes: ours, and those of the document.
 LAYOUTS = (("annotations", "images"), ("data_json_v2", "images_v2"))
-"""Folders of annotations and of image indexes: ours, and those of the document."""
 SUFFIX = "_annotations"
+# Lists the plug-ins whose tasks, types, metrics and error types the records use; exists only if
+# there are any.
 PLUGINS = "plugins.json"
-"""Lists the plug-ins whose tasks, types, metrics and error types the records use; exists only if
-there are any.
-"""
 _CONTROL = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
 
 

@@ -32,8 +32,8 @@ SUFFIXES = {
     b"GIF8": ".gif",
     b"II*\0": ".tif",
 }
+# Number of rows in memory at a time; each may contain a large image.
 ROWS = 64
-"""Number of rows in memory at a time; each may contain a large image."""
 COLUMNS = {
     name: name for name in ("image", "image_id", "objects", "label", "bbox", "category", "score")
 }
@@ -184,8 +184,8 @@ def _detections(sides: Sequence[_Side], _classes: Path | None, corners: bool) ->
     yield from samples_of(content, predicted, pred, detections_of(content, pred))
 
 
+# The objects of each image in COCO's form, with a name as their category.
 Objects = dict[Any, list[tuple[str, Any]]]
-"""The objects of each image in COCO's form, with a name as their category."""
 
 
 def _objects(side: _Side, corners: bool) -> tuple[dict[Any, ImageEntry], Objects]:

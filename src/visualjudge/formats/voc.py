@@ -33,10 +33,10 @@ from visualjudge.vision.predictions import Detection, Detections
 from visualjudge.vision.raster.images import image_size
 
 COLUMNS = 6
+# Maximum size of an image's annotation file in bytes.
 LARGEST_XML = 16 * 2**20
-"""Maximum size of an image's annotation file in bytes."""
+# VOC results by image: file, line number, class, and the cells after the image.
 Lines = Mapping[str, list[tuple[Path, int, str, list[str]]]]
-"""VOC results by image: file, line number, class, and the cells after the image."""
 
 
 def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Found:

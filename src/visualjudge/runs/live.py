@@ -19,7 +19,7 @@ from visualjudge.core.errors import RunError, UsageError
 from visualjudge.core.records import Served
 from visualjudge.judges.base import Ask, Judge
 from visualjudge.runs.budget import thinking_tokens, token_counts
-from visualjudge.runs.job_runner import FATAL_CAUSES, Ask as AskOne, Outcome, Progress, RunControl
+from visualjudge.runs.job_runner import FATAL_CAUSES, Ask as AskOne, Outcome, Progress, Runner
 
 # Number of questions whose replies are looked at before all others are asked.
 PREFLIGHT = 12
@@ -40,7 +40,7 @@ Todo = Callable[[], Iterator[Ask]]
 class Engine(Protocol):
     """Passes the asks of a run to its judge."""
 
-    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: RunControl) -> Progress:
+    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: Runner) -> Progress:
         """Do all of ``todo``, which may be iterated repeatedly; return the progress of
         ``control``.
         """
@@ -68,8 +68,7 @@ class LiveEngine:
     accept: bool = False
     _first: list[Outcome] = field(default_factory=list)
 
-    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: RunControl) -> Progress:
-        """Do all of ``todo``."""
+    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: Runner) -> Progress:
         asks = todo()
         if client_of(self.judge) is not None:
             few = (control.progress.total or 0) <= PREFLIGHT

@@ -137,7 +137,7 @@ def failing(table: pl.DataFrame, control: pl.DataFrame, result: ProbeResult) -> 
     """Return the verdicts on a probe that contribute to its effect; unread replies do not."""
     import polars as pl
 
-    read = table.filter("parsed")
+    read = table.filter("usable")
     if result.design == "change":
         right = control.filter("right").unique(["probe_group", "order"])
         return read.filter(~pl.col("right")).join(right, on=["probe_group", "order"], how="semi")

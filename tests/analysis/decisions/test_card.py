@@ -23,8 +23,7 @@ from visualjudge.analysis.figure_text import verdict
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.figure import Figure
 from visualjudge.analysis.report.comparison_plots import rules
-from visualjudge.analysis.statistics.image_sums import image_sums
-from visualjudge.analysis.statistics.systems import system_agreement
+from visualjudge.analysis.statistics.systems import image_sums, system_agreement
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import OptionFeatures, Verdict
@@ -192,22 +191,6 @@ def test_a_judge_that_follows_the_truth_alone_favours_nobody(kind: str, right: f
     assert not _favoured(study_of(questions, {"judge": verdicts}))
 
 
-def test_a_source_with_no_error_seen_is_as_uncertain_as_its_group() -> None:
-    """What is left of a smooth curve is nearly the same on every image; a single error on another
-    source is not.
-    """
-    source, image = np.tile(np.arange(3), 20), np.repeat(np.arange(20), 3)
-    fair = np.full(60, 0.5)
-    judged = (
-        fair
-        + np.where(source == 0, 0.004 + 0.0001 * (image % 2), 0.0)
-        + 0.5 * ((source == 1) & (image == 3))
-    )
-    found = system_agreement(image_sums(judged, fair, source, image, 3, fair=fair))
-    assert found is not None
-    assert [(favour.p or 0) > 0.5 for favour in found.favours] == [True, True, True]
-
-
 def test_a_tie_is_half_a_win_for_both() -> None:
     answers = ["A"] * 10 + ["tie"] * 20 + ["both_bad"] * 10
     scores = {"A": (7.0, 5.0)}
@@ -295,7 +278,7 @@ def test_system_figures_equal_their_definitions() -> None:
     found = system_agreement(sums)
     assert found is not None
     means = judged.mean(0), world.truth.mean(0)
-    assert found.tau_b.value == pytest.approx(stats.kendalltau(*means)[0])
+    assert found.tau_b().value == pytest.approx(stats.kendalltau(*means)[0])
     first, second = np.triu_indices(5, 1)
     same = np.sign(means[0][first] - means[0][second]) == np.sign(
         means[1][first] - means[1][second]
@@ -307,7 +290,7 @@ def test_system_figures_equal_their_definitions() -> None:
         error = np.sqrt(((gap - gap.mean(0)) ** 2).sum(0)) / 25
         p.append(stats.norm.sf(gap.mean(0) / error))
     assert found.spa.value == pytest.approx(1 - np.abs(p[0] - p[1]).mean())
-    assert found.tau_b.interval is not None and found.tau_b.interval[0] < found.tau_b.value
+    assert found.tau_b().interval is not None and found.tau_b().interval[0] < found.tau_b().value
 
 
 def test_a_judge_that_cannot_tell_sources_apart_has_no_order() -> None:
@@ -316,7 +299,7 @@ def test_a_judge_that_cannot_tell_sources_apart_has_no_order() -> None:
     found = system_agreement(
         image_sums(np.full(80, 5.0), truth.ravel(), rows[1].ravel(), rows[0].ravel(), 4)
     )
-    assert found is not None and (found.tau_b.value, found.pair_order.value) == (0.0, 0.5)
+    assert found is not None and (found.tau_b().value, found.pair_order.value) == (0.0, 0.5)
 
 
 def test_a_card_without_a_measured_check_draws_none() -> None:
@@ -335,29 +318,6 @@ def test_one_favoured_source_does_not_make_others_look_disfavoured() -> None:
         if f.p is not None and f.p < 0.05
     ]
     assert flagged == ["model 6"]
-
-
-def test_a_source_on_few_images_is_not_said_to_be_favoured() -> None:
-    rng = np.random.default_rng(0)
-    image = np.concatenate([np.repeat(np.arange(40), 3), [0, 1]])
-    source = np.concatenate([np.tile(np.arange(3), 40), [3, 3]])
-    truth = rng.uniform(2, 6, image.size)
-    judged = truth + rng.normal(0, 0.3, image.size)
-    judged[-2:] = truth[-2:] + np.array([1.0, 1.01])  # two images that agree by luck
-    favours = system_agreement(image_sums(judged, truth, source, image, 4)).favours
-    assert favours[3].value == pytest.approx(1.005)
-    assert (favours[3].interval, favours[3].p) == (None, None)
-    assert favours[0].interval is not None and favours[0].p is not None
-
-
-def test_skill_is_shown_by_all_pairs_where_a_task_has_one_image() -> None:
-    questions = World.of(80, 4, gap=0.8).pair_questions()
-    other = replace(questions[0], id="alone", task="keypoint", image_id="alone")
-    asked = [*questions, other]
-    card = card_of(analyse_study(study_of(asked, {"judge": choices_of(asked, 0.97, swap=True)})))
-    lines = {line.name: line for line in card.judges[0].checks}
-    assert lines["macro_accuracy"].interval is None
-    assert lines["lean"].state == "pass" and lines["order_of_sources"].state == "pass"
 
 
 def test_four_verdicts_of_a_second_task_do_not_withhold_what_is_shown() -> None:

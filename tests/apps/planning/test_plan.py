@@ -68,7 +68,7 @@ def as_verdicts(studies: Studies) -> pl.DataFrame:
             "repeat": r,
             "margin": studies.pool.margin[studies.pair[0][g, k]],
             "right": studies.right[0][tuple(places.T)],
-            "parsed": studies.read[0][tuple(places.T)],
+            "usable": studies.read[0][tuple(places.T)],
             "first_right": studies.first[0][g, k] ^ (o == 1),
         }
     )

@@ -256,7 +256,7 @@ def _cue_table(faults: Sequence[float], questions: int) -> pl.DataFrame:
             "probe_cue": "AB"[k % 2],
             "text": "AB"[k % 2 if rng.random() < fault else rng.integers(2)],
             "id": f"{p}-{k}",
-            "parsed": True,
+            "usable": True,
         }
         for p, fault in enumerate(faults)
         for k in range(questions)

@@ -230,7 +230,7 @@ def _task(study: Study, run: int, result: JudgeResult, task: str, rules: Thresho
         order_shown=study.runs[run].order_shown,
         truth=not unknown,
     )
-    place = preference((in_both_orders(pairs) if unknown else pairs).filter("parsed"), "position")
+    place = preference((in_both_orders(pairs) if unknown else pairs).filter("usable"), "position")
     shown = Shown(
         pairwise,
         with_swap(place, pairwise).estimate,
@@ -380,7 +380,7 @@ def _failed(study: Study, run: int) -> Evidence:
     table = study.joined[run]
     if table.is_empty():
         return NOT_ASKED
-    image, failed = clusters_of(table), (~table["parsed"]).cast(pl.Float64).to_numpy()
+    image, failed = clusters_of(table), (~table["usable"]).cast(pl.Float64).to_numpy()
     top = np.bincount(image, weights=np.asarray(failed, dtype=float)).astype(float)
     found = shares(top, np.bincount(image).astype(float))
     images = int(found.images[0])
@@ -400,7 +400,7 @@ def _order(found: System, least: int) -> Evidence:
         return Evidence(
             None, None, found.images, found.why, short=least - found.images if few else None
         )
-    tau = main.found.tau_b
+    tau = main.found.tau_b()
     if tau.value is not None and math.isnan(tau.value):
         return Evidence(
             None,
@@ -424,7 +424,7 @@ def _more_images(found: SystemAgreement, threshold: Threshold) -> int | None:
     """
 
     def decided(times: float) -> bool:
-        interval = found.order.tau_b(times, POWER).interval
+        interval = found.tau_b(times / POWER**2).interval
         return interval is not None and threshold.state(interval) != "undecided"
 
     low, high = 0.0, math.log(MOST_TIMES)
@@ -491,8 +491,8 @@ def _probabilities(study: Study, run: int) -> Calibration | None:
 
 def _radius(study: Study, run: int) -> ConformalRadius | None:
     """Return the largest distance of a new image's score from the truth, in nine of ten cases."""
-    scored = study.kind(run, "scoring", ("parsed", "number", "truth", "cluster")).filter(
-        pl.col("parsed") & pl.col("truth").is_not_null()
+    scored = study.kind(run, "scoring", ("usable", "number", "truth", "cluster")).filter(
+        pl.col("usable") & pl.col("truth").is_not_null()
     )
     if scored.is_empty():
         return None

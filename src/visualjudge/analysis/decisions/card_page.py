@@ -93,7 +93,7 @@ def system_table(found: JudgeCard) -> Table:
     """Return the agreement of the sources' order with the truth, by kind of question."""
     rows = []
     for kind in found.system.kinds:
-        tau, order, spa = kind.found.tau_b, kind.found.pair_order, kind.found.spa
+        tau, order, spa = kind.found.tau_b(), kind.found.pair_order, kind.found.spa
         gap = kind.found.smallest_gap
         cells = [
             kind.measure,

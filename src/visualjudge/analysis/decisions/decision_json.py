@@ -189,8 +189,8 @@ def _kind(kind: KindOfSystem) -> Json:
     return {
         "kind": kind.kind,
         "measure": kind.measure,
-        "tau_b": found.tau_b.value,
-        "ci95": _pair(found.tau_b.interval),
+        "tau_b": found.tau_b().value,
+        "ci95": _pair(found.tau_b().interval),
         "pair_order": found.pair_order.value,
         "pair_order_ci95": _pair(found.pair_order.interval),
         "spa": found.spa.value,

@@ -23,14 +23,13 @@ from visualjudge.analysis.decisions.judged_items import (
 )
 from visualjudge.analysis.estimate import mean_ends, ratio, shares
 from visualjudge.analysis.figure_text import listed, many
-from visualjudge.analysis.statistics.image_sums import Sums, image_sums
 from visualjudge.analysis.statistics.systems import (
     Favour,
     Interval,
+    Sums,
     SystemAgreement,
-    contrast,
-    fair_judge,
-    fair_reference,
+    fair_fit,
+    image_sums,
     system_agreement,
 )
 from visualjudge.analysis.study_table import Study
@@ -245,15 +244,18 @@ def _measured(study: Study, asked: Items, own: tuple[str, ...]) -> tuple[KindOfS
     found, silent = asked.answered()
     if not found.names:
         return None
-    fair = fair_reference(
-        found.said, found.truth, found.level, found.source, found.image, found.group, found.task
-    )
-    sums = image_sums(
-        found.said, found.truth, found.source, found.image, len(found.names), fair=fair
-    )
-    agreement = system_agreement(sums, found.group, seed=study.seed)
+    sums = image_sums(found.said, found.truth, found.source, found.image, len(found.names))
+    agreement = system_agreement(sums, found.group)
     if agreement is None:
         return None
+    question = found.item.rank("dense").to_numpy().astype(np.int64)
+    fair = fair_fit(
+        found.said, found.truth, found.level, found.source, question, found.image, found.task,
+        found.group,
+    )  # fmt: skip
+    mine = np.array([name in own for name in found.names], dtype=float)
+    declared = fair is not None and 0 < mine.sum() < mine.size
+    agreement = replace(agreement, favours=() if fair is None else fair.favours())
     kind = KindOfSystem(
         found.kind,
         found.names,
@@ -262,7 +264,7 @@ def _measured(study: Study, asked: Items, own: tuple[str, ...]) -> tuple[KindOfS
         (),
         overturned(study, found, agreement.true),
         worth(found),
-        _self_preference(found, own),
+        fair.against(mine) if fair is not None and declared else None,
         silent,
     )
     return kind, sums
@@ -319,16 +321,3 @@ def worth(found: Items) -> float | None:
         return None
     rho = float(a @ b) / below**0.5
     return None if rho >= 1 - 1e-9 else 1 / (1 - max(rho, 0.0) ** 2)
-
-
-def _self_preference(found: Items, own: tuple[str, ...]) -> Favour | None:
-    """Return how much more the judge favours its own family than all other sources; None if none is
-    declared.
-    """
-    mine = np.array([name in own for name in found.names])
-    if not mine.any() or mine.all():
-        return None
-    fair = fair_judge(found.said, found.truth, found.level, found.task, ~mine[found.source])
-    group = mine[found.source].astype(np.int64)
-    sums = image_sums(found.said, found.truth, group, found.image, 2, fair=fair)
-    return contrast(sums)

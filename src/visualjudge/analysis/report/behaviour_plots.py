@@ -163,8 +163,8 @@ def scores(analysis: Analysis) -> Figure | LeftOut:
     for k, i in enumerate(order(analysis)[:MOST_SERIES]):
         judge = analysis.results.judges[i]
         table = (
-            analysis.study.kind(i, "scoring", ("parsed", "number", "truth"))
-            .filter(pl.col("parsed"))
+            analysis.study.kind(i, "scoring", ("usable", "number", "truth"))
+            .filter(pl.col("usable"))
             .drop_nulls()
         )
         if table.is_empty():

@@ -27,7 +27,7 @@ from visualjudge.core import atomic, jsons
 from visualjudge.core.errors import ClientError, DataError, UsageError
 from visualjudge.prompts.store import PromptTemplate
 from visualjudge.runs.budget import KINDS, PAID, Budget, Spending, paid_for, spent_before
-from visualjudge.runs.job_runner import Listener, Outcome, Progress, Stop, run
+from visualjudge.runs.job_runner import Listener, Outcome, Progress, Runner, Stop
 from visualjudge.runs.journal import Journal, read_records
 
 IMAGES_KEPT = 32
@@ -172,15 +172,9 @@ async def infer(
             done = replies(places.journal)
             todo = [row for row in rows if row.index not in done]
             asker = Asker(table, client, template)
-            progress = await run(
-                todo,
-                asker.ask,
-                journal,
-                concurrency=concurrency,
-                progress=Progress(total=len(todo), budget=budget, server=client.identity.base_url),
-                on_event=on_event,
-                stop=stop,
-            )
+            progress = Progress(total=len(todo), budget=budget, server=client.identity.base_url)
+            runner = Runner(journal, progress, concurrency, on_event, stop or Stop())
+            await runner.run(todo, asker.ask)
     finally:
         await client.aclose()
     total = spent.and_by(budget)

@@ -24,8 +24,7 @@ from scipy import optimize, stats
 
 from visualjudge.analysis.decisions.checks import Check, Evidence, State, Thresholds, check
 from visualjudge.analysis.estimate import Shares, renumbered, shares, sums
-from visualjudge.analysis.statistics.image_sums import DRAWS, Sums, resampled_images
-from visualjudge.analysis.statistics.systems import tau_agreements
+from visualjudge.analysis.statistics.systems import Sums, system_agreement
 from visualjudge.analysis.variance import ordered_pairs
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
@@ -196,8 +195,8 @@ def fitted(verdicts: pl.DataFrame, default: JudgeModel) -> JudgeModel:
     parsed, first_right and task.
     """
     asked = verdicts.with_columns(pl.col("right").fill_null(False))
-    failed = 1 - float(asked["parsed"].mean())  # type: ignore[arg-type]
-    read = asked.filter("parsed")
+    failed = 1 - float(asked["usable"].mean())  # type: ignore[arg-type]
+    read = asked.filter("usable")
     logs = np.log1p(np.asarray(read["margin"].to_numpy(), dtype=float))
     x, right = logs - logs.mean(), np.asarray(read["right"].to_numpy(), dtype=bool)
     place = read["first_right"].replace_strict({True: 1.0, False: -1.0}, default=0.0).to_numpy()
@@ -352,7 +351,7 @@ def source_sums(studies: Studies, b: int) -> Sums:
     value, ones = said[told], np.ones(image.size)
     judged, count = total(value, 1 - value), total(ones, ones)
     true = total(ones, 0 * ones)
-    return Sums(judged, true, true, count)
+    return Sums(judged, true, count)
 
 
 def population_tau(
@@ -363,16 +362,14 @@ def population_tau(
         design, images=POPULATION_IMAGES // max(1, design.pairs * design.encodings // 4), repeats=1
     )
     study = simulated(pool, judge, many, 1, rng)
-    (found,) = tau_agreements([source_sums(study, 0)], np.ones((1, many.images)))
-    return float("nan") if found is None else found.value
+    found = system_agreement(source_sums(study, 0))
+    return float("nan") if found is None else found.tau_b().value
 
 
 Checked = Mapping[str, Sequence[Check]]
 
 
-def checked(
-    studies: Studies, rules: Thresholds, names: Sequence[str], *, draws: int = DRAWS
-) -> Checked:
+def checked(studies: Studies, rules: Thresholds, names: Sequence[str]) -> Checked:
     """Return the checks of each study by name; only those in ``names``."""
     accuracy = image_shares(studies, studies.right)
     out: dict[str, list[Check]] = {name: [] for name in names}
@@ -380,7 +377,7 @@ def checked(
     if "right_in_both_orders" in names and studies.design.orders == 2:
         both = image_shares(studies, np.asarray(studies.right.all(4)))
     failed = failures(studies) if "failed" in names else None
-    orders = _orders(studies, draws) if "order_of_sources" in names else []
+    orders = _orders(studies) if "order_of_sources" in names else []
     for b in range(studies.count):
         shown = _evidence(accuracy, b)
         skill = Evidence(None, None, 0) if shown.value is None else _less_chance(shown)
@@ -410,17 +407,15 @@ def _less_chance(shown: Evidence) -> Evidence:
     return Evidence((shown.value or 0.0) - 0.5, ends, shown.images)
 
 
-def _orders(studies: Studies, draws: int) -> list[Evidence]:
+def _orders(studies: Studies) -> list[Evidence]:
     """Return each study's evidence on the order of the sources."""
-    sources, out = len(studies.pool.sources), list[Evidence]()
-    weights = resampled_images(studies.design.images, sources, most=draws)
-    step = max(1, MOST_CELLS // (draws * sources))
-    for start in range(0, studies.count, step):
-        own = [source_sums(studies, b) for b in range(start, min(start + step, studies.count))]
-        for one, found in zip(own, tau_agreements(own, weights), strict=True):
-            images = int((one.count.sum(1) > 0).sum())
-            nothing = Evidence(None, None, images)
-            out.append(nothing if found is None else Evidence(found.value, found.interval, images))
+    out = list[Evidence]()
+    for b in range(studies.count):
+        own = source_sums(studies, b)
+        found, images = system_agreement(own), int((own.count.sum(1) > 0).sum())
+        tau = None if found is None else found.tau_b()
+        nothing = Evidence(None, None, images)
+        out.append(nothing if tau is None else Evidence(tau.value, tau.interval, images))
     return out
 
 

@@ -39,7 +39,7 @@ USUAL = JudgeModel(
 )
 """An unknown judge, in round numbers; ``level`` holds its accuracy here."""
 VERDICTS = (
-    "task", "encoding", "cluster", "pair", "order", "repeat", "margin", "right", "parsed",
+    "task", "encoding", "cluster", "pair", "order", "repeat", "margin", "right", "usable",
     "first_right", "tokens_in", "tokens_out", "latency_s",
 )  # fmt: skip
 
@@ -117,7 +117,7 @@ def _of_run(study: Study, root: Path, task: str | None, encodings: Sequence[str]
     own = verdicts.filter(pl.col("task").cast(pl.String) == name)
     chosen = _chosen(own["encoding"].cast(pl.String).unique().to_list(), encodings, root)
     own = own.filter(pl.col("encoding").cast(pl.String).is_in(chosen))
-    if not own["parsed"].any():
+    if not own["usable"].any():
         raise DataError(
             f"{root}: no reply to a pairwise question can be used; plan from its dataset"
         )

@@ -38,7 +38,6 @@ PAIRS, SEARCHED, CONFIRMED, CURVE = (1, 2, 3, 5, 10), 100, 400, 150
 the curve.
 """
 LEAST, MOST = 5, 3000
-SEARCH_DRAWS, CONFIRM_DRAWS = 300, 1000
 SHOWN = 5
 """Maximum number of designs in a plan."""
 NEAR = 0.06
@@ -315,7 +314,7 @@ def _searched(
     for shape in shapes(target, len(target.rates)):
 
         def power_at(images: int, shape: Design = shape) -> float:
-            return question.reached(replace(shape, images=images), SEARCHED, SEARCH_DRAWS).value
+            return question.reached(replace(shape, images=images), SEARCHED).value
 
         images = least_images(power_at, wanted)
         one = (
@@ -343,9 +342,7 @@ def _searched(
     ]
     if any(not one.missing for one in found):
         return found, []
-    nearest = [
-        option(design, question.reached(design, CONFIRMED, CONFIRM_DRAWS)) for design in short
-    ]
+    nearest = [option(design, question.reached(design, CONFIRMED)) for design in short]
     if not found and not nearest:
         two = "two images"
         raise UsageError(f"--budget must cover the questions on {two}, got {budget:g}")
@@ -357,7 +354,7 @@ def _confirmed(
 ) -> Option | None:
     """Return the design with its power from more studies, enlarged if the search was lucky."""
     for _ in range(8):
-        power = question.reached(design, CONFIRMED, CONFIRM_DRAWS)
+        power = question.reached(design, CONFIRMED)
         if power.value >= wanted:
             return option(design, power)
         design = replace(design, images=max(design.images + 1, round(1.07 * design.images)))
@@ -369,9 +366,7 @@ def _curve(question: Question, design: Design) -> tuple[tuple[int, Power], ...]:
     steps = dict.fromkeys(
         max(2, round(part * design.images)) for part in (0.25, 0.5, 0.75, 1, 1.5, 2)
     )
-    return tuple(
-        (n, question.reached(replace(design, images=n), CURVE, SEARCH_DRAWS)) for n in steps
-    )
+    return tuple((n, question.reached(replace(design, images=n), CURVE)) for n in steps)
 
 
 def _other_checks(

@@ -96,7 +96,7 @@ class Question:
 
     claim: str
     judge: JudgeModel
-    reached: Callable[[Design, int, int], Power]
+    reached: Callable[[Design, int], Power]
 
 
 def question_of(
@@ -136,12 +136,10 @@ def question_of(
         said += ", so close to the threshold that more images hardly help"
     claim = f"{said}; the goal is that the check says “{right_state}” (threshold {limit.value:g})"
 
-    def reached(design: Design, count: int, draws: int) -> Power:
+    def reached(design: Design, count: int) -> Power:
         found: list[Any] = []
         for part in parts_of(design, count):
-            found += judge_simulation.checked(drawn(design, part), rules, (check,), draws=draws)[
-                check
-            ]
+            found += judge_simulation.checked(drawn(design, part), rules, (check,))[check]
         widths = [row.interval[1] - row.interval[0] for row in found if row.interval is not None]
         states = [row.state for row in found]
         return judge_simulation.power_of([state == right_state for state in states], widths, states)
