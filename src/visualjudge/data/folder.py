@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import (
     DataError,
     InvalidRecord,
@@ -30,6 +29,7 @@ from visualjudge.core.errors import (
 )
 from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord, Size
 from visualjudge.core.registry import lacking, note_made_with
+from visualjudge.core.untrusted import confined_path
 from visualjudge.data.record_checks import annotation_from_wire, image_from_wire, name_of
 from visualjudge.data.record_scan import FORMATS, Span, parsed, spans, spool_parquet
 from visualjudge.formats.outputs import given_score, other_range
@@ -40,13 +40,12 @@ from visualjudge.vision.tasks import TASKS, task_named
 NO_ANNOTATIONS = (
     "folder 'annotations' (or 'data_json_v2') not found; `visualjudge import` makes a data folder"
 )
+# Folders of annotations and of image indexes: ours, and those of the document.
 LAYOUTS = (("annotations", "images"), ("data_json_v2", "images_v2"))
-"""Folders of annotations and of image indexes: ours, and those of the document."""
 SUFFIX = "_annotations"
+# Lists the plug-ins whose tasks, types, metrics and error types the records use; exists only if
+# there are any.
 PLUGINS = "plugins.json"
-"""Lists the plug-ins whose tasks, types, metrics and error types the records use; exists only if
-there are any.
-"""
 _CONTROL = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
 
 

@@ -45,12 +45,12 @@ from visualjudge.vision.predictions import Detection, Detections, Instance, Mask
 from visualjudge.vision.raster.images import image_size, opened
 from visualjudge.vision.raster.masks import mask_from_array, mask_from_polygons, mask_from_rle
 
+# Number of corners of the polygon that approximates a circle.
 CIRCLE = 64
-"""Number of corners of the polygon that approximates a circle."""
+# Maximum number of bytes of an unpacked bitmap.
 LARGEST_BITMAP = 1 << 26
-"""Maximum number of bytes of an unpacked bitmap."""
+# Shapes of labelme and X-AnyLabeling that are an outline of points; a rectangle may have two.
 CLOSED = ("polygon", "rectangle", "rotation", "quadrilateral")
-"""Shapes of labelme and X-AnyLabeling that are an outline of points; a rectangle may have two."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -67,10 +67,10 @@ class LabelledShape:
     iscrowd: bool = False
 
 
+# (record of an image, (height, width) of the image, whether it is a prediction) → its shapes.
 Read = Callable[[Any, Size, bool], Iterator[LabelledShape]]
-"""(record of an image, (height, width) of the image, whether it is a prediction) → its shapes."""
+# Name of an image, where its record stands, and the record; None if nobody has finished it.
 Records = Iterable[tuple[str, str, Any]]
-"""Name of an image, where its record stands, and the record; None if nobody has finished it."""
 
 
 def shapes(task: str, gt: Path, pred: Path | None, images: Path, format: str) -> Found:
@@ -412,6 +412,7 @@ def _items(path: Path, _predicted: bool) -> Records:
         ) from None
 
 
+# For each format, a function that yields the images' records and a function that reads one record.
 FORMS: dict[str, tuple[Callable[[Path, bool], Records], Read]] = {
     "labelme": (_json_files, _labelme),
     "cartucho": (_text_files, _cartucho),
@@ -419,8 +420,6 @@ FORMS: dict[str, tuple[Callable[[Path, bool], Records], Read]] = {
     "label-studio": (_tasks, _label_studio),
     "cvat": (_items, _cvat),
 }
-"""For each format, a function that yields the images' records and a function that reads one record.
-"""
 
 
 def _outline(points: Iterable[Sequence[float]], *, rectangle: bool = False) -> tuple[float, ...]:
