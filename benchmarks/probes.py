@@ -24,8 +24,9 @@ from functools import partial
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.answers import join
 from visualjudge.analysis.probes import photograph_need, probe_results
-from visualjudge.analysis.study_table import VERDICT_SCHEMA, join, question_table
+from visualjudge.analysis.study_table import VERDICT_SCHEMA, question_table
 from visualjudge.core.records import Probe, ProbeDesign, Question
 
 NUMBER, IMAGES, STEPS = 200, 100, 4

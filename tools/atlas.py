@@ -23,7 +23,7 @@ import polars as pl
 from visualjudge import __version__
 from visualjudge.analysis import Analysis, analyse
 from visualjudge.analysis.decisions.card import usual_card
-from visualjudge.analysis.decisions.card_page import ANSWERS
+from visualjudge.analysis.decisions.model_answer import SHORT
 from visualjudge.analysis.figure_text import many, percent, percents, points
 from visualjudge.analysis.pairwise_figures import constant_answer
 from visualjudge.analysis.plots.canvas import Canvas
@@ -177,10 +177,10 @@ def _part(benchmark: str, part: str, found: Analysis) -> Iterator[AtlasRow]:
             f"{own[-1].value:.{own[-1].digits}f}" if own and own[-1].value is not None else "–",
             leaning.value if leaning else None,
             leaning.interval if leaning else None,
-            _share(pairs, pl.col("parsed") & pl.col("text").is_in(TIES)),
+            _share(pairs, pl.col("usable") & pl.col("text").is_in(TIES)),
             _share(pairs, pl.col("answer").is_in(TIES)),
-            _share(pairs, ~pl.col("parsed")),
-            card.verdict,
+            _share(pairs, ~pl.col("usable")),
+            card.models.state,
         )
 
 
@@ -198,7 +198,7 @@ COLUMNS: Mapping[str, Callable[[AtlasRow], str]] = {
     "Position bias": lambda row: points(row.lean),
     "Ties: said / true": lambda row: f"{percent(row.ties_said)} / {percent(row.ties_true)}",
     "Unread": lambda row: percent(row.unread),
-    "Rank models with it?": lambda row: ANSWERS[row.answer],
+    "Rank models with it?": lambda row: SHORT[row.answer],
 }
 """Columns of the table with their descriptions."""
 

@@ -271,10 +271,32 @@ def tokens(judge: Mapping[str, Any]) -> float:
     return float(sum(judge["tokens"].values()) / judge["verdicts"])
 
 
+def pairs(analysis: Analysis) -> list[Row]:
+    return [
+        (
+            judge["judge"],
+            pair["group"],
+            pair["a"],
+            pair["b"],
+            pair["judge"],
+            *(pair["judge_ci95"] or (None, None)),
+            pair["truth"],
+            *(pair["truth_ci95"] or (None, None)),
+            pair["state"],
+            *(pair["needs_images"] or (None, None)),
+            pair["images"],
+            pair["difference"],
+        )
+        for judge in analysis.metrics["judges"]
+        for pair in judge["answer"]["pairs"]
+    ]
+
+
 EXPECTED: Mapping[str, Callable[[Analysis], list[Row]]] = {
     "tasks": tasks,
     "sources": sources,
     "checks": checks,
+    "pairs": pairs,
     "judges_by_task": judges_by_task,
     "judges": judges,
     "baseline": baseline,

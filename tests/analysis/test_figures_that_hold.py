@@ -14,13 +14,13 @@ import pytest
 
 from judged_records import pair, ranking, said, scoring
 from visualjudge.analysis import analyse_study, estimate, study_of
+from visualjudge.analysis.answers import join
 from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.comparisons import COMPARED, comparisons, judge_agreement, not_compared
 from visualjudge.analysis.estimate import images_needed, shares
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.leaks import permutation_p
-from visualjudge.analysis.psychometric import slope_p
-from visualjudge.analysis.study_table import Run, Study, join, question_table, verdict_table
+from visualjudge.analysis.study_table import Run, Study, question_table, verdict_table
 from visualjudge.core.records import OptionFeatures, Question, Verdict
 from visualjudge.core.seeding import rng_for
 
@@ -387,15 +387,3 @@ def test_agreement_of_judges_tells_ties_from_the_second_option() -> None:
         reliability_data=table.astype(float), level_of_measurement="nominal"
     )
     assert found.alpha.value == pytest.approx(expected)
-
-
-def test_no_slope_is_claimed_where_one_image_alone_has_other_distances() -> None:
-    distance, right, clusters = (
-        np.full(90, 2.0),
-        np.tile([1.0, 0.0], 45),
-        np.repeat(np.arange(9), 10),
-    )
-    assert slope_p(distance, right, clusters) is None
-    distance[:10] = np.arange(1, 11)
-    with np.errstate(all="raise"):
-        assert slope_p(distance, right, clusters) is None

@@ -69,7 +69,7 @@ def test_best_is_beaten_by_none_on_the_same_pairs() -> None:
             "cluster": [row[1] for row in rows],
             "pair": [f"{row[1]}-{row[2]}" for row in rows],
             "right": [row[3] for row in rows],
-            "parsed": [True] * len(rows),
+            "usable": [True] * len(rows),
             "tokens_in": [None] * len(rows),
             "tokens_out": [None] * len(rows),
             "text": ["A"] * len(rows),
@@ -131,18 +131,6 @@ def test_what_is_compared_elsewhere_changes_no_strength() -> None:
     assert [
         replace(row, component=0) for row in both.rows if row.group == "object_detection"
     ] == list(alone.rows)
-
-
-@pytest.mark.parametrize("repeats", [2, 5])
-def test_repeated_replies_change_no_strength_of_a_source_that_never_lost(repeats: int) -> None:
-    questions = [pair(i, (8.0, 2.0)) for i in range(8)]
-    once, often = (
-        _board(questions, [said(q, "A", repeat=k) for q in questions for k in range(times)])
-        for times in (1, repeats)
-    )
-    for row, other in zip(once.rows, often.rows, strict=True):
-        assert other.strength.value == pytest.approx(row.strength.value)
-        assert other.strength.interval == pytest.approx(row.strength.interval)
 
 
 def test_rank_correlation_is_with_the_true_scores_shown() -> None:

@@ -10,13 +10,11 @@ from pathlib import Path
 import pytest
 
 from judged_records import pair, said, write_dataset, write_run
-from page_text import page
 from visualjudge.analysis import Analysis, analyse
 from visualjudge.analysis.decisions.card import usual_card
 from visualjudge.analysis.figure_text import about_images, gains, variance_share
 from visualjudge.analysis.figures import Gain, Leak, Variance
 from visualjudge.analysis.plots.figure import Figure, unbroken
-from visualjudge.analysis.report.page import context
 from visualjudge.analysis.report.plots import PLOTS
 from visualjudge.analysis.rule_text import as_right
 from visualjudge.analysis.value_and_interval import Share
@@ -69,27 +67,6 @@ def test_a_difference_that_tasks_hide_from_each_other_is_found(opposite_judges: 
         told = row["by_task"][task]
         assert told["difference"] == pytest.approx(accuracy[0] - accuracy[1])
         assert told["p"] <= told["p_holm"] < 0.05
-
-
-def test_the_headline_names_the_tasks_that_differ_from_it(opposite_judges: Analysis) -> None:
-    states = [
-        {task.task: task.state for task in card.tasks}
-        for card in usual_card(opposite_judges).judges
-    ]
-    assert "fail" in states[0].values()
-    lines = context(opposite_judges)["answers"]
-    for line, own in zip(lines, states, strict=True):
-        told = "".join(text for text, _ in line.more)
-        for word, state in (("yes for", "pass"), ("no for", "fail")):
-            names = [task.replace("_", " ") for task, held in own.items() if held == state]
-            differs = set(own.values()) != {line.state}
-            assert (word in told) == bool(names and differs)
-            assert all(name in told for name in names if differs)
-    anchors = {anchor for line in lines for _, anchor in line.more if anchor}
-    text = page(opposite_judges)
-    assert anchors
-    for anchor in anchors:
-        assert f'href="#{anchor}"' in text and f'id="{anchor}"' in text
 
 
 def test_the_lean_to_the_place_has_one_interval(opposite_judges: Analysis) -> None:

@@ -151,7 +151,7 @@ def test_cannot_tell_and_second_answers_are_no_ratings(runs: Any) -> None:
 
 
 def test_a_tie_lies_between_the_two_options() -> None:
-    same = {"kind": "pairwise", "parsed": True, "rater": "anna", "task": "keypoint", "image": "i"}
+    same = {"kind": "pairwise", "usable": True, "rater": "anna", "task": "keypoint", "image": "i"}
     named = pl.DataFrame(
         [
             {**same, "id": name, "text": text}

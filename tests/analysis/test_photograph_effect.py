@@ -12,13 +12,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from visualjudge.analysis.analysing import analyse_study
 from visualjudge.analysis.figure_text import photograph_gain
 from visualjudge.analysis.figures import Photograph, PhotographNeed, Without
 from visualjudge.analysis.probes import photograph_need
-from visualjudge.analysis.study_table import study_of
 from visualjudge.analysis.value_and_interval import Estimate, Share
-from visualjudge.core.records import Probe, Question, Verdict
+from visualjudge.core.records import Probe, Question
 
 Rng = np.random.Generator
 Judge = Callable[[int, Rng], np.ndarray]
@@ -120,25 +118,6 @@ def question(k: int, name: str, design: str) -> Question:
         answer="A",
         probe=Probe(name, design, f"g{k}", "", "answer"),  # type: ignore[arg-type]
     )
-
-
-@pytest.mark.parametrize("judges", [1, 8])
-def test_judges_with_one_answer_are_told_together(judges: int) -> None:
-    """More than six judges share lines, in the plural, whether or not each needs more images."""
-    from page_text import page
-
-    questions = [question(k, *version) for k in range(60) for version in VERSIONS]
-    for wrong in ("1", "13579"):  # 90 % right, and 50 %
-        verdicts = [
-            Verdict(q.id, "AB", "B" if q.probe and q.probe.group[-1] in wrong else "A", "ok", "")
-            for q in questions
-        ]
-        told = page(
-            analyse_study(study_of(questions, {f"judge{k}": verdicts for k in range(judges)}))
-        )
-        assert ("they do not need the photograph" in told) == (judges > 1)
-        assert ("it does not need the photograph" in told) == (judges == 1)
-        assert ": ;" not in told and ";  ;" not in told
 
 
 @pytest.mark.parametrize(

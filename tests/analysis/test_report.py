@@ -246,7 +246,7 @@ def test_a_baseline_that_the_report_ran_is_no_judge_of_it(tmp_path: Path) -> Non
     ("option", "name", "more"),
     [
         ("--out", "ratings.jsonl", []),
-        ("--out", "report.md", ["--format", "html"]),
+        ("--out", "report.txt", ["--format", "html"]),
         ("--json", "labels.csv", []),
     ],
 )

@@ -4,7 +4,6 @@ machine do.
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import json
 from collections import Counter
@@ -14,14 +13,12 @@ from typing import Any
 import pytest
 
 import visualjudge as vj
-from batch.fake_batches import ALL, FakeBatches, Faults, said
-from batch.soak_batches import soak
+from batch.fake_batches import ALL, FakeBatches, Faults
 from runs.made_dataset import make_dataset
 from visualjudge.clients.batch.batched_client import Settings
 from visualjudge.clients.retry import RetryPolicy
 from visualjudge.core.errors import RunError, UsageError
-from visualjudge.runs.batch.fetch_and_cancel import Keeper
-from visualjudge.runs.batch.ledger import Ledger, parts_of
+from visualjudge.runs.batch.batch_journal import BatchJournal, parts_of
 from visualjudge.runs.budget import Prices
 
 pytestmark = pytest.mark.filterwarnings("ignore:(?s)Pydantic serializer warnings")
@@ -74,7 +71,7 @@ def check_once(fake: FakeBatches, out: Path, questions: int = 12) -> None:
 
 @pytest.mark.parametrize(
     ("backend", "mode"),
-    [("api", "auto"), ("api", "json"), ("anthropic", "auto"), ("google", "text")],
+    [("api", "json"), ("anthropic", "text"), ("google", "text")],
 )
 def test_verdicts_are_those_of_a_live_run_at_half_the_price(
     dataset: Path, tmp_path: Path, backend: str, mode: Any
@@ -123,16 +120,16 @@ def test_a_kill_at_any_step_costs_nothing(
     tmp_path: Path, backend: str, before: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dataset = make_dataset(tmp_path / "dataset", pairwise=6, ranking=0, scoring=0)
-    say = Ledger.say
+    write = BatchJournal.write
 
     def dying(step: int) -> Any:
         steps = itertools.count()
 
-        async def said_until(self: Ledger, event: str, part: Any, **fields: Any) -> Any:
+        async def said_until(self: BatchJournal, event: str, name: str, **fields: Any) -> Any:
             dead = next(steps) == step
             if dead and before:
                 raise Killed
-            known = await say(self, event, part, **fields)
+            known = await write(self, event, name, **fields)
             if dead:
                 raise Killed
             return known
@@ -141,17 +138,12 @@ def test_a_kill_at_any_step_costs_nothing(
 
     for step in range(8):
         with FakeBatches(Faults(lost=0.3, slow_s=0), step) as fake:
-            monkeypatch.setattr(Ledger, "say", dying(step))
+            monkeypatch.setattr(BatchJournal, "write", dying(step))
             with pytest.raises(Killed):
                 judged(fake, dataset, tmp_path / str(step), backend, mode="text")
-            monkeypatch.setattr(Ledger, "say", say)
+            monkeypatch.setattr(BatchJournal, "write", write)
             judged(fake, dataset, tmp_path / str(step), backend, mode="text")
             check_once(fake, tmp_path / str(step), 6)
-
-
-def test_kills_of_the_command(tmp_path: Path) -> None:
-    dataset = make_dataset(tmp_path / "dataset", pairwise=15, ranking=0, scoring=0)
-    assert soak("api", dataset, tmp_path / "run", questions=15, kills=1, size=4, seed=1) == []
 
 
 def test_an_anonymous_batch_of_others_is_not_taken(dataset: Path, tmp_path: Path) -> None:
@@ -242,7 +234,6 @@ def test_no_file_holds_the_key_and_the_ledger_goes_with_the_folder(
         check_once(fake, tmp_path / "there")
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert not any(KEY.encode() in path.read_bytes() for path in files)
-    assert not [path for path in files if path.name.endswith((".names", ".raw"))]
 
 
 def test_a_server_that_is_away_while_a_batch_runs_is_waited_for(
@@ -278,26 +269,6 @@ def test_limits_of_a_live_run_cannot_be_kept(dataset: Path, tmp_path: Path) -> N
         judged(fake, dataset, tmp_path, limits=Limits(max_calls=3))
 
 
-def test_status_fetch_and_cancel(dataset: Path, tmp_path: Path) -> None:
-    with FakeBatches(Faults(slow_s=3600)) as fake:
-        judged(fake, dataset, tmp_path, mode="text", batch=Settings(6, 0.05, wait=False))
-
-        async def keep() -> None:
-            keeper = Keeper.of(tmp_path, base_url=f"{fake.url}/v1", api_key=KEY, folder=None)
-            assert [state async for _, state in keeper.states()] == ["in_progress, 0 replies"] * 2
-            assert await keeper.fetch() == (0, 2)
-            fake.batches["batch_1"].ready = 0
-            assert await keeper.fetch() == (1, 1)
-            assert await keeper.cancel() == 1
-            assert await keeper.fetch() == (1, 0)
-            await keeper.aclose()
-
-        asyncio.run(keep())
-        fake.faults = Faults(slow_s=0)
-        judged(fake, dataset, tmp_path, mode="text")
-    assert {row["status"] for row in rows(tmp_path)} == {"ok"}
-
-
 def test_equal_requests_are_asked_once(tmp_path: Path) -> None:
     dataset = make_dataset(tmp_path / "dataset", pairwise=2, ranking=0, scoring=0)
     questions = json.loads((dataset / "questions.json").read_text())
@@ -310,23 +281,12 @@ def test_equal_requests_are_asked_once(tmp_path: Path) -> None:
     assert run.report is not None and run.report.progress.budget.calls == 1
 
 
-def test_batches_are_exchanged_as_files(dataset: Path, tmp_path: Path) -> None:
-    """As `vllm run-batch -i PART.jsonl -o PART.output.jsonl` does."""
-    place, out = tmp_path / "files", tmp_path / "run"
-    asked = vj.client(
-        "vllm", model="m", cache=False, batch=Settings(5, 0.05, wait=False, folder=place)
-    )
-    vj.judge(dataset, asked, out, mode="text", progress=False)
-    for path in list(place.glob("*.jsonl")):
-        lines = [json.loads(line) for line in path.read_text().splitlines()]
-        with path.with_name(f"{path.stem}.output.jsonl").open("w") as output:
-            for line in lines:
-                message = {"role": "assistant", "content": said(line["body"])}
-                body = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
-                response = {"status_code": 200, "request_id": "r", "body": body}
-                print(
-                    json.dumps({"id": "x", "custom_id": line["custom_id"], "response": response}),
-                    file=output,
-                )
-    vj.judge(dataset, asked, out, mode="text", resume=True, progress=False)
-    assert Counter(row["status"] for row in rows(out)) == {"ok": 12}
+def test_batches_are_cancelled_and_their_replies_kept(dataset: Path, tmp_path: Path) -> None:
+    with FakeBatches(Faults(slow_s=3600)) as fake:
+        judged(fake, dataset, tmp_path, mode="text", batch=Settings(6, 0.05, wait=False))
+        fake.batches["batch_1"].ready = 0
+        run = judged(fake, dataset, tmp_path, mode="text", batch=Settings(6, 0.05, cancel=True))
+        assert len(fake.batches) == 2 and fake.batches["batch_2"].cancelled
+    causes = Counter(row.get("cause") or row["status"] for row in rows(tmp_path))
+    assert causes["ok"] >= 6 and run.missing == 0
+    assert all(part.status for part in parts_of(tmp_path).values())

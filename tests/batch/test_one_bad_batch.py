@@ -4,7 +4,6 @@ without end.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from pathlib import Path
@@ -18,9 +17,8 @@ from batch.fake_batches import FakeBatches, Faults
 from runs.made_dataset import make_dataset
 from visualjudge.clients.batch.batched_client import Settings
 from visualjudge.clients.retry import RetryPolicy
-from visualjudge.core.errors import RunError, UsageError
-from visualjudge.runs.batch.fetch_and_cancel import Keeper, drop
-from visualjudge.runs.batch.ledger import parts_of
+from visualjudge.core.errors import RunError
+from visualjudge.runs.batch.batch_journal import parts_of
 
 KEY = "sk-batch-0123456789"
 
@@ -34,8 +32,8 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     few = RetryPolicy(attempts=2, first_wait_s=0.01)
     monkeypatch.setattr("visualjudge.clients.batch.provider.PATIENCE", few)
-    monkeypatch.setattr("visualjudge.runs.batch.submitting._BUSY", few)
-    monkeypatch.setattr("visualjudge.runs.batch.submitting._DOWNLOADS", 2)
+    monkeypatch.setattr("visualjudge.runs.batch.engine.PATIENCE", few)
+    monkeypatch.setattr("visualjudge.runs.batch.engine._DOWNLOADS", 2)
 
 
 class Refusing(FakeBatches):
@@ -74,11 +72,11 @@ def test_a_closed_batch_is_looked_at_before_it_is_paid_for_again(
 ) -> None:
     with Refusing({("GET", "/batches/batch_2"): 401}) as fake:
         judged(fake, dataset, tmp_path)
-        assert causes(tmp_path) == {"ok": 4, "batch closed: HTTP 401": 2}
+        assert causes(tmp_path) == {"ok": 4, "batch lost: HTTP 401": 2}
         part = next(part for part in parts_of(tmp_path).values() if part.batch == "batch_2")
-        assert (part.status, part.reason) == ("closed", "HTTP 401: not for you")
+        assert part.status == "lost: HTTP 401"
         judged(fake, dataset, tmp_path)
-        assert causes(tmp_path)["batch closed: HTTP 401"] == 2, (
+        assert causes(tmp_path)["batch lost: HTTP 401"] == 2, (
             "a resumed run asks for no failure again"
         )
         fake.refused = {}
@@ -105,14 +103,7 @@ def test_the_replies_that_can_be_had_are_kept(dataset: Path, tmp_path: Path) -> 
         outcomes = iter(["ok", "failing", *["ok"] * 4])
         fake._run = lambda body: (run(fake, body), next(outcomes))[1]  # type: ignore[method-assign]
         judged(fake, dataset, tmp_path)
-        assert causes(tmp_path) == {"ok": 5, "batch closed: HTTP 403": 1}
-
-
-def test_more_failures_than_end_a_live_run_end_no_run_over_batches(tmp_path: Path) -> None:
-    dataset = make_dataset(tmp_path / "dataset", pairwise=75, ranking=0, scoring=0)
-    with Refusing({("GET", "/batches/batch_1"): 404}) as fake:
-        judged(fake, dataset, tmp_path / "run", size=70)
-    assert causes(tmp_path / "run") == {"batch closed: HTTP 404": 70, "ok": 5}
+        assert causes(tmp_path) == {"ok": 5, "batch lost: HTTP 403": 1}
 
 
 def cancelled(dataset: Path, out: Path, fake: FakeBatches) -> None:
@@ -149,7 +140,7 @@ def test_what_is_refused_as_too_much_is_queued_is_submitted_a_bounded_number_of_
     with FakeBatches(Faults(limited=1.0, slow_s=0)) as fake:
         judged(fake, dataset, tmp_path, size=6)
         assert len(fake.batches) == 4
-        assert causes(tmp_path) == {"batch refused": 6}
+        assert causes(tmp_path) == {"too much is queued": 6}
 
 
 def test_a_server_that_makes_no_more_batches_ends_the_run_after_the_others(
@@ -173,56 +164,3 @@ def test_a_server_that_makes_no_more_batches_ends_the_run_after_the_others(
         judged(fake, dataset, tmp_path, size=1)
         assert causes(tmp_path) == {"ok": 6}
         assert set(fake.paid.values()) == {1}
-
-
-def test_a_batch_is_dropped_by_its_id_or_part(dataset: Path, tmp_path: Path) -> None:
-    with FakeBatches(Faults(slow_s=3600)) as fake:
-        judged(fake, dataset, tmp_path, wait=False)
-        first, second, third = parts_of(tmp_path).values()
-        (tmp_path / "batches" / f"{second.name}.names").unlink()
-        with pytest.raises(RunError, match=f"batch drop {tmp_path} {second.name}"):
-            judged(fake, dataset, tmp_path)
-        assert asyncio.run(drop(tmp_path, "batch_1")).status == "dropped"
-        assert asyncio.run(drop(tmp_path, second.name)).batch == "batch_2"
-        for name, reason in {
-            "batch_1": "has ended: dropped",
-            "batch_9": "has no batch batch_9",
-        }.items():
-            with pytest.raises(UsageError, match=reason):
-                asyncio.run(drop(tmp_path, name))
-        fake.batches["batch_3"].ready = 0.0
-        fake.faults = Faults(slow_s=0)
-        judged(fake, dataset, tmp_path)
-        assert causes(tmp_path)["batch dropped"] == 2
-        assert [part.status for part in parts_of(tmp_path).values()][:3] == [
-            "dropped",
-            "dropped",
-            "completed",
-        ]
-        assert first.batch == "batch_1" and third.batch == "batch_3"
-
-
-def test_status_fetch_and_cancel_go_on_after_a_batch_that_cannot_be_had(
-    dataset: Path, tmp_path: Path
-) -> None:
-    with Refusing() as fake:
-        fake.faults = Faults(slow_s=3600)
-        judged(fake, dataset, tmp_path, wait=False)
-        fake.refused = {("GET", "/batches/batch_1"): 404, ("POST", "/batches/batch_1"): 404}
-        fake.batches["batch_2"].ready = 0.0
-
-        async def keep() -> None:
-            keeper = Keeper.of(tmp_path, base_url=f"{fake.url}/v1", api_key=KEY, folder=None)
-            found = [state async for _, state in keeper.states()]
-            assert found == [
-                "cannot be retrieved",
-                "completed, 2 replies",
-                "in_progress, 0 replies",
-            ]
-            assert await keeper.fetch() == (1, 2)
-            assert await keeper.cancel() == 1
-            assert keeper.failed == ["batch batch_1: HTTP 404: not for you"] * 3
-            await keeper.aclose()
-
-        asyncio.run(keep())
-        assert [part.open for part in parts_of(tmp_path).values()] == [True, False, True]

@@ -120,3 +120,13 @@ def test_a_folder_of_images_that_was_renamed_is_a_few_lines(
     told = capsys.readouterr().err.splitlines()
     assert lost > 3 and len(told) == 2
     assert f" and {lost - 3} more: files: there is no file" in told[0]
+
+
+def test_build_says_how_much_it_left(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("build", data, "--out", tmp_path / "out", "--workers", 1, "--judge-pairs", 2)
+    assert _status(monkeypatch, *words) == 0
+    assert "object_detection: 2 of 3 pairs, 1 of 1 image (--judge-pairs 2)" in (
+        capsys.readouterr().out
+    )

@@ -92,7 +92,6 @@ def test_two_outputs_of_a_command_are_two_files(
     ("command", "suffixes"),
     [
         ("card run --out ds.txt", ".html"),
-        ("describe data --out ds.txt", ".png or .svg or .pdf"),
         ("report run --json ds.txt", ".json"),
     ],
 )

@@ -17,6 +17,7 @@ from visualjudge.clients.api import ApiClient
 from visualjudge.clients.registry import build_client
 from visualjudge.clients.vllm import VllmClient
 from visualjudge.core.errors import ApiError, TransportError, UsageError
+from visualjudge.core.records import Served
 
 KEY = "sk-a-secret-of-some-length"
 SCHEMA = {
@@ -93,7 +94,10 @@ def test_text_and_images_are_sent_in_order_with_the_system_text_in_a_message_of_
     assert server.paths == ["/v1/chat/completions"]
     assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
     assert replies[0] == Reply(
-        "A", "stop", {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}
+        "A",
+        "stop",
+        {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9},
+        served=Served(),
     )
 
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
-import json
-import os
+import shutil
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 import pytest
 
 from visualjudge.clients import (
@@ -23,16 +19,13 @@ from visualjudge.clients import (
     RetryPolicy,
     ScriptedClient,
     TextPart,
-    concurrency,
     image_part,
 )
 from visualjudge.clients.base import Alternative, Diagnostics, Identity, ImagePart, Token
-from visualjudge.clients.cache import Cached, cache_key
-from visualjudge.clients.concurrency import AdaptiveLimit, Limited
+from visualjudge.clients.cache import FILE, Cached, cache_key
+from visualjudge.clients.concurrency import Limited
 from visualjudge.clients.image_resize import Shrinking
-from visualjudge.clients.reply_bounds import LARGEST_BODY
 from visualjudge.clients.retry import Retrying
-from visualjudge.clients.secret_files import cache_secret
 from visualjudge.core.errors import ApiError, TransportError
 from visualjudge.vision.raster.images import rgb_of
 
@@ -126,17 +119,14 @@ def test_a_judges_own_attempt_is_passed_on() -> None:
 REFUSED = TransportError("refused", cause="connection", reached=False)
 
 
-def test_a_server_that_was_never_reached_is_waited_for_by_one_call_only() -> None:
-    inner, waits = ScriptedClient([*[REFUSED] * 7, "A", REFUSED, "B"]), Waits()
-    client = Retrying(inner, sleep=waits)
-    for calls in (6, 7):
-        with pytest.raises(TransportError):
-            run(client.ask(HELLO))
-        assert (len(inner.requests), len(waits.seconds)) == (calls, 5)
-    assert run(client.ask(HELLO)).text == "A"  # it has started
-    assert run(client.ask(HELLO)).text == "B"
-    assert waits.seconds[:5] == [0.25, 0.5, 1, 2, 4]
-    assert len(waits.seconds) == 6
+def test_a_server_that_was_never_reached_is_not_waited_for_unless_told_to() -> None:
+    inner, waits = ScriptedClient([REFUSED]), Waits()
+    with pytest.raises(TransportError):
+        run(Retrying(inner, sleep=waits).ask(HELLO))
+    assert (len(inner.requests), waits.seconds) == (1, [])
+    with pytest.raises(TransportError):
+        run(Retrying(inner, RetryPolicy(attempts=4, absent=4), sleep=waits).ask(HELLO))
+    assert (len(inner.requests), len(waits.seconds)) == (5, 3)
 
 
 @pytest.mark.parametrize("first", ["A", ApiError(400, "no"), TransportError("reset")])
@@ -189,61 +179,63 @@ def test_no_more_are_under_way_than_allowed() -> None:
     assert (crowd.asked, crowd.most) == (50, 4)
 
 
-@pytest.mark.parametrize("failure", [ApiError(503, "x"), TransportError("x", cause="timeout")])
-def test_overload_halves_once_for_all_that_had_begun(failure: Exception) -> None:
-    limit = AdaptiveLimit(8)
-    run(_many(Limited(Crowd(lambda n: failure if n <= 8 else None), limit), 8))
-    assert limit.allowed == 4
+@pytest.mark.parametrize(
+    ("failure", "allowed"),
+    [
+        (ApiError(429, "x"), 4),
+        (ApiError(503, "x"), 4),
+        (TransportError("x", cause="timeout"), 4),
+        (ApiError(400, "x"), 8),
+    ],
+)
+def test_overload_halves_once_for_all_that_had_begun(failure: Exception, allowed: int) -> None:
+    client = Limited(Crowd(lambda n: failure if n <= 8 else None), 8)
+    run(_many(client, 8))
+    assert (client.limit.allowed, client.limit.in_flight) == (allowed, 0)
 
 
-def test_a_refused_call_takes_its_place_away() -> None:
-    limit = AdaptiveLimit(8)
-    run(_many(Limited(Crowd(lambda n: ApiError(429, "x") if n <= 3 else None), limit), 4))
-    assert 5 <= limit.allowed < 5.1
+@pytest.mark.parametrize("capacity", [3, 8, 20])
+def test_it_finds_and_keeps_to_what_a_server_takes_at_once(capacity: int) -> None:
+    crowd = Crowd()
+    crowd.outcome = lambda n: ApiError(429, "x") if crowd.inside > capacity else None
+    client, used, refused = Limited(crowd, 32), list[int](), 0
 
+    async def one() -> None:
+        nonlocal refused
+        while True:
+            try:
+                await client.ask(HELLO)
+            except ApiError:
+                refused += 1
+            else:
+                used.append(min(capacity, int(client.limit.allowed)))
+                return
 
-def test_calls_refused_together_leave_an_eighth() -> None:
-    limit = AdaptiveLimit(32)
-    run(_many(Limited(Crowd(lambda n: ApiError(429, "x")), limit), 32))
-    assert limit.allowed == 4
+    async def main() -> None:
+        await asyncio.gather(*(one() for _ in range(3000)))
 
-
-def test_places_come_back_slowly_up_to_what_was_refused_and_faster_above() -> None:
-    limit = AdaptiveLimit(20)
-    crowd = Crowd(lambda n: ApiError(429, "x") if n <= 10 else None)
-    run(_many(Limited(crowd, limit), 10 + 30))
-    assert 10.5 < limit.allowed < 11
-    run(_many(Limited(crowd, limit), 20 + 30))
-    assert limit.allowed > 12.5
-
-
-def test_the_last_place_rests_after_a_refused_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(concurrency, "REST_S", 0.05)
-    began = time.monotonic()
-    run(_many(Limited(Crowd(lambda n: ApiError(429, "x")), 1), 3))
-    assert time.monotonic() - began >= 0.15
-
-
-def test_a_wrong_request_says_nothing_about_load() -> None:
-    limit = AdaptiveLimit(8)
-    run(_many(Limited(Crowd(lambda n: ApiError(400, "x")), limit), 8))
-    assert limit.allowed == 8
+    run(main())
+    assert refused < 0.05 * 3000
+    late = used[1000:]
+    assert sum(late) / len(late) > 0.93 * capacity
 
 
 def test_it_rises_again_to_the_ceiling_and_not_beyond() -> None:
-    limit = AdaptiveLimit(8)
     crowd = Crowd(lambda n: ApiError(429, "x") if n == 1 else None)
-    run(_many(Limited(crowd, limit), 200))
-    assert limit.allowed == 8
-    assert crowd.asked == 200
+    client = Limited(crowd, 8)
+    run(_many(client, 400))
+    assert client.limit.allowed == 8
 
 
-def test_one_place_always_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(concurrency, "REST_S", 0.0)
-    limit = AdaptiveLimit(4)
-    run(_many(Limited(Crowd(lambda n: ApiError(429, "x")), limit), 60))
-    assert limit.allowed == 1
-    assert limit.in_flight == 0
+def test_no_call_begins_before_a_retry_after_has_passed() -> None:
+    times: list[float] = []
+
+    def told(n: int) -> Exception | None:
+        times.append(time.monotonic())
+        return ApiError(429, "x", retry_after=0.2) if n == 1 else None
+
+    run(_many(Limited(Crowd(told), 1), 3))
+    assert times[1] - times[0] >= 0.2
 
 
 def test_a_cancelled_waiter_gives_its_turn_on() -> None:
@@ -355,112 +347,6 @@ def test_two_equal_requests_at_once_are_asked_once(tmp_path: Path) -> None:
     assert crowd.asked == 1
 
 
-@pytest.mark.parametrize("torn", [b"", b'{"text": "A', b"[]", b'{"text": "A"}'])
-def test_a_foreign_or_torn_entry_is_written_anew(tmp_path: Path, torn: bytes) -> None:
-    client = Cached(ScriptedClient(["A"]), tmp_path)
-    place = client.path(HELLO, 0)
-    place.parent.mkdir(parents=True)
-    place.write_bytes(torn)
-    assert not run(client.ask(HELLO)).cached
-    assert json.loads(place.read_bytes())["reply"]["text"] == "A"
-
-
-def test_a_damaged_entry_is_asked_anew(tmp_path: Path) -> None:
-    inner = ScriptedClient(["Answer: A"])
-    client = Cached(inner, tmp_path)
-    run(client.ask(HELLO))
-    place = client.path(HELLO, 0)
-    place.write_bytes(place.read_bytes().replace(b"Answer: A", b"Answer: B"))
-    assert run(client.ask(HELLO)).text == "Answer: A"
-    assert len(inner.requests) == 2
-
-
-def entry(tmp_path: Path, text: str = "A") -> tuple[Cached, Path]:
-    """A client whose cache has an entry for one question, and the entry."""
-    client = Cached(ScriptedClient([text, "asked again"]), tmp_path / "cache")
-    run(client.ask(HELLO))
-    return client, client.path(HELLO, 0)
-
-
-def test_an_entry_of_another_user_is_not_believed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nor one with a checksum alone, as older versions wrote them."""
-    client, place = entry(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
-    assert run(client.ask(HELLO)).text == "asked again"
-    monkeypatch.undo()
-    reply = orjson.dumps(asdict(Reply("forged")))
-    digest = hashlib.sha256(reply).hexdigest()
-    place.write_bytes(orjson.dumps({"sha256": digest, "reply": orjson.Fragment(reply)}))
-    client = Cached(ScriptedClient(["asked"]), client.directory)
-    assert run(client.ask(HELLO)).text == "asked"
-
-
-def test_an_entry_is_not_believed_in_the_place_of_another(tmp_path: Path) -> None:
-    client, place = entry(tmp_path)
-    other = client.path(Request((TextPart("other"),)), 0)
-    other.parent.mkdir(parents=True, exist_ok=True)
-    place.rename(other)
-    assert run(client.ask(Request((TextPart("other"),)))).text == "asked again"
-
-
-def test_the_secret_is_of_the_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
-    entry(tmp_path)
-    key = tmp_path / "home/visualjudge/replies.key"
-    assert key.stat().st_mode & 0o777 == 0o600 and len(key.read_bytes()) == 32
-    assert cache_secret.__wrapped__(key.parent) == key.read_bytes()
-
-
-@pytest.mark.parametrize("spoil", ["readable", "short", "link", "folder"])
-def test_a_secret_that_others_may_know_is_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, spoil: str
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / spoil))
-    key = tmp_path / spoil / "visualjudge/replies.key"
-    key.parent.mkdir(parents=True)
-    key.mkdir() if spoil == "folder" else key.write_bytes(bytes(32 if spoil != "short" else 3))
-    key.chmod(0o644 if spoil == "readable" else 0o600)
-    if spoil == "link":
-        key.rename(tmp_path / "elsewhere")
-        key.symlink_to(tmp_path / "elsewhere")
-    client, place = entry(tmp_path)
-    assert not place.exists() and run(client.ask(HELLO)).text == "asked again"
-    assert len(caplog.records) == 1 and "replies.key" in caplog.text
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders")
-@pytest.mark.parametrize("what", ["fifo", "device", "link", "large", "folder"])
-def test_an_entry_that_is_no_small_regular_file_is_asked_again(tmp_path: Path, what: str) -> None:
-    client, place = entry(tmp_path)
-    place.rename(tmp_path / "true")
-    if what == "large":
-        with place.open("wb") as file:
-            file.truncate(LARGEST_BODY + 1)
-    else:
-        make = {
-            "fifo": lambda: os.mkfifo(place),
-            "device": lambda: place.symlink_to("/dev/zero"),
-            "link": lambda: place.symlink_to(tmp_path / "true"),
-            "folder": place.mkdir,
-        }
-        make[what]()
-    assert run(client.ask(HELLO)).text == "asked again"
-
-
-def test_nothing_is_written_over_a_link_in_a_cache(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    client = Cached(ScriptedClient(["A"]), tmp_path / "cache")
-    outside, folder = tmp_path / "outside", client.path(HELLO, 0).parent
-    outside.mkdir()
-    folder.parent.mkdir()
-    folder.symlink_to(outside)
-    assert run(client.ask(HELLO)).text == "A"
-    assert not list(outside.iterdir()) and "must not be a link" in caplog.text
-
-
 def test_a_cache_that_cannot_be_written_is_one_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -468,6 +354,20 @@ def test_a_cache_that_cannot_be_written_is_one_warning(
     client = Cached(ScriptedClient(["A"]), tmp_path / "file")
     for repeat in range(3):
         assert run(client.ask(Request((TextPart("x"),), repeat=repeat))).text == "A"
+    assert len(caplog.records) == 1
+
+
+def test_a_copied_cache_works_and_a_damaged_one_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = Cached(ScriptedClient(["A"]), tmp_path / "here")
+    run(first.ask(HELLO))
+    run(first.aclose())
+    shutil.copytree(tmp_path / "here", tmp_path / "there")
+    assert run(Cached(ScriptedClient(["B"]), tmp_path / "there").ask(HELLO)).text == "A"
+    (tmp_path / "here" / FILE).write_bytes(b"no database" * 1000)
+    damaged = Cached(ScriptedClient(["B"]), tmp_path / "here")
+    assert [run(damaged.ask(HELLO)).text for _ in range(2)] == ["B", "B"]
     assert len(caplog.records) == 1
 
 

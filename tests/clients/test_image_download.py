@@ -36,9 +36,9 @@ def test_bytes_are_fetched_as_they_are() -> None:
 
 def test_a_redirect_is_followed_and_its_target_checked_again() -> None:
     assert fetch([(302, b"", {"Location": "/b.png"}), (200, PNG, {})]) == PNG
-    with pytest.raises(DataError, match="must begin with http"):
+    with pytest.raises(DataError, match="cannot be fetched"):
         fetch([(302, b"", {"Location": "file:///etc/passwd"})])
-    with pytest.raises(DataError, match="more than 5 redirects"):
+    with pytest.raises(DataError, match="cannot be fetched"):
         fetch([(302, b"", {"Location": "/again"})])
 
 
@@ -90,7 +90,6 @@ def test_a_name_that_resolves_to_a_private_address_is_refused(
         ("::ffff:127.0.0.1", False),
         ("64:ff9b::7f00:1", False),
         ("2002:7f00:1::", False),
-        ("nonsense", False),
     ],
 )
 def test_public_addresses(address: str, public: bool) -> None:

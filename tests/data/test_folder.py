@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import numpy as np
 import polars
 import pytest
 
+import visualjudge as vj
+from corpus.workspace import dump
 from making import detection, detection_folder, make_folder, photograph, write_records
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.data.folder import DataFolder
@@ -348,3 +351,47 @@ def test_two_files_of_one_task_are_an_error(folder: Path) -> None:
 def test_folder_without_annotations_is_wrong_usage(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match=r"no such folder|not a data folder"):
         DataFolder(tmp_path / name)
+
+
+def in_the_layout_of_the_document(root: Path, tasks: dict[str, list[str]]) -> None:
+    """Move the files of a data folder to where the document has them; joint ones hold several."""
+    notes, indexes = root / "data_json_v2", root / "images_v2"
+    for folder in (notes, indexes):
+        folder.mkdir()
+    for joint, parts in tasks.items():
+        rows, index = list[Any](), dict[str, Any]()
+        for task in parts:
+            rows += json.loads((root / f"annotations/{task}_annotations.json").read_text())
+            index |= json.loads((root / f"images/{task}.json").read_text())
+        dump(notes / f"{joint}_annotations.json", rows)
+        dump(indexes / f"{joint}{'_images' * (joint == 'generation')}.json", index)
+    for old in ("annotations", "images"):
+        shutil.rmtree(root / old)
+
+
+def test_the_layout_of_the_document_gives_the_same_questions(tmp_path: Path) -> None:
+    joint = {
+        "object_detection": ["object_detection"],
+        "lowlevel": ["lowlevel-deblur", "lowlevel-derain"],
+        "generation": ["generation_t2i", "generation_editing"],
+    }
+    tasks = [task for parts in joint.values() for task in parts]
+    built = []
+    for name in ("ours", "theirs"):
+        make_folder(tmp_path / name, seed=3, images=3, annotations=3, tasks=tasks)
+        if name == "theirs":
+            in_the_layout_of_the_document(tmp_path / name, joint)
+        vj.build(tmp_path / name, tmp_path / f"{name}-set")
+        built.append((tmp_path / f"{name}-set/questions.json").read_bytes())
+    assert built[0] == built[1]
+    assert set(DataFolder(tmp_path / "theirs").tasks) == set(tasks)
+
+
+def test_a_range_of_scores_becomes_nought_to_ten(tmp_path: Path) -> None:
+    root = detection_folder(tmp_path / "data", [0.25, 1.0])
+    (told,) = DataFolder(root).other_ranges([DET])
+    assert told.startswith(f"{DET}: final_score: all 2 values are numbers from 0 to 1")
+    entries = DataFolder(root, (0, 1)).entries(DET)
+    assert sorted(one.annotation.final_score for one in entries) == [2.5, 10.0]
+    outside = DataFolder(root, (0, 0.5))
+    assert len(outside.entries(DET)) == 1 and outside.problems[0].field == "final_score"

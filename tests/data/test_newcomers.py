@@ -241,16 +241,6 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
         1,
         "--gt and --images seem to be swapped",
     ),
-    "scores without keys": (
-        pairs("made", "", "low", "--scores", "{}/scores.csv"),
-        2,
-        "scores.csv: must have a column 'key', got file, score",
-    ),
-    "semicolons": (
-        ratings("output;prompt;score\n0.png;a;3\n"),
-        1,
-        "its columns are separated by semicolons",
-    ),
     "ratings from 0 to 1": (
         ratings("output,prompt,score\n0.png,a,0.5\n1.png,a,0.9\n"),
         0,
@@ -320,14 +310,6 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
         )[-1],
         2,
         "_base_.x: the environment variable NOT_SET_HERE is not set",
-    ),
-    "http addresses": (
-        lambda root: (
-            dump(root / "q.json", [{"id": "a", "images": ["http://example.org/a.png"]}]),
-            ("fetch", "{}/q.json", "--out", "{}/dataset"),
-        )[-1],
-        1,
-        "images: must be https:// or hf:// (see --allow-private-urls), got 'http://example.org",
     ),
 }
 

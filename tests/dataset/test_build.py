@@ -86,7 +86,7 @@ def test_workers_order_of_records_and_place_do_not_change_a_byte(
     words = [
         word
         for name, count in zip(caps, numbers, strict=True)
-        for word in (f"--{name}", str(count))
+        for word in ("--set", f"{name.replace('-', '_')}={count}")
     ]
     command = [
         sys.executable,
@@ -96,8 +96,8 @@ def test_workers_order_of_records_and_place_do_not_change_a_byte(
         str(moved),
         "--out",
         str(tmp_path / "out"),
-        "--per-group",
-        "3",
+        "--set",
+        "per_group=3",
     ]
     another = {**os.environ, "PYTHONHASHSEED": "77", "TZ": "Asia/Tokyo"}
     subprocess.run(

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-import pytest
-
-from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Annotation
-from visualjudge.dataset.describe import describe, plot
+from visualjudge.dataset.describe import describe
 
 
 def note(number: int, image: str, score: float, source: str | None = "a") -> Annotation:
@@ -46,16 +40,3 @@ def test_the_pairs_of_a_source_are_those_that_it_is_in() -> None:
 
 def test_nothing_to_compute_is_null() -> None:
     assert describe("keypoint", [note(0, "x", 1)]).to_json()["margin_median"] is None
-
-
-def test_image_is_written(tmp_path: Path) -> None:
-    plot([describe("keypoint", NOTES)], tmp_path / "scores.png")
-    assert (tmp_path / "scores.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_plot_without_matplotlib_names_the_extra(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(UsageError, match=r"visualjudge\[plot\]"):
-        plot([describe("keypoint", NOTES)], tmp_path / "scores.png")

@@ -8,10 +8,8 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from making import make_folder
-from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.exports import export
@@ -113,17 +111,6 @@ def test_a_folder_that_is_not_empty_is_kept_unless_forced(
         export(dataset, name, tmp_path / "notes.txt", force=True)
 
 
-def test_parts_of_an_earlier_export_do_not_stay(
-    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr("visualjudge.dataset.exports.parquet.ROWS_A_FILE", 5)
-        export(dataset, "parquet", tmp_path)
-    assert len(list((tmp_path / "data").iterdir())) > 1
-    export(dataset, "parquet", tmp_path, force=True)
-    assert [path.name for path in (tmp_path / "data").iterdir()] == ["test-00000-of-00001.parquet"]
-
-
 def test_only_a_task_and_so_many_questions_are_exported(dataset: Dataset, tmp_path: Path) -> None:
     few = selected(dataset, ["generation_t2i"], 3)
     [path] = export(few, "lmms-eval", tmp_path / "few")[:1]
@@ -132,25 +119,6 @@ def test_only_a_task_and_so_many_questions_are_exported(dataset: Dataset, tmp_pa
     assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == wanted
     with pytest.raises(DataError, match="no question to export"):
         export(selected(dataset, ["depth_estimation"]), "trl", tmp_path / "none.jsonl")
-
-
-def test_the_questions_of_a_file_are_exported(dataset: Dataset, tmp_path: Path) -> None:
-    ids = [question.id for question in dataset.questions][3:9:2]
-    (tmp_path / "ids.txt").write_text("\n".join(reversed(ids)) + "\n")
-    out = tmp_path / "some.jsonl"
-    words = ["export", str(dataset.root), "--format", "trl", "--out", str(out)]
-    command(*words, "--questions", str(tmp_path / "ids.txt"))
-    assert [json.loads(line)["id"] for line in out.read_text().splitlines()] == ids
-    (tmp_path / "ids.txt").write_text("nothing\n")
-    with pytest.raises(UsageError, match="question 'nothing' is not in the dataset"):
-        command(*words, "--force", "--questions", str(tmp_path / "ids.txt"))
-
-
-def command(*words: str) -> None:
-    """Run a command of the tool in this process."""
-    result = CliRunner().invoke(app, list(words))
-    if result.exception is not None:
-        raise result.exception
 
 
 def test_marks_are_numbered_in_order() -> None:

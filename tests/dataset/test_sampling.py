@@ -227,33 +227,6 @@ def test_each_next_group_is_the_one_least_like_those_chosen(
     assert spread(groups, count, seed) == chosen
 
 
-@pytest.mark.parametrize("shared", ["class", "error", "both", "neither"])
-def test_the_work_of_a_choice_does_not_grow_with_the_groups(
-    shared: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looks = 0
-
-    class Counted(Counter[object]):
-        def __getitem__(self, key: object) -> int:
-            nonlocal looks
-            looks += 1
-            return super().__getitem__(key)
-
-    monkeypatch.setattr(sampling_module, "Counter", Counted)
-    number = 400
-    groups = [
-        Group(
-            "depth_estimation",
-            (f"i{k}", ("c",) if shared in ("class", "both") else (f"c{k}",),
-             "e" if shared in ("error", "both") else f"e{k}", None),
-            (),
-        )
-        for k in range(number)
-    ]  # fmt: skip
-    assert len(spread(groups, number, 1)) == number
-    assert looks < 30 * number
-
-
 def test_a_large_group_gives_each_pair_once_and_the_first_without_looking_at_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from visualjudge.core.locks import FileLock
-from visualjudge.dataset import staging
 from visualjudge.dataset.staging import staged
 
 
@@ -16,21 +15,14 @@ def write(target: Path, text: str) -> None:
         (stage / "a").write_text(text)
 
 
-@pytest.mark.parametrize("exchange", [True, False])
-def test_an_older_folder_is_replaced_and_nothing_is_left(
-    tmp_path: Path, exchange: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not exchange:
-        monkeypatch.setattr(staging, "_exchanged", lambda one, other: False)
+def test_an_older_folder_is_replaced_and_nothing_is_left(tmp_path: Path) -> None:
     for text in ("old", "new"):
         write(tmp_path / "out", text)
     assert (tmp_path / "out/a").read_text() == "new"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_a_kill_between_the_renames_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kill_between_the_renames_loses_nothing(tmp_path: Path) -> None:
     (tmp_path / ".out.replaced-0123abcd").mkdir()
     (tmp_path / ".out.replaced-0123abcd/a").write_text("old")
     (tmp_path / ".out.partial-0123abcd").mkdir()

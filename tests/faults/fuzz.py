@@ -31,9 +31,8 @@ from visualjudge.apps.mmbench.table import read_table
 from visualjudge.apps.pipelines.config import build_pipes, read_config
 from visualjudge.apps.pipelines.rows import read_rows
 from visualjudge.clients import anthropic, api, google, server_errors
-from visualjudge.clients.cache import read_entry
 from visualjudge.clients.image_parts import image_of_bytes
-from visualjudge.clients.masked_secrets import Redactor, Secret
+from visualjudge.clients.masked_secrets import Redactor
 from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.records import TIES
 from visualjudge.core.seeding import rng_for
@@ -57,7 +56,7 @@ SEEDS = Path(__file__).parent / "seeds"
 SIZE = (48, 64)
 Target = Callable[[bytes, Path], object]
 _BOXES = "object_detection"
-_REDACT = Redactor([Secret("sk-a-secret-of-some-length")])
+_REDACT = Redactor(["sk-a-secret-of-some-length"])
 
 
 def _file(suffix: str, read: Callable[[Path], object]) -> Target:
@@ -184,7 +183,6 @@ TARGETS: dict[str, Target] = {
     "dataset": _dataset,
     "verdicts": _run,
     "reply": _replies,
-    "cache-entry": _file(".json", lambda path: read_entry(path, bytes(32))),
     "ratings": _file(".csv", read_ratings),
     "labels": _file(".csv", read_labels),
     "gemini": lambda raw, _: google.reply_of(_object(raw), None),

@@ -116,7 +116,7 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
         "audit": f"audit {made}/dataset --json a.json --out a.html",
         "agreement": f"agreement {made}/people.csv --json a.json",
         "prompts": f"prompts {made}/dataset --out pages",
-        "describe": f"describe {made}/data --out plot.png",
+        "describe": f"describe {made}/data --json described.json",
         "studio": f"studio {made}/dataset {made}/run",
         "studio people": f"studio {made}/dataset --people out --rater {RATER}",
     }

@@ -112,13 +112,6 @@ def test_a_server_that_keeps_to_a_schema_is_asked_with_it_throughout(tmp_path: P
     assert {v["rule"] for v in verdicts} == {"JSON"}
 
 
-def test_a_refusal_of_everything_says_nothing_of_schemas(tmp_path: Path) -> None:
-    server, manifest, verdicts = run(tmp_path, "any")
-    assert manifest["schema"] is None
-    assert (server.schemas, server.texts) == (QUESTIONS, 0), "no question is asked twice"
-    assert {v["status"] for v in verdicts} == {"api_error"}
-
-
 def test_text_is_asked_without_a_schema(tmp_path: Path) -> None:
     server, manifest, _ = run(tmp_path, "followed", mode="text")
     assert (server.schemas, server.texts, manifest["schema"]) == (0, QUESTIONS, None)
@@ -129,9 +122,8 @@ def test_a_resumed_run_with_nothing_left_keeps_what_is_known_of_schemas(tmp_path
     assert run(tmp_path, "ignored", resume=True, accept_changes=True)[1]["schema"] == "ignored"
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_a_refusal_does_not_switch_the_schema_off(tmp_path: Path, processes: int) -> None:
-    server, manifest, verdicts = run(tmp_path, "followed", declines=2, processes=processes)
+def test_a_refusal_does_not_switch_the_schema_off(tmp_path: Path) -> None:
+    server, manifest, verdicts = run(tmp_path, "followed", declines=2)
     assert (server.schemas, server.texts, manifest["schema"]) == (QUESTIONS, 0, "followed")
     assert [v["status"] for v in verdicts] == ["refusal"] * 2 + ["ok"] * (QUESTIONS - 2)
 

@@ -60,7 +60,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_plugin_is_listed_with_what_it_registers(env: Environment) -> None:
-    [plugin] = json.loads(env.run("plugins", "--json").stdout)
+    [plugin] = json.loads(env.run("show", "plugins", "--json").stdout)
     assert (plugin["name"], plugin["distribution"], plugin["problem"]) == (
         "flow",
         "visualjudge-flow",
@@ -74,7 +74,7 @@ def test_the_plugin_is_listed_with_what_it_registers(env: Environment) -> None:
 
 def test_help_and_catalogue_show_what_is_registered(env: Environment) -> None:
     assert "Middlebury" in env.run("import", "flow", "--help").stdout
-    told = env.run("encodings", "--task", "nope", status=2).stderr
+    told = env.run("show", "encodings", "--task", "nope", status=2).stderr
     assert "optical_flow" in told
 
 
@@ -87,7 +87,7 @@ def test_import_perturb_build_judge_report(env: Environment, root: Path) -> None
         ("import", "flow", *truth, "--pred", root / "pred", "--source", "shifted", "--out", data),
         ("perturb", "--task", "optical_flow", *truth, "--out", data),
         ("build", data, "--out", dataset),
-        ("validate", dataset),
+        ("describe", dataset),
         (
             "judge",
             dataset,
@@ -120,11 +120,11 @@ def test_import_perturb_build_judge_report(env: Environment, root: Path) -> None
 
 def test_workers_know_what_the_plugin_registered(env: Environment) -> None:
     code = (
-        "from visualjudge.core.engines import open_engine\n"
+        "from visualjudge.core.workers import map_chunks\n"
         "from visualjudge.vision.tasks import task_named\n"
         "if __name__ == '__main__':\n"
-        "    with open_engine('local', 2) as engine:\n"
-        "        print([row.prose for row in engine.map(task_named, ['optical_flow'] * 2)])\n"
+        "    rows = map_chunks(task_named, ['optical_flow'] * 2, 2)\n"
+        "    print([row.prose for row in rows])\n"
     )
     assert env.python_run(code).stdout.strip() == str(["optical flow estimation"] * 2)
 
@@ -164,7 +164,7 @@ def test_files_name_the_plugin_that_they_were_made_with(
         "of the plug-in flow (visualjudge-flow 0.1.0), which is not installed; "
         "if you trust its makers: pip install visualjudge-flow==0.1.0"
     )
-    for command in (("build", data, "--out", tmp_path / "d"), ("validate", dataset)):
+    for command in (("build", data, "--out", tmp_path / "d"), ("describe", dataset)):
         done = bare.run(*command, status=None)
         assert done.returncode in (1, 2)
         assert told in done.stdout + done.stderr

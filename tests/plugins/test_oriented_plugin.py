@@ -69,7 +69,7 @@ def test_everything_that_a_built_in_type_has(env: Environment, tmp_path: Path) -
         ("build", data, "--out", dataset),
         ("judge", dataset, "--backend", "baseline", "--model", "oracle:0.8", "--out", run),
         ("report", run, "--json", tmp_path / "m.json", "--out", tmp_path / "r.html"),
-        ("gallery", "--out", tmp_path / "gallery"),
+        ("show", "gallery", "--out", tmp_path / "gallery"),
     )
     notes = json.loads((data / "annotations" / "oriented_detection_annotations.json").read_text())
     [first, *_] = [note for note in notes if note["source"] == "model"]

@@ -116,7 +116,7 @@ def test_a_broken_plugin_is_one_line_and_skipped(tmp_path: Path) -> None:
     env.install(write_plugin(tmp_path, "good", GOOD))
     env.install(write_plugin(tmp_path, "missing", "import no_such_module"))
     env.install(write_plugin(tmp_path, "taken", TAKEN))
-    done = env.run("plugins", status=1)
+    done = env.run("show", "plugins", status=1)
     assert done.stdout.splitlines() == [
         "broken  broken 1.2  RuntimeError: no licence found",
         "good  good 1.2  task surface_depth",
@@ -129,9 +129,9 @@ def test_a_broken_plugin_is_one_line_and_skipped(tmp_path: Path) -> None:
         "'no_such_module'",
         "visualjudge: plug-in taken skipped: UsageError: task keypoint is already registered",
     ]
-    listed = env.run("encodings", "--task", "surface_depth").stdout
+    listed = env.run("show", "encodings", "--task", "surface_depth").stdout
     assert "plasma" in listed
-    assert "half_done" not in env.run("encodings", "--task", "nope", status=2).stderr
+    assert "half_done" not in env.run("show", "encodings", "--task", "nope", status=2).stderr
 
 
 def test_no_table_is_read_while_a_module_is_imported() -> None:
@@ -173,7 +173,3 @@ def test_a_missing_row_is_named_with_its_plugin_only_where_a_file_says_so(stated
         task_named("quads")
     with pytest.raises(UsageError, match=r"^unknown task 'other'; known: "):
         task_named("other")
-    registry.note_made_with([{**aerial, "name": "old", "rows": None}])
-    assert registry.lacking("task", "other").startswith(
-        ", perhaps of the plug-in old (vj-aerial 1.0)"
-    )

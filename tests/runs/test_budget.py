@@ -131,7 +131,7 @@ def test_limits_and_prices_that_limit_nothing_are_refused(wrong: float) -> None:
         Limits(max_cost=wrong)
     with pytest.raises(UsageError, match="finite number of at least 0"):
         Prices(wrong, 1)
-    with pytest.raises(UsageError, match="needs --price-in"):
+    with pytest.raises(UsageError, match="needs --price"):
         Budget(Limits(max_cost=1))
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import base64
 import html
-import io
 import json
 import os
 import re
 import subprocess
-import urllib.request
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +18,9 @@ from PIL import Image
 
 from judged_records import pair, ranking, said, scoring, write_dataset, write_run
 from visualjudge.core.errors import DataError
+from visualjudge.core.records import Probe
 from visualjudge.studio.app import create_app
-from visualjudge.studio.copied_requests import as_curl, as_python
+from visualjudge.studio.copied_requests import as_curl
 from visualjudge.studio.places import find_places
 from visualjudge.studio.question_views import layers, outcome, prompts, reading
 from visualjudge.studio.site import Site
@@ -117,7 +116,7 @@ def test_curl_sends_the_prompt_and_the_images_and_runs_nothing_else(
     asked: TestClient, tmp_path: Path
 ) -> None:
     slug = _slug(asked)
-    command = asked.get(f"/d/{slug}/q/q0/request?as=curl&order=BA").text
+    command = asked.get(f"/d/{slug}/q/q0/request?order=BA").text
     body = _sent_by_curl(command, tmp_path)
     content = body["messages"][0]["content"]
     sent = [
@@ -130,33 +129,6 @@ def test_curl_sends_the_prompt_and_the_images_and_runs_nothing_else(
     assert not list(tmp_path.rglob("pwned"))
 
 
-def test_python_sends_the_same(
-    asked: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slug = _slug(asked)
-    run = next(
-        part.split('"')[0]
-        for part in asked.get("/").text.split('data-run="')[1:]
-        if part.startswith("r-")
-    )
-    script = asked.get(f"/d/{slug}/q/q0/request?as=python&run={run}").text
-    sent: list[Any] = []
-
-    def answer(request: urllib.request.Request) -> io.BytesIO:
-        sent.append((request.full_url, json.loads(request.data or b"")))
-        return io.BytesIO(b'{"choices": [{"message": {"content": "B"}}]}')
-
-    monkeypatch.setattr(urllib.request, "urlopen", answer)
-    exec(compile(script, "script", "exec"), {})
-    url, body = sent[0]
-    assert url == "http://h/v1/chat/completions"
-    assert body["model"] == "m"
-    assert HOSTILE in "".join(part.get("text", "") for part in body["messages"][0]["content"])
-    assert (tmp_path / "ds" / IMAGES[1]).read_bytes() == base64.b64decode(
-        body["messages"][0]["content"][2]["image_url"]["url"].partition(",")[2]
-    )
-
-
 def test_no_copy_names_a_file_outside_the_dataset(client: TestClient, slug: str) -> None:
     assert client.get(f"/d/{slug}/q/q0/request").status_code == 404
 
@@ -164,7 +136,7 @@ def test_no_copy_names_a_file_outside_the_dataset(client: TestClient, slug: str)
 def test_credentials_in_a_base_url_are_not_copied(tmp_path: Path) -> None:
     info = {"backend": "api", "model": "m", "base_url": "http://user:secret@h/v1"}
     parts = prompts(pair(0, (1.0, 2.0)))["AB"]
-    assert "secret" not in as_curl(tmp_path, parts, info) + as_python(tmp_path, parts, info)
+    assert "secret" not in as_curl(tmp_path, parts, info)
 
 
 @pytest.mark.parametrize(
@@ -186,10 +158,9 @@ def test_a_copy_names_no_key_for_a_server_that_only_the_run_names(
         {"backend": "api", "model": "m", "base_url": url},
         prompts(pair(0, (1.0, 2.0)))["AB"],
     )
-    for write in (as_curl, as_python):
-        text = write(tmp_path, parts, info)
-        assert ("OPENAI_API_KEY" in text) is keyed
-        assert text.startswith("# No key is sent") is not keyed
+    text = as_curl(tmp_path, parts, info)
+    assert ("OPENAI_API_KEY" in text) is keyed
+    assert text.startswith("# No key is sent") is not keyed
     if url is not None:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
         assert "OPENAI_API_KEY" in as_curl(tmp_path, parts, info)
@@ -202,16 +173,19 @@ def test_a_malformed_base_url_is_one_line(tmp_path: Path, url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "status", "expected"),
+    ("question", "value", "status", "expected"),
     [
-        (7.0, "ok", "right"),
-        (8.5, "ok", "wrong"),
-        ("Failed", "refusal", "failed"),
-        ("Failed", "cannot_tell", "cannot tell"),
+        (scoring(0, 7.4), 7.0, "ok", "right"),
+        (scoring(0, 7.4), 8.5, "ok", "wrong"),
+        (scoring(0, 7.4), 0, "refusal", "failed"),
+        (scoring(0, 7.4), 0, "cannot_tell", "cannot tell"),
+        (pair(0, (5.0, 5.0), answer="tie", ties=("tie",)), "tie", "ok", "right"),
+        (pair(0, (5.0, 4.0)), "tie", "ok", "wrong"),  # a tie is an answer, offered or not
+        (pair(0, (5.0, 4.0), answer="unknown"), "A", "ok", "no right answer"),
     ],
 )
-def test_outcome_of_a_score(value: Any, status: str, expected: str) -> None:
-    assert outcome(value, status, scoring(0, 7.4)) == expected
+def test_outcome_of_a_verdict(question: Any, value: Any, status: str, expected: str) -> None:
+    assert outcome(question, said(question, value, status=status)) == expected
 
 
 def test_matrix_cells_lead_to_their_questions(asked: TestClient) -> None:
@@ -224,8 +198,8 @@ def test_matrix_cells_lead_to_their_questions(asked: TestClient) -> None:
         asked.get(link.replace(f"/d/{slug}?", f"/d/{slug}/facets?")).json()["total"]
         for link in cells
     ]
-    assert sum(totals) == 2
-    assert "The judges differ on <b>2</b> of 2 questions." in text
+    assert sum(totals) == 1  # the other one was not asked of both
+    assert "The judges differ on <b>1</b> of 1 questions." in text
     assert asked.get(f"/d/{slug}/judges?a=nonsense&b=%3Cscript%3E").status_code == 200
 
 
@@ -266,41 +240,52 @@ def test_a_reply_that_is_read_otherwise_now_is_told(tmp_path: Path) -> None:
     assert "reads the reply differently" in client.get(f"/d/{_slug(client)}/q/q0").text
 
 
-def test_tool_calls_are_listed_below_the_reply(tmp_path: Path) -> None:
-    questions = [pair(0, (1.0, 9.0), prompt=PROMPT, images=IMAGES, encoding="pixel_s0_m0")]
-    dataset = write_dataset(tmp_path / "ds", questions)
-    (dataset / "media").mkdir()
-    for name in IMAGES:
-        Image.new("RGB", (80, 60)).save(dataset / name)
+def test_tool_calls_are_listed_and_escaped(tmp_path: Path) -> None:
+    question = pair(0, (1.0, 9.0))
+    dataset = write_dataset(tmp_path / "ds", [question])
     hostile = "</pre><script>alert(1)</script>"
     trace: list[Any] = [
-        {
-            "turn": 1,
-            "name": "zoom",
-            "arguments": '{"image": "A", "x0": 10, "y0": 5, "x1": 30, "y1": 25}',
-            "result": "x",
-        },
-        {
-            "turn": 2,
-            "name": "value",
-            "arguments": '{"option": "A", "x": 40, "y": 30}',
-            "result": hostile,
-        },
-        {"turn": 3, "name": hostile, "arguments": "no JSON", "failed": True},
-        {"arguments": '{"x0": 1, "y0": 1, "x1": "9", "y1": null}', "result": 7},
+        {"name": "zoom", "arguments": '{"image": "A"}', "result": hostile},
+        {"arguments": 7, "result": None},
         "no object",
     ]
-    write_run(tmp_path / "runs/r", dataset, [said(questions[0], "B")], judge="r")
-    journal = tmp_path / "runs/r/verdicts.jsonl"
+    run = write_run(tmp_path / "r", dataset, [said(question, "B", extra={"tool_calls": trace})])
+    journal = run / "verdicts.jsonl"
     journal.write_text(json.dumps({**json.loads(journal.read_text()), "tool_calls": trace}) + "\n")
-    client = TestClient(
-        create_app(Site(find_places([tmp_path]), tmp_path / "cache")), base_url="http://127.0.0.1:1"
-    )
-    page = client.get(f"/d/{_slug(client)}/q/{questions[0].id}").text
-    assert "5 tool calls before the answer" not in page
-    assert "4 tool calls before the answer" in page
-    assert "&#34;x0&#34;: 10" in page
+    site = Site(find_places([tmp_path]), tmp_path / "cache")
+    client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
+    page = client.get(f"/d/{_slug(client)}/q/q0").text
+    assert "2 tool calls before the answer" in page
+    assert "<b>zoom</b>" in page
     assert "<script>alert(1)" not in page
+
+
+def test_the_same_pair_in_other_encodings_and_without_the_photograph(tmp_path: Path) -> None:
+    probe = Probe("photograph", "photograph", "g", "the photograph is grey", "answer")
+    alike = {"annotation_ids": ("a", "b"), "image_id": "i"}
+    questions = [
+        pair(0, (1.0, 9.0), **alike),
+        pair(1, (1.0, 9.0), encoding="pixel_s0_m0", **alike),
+        pair(2, (1.0, 9.0), probe=probe, **alike),
+        pair(3, (1.0, 9.0)),
+    ]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    write_run(tmp_path / "r", dataset, [said(questions[1], "A")])
+    site = Site(find_places([tmp_path]), tmp_path / "cache")
+    client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
+    slug = _slug(client)
+    shown = client.get(f"/d/{slug}/q/q0").text.partition("shown otherwise</h2>")[2]
+    table = shown.partition("</table>")[0]
+    assert re.findall(r'href="[^"]*/q/([^"]*)"', table) == ["q1", "q2"]
+    assert ": photograph</a>" in table
+    assert 'title="r: wrong"' in table
+    assert "shown otherwise" not in client.get(f"/d/{slug}/q/q3").text
+
+
+def test_the_way_back_leads_to_the_place_in_the_grid(asked: TestClient) -> None:
+    slug = _slug(asked)
+    page = html.unescape(asked.get(f"/d/{slug}/q/q1?type=pairwise").text)
+    assert f'href="/d/{slug}?type=pairwise&at=1"' in page  # the breadcrumb, which G follows
 
 
 def test_a_question_of_many_images_is_shown(tmp_path: Path) -> None:
@@ -344,5 +329,9 @@ def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> Non
     root = write_dataset(tmp_path / "ds", questions)
     for folder in ("a/run", "b/run", "other"):
         write_run(tmp_path / folder, root, [said(questions[0], "A")], judge="judge")
+    other = write_dataset(tmp_path / "ds2", [pair(1, (1.0, 9.0))])
+    write_run(tmp_path / "elsewhere", other, [], judge="judge")  # the home page shows both
     names = [run.name for run in find_places([tmp_path]).runs]
-    assert sorted(names) == ["judge (a/run)", "judge (b/run)", "judge (other)"]
+    ends = ("a/run", "b/run", "elsewhere", "other")
+    parts = {end: [name for name in names if name.endswith(f"{end})")] for end in ends}
+    assert all(len(found) == 1 for found in parts.values())

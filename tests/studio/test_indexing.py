@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,11 @@ from fastapi.testclient import TestClient
 
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.core.errors import DataError
-from visualjudge.studio import index as index_module, site as site_module, verdicts
+from visualjudge.studio import site as site_module, study as study_module, verdicts
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
+from visualjudge.studio.verdicts import RunVerdicts, Share
 
 
 class Gate:
@@ -45,100 +46,66 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, Gate, Gate]]:
-    """Pages of a dataset that is indexed as far as two gates let: of questions, and of replies."""
-    questions, replies = Gate(), Gate()
+def _wait(client: TestClient) -> None:
+    for _ in range(600):
+        if not client.get("/progress").json()["lines"]:
+            return
+        threading.Event().wait(0.05)
+    raise AssertionError("still indexing")
+
+
+def test_pages_are_served_while_a_large_dataset_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opening, replies = Gate(), Gate()
     monkeypatch.setattr(site_module, "LARGE", 0)
-    monkeypatch.setattr(index_module, "STEP", 2000)
-    monkeypatch.setattr(index_module, "_QUESTIONS", 10)
-    monkeypatch.setattr(verdicts, "TOLD_EVERY_S", 0.0)
-    monkeypatch.setattr(index_module, "part_of", questions.before(index_module.part_of))
-    monkeypatch.setattr(verdicts, "read_part", replies.before(verdicts.read_part))
+    monkeypatch.setattr(verdicts, "_BATCH", 10)
+    monkeypatch.setattr(site_module, "open_study", opening.before(site_module.open_study))
+    monkeypatch.setattr(RunVerdicts, "_take_some", replies.before(RunVerdicts._take_some))
     site = Site(find_places([folder]), folder / "cache")
     thread = site.open_all(lambda place: None)
-    yield TestClient(create_app(site), base_url="http://127.0.0.1:1"), questions, replies
-    for gate in (questions, replies):
-        for _ in range(500):
-            gate.let()
-    thread.join(30)
-    assert not thread.is_alive()
-
-
-def test_pages_say_that_questions_are_being_read(opened: tuple[Any, Gate, Gate]) -> None:
-    client, questions, _ = opened
-    assert questions.waiting.acquire(timeout=30)
-    assert client.get("/").status_code == 200
-    (line,) = client.get("/progress").json()["lines"]
-    assert line.startswith("ds: reading the questions, 0%")
-    for _ in range(3):  # a part is told when the next one but one is read
-        questions.let()
-        assert questions.waiting.acquire(timeout=30)
-    (line,) = client.get("/progress").json()["lines"]
-    assert 0 < int(line.split(", ")[1].split("%")[0]) < 100
+    client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
+    assert opening.waiting.acquire(timeout=30)
     slug = client.get("/").text.split('href="/d/')[1].split('"')[0]
+    (line,) = client.get("/progress").json()["lines"]
+    assert line.startswith("ds: reading the questions")
     page = client.get(f"/d/{slug}", headers={"accept": "text/html"})
     assert "Reading the questions" in page.text
     refused = client.get(f"/d/{slug}/facets")
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
-
-
-def test_the_grid_is_used_while_replies_are_indexed(opened: tuple[Any, Gate, Gate]) -> None:
-    client, questions, replies = opened
-    for _ in range(500):
-        questions.let()
-    seen = set()
-    while True:
+    opening.let()
+    for read in (0, 10, 19):  # the last line of a part is read again
         assert replies.waiting.acquire(timeout=30)
-        slug = client.get("/").text.split('href="/d/')[1].split('"')[0]
-        told = client.get(f"/d/{slug}/facets?q=zebra").json()
-        assert told["total"] == 40
-        (share,) = told["behind"].values()
+        told = client.get(f"/d/{slug}/facets").json()
         outcome = next(f for f in told["facets"] if f["name"].startswith("outcome."))
         asked = sum(v["count"] for v in outcome["values"] if v["value"] != "not asked")
-        assert (asked == 0) == (share == 0)
+        assert asked == read
         (line,) = client.get("/progress").json()["lines"]
-        assert f"indexing replies (one {share:.0%})" in line
-        seen.add(asked)
+        assert "Until then, search and the filters of judges cover only" in line
         replies.let()
-        if len(seen) == 3:
-            break
-    assert sorted(seen)[0] == 0
+    for _ in range(200):
+        replies.let()
+    _wait(client)
+    thread.join(30)
+    assert client.get(f"/d/{slug}/facets?q=zebra").json()["total"] == 40
 
 
-def test_all_is_there_in_the_end(opened: tuple[Any, Gate, Gate]) -> None:
-    client, questions, replies = opened
-    for gate in (questions, replies):
-        for _ in range(500):
-            gate.let()
-    for _ in range(600):
-        if not client.get("/progress").json()["lines"]:
-            break
-        threading.Event().wait(0.05)
-    slug = client.get("/").text.split('href="/d/')[1].split('"')[0]
-    told = client.get(f"/d/{slug}/facets").json()
-    outcome = next(f for f in told["facets"] if f["name"].startswith("outcome."))
-    assert sum(v["count"] for v in outcome["values"] if v["value"] != "not asked") == 40
-    assert told["behind"] == {}
-
-
-def test_a_studio_that_ends_leaves_no_half_of_an_index(
+def test_another_process_reads_a_large_dataset_and_the_studio_may_end_meanwhile(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    questions = Gate()
     monkeypatch.setattr(site_module, "LARGE", 0)
-    monkeypatch.setattr(index_module, "_QUESTIONS", 10)
-    monkeypatch.setattr(index_module, "part_of", questions.before(index_module.part_of))
+    monkeypatch.setattr(study_module, "LARGE", 0)
     site = Site(find_places([folder]), folder / "cache")
     thread = site.open_all(lambda place: None)
-    for _ in range(3):
-        assert questions.waiting.acquire(timeout=30)
-        questions.let()
-    assert list((folder / "cache").glob("*.part"))
-    threading.Timer(0.2, lambda: [questions.let() for _ in range(500)]).start()
     site.stop()
-    assert not thread.is_alive()
-    assert not list((folder / "cache").iterdir())
+    thread.join(60)
+    assert not list((folder / "cache").glob("*.part"))
+    again = Site(find_places([folder]), folder / "cache")
+    again.open_all(lambda place: None).join(60)
+    shelf = again.shelf(again.places.datasets[0].slug)
+    assert shelf.study.count == 40
+    assert shelf.runs[0][1].lines() == 40
+    again.stop()
 
 
 def test_a_large_dataset_that_cannot_be_read_is_said_on_its_page_only(
@@ -158,26 +125,24 @@ def test_a_large_dataset_that_cannot_be_read_is_said_on_its_page_only(
     assert "question_type" in caplog.text
 
 
-def test_replies_read_before_a_failure_are_read_again_once(
+def test_replies_read_before_a_failure_are_read_once(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_module, "STEP", 1000)
-    index = index_module.open_index(folder / "ds", folder / "cache", "x")
-    run = verdicts.RunIndex(folder / "run" / "verdicts.jsonl", index, folder / "r.sqlite")
-    read, parts = verdicts.read_part, list[Any]()
+    monkeypatch.setattr(verdicts, "_BATCH", 10)
+    study = study_module.open_study(folder / "ds", folder / "cache", "x")
+    run = RunVerdicts(study, folder / "run", "r")
+    store, parts = RunVerdicts._store, list[Any]()
 
-    def failing(part: Any) -> Any:
-        parts.append(part)
+    def failing(self: RunVerdicts, db: Any, lines: Any) -> None:
+        store(self, db, lines)
+        parts.append(lines)
         if len(parts) == 3:
             raise DataError("unreadable")
-        return read(part)
 
-    monkeypatch.setattr(verdicts, "read_part", failing)
+    monkeypatch.setattr(RunVerdicts, "_store", failing)
     with pytest.raises(DataError, match="unreadable"):
         run.refresh()
     run.refresh()
-    assert len(parts) > 5
-    again = verdicts.RunIndex(folder / "run" / "verdicts.jsonl", index, folder / "r.sqlite")
-    for found in (run, again):
-        assert found.total == 40
-        assert found.summary().outcome.tolist() == [1, 3] * 20
+    assert run.lines() == 40
+    assert run.totals().shares == (Share("pairwise", 20, 40, 40),)
+    assert len(study.all("SELECT rowid FROM replies WHERE replies MATCH 'a OR b'")) == 40

@@ -4,28 +4,38 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from judged_records import pair, ranking, said, scoring, write_dataset, write_run
 from visualjudge.core.errors import DataError, RunError
-from visualjudge.core.workers import Workers
-from visualjudge.studio import index as index_module, text_index
+from visualjudge.studio import study as study_module
 from visualjudge.studio.app import create_app
-from visualjudge.studio.facets import shown_facet
-from visualjudge.studio.index import open_index
 from visualjudge.studio.places import find_places
-from visualjudge.studio.selection import Shelf, State
+from visualjudge.studio.selection import State
 from visualjudge.studio.site import Site
-from visualjudge.studio.summary import Share
-from visualjudge.studio.verdicts import RunIndex
+from visualjudge.studio.study import open_study
+from visualjudge.studio.verdicts import OUTCOMES, RunVerdicts, Share
+
+
+def _study(root: Path) -> study_module.Study:
+    return open_study(root, root.parent / "cache", "x")
+
+
+def _outcomes(run: RunVerdicts) -> list[str]:
+    """The outcome of each question of the dataset."""
+    rows = run.study.all(
+        "SELECT ifnull(outcome, 0) FROM question LEFT JOIN (SELECT * FROM outcome WHERE run = ?) "
+        "USING (row) ORDER BY row",
+        run.number,
+    )
+    return [OUTCOMES[code] for (code,) in rows]
 
 
 def _facet(reply: Any, name: str) -> dict[str, int]:
@@ -67,7 +77,7 @@ def test_words_are_found_in_prompts_and_replies_and_ids(client: TestClient, slug
 )
 @given(st.text(max_size=30))
 def test_no_query_is_an_error(site: Site, slug: str, words: str) -> None:
-    assert site.shelf(slug).select(State(words=words.strip())).rows.size <= 70
+    assert len(site.shelf(slug).select(State(words=words.strip()))) <= 70
 
 
 def test_cards_come_in_the_order_asked(client: TestClient, slug: str) -> None:
@@ -82,187 +92,129 @@ def test_cards_come_in_the_order_asked(client: TestClient, slug: str) -> None:
     assert client.get(f"/d/{slug}/cards?start=-1&count=x&sort=none&q=%00").status_code == 200
 
 
-def test_counts_agree_with_a_plain_count(site: Site, slug: str) -> None:
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.data())
+def test_counts_agree_with_a_plain_count(site: Site, slug: str, data: st.DataObject) -> None:
     shelf = site.shelf(slug)
-    raw = [shelf.index.question(row) for row in range(shelf.index.columns.count)]
-    state = State.from_query([("error_type", "missed"), ("margin", "4 and more")])
-    selection = shelf.select(state)
-    expected = [
-        i
-        for i, q in enumerate(raw)
-        if len(q.final_scores) > 1 and max(q.final_scores) - min(q.final_scores) >= 4
-    ]
-    assert selection.rows.tolist() == expected
-    margin = next(f for f in shelf.facets() if f.name == "margin")
-    assert margin.counts(selection.among("margin")).sum() == 70
-    many = next(f for f in shelf.facets() if f.name == "class")
-    assert shown_facet(many, np.ones(70, dtype=bool), (), find="CA").values[0].count == 5
+    questions = [shelf.study.question(row) for row in range(70)]
+    told = {f.name: f for f in shelf.facets()}
+    codes = {name: [c for (c,) in shelf.rows(State(), f.column)] for name, f in told.items()}
+    held = {name: [told[name].values[code] for code in codes[name]] for name in told}
+    assert held["class"] == [q.class_of_interest or ("(none)",) for q in questions]
+    assert held["answer"][0] == (questions[0].answer,)
+    pairs = data.draw(
+        st.lists(
+            st.sampled_from(sorted(told)).flatmap(
+                lambda name: st.tuples(
+                    st.just(name), st.sampled_from([v for vs in told[name].values for v in vs])
+                )
+            ),
+            max_size=4,
+        )
+    )
+    state = State.from_query(pairs)
+
+    def passes(row: int, but: str = "") -> bool:
+        return all(
+            name == but or set(values) & set(held[name][row]) for name, values in state.chosen
+        )
+
+    assert list(shelf.select(state)) == [row for row in range(70) if passes(row)]
+    for name, counts in shelf.counts(state).items():
+        rows = [row for row in range(70) if passes(row, name)]
+        assert counts == Counter(value for row in rows for value in held[name][row]), name
 
 
-def test_changed_questions_are_indexed_anew_and_unchanged_ones_are_not(tmp_path: Path) -> None:
+def test_changed_questions_are_read_anew_and_unchanged_ones_are_not(tmp_path: Path) -> None:
     root = write_dataset(tmp_path / "ds", [pair(0, (1.0, 2.0))])
-    open_index(root, tmp_path / "cache", "x")
-    index = tmp_path / "cache" / "x.sqlite"
-    first = index.stat().st_ino
-    (root / "questions.json").touch()
-    assert open_index(root, tmp_path / "cache", "x").columns.count == 1
-    assert index.stat().st_ino == first
+    first = _study(root).path
+    inode = first.stat().st_ino
+    assert _study(root).path == first
+    assert first.stat().st_ino == inode
     wire = json.loads((root / "questions.json").read_text())
     (root / "questions.json").write_text(json.dumps([*wire, {**wire[0], "id": "other"}]))
-    assert open_index(root, tmp_path / "cache", "x").columns.count == 2
-    index.write_bytes(b"not a database")
-    assert open_index(root, tmp_path / "cache", "x").columns.count == 2
+    again = _study(root)
+    assert again.count == 2
+    assert not first.exists()
+    again.path.write_bytes(b"not a database")
+    assert _study(root).count == 2
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "DELETE FROM column_",
-        "UPDATE column_ SET dtype = 'x'",
-        "DROP TABLE vocabulary",
-        "DROP TABLE meta",
-    ],
-)
-def test_a_damaged_index_is_made_anew(tmp_path: Path, damage: str) -> None:
+@pytest.mark.parametrize("damage", ["DELETE FROM meta", "DROP TABLE vocabulary"])
+def test_a_damaged_file_is_made_anew(tmp_path: Path, damage: str) -> None:
     root = write_dataset(tmp_path / "ds", [pair(0, (1.0, 2.0))])
-    open_index(root, tmp_path / "cache", "x")
-    with closing(sqlite3.connect(tmp_path / "cache/x.sqlite")) as index, index:
-        index.execute(damage)
-    assert open_index(root, tmp_path / "cache", "x").columns.count == 1
+    path = _study(root).path
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute(damage)
+    assert _study(root).count == 1
 
 
-def test_an_index_that_cannot_be_written_is_one_line(
+def test_a_file_that_cannot_be_written_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = write_dataset(tmp_path / "ds", [pair(0, (1.0, 2.0))])
-    monkeypatch.setattr(
-        index_module, "_SCHEMA", "CREATE TABLE no_such_thing AS SELECT * FROM full;"
-    )
-    with pytest.raises(
-        RunError, match=r"y\.sqlite: cannot be written: .*; set XDG_CACHE_HOME to another folder"
-    ):
-        open_index(root, tmp_path / "cache", "y")
+
+    def full(*_: Any, **__: Any) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(study_module, "_fill", full)
+    with pytest.raises(RunError, match=r"disk is full"):
+        _study(root)
+    assert not list((tmp_path / "cache").iterdir())
 
 
-def test_other_processes_make_the_same_index(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    questions = [
-        pair(i, (float(i % 3), 2.0), prompt=f"word {'abcdefghij'[i % 7]}") for i in range(40)
-    ]
-    root = write_dataset(tmp_path / "ds", questions)
-    wire = json.loads((root / "questions.json").read_text())
-    (root / "questions.json").write_text("[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n]\n")
-    run = write_run(tmp_path / "run", root, [said(q, "AB"[i % 2]) for i, q in enumerate(questions)])
-    monkeypatch.setattr(index_module, "STEP", 2000)
-    monkeypatch.setattr(text_index, "FEWEST_TEXTS", 5)
-    tables = []
-    with Workers(2) as pool:
-        for name, engine in (("one", index_module.HERE), ("two", pool)):
-            index = open_index(root, tmp_path / name, "x", engine)
-            found = RunIndex(run / "verdicts.jsonl", index, tmp_path / name / "r.sqlite")
-            found.refresh(engine)
-            files = [sqlite3.connect(tmp_path / name / file) for file in ("x.sqlite", "r.sqlite")]
-            names = ("question", "vocabulary", "column_", "text", "frequent")
-            tables.append(
-                [files[0].execute(f"SELECT * FROM {table}").fetchall() for table in names]
-            )
-            assert tables[-1][-1]
-            tables[-1].append([found.rows.tobytes()])
-            assert [index.question(row) for row in range(40)] == questions
-            assert index.search("a").sum() == 6
-            right = sum((q.answer == "AB"[i % 2]) for i, q in enumerate(questions))
-            assert [share.right for share in found.summary().shares] == [right]
-        assert tables[0] == tables[1]
-        wire[30]["final_scores"] = "none"
-        (root / "questions.json").write_text(
-            "[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n]\n"
-        )
-        with pytest.raises(DataError, match=f"{wire[30]['id']}: final_scores: "):
-            open_index(root, tmp_path / "two", "x", pool)
-        wire[30]["final_scores"] = wire[29]["final_scores"]
-        (root / "questions.json").write_text(
-            "[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n{]\n"
-        )
-        with pytest.raises(DataError, match="must be JSON"):
-            open_index(root, tmp_path / "two", "x", pool)
-
-
-def test_counts_from_the_smaller_side_are_the_counts(site: Site, slug: str) -> None:
-    shelf, rng = site.shelf(slug), np.random.default_rng(0)
-    for share in (0.0, 0.1, 0.5, 0.9, 1.0):
-        among = rng.random(70) < share
-        for facet in shelf.facets():
-            expected = [
-                int((facet.mask([code]) & among).sum()) for code in range(len(facet.values))
-            ]
-            assert facet.counts(among).tolist() == expected, facet.name
-
-
-def test_the_beginning_of_a_line_changes_nothing(tmp_path: Path) -> None:
-    question = pair(0, (8.0, 1.0))
-    root = write_dataset(tmp_path / "ds", [question])
-    run = write_run(tmp_path / "run", root, [said(question, "A")])
-    found = RunIndex(
-        run / "verdicts.jsonl", open_index(root, tmp_path / "cache", "x"), tmp_path / "r.sqlite"
-    )
-    found.refresh()
-    before = found.generation
-    with (run / "verdicts.jsonl").open("a") as journal:
-        journal.write('{"id": "q0", "or')
-    found.refresh()
-    assert found.generation == before
+def test_two_questions_of_one_id_are_refused(tmp_path: Path) -> None:
+    root = write_dataset(tmp_path / "ds", [pair(0, (1.0, 2.0))] * 2)
+    with pytest.raises(DataError, match="id: must be unique"):
+        _study(root)
 
 
 def test_a_growing_journal_is_taken_in_line_by_line(tmp_path: Path) -> None:
     questions = [pair(i, (8.0, 1.0)) for i in range(4)]
     root = write_dataset(tmp_path / "ds", questions)
     run = write_run(tmp_path / "run", root, [said(questions[0], "A")])
-    index = open_index(root, tmp_path / "cache", "x")
-    shelf = Shelf(
-        index,
-        [
-            (
-                find_places([tmp_path]).runs[0],
-                RunIndex(run / "verdicts.jsonl", index, tmp_path / "r.sqlite"),
-            )
-        ],
-    )
-    shelf.refresh()
-    assert shelf.runs[0][1].summary().verdicts == 1
+    found = RunVerdicts(_study(root), run, "r")
+    found.refresh()
+    assert found.totals().verdicts == 1
     with (run / "verdicts.jsonl").open("a") as journal:
-        journal.write(
-            json.dumps(
-                {"id": "q1", "order": "AB", "value": "B", "status": "ok", "raw_response": "B"}
-            )
-            + "\n"
-        )
+        line = {"id": "q1", "order": "AB", "value": "B", "status": "ok", "raw_response": "B"}
+        journal.write(json.dumps(line) + "\n")
         journal.write('{"id": "q2", "or')
-    shelf.refresh()
-    assert shelf.runs[0][1].summary().outcome.tolist() == [1, 3, 0, 0]
+    found.refresh()
+    assert _outcomes(found) == ["right", "wrong", "not asked", "not asked"]
+    before = found.generation
+    found.refresh()
+    assert found.generation == before
     with (run / "verdicts.jsonl").open("a") as journal:
         journal.write('der": "AB", "value": "A", "status": "ok", "raw_response": "A"}\n')
-    again = RunIndex(run / "verdicts.jsonl", index, tmp_path / "r.sqlite")
+    again = RunVerdicts(_study(root), run, "r")
     again.refresh()
-    assert again.summary().outcome.tolist() == [1, 3, 1, 0]
+    assert _outcomes(again) == ["right", "wrong", "right", "not asked"]
+    assert again.lines() == 3
+    write_run(tmp_path / "other", root, [said(questions[3], "B")])
+    (tmp_path / "other/verdicts.jsonl").replace(run / "verdicts.jsonl")  # a resumed run
+    again.refresh()
+    assert _outcomes(again) == ["not asked", "not asked", "not asked", "wrong"]
 
 
 def test_a_verdict_asked_again_counts_once_and_failures_are_not_wrong(tmp_path: Path) -> None:
-    questions = [pair(0, (8.0, 1.0)), scoring(1, 7.0), pair(2, (8.0, 1.0))]
+    questions = [pair(0, (8.0, 1.0)), scoring(1, 7.0), pair(2, (8.0, 1.0)), pair(3, (8.0, 1.0))]
     root = write_dataset(tmp_path / "ds", questions)
     verdicts = [
         said(questions[0], "B"),
         said(questions[0], "A"),
         said(questions[1], 6.2),
         said(questions[2], "A", status="refusal"),
+        said(questions[3], "tie"),  # an answer, also where the question does not offer it
     ]
-    run = write_run(tmp_path / "run", root, verdicts)
-    index = open_index(root, tmp_path / "cache", "x")
-    found = RunIndex(run / "verdicts.jsonl", index, tmp_path / "r.sqlite")
+    found = RunVerdicts(_study(root), write_run(tmp_path / "run", root, verdicts), "r")
     found.refresh()
-    assert found.summary().outcome.tolist() == [1, 1, 4]
-    assert (found.summary().verdicts, found.summary().failed) == (3, 1)
-    assert found.summary().shares == (Share("pairwise", 1, 2, 1), Share("scoring", 1, 1, 1))
+    assert _outcomes(found) == ["right", "right", "failed", "wrong"]
+    totals = found.totals()
+    assert (totals.verdicts, totals.failed, found.lines()) == (4, 1, 5)
+    assert totals.shares == (Share("pairwise", 1, 3, 2), Share("scoring", 1, 1, 1))
 
 
 def test_a_question_refused_in_one_order_was_asked_in_both(tmp_path: Path) -> None:
@@ -292,25 +244,19 @@ def test_a_question_refused_in_one_order_was_asked_in_both(tmp_path: Path) -> No
     }
 
 
-def test_an_id_that_the_index_cannot_hold_is_refused(tmp_path: Path) -> None:
-    root = write_dataset(tmp_path / "ds", [replace(pair(0, (1.0, 9.0)), id="a\0b")])
-    with pytest.raises(DataError, match="id: must hold no NUL character, got"):
-        open_index(root, tmp_path / "cache", "ds")
-
-
 def test_encodings_of_a_task_are_one_value_by_how_they_are_shown(tmp_path: Path) -> None:
     stems = ("pixel_s0_m0", "pixel_s1_m0", "text_xyxy", "pixel_s0_m0")
     questions = [pair(i, (1.0, 2.0), encoding=stem) for i, stem in enumerate(stems)]
     site = Site(find_places([write_dataset(tmp_path / "ds", questions)]), tmp_path / "cache")
     shelf = site.shelf(site.places.datasets[0].slug)
-    facet = next(facet for facet in shelf.facets() if facet.name == "form")
-    shown = shown_facet(facet, np.ones(4, dtype=bool), ())
-    assert [(value.label, value.count) for value in shown.values] == [
-        ("object detection: drawn", 3),
-        ("object detection: text", 1),
-    ]
+    facet = shelf.facet("form")
+    assert facet is not None
+    assert {facet.label(v): n for v, n in shelf.counts(State())["form"].items()} == {
+        "object detection: drawn": 3,
+        "object detection: text": 1,
+    }
     chosen = shelf.select(State.from_query([("form", "object_detection/text")]))
-    assert chosen.rows.tolist() == [2]
+    assert list(chosen) == [2]
 
 
 def test_a_wrong_ranking_counts_by_the_options_that_it_confuses(tmp_path: Path) -> None:
@@ -365,4 +311,4 @@ def test_the_largest_wrong_difference_is_that_of_the_run_in_the_filters(tmp_path
     for run, first in ((one, 0), (two, 1)):
         query = [(f"outcome.{run.slug}", name) for name in ("right", "wrong")]
         state = State.from_query([*query, ("sort", "-wrong_difference")])
-        assert shelf.select(state).rows.tolist()[0] == first
+        assert shelf.select(state)[0] == first

@@ -23,7 +23,7 @@ from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.probed import INNER, judge_probes, more_needed
 from visualjudge.studio.site import Site
-from visualjudge.studio.slices import slices
+from visualjudge.studio.slices import slices, two_way, worst_tasks
 
 TASKS = ("object_detection", "keypoint")
 
@@ -73,7 +73,7 @@ def test_shares_and_intervals_are_those_of_the_report(judged: Site, by: str) -> 
     shelf = judged.shelf(judged.places.datasets[0].slug)
     named = {one.name: one for one in shelf.facets()}
     table = slices(shelf, named[by], "pairwise", [])
-    for k, judge in enumerate(table.judges):
+    for k, (judge, _) in enumerate(shelf.runs):
         answered = load_study([judge.root]).kind(0, "pairwise")
         cells = {
             dict(cell.keys)[by]: cell.accuracy.share
@@ -116,7 +116,7 @@ def test_filters_narrow_and_types_stand_apart(judged: Site) -> None:
         (20, 10, 20)
     ]
     narrow = slices(shelf, task, "pairwise", [("task", "keypoint")])
-    assert [row.label for row in narrow.rows] == ["keypoint detection"]
+    assert [row.label for row in narrow.rows] == ["keypoint"]  # as in the report
     assert slices(shelf, task, "ranking", []).rows == ()
 
 
@@ -161,9 +161,9 @@ def test_probes_that_fail_come_first_with_an_example(judged: Site) -> None:
     for place, _ in shelf.runs:
         shown = judge_probes(shelf, place).probes[0]
         assert shown.result.state == "fail"
-        row = shelf.index.row_of(str(shown.example))
+        row = shelf.study.row_of(str(shown.example))
         assert row is not None
-        question = shelf.index.question(row)
+        question = shelf.study.question(row)
         assert question.probe is not None
         assert question.probe.name == shown.result.name
     client = TestClient(create_app(judged), base_url="http://127.0.0.1:1")
@@ -202,7 +202,11 @@ def test_the_home_page_asks_which_probes_a_run_fails(judged: Site) -> None:
     for address in addresses:
         told = client.get(address).json()
         assert told["failing"] == ["same option"]
-        assert "An example" in client.get(told["address"]).text
+        page, _, place = told["address"].partition("#")
+        table = client.get(page).text.partition(f'id="{place}"')[2].partition("</section>")[0]
+        judge = next(run.name for run in judged.places.runs if run.slug in address)
+        assert f"Probes of {judge}</h2>" in table  # its own table, not the first judge's
+        assert "✕ fails" in table
 
 
 def test_rows_are_sorted_by_the_share_of_a_judge(judged: Site) -> None:
@@ -241,3 +245,40 @@ def test_slices_begin_with_probes_where_there_are_any(judged: Site, tmp_path: Pa
         page = client.get(f"/d/{one.places.datasets[0].slug}/slices").text
         assert f'<option value="{by}" selected>' in page
         assert ("What the probes show" in page) == (by == "probe")
+
+
+def test_the_order_of_a_judge_stays_when_the_facet_changes(judged: Site) -> None:
+    client = TestClient(create_app(judged), base_url="http://127.0.0.1:1")
+    slug, run = judged.places.datasets[0].slug, judged.places.runs[0].slug
+    page = client.get(f"/d/{slug}/slices?by=task&order_by={run}").text
+    form = page.partition('<form method="get" class="pickers">')[2].partition("</form>")[0]
+    assert f'<input type="hidden" name="order_by" value="{run}">' in form
+
+
+def test_a_cell_of_two_facets_leads_to_its_questions(judged: Site) -> None:
+    client = TestClient(create_app(judged), base_url="http://127.0.0.1:1")
+    slug, shelf = judged.places.datasets[0].slug, judged.shelf(judged.places.datasets[0].slug)
+    facets = [shelf.facet(name) for name in ("task", "error_type")]
+    place = shelf.runs[0][0]
+    table = two_way(shelf, (facets[0], facets[1]), place, "pairwise", [])  # type: ignore[arg-type]
+    page = client.get(f"/d/{slug}/slices?by=task&across=error_type&judge={place.slug}").text
+    assert page.count('<td class="share-') == sum(
+        cell.share is not None for row in table.rows for cell in row.cells
+    )
+    one_way = {row.label: row for row in slices(shelf, facets[0], "pairwise", []).rows}  # type: ignore[arg-type]
+    for row in table.rows:
+        assert sum(cell.right for cell in row.cells) == one_way[row.label].cells[0].right
+        for cell in row.cells:
+            missed = client.get(f"/d/{slug}/facets", params=list(cell.missed)).json()["total"]
+            asked = client.get(f"/d/{slug}/facets", params=list(cell.pairs)).json()["total"]
+            assert missed <= asked == cell.verdicts / 2  # both orders
+
+
+def test_the_home_page_shows_the_worst_tasks_first(judged: Site) -> None:
+    shelf = judged.shelf(judged.places.datasets[0].slug)
+    lowest = [min(cell.share or 0.0 for cell in row.cells) for row in worst_tasks(shelf)]
+    assert len(lowest) > 1
+    assert lowest == sorted(lowest)
+    home = TestClient(create_app(judged), base_url="http://127.0.0.1:1").get("/").text
+    places = [home.index(f">{row.label}</a></th>") for row in worst_tasks(shelf)]
+    assert places == sorted(places)

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from visualjudge.analysis.analysing import Analysis, analyse, analyse_study
 from visualjudge.analysis.statistics.alpha import alpha
-from visualjudge.analysis.statistics.bradley_terry import davidson
 from visualjudge.analysis.study_table import Run, Study, study_of
 
-__all__ = ["Analysis", "Run", "Study", "alpha", "analyse", "analyse_study", "davidson", "study_of"]
+__all__ = ["Analysis", "Run", "Study", "alpha", "analyse", "analyse_study", "study_of"]

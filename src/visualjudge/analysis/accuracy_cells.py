@@ -168,7 +168,7 @@ def margin_bin() -> pl.Expr:
     return place.replace_strict(dict(enumerate(MARGIN_LABELS)), return_dtype=pl.String)
 
 
-_COUNTS = ("n", "right", "parsed", "said_first", "placed")
+_COUNTS = ("n", "right", "usable", "said_first", "placed")
 CELL = ("task", "encoding", "error_type", "margin_bin")
 """Columns by which verdicts are counted."""
 
@@ -198,7 +198,7 @@ def counted(table: pl.DataFrame, by: Sequence[str] = CELL) -> Counted:
         {name: ordered(table[name].cast(WORD)) for name in by},
         table["cluster"].to_numpy().astype(np.int64),
         {name: counts[name].to_numpy() for name in _COUNTS},
-        table.filter(~pl.col("parsed")).select(*by, "cause"),
+        table.filter(~pl.col("usable")).select(*by, "cause"),
     )
 
 
@@ -232,7 +232,7 @@ def accuracy_tables(
         if judge.rows
         for by in tables
     ]
-    found = iter(shares_together([(sums, "right", of) for sums in made for of in ("n", "parsed")]))
+    found = iter(shares_together([(sums, "right", of) for sums in made for of in ("n", "usable")]))
     parts = iter(made)
     return [
         [
@@ -274,7 +274,7 @@ def _accuracies(
     rows = []
     for k in range(sums.cells):
         keys = tuple((name, word[k]) for name, word in zip(by, words, strict=True))
-        n, parsed, right = (totals[name][k] for name in ("n", "parsed", "right"))
+        n, parsed, right = (totals[name][k] for name in ("n", "usable", "right"))
         accuracy = Accuracy(
             share_of(all_of_them, k),
             int(n - parsed),
@@ -304,10 +304,10 @@ def kappa_with_truth(pairs: pl.DataFrame) -> Estimate:
     """
     if pairs.is_empty():
         return NOTHING
-    if not pairs["parsed"].any():
+    if not pairs["usable"].any():
         images = pairs["cluster"].n_unique()
         return Estimate(None, None, pairs.height, images, UNANSWERED)
-    said = _choices(pairs, "text", "parsed", -1.0)
+    said = _choices(pairs, "text", "usable", -1.0)
     true = pairs["answer"].cast(pl.String).replace_strict(CHOICES, default=-1.0)
     return _kappa(np.stack([said, true.to_numpy().astype(float)]), pairs["cluster"].to_numpy())
 
@@ -316,10 +316,10 @@ def kappa_of_two(both: pl.DataFrame) -> Estimate:
     """Return Cohen's κ of two judges on the questions that both answered; the columns of the second
     end in ``_b``.
     """
-    told = both.filter(pl.col("parsed") & pl.col("parsed_b"))
+    told = both.filter(pl.col("usable") & pl.col("usable_b"))
     if told.is_empty():
         return NOTHING
-    said = [_choices(told, f"text{end}", f"parsed{end}", np.nan) for end in ("", "_b")]
+    said = [_choices(told, f"text{end}", f"usable{end}", np.nan) for end in ("", "_b")]
     return _kappa(np.stack(said), told["cluster"].to_numpy())
 
 

@@ -38,6 +38,7 @@ from visualjudge.analysis.comparisons import (
     nothing_in_common,
 )
 from visualjudge.analysis.encoding_choice import recommend
+from visualjudge.analysis.estimate import Resampling
 from visualjudge.analysis.figures import (
     Cell,
     DatasetFacts,
@@ -49,12 +50,13 @@ from visualjudge.analysis.figures import (
     Sensitivity,
     Variance,
 )
-from visualjudge.analysis.leaderboard import PLAYED, leaderboard
+from visualjudge.analysis.identity import moved, served_by
+from visualjudge.analysis.leaderboard import PLAYED, leaderboard, leads_of
 from visualjudge.analysis.leaks import NEEDED, leak_audit, with_order_shown
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Pairwise, constant_answer
 from visualjudge.analysis.probes import photograph_need, probe_results, tool_trust
-from visualjudge.analysis.psychometric import Resampling, Scope, curves_together
+from visualjudge.analysis.psychometric import Scope, curves
 from visualjudge.analysis.scores import (
     NO_RANKING,
     NO_SCORING,
@@ -71,8 +73,6 @@ from visualjudge.analysis.without_truth import (
     pairwise_without_truth,
     result_without_truth,
 )
-from visualjudge.core.case_noun import in_cases_of
-from visualjudge.core.records import TIES
 
 Progress = Callable[[str], None]
 PAIRED = (
@@ -86,12 +86,14 @@ PAIRED = (
     "error_type",
     "margin",
     "severity_gap",
-    "parsed",
+    "usable",
     "status",
     "cause",
     "answer",
     "text",
     "right",
+    "tie",
+    "chosen",
     "said_first",
     "first_right",
     "tokens_in",
@@ -125,13 +127,7 @@ class Analysis:
     study: Study
     results: Results
 
-    @property
-    def case_noun(self) -> str:
-        """The noun for independent cases in texts."""
-        return self.study.case_noun
-
     @cached_property
-    @in_cases_of
     def metrics(self) -> Mapping[str, Any]:
         """The content of metrics.json."""
         from visualjudge.analysis.decisions.card import usual_card
@@ -190,7 +186,6 @@ def analyse(
     )
 
 
-@in_cases_of
 def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None = None) -> Analysis:
     """Analyse questions and verdicts that are already in memory (see
     :func:`visualjudge.analysis.study_table.study_of`).
@@ -309,8 +304,8 @@ def _tabulated(study: Study, judges: Sequence[int], resampling: Resampling) -> I
         study.kind(i, "pairwise", PAIRED).with_columns(margin_bin=margin_bin()) for i in judges
     ]
     asked = [pairwise_asked(study, i) for i in judges]
-    curves = [
-        (_scopes(own, scored=study.has_scores), guessed_among_allowed(questions))
+    fitted = [
+        curves(_scopes(own, scored=study.has_scores), resampling, guessed_among_allowed(questions))
         for own, questions in zip(pairs, asked, strict=True)
     ]
     accuracies = accuracy_tables([counted(own) for own in pairs], TABLES)
@@ -326,7 +321,7 @@ def _tabulated(study: Study, judges: Sequence[int], resampling: Resampling) -> I
         accuracies,
         ranking_tables([study.kind(i, "ranking", RANKED) for i in judges], KINDS_BY),
         scoring_tables([study.kind(i, "scoring", SCORED) for i in judges], KINDS_BY),
-        curves_together(curves, resampling),
+        fitted,
         strict=True,
     )
     return (Tabulated(*own) for own in found)
@@ -343,7 +338,7 @@ def judge_result(
     run, pairs, asked = study.runs[index], tables.pairs, tables.asked
     _, _, _, _, by_margin, by_task_error_type, cells = tables.accuracies
     answered = study.answered[index]
-    board = leaderboard(study.kind(index, "pairwise", PLAYED), study.seed)
+    board = leaderboard(study.kind(index, "pairwise", PLAYED), leads_of(study.questions))
     pairwise = tables.pairwise
     unknown = study.lacks_truth(index)
     place, *features = preferences(in_both_orders(pairs) if unknown else pairs)
@@ -351,6 +346,7 @@ def judge_result(
         *(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median()
     )
     tokens_in, tokens_out, latency = told.row(0)
+    identity = served_by(study.joined[index])
     result = JudgeResult(
         name=run.name,
         simulated=run.simulated,
@@ -365,7 +361,7 @@ def judge_result(
         tokens_out=tokens_out,
         latency_s=latency,
         problems=run.problems,
-        warnings=run.warnings,
+        warnings=(*run.warnings, *moved(identity)),
         info={
             k: v for k, v in run.info.items() if isinstance(v, (str, int, float, bool, dict, list))
         },
@@ -392,6 +388,7 @@ def judge_result(
         photograph=photograph_need(study.answered[index]),
         above_baseline=above_baseline(study, index, baseline, guessed(asked)),
         rater_checks=run.checks,
+        identity=identity,
     )
     return result_without_truth(result) if unknown else result
 
@@ -438,8 +435,7 @@ def _headlines(
     )
     out = []
     for k, pairs in enumerate(judges):
-        parsed = pairs.select("parsed", "said_first", "text").filter(pl.col("parsed"))
-        first, told = int(parsed["said_first"].sum() or 0), parsed["said_first"].count()
+        told = int(pairs["said_first"].count())
         once = pairs["question"].n_unique() == pairs.height
         figures = Pairwise(
             accuracy=overall[k] or accuracy(pairs),
@@ -447,19 +443,19 @@ def _headlines(
             chance=chances[k],
             constant=constant_answer(pairs) if order_shown[k] or once else None,
             macro=next(found),
-            position_p=binomial_p(first, told),
+            position_p=binomial_p(int(pairs["said_first"].sum() or 0), told),
             swap=swaps[k].figures([next(found), next(found)]),
             published={key: next(found) for key in rules[k]},
-            ties=_ties(parsed),
+            ties=_ties(pairs),
             kappa=kappa_with_truth(pairs),
         )
         out.append(figures)
     return out
 
 
-def _ties(parsed: pl.DataFrame) -> float | None:
-    ties = int(parsed["text"].cast(pl.String).is_in(list(TIES)).sum())
-    return ties / parsed.height if ties else None
+def _ties(pairs: pl.DataFrame) -> float | None:
+    ties = int(pairs["tie"].sum() or 0)
+    return ties / int(pairs["usable"].sum()) if ties else None
 
 
 def _parts(table: pl.DataFrame, *keys: str) -> list[tuple[str, pl.DataFrame]]:
@@ -472,7 +468,7 @@ def _scopes(pairs: pl.DataFrame, *, scored: bool) -> list[tuple[Scope, pl.DataFr
     scores are known (``scored``); the gap in severity where it is known.
     """
     pairs = pairs.select(
-        "task", "error_type", "margin", "right", "parsed", "cluster", "severity_gap"
+        "task", "error_type", "margin", "right", "usable", "cluster", "severity_gap"
     )
     parts = [(Scope("all", "all", "margin", "margin"), pairs)] if scored else []
     for key in ("task", "error_type") if scored else ():

@@ -41,8 +41,7 @@ def net(table: pl.DataFrame) -> pl.DataFrame:
     """Return one row per question, with ``net`` summed over its orders and repeats: +1 for a right
     answer, -1 for a wrong one, 0 for a tie or a failed reply.
     """
-    chosen = pl.col("parsed") & pl.col("text").is_in(["A", "B"])
-    point = pl.when(~chosen).then(0).when(pl.col("right")).then(1).otherwise(-1)
+    point = pl.when(pl.col("chosen").is_null()).then(0).when(pl.col("right")).then(1).otherwise(-1)
     return table.group_by("question", maintain_order=True).agg(
         pl.col("cluster").first(), net=point.sum()
     )
@@ -58,7 +57,7 @@ def _both_orders(pairs: pl.DataFrame) -> pl.DataFrame:
 
 def _read_in_both_orders(pairs: pl.DataFrame) -> Asked:
     """Both orders; replies that could not be used are left out (Multimodal RewardBench 2)."""
-    return _share(_both_orders(pairs).filter(pl.col("parsed")), pl.col("right"))
+    return _share(_both_orders(pairs).filter(pl.col("usable")), pl.col("right"))
 
 
 def _one_order(pairs: pl.DataFrame) -> Asked:
@@ -77,7 +76,7 @@ def _tossed(pairs: pl.DataFrame) -> Asked:
 
     The interval treats tossed cases as either right or wrong.
     """
-    right = pl.when(pl.col("parsed")).then(pl.col("right").cast(pl.Float64)).otherwise(0.5)
+    right = pl.when(pl.col("usable")).then(pl.col("right").cast(pl.Float64)).otherwise(0.5)
     return _share(_stored_order(pairs), right)
 
 
@@ -104,5 +103,5 @@ def as_published(pairs: pl.DataFrame) -> Mapping[str, Asked]:
     """Every rule's share by its key, before its interval is found; the one-order figures are from
     the order that was stored ("AB").
     """
-    needed = pairs.select("question", "order", "cluster", "task", "parsed", "right", "text")
+    needed = pairs.select("question", "order", "cluster", "task", "usable", "right", "chosen")
     return {rule.key: rule.share(needed) for rule in RULES}

@@ -141,7 +141,7 @@ def _said() -> pl.Expr:
     """Return the answer that the authors read, else the one that visualjudge read; null if there is
     none.
     """
-    ours = pl.when(pl.col("parsed")).then(pl.col("text"))
+    ours = pl.when(pl.col("usable")).then(pl.col("text"))
     said = pl.coalesce("published_value", ours)
     return pl.when(said != FAILED).then(said)
 
@@ -151,7 +151,7 @@ def _given() -> pl.Expr:
     reply gives neither.
     """
     theirs = pl.col("published_value").cast(pl.String).cast(pl.Float64, strict=False)
-    ours = pl.when(pl.col("parsed")).then(pl.col("number"))
+    ours = pl.when(pl.col("usable")).then(pl.col("number"))
     return pl.when(pl.col("published_value").is_null()).then(ours).otherwise(theirs)
 
 

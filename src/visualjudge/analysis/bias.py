@@ -1,15 +1,14 @@
 """Preferences of a judge that do not depend on the truth: for an option's position, and for
-features that a shallow reader could use. The statistic is in ``statistics/bias_within_strata.py``.
+features that a shallow reader could use.
 
 A *preference* is half the difference between the judge's accuracy on questions where the option
 with more of the feature is better and its accuracy where that option is worse. It is 0 for a judge
-that ignores the feature and +½ for one that looks at nothing else, whichever answer is more common.
-The two accuracies are compared **at equal difficulty**: within a task and a stratum of the margin
-between the scores, with a linear correction for the margin inside the stratum. Without this, a fair
-judge that is better at wide margins would seem to prefer any feature that goes with wide margins.
-All features except the position itself are also compared at the same position, so that a preference
-for a position is not mistaken for a preference for features that are often shown there. If the
-order shown is not known, only the features are compared, at any position.
+that ignores the feature and +½ for one that looks at nothing else, whichever answer is more common;
+a tie is half right. The two accuracies are compared **at equal difficulty**: by a regression that
+also holds the task, the margin between the scores, the answers on the image's other pairs and, but
+for the position itself, the position of the better option, with errors clustered by image
+(:mod:`visualjudge.analysis.fits`). If the order shown is not known, only the features are compared,
+at any position.
 """
 
 from __future__ import annotations
@@ -29,18 +28,22 @@ from visualjudge.analysis.accuracy_cells import (
     image_sums,
     mean_of,
     shares_asked,
-    shares_together,
 )
-from visualjudge.analysis.estimate import TAIL, holm, renumbered, sums, too_few
+from visualjudge.analysis.estimate import (
+    LEAST_IMAGES,
+    TAIL,
+    holm,
+    renumbered,
+    too_few,
+)
+from visualjudge.analysis.fits import fit, interval, of_others, p_value
 from visualjudge.analysis.pairwise_figures import Pairwise, Preference, Swap, withheld
-from visualjudge.analysis.statistics.bias_within_strata import Cases, lean
-from visualjudge.analysis.study_table import more
+from visualjudge.analysis.study_table import more, ordered
 from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate, Share
-from visualjudge.core.records import FloatArray, IntArray
+from visualjudge.core.records import BoolArray, FloatArray
 
 LEVEL = 0.05
-STRATA = 5
-ITEMS_IN_STRATUM = 24
+FLAT = 1e-18
 PREFERRED = {
     "position": "the option shown first",
     "text_chars": "the longer text",
@@ -55,144 +58,89 @@ def binomial_p(hits: int, n: int) -> float | None:
     return min(1.0, 2 * float(special.bdtr(min(hits, n - hits), n, 0.5))) if n else None
 
 
-def _sides(table: pl.DataFrame, feature: str) -> pl.DataFrame:
-    """Return the usable replies on questions whose options differ in the feature: whether the
-    option with more of it is right, and whether the answer was right.
-    """
-    kept = table.select(
-        "cluster", "pair", "task", "margin", "right", "first_right", more=_more(feature)
-    )
-    return kept.drop_nulls("more")
+NOT_DETERMINED = 1e-6
+STRATA = 5
 
 
 def _more(feature: str) -> str:
     return "first_right" if feature == "position" else more(feature)
 
 
-def _cases(sides: pl.DataFrame, apart: bool) -> Cases:
-    """Count the replies by pair and stratum. Strata split a task's margins into up to 5 parts."""
-    held, pair = renumbered(sides["pair"].to_numpy())
-    first = np.zeros(held.size, dtype=np.int64)
-    first[pair[::-1]] = np.arange(pair.size)[::-1]
-    pairs = sides[first].select(
-        "cluster", "margin", task=pl.col("task").rank("dense").cast(pl.Int64)
-    )
-    margin, task = pairs["margin"].to_numpy(), pairs["task"].to_numpy()
-    stratum = _strata(task, margin)
-    kind = (
-        4 * pair + 2 * sides["more"].to_numpy() + (sides["first_right"].to_numpy() if apart else 0)
-    )
-    n, right = (
-        sums(kind, values, 4 * first.size)
-        for values in (np.ones(kind.size), sides["right"].to_numpy())
-    )
-    known = np.flatnonzero(n)
-    of, more = known // 4, known % 4 >= 2
-    place = known % 2 == 1 if apart else None
-    return Cases(
-        stratum[of],
-        pairs["cluster"].to_numpy()[of],
-        of,
-        more,
-        margin[of],
-        n[known],
-        right[known],
-        place,
-    )
-
-
-def _strata(task: IntArray, margin: FloatArray) -> IntArray:
-    """Return a stratum number for each pair. The margins of each task are split in order into up to
-    5 parts of at least 24 pairs each.
-    """
-    order = np.lexsort((margin, task))
-    size = np.bincount(task)[task[order]]
-    starts = np.cumsum(np.bincount(task)) - np.bincount(task)
-    parts = np.clip(size // ITEMS_IN_STRATUM, 1, STRATA)
-    out = np.empty(task.size, dtype=np.int64)
-    out[order] = task[order] * STRATA + (np.arange(task.size) - starts[task[order]]) * parts // size
-    return out
-
-
 def preference(table: pl.DataFrame, feature: str) -> Preference:
-    """Return a judge's preference for one feature, from the usable replies to pairwise
-    questions.
+    """Return a judge's preference for one feature, from the usable replies to pairwise questions
+    whose options differ in it.
     """
-    sides = _sides(table, feature)
+    sides = table.select(
+        "cluster", "pair", "task", "margin", "right", "tie", "first_right", more=_more(feature)
+    ).drop_nulls("more")
     images = sides["cluster"].n_unique()
     if sides.is_empty() or sides["more"].n_unique() < 2:
-        return Preference(
-            feature, PREFERRED[feature], None, Estimate(None, None, sides.height, images), None
-        )
-    placed = sides["first_right"].null_count() == 0
-    found = lean(_cases(sides, apart=placed and feature != "position"))
-    ends = found.ends()
-    value = found.preference if np.isfinite(found.preference) else None
-    if feature == "position" and ends and value:
-        ends = _with_both_orders(sides, value, ends)
+        nothing = Estimate(None, None, sides.height, images)
+        return Preference(feature, PREFERRED[feature], None, nothing, None)
+    right, ahead, tie = (sides[name].to_numpy() for name in ("right", "more", "tie"))
+    points = np.where(tie, 0.5, right)
+    apart = feature != "position" and sides["first_right"].null_count() == 0
+    value, ends, p = _leaning(sides, points, ahead, apart=apart)
     figure = Estimate(value, ends, sides.height, images, None if ends else too_few())
-    more, right = (sides[name].to_numpy() for name in ("more", "right"))
-    crude = float(right[more].mean() - right[~more].mean()) / 2
-    share = float((more == right).mean())
-    return Preference(
-        feature, PREFERRED[feature], share, figure, found.p() if ends else None, crude=crude
-    )
+    chosen = None if tie.all() else float((ahead == right)[~tie].mean())
+    crude = float(points[ahead].mean() - points[~ahead].mean()) / 2
+    return Preference(feature, PREFERRED[feature], chosen, figure, p, crude=crude)
 
 
-def _with_both_orders(
-    sides: pl.DataFrame, value: float, ends: tuple[float, float]
-) -> tuple[float, float]:
-    """Return ``ends`` of a position preference, with the end away from 0 moved outwards if pairs
-    asked in both orders require it.
-
-    A judge that is right except for its preference is wrong on few pairs, all on the same side.
-    Sign flips then miss a larger preference in up to 10 % of cases with 20 images. On pairs
-    answered in both orders, the preference is half the difference between the share in which the
-    first position won both times and the share in which the second did. The interval of that
-    difference is computed from those of the two shares (Donner & Zou 2012). The end towards 0 is
-    unchanged, so that the interval and p agree.
+def _leaning(
+    sides: pl.DataFrame, points: FloatArray, ahead: BoolArray, *, apart: bool
+) -> tuple[float | None, tuple[float, float] | None, float | None]:
+    """Regress the points on whether the better option has more of the feature (±½): half of the
+    slope, its interval and its p. Task, margin, the points on the image's other pairs and, with
+    ``apart``, the position of the better option are held equal.
     """
-    turned = sides.group_by("pair", maintain_order=True).agg(
-        pl.col("cluster").first(),
-        lead=pl.col("right").filter("more").mean() - pl.col("right").filter(~pl.col("more")).mean(),
-    )
-    both = turned.drop_nulls("lead")
-    if 2 * both.height < turned.height:
-        return ends
-    values = {
-        "n": pl.lit(1.0),
-        "first": pl.col("lead").clip(0, 1),
-        "second": (-pl.col("lead")).clip(0, 1),
-    }
-    counted = image_sums(both, [], values)
-    first, second = shares_together([(counted, name, "n") for name in ("first", "second")])
-    leading, other = (first, second) if value > 0 else (second, first)
-    reach = float(np.hypot(leading.high[0] - leading.value[0], other.value[0] - other.low[0])) / 2
-    if np.isnan(reach):
-        return ends
-    if value > 0:
-        return ends[0], min(0.5, max(ends[1], value + reach))
-    return max(-0.5, min(ends[0], value - reach)), ends[1]
+    s, image = np.where(ahead, 0.5, -0.5), renumbered(sides["cluster"].to_numpy())[1]
+    margin, task = sides["margin"].to_numpy().astype(float), ordered(sides["task"])[1]
+    dummies = [task == k for k in range(int(task.max()) + 1)]
+    edges = np.unique(np.quantile(margin, np.linspace(0, 1, STRATA + 1)[1:-1]))
+    columns = [dummy * on for dummy in dummies for on in (np.ones(s.size), margin)]
+    columns += [np.maximum(margin - edge, 0.0) for edge in edges]
+    columns += [np.where(sides["first_right"].to_numpy(), 0.5, -0.5)] if apart else []
+    base = np.column_stack([s, *columns])
+    rest = points - base @ np.linalg.lstsq(base, points, rcond=1e-9)[0]
+    others = of_others(rest, image, sides["pair"].to_numpy())
+    found = fit(np.column_stack([base, others]), points, image, link="identity")
+    if found.determined[0] < 1 - NOT_DETERMINED:
+        return None, None, None
+    value, variance = float(found.coefficients[0]) / 2, float(found.covariance[0, 0]) / 4
+    counts = np.bincount(image).astype(float)
+    effective = float(counts.sum() ** 2 / (counts**2).sum())
+    if found.images < LEAST_IMAGES or effective < 2:
+        return value, None, None
+    if variance > FLAT:
+        low, high = interval(value, variance, found.images - 1)
+        p = p_value(value, variance, found.images - 1)
+    else:  # no image differs: one that was not asked may
+        edge = (1 - TAIL ** (1 / effective)) / 2
+        low, high, p = value - edge, value + edge, 1.0 if value**2 < FLAT else 2 * 0.5**effective
+    return value, (max(-0.5, low), min(0.5, high)), p
 
 
 def with_swap(place: Preference, pairwise: Pairwise) -> Preference:
     """Return the preference for the option shown first; 0 by construction if every question has the
     same answer in both orders.
 
-    A question whose answers differ shifts the preference by at most half its share, as does one
-    that was asked or read in only one order.
+    An image whose answers differ shifts the preference by at most half its share, as does a
+    question that was asked or read in only one order.
     """
     swap = pairwise.swap
     if swap.consistency_parsed != 1:
         return place
     both = round((swap.consistency.value or 0.0) * swap.consistency.n)
     alone = 1 - both / max(pairwise.questions, both, 1)
-    reach = min(0.5, (1 - TAIL ** (1 / both) + alone) / 2)
-    found = place.estimate
+    found, images = place.estimate, swap.consistency.images
+    if images < LEAST_IMAGES or swap.consistency.interval is None:
+        held = replace(found, value=found.value or 0.0, interval=None, why=too_few())
+        return replace(place, estimate=held)
+    reach = min(0.5, (1 - (swap.consistency.interval[0] or 0.0) + alone) / 2)
     low, high = found.interval or (-reach, reach)
     ends = (max(-reach, -0.5 if low is None else low), min(reach, 0.5 if high is None else high))
-    held = Estimate(found.value or 0.0, ends, found.n, swap.consistency.images)
-    return replace(place, estimate=held)
+    return replace(place, estimate=Estimate(found.value or 0.0, ends, found.n, images))
 
 
 def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:
@@ -202,8 +150,8 @@ def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:
     told = map(_more, PREFERRED)
     usable = (
         table.lazy()
-        .filter("parsed")
-        .select("pair", "cluster", "task", "margin", "right", *told)
+        .filter("usable")
+        .select("pair", "cluster", "task", "margin", "right", "tie", *told)
         .collect()
     )
     rows = [preference(usable, feature) for feature in PREFERRED]
@@ -218,13 +166,13 @@ def both_orders(table: pl.DataFrame) -> pl.DataFrame:
     """Return one row per question (and repeat) asked in both orders, with the answer in each order
     and whether it was right.
     """
-    keep = ["question", "repeat", "cluster", "task", "parsed", "text", "right"]
+    keep = ["question", "repeat", "cluster", "task", "usable", "text", "right"]
     rows = table.select(*keep, "order", withheld=withheld())
     ab, ba = (rows.filter(pl.col("order") == order).drop("order") for order in ("AB", "BA"))
     joined = ab.join(
         ba.drop("cluster", "task"), on=["question", "repeat"], suffix="_ba", maintain_order="left"
     )
-    both = pl.col("parsed") & pl.col("parsed_ba")
+    both = pl.col("usable") & pl.col("usable_ba")
     return joined.with_columns(
         usable=both,
         withheld=pl.col("withheld") & pl.col("withheld_ba"),

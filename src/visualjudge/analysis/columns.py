@@ -10,6 +10,7 @@ here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from typing import TypeVar
 
 from visualjudge.analysis import figure_text as words, figures as f
@@ -186,7 +187,6 @@ SENSITIVITY: Table[f.Sensitivity] = Table(
         Column("floor", lambda s: s.floor),
         Column("reason", lambda s: s.reason),
         Column("slope_p", lambda s: s.slope_p),
-        Column("fit_p", lambda s: s.fit_p),
         Column("points", lambda s: [{"x": p.x, "share": p.share, "n": p.n} for p in s.points]),
         *declared(f.Sensitivity),
     )
@@ -444,6 +444,7 @@ JUDGE: Table[f.JudgeResult] = Table(
         Column("problems", lambda j: list(j.problems)),
         Column("warnings", lambda j: list(j.warnings)),
         Column("info", lambda j: j.info),
+        Column("identity", lambda j: [asdict(row) for row in j.identity]),
         Column(
             None, lambda j: j, "Verdicts on pairs", lambda j: number(j.pairwise.accuracy.share.n)
         ),

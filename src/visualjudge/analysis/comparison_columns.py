@@ -205,7 +205,6 @@ LEADERBOARD: Table[Leaderboard] = Table(
         Column("components", lambda b: b.components),
         Column("regularised", lambda b: b.regularised),
         Column("ties", lambda b: b.ties),
-        Column("log_tie", lambda b: b.log_tie),
         Column("dispersion", lambda b: b.dispersion),
         Column(
             "rank_correlation",

@@ -63,7 +63,7 @@ def _overlap(a: IntArray, b: IntArray) -> float:
     return common / max(1, a.size + b.size - common)
 
 
-_TOLD = ("right", "parsed", "text", "cluster", "task")
+_TOLD = ("right", "usable", "text", "cluster", "task")
 """What a comparison needs of each verdict besides its keys."""
 
 
@@ -125,7 +125,7 @@ def _why_nothing(both: pl.DataFrame, names: tuple[str, str], gap: float) -> Comp
         return _nothing(names, Estimate(None, None, 0, 0, "no question in common"), gap)
     silent = [
         name
-        for name, told in zip(names, ("parsed", "parsed_b"), strict=True)
+        for name, told in zip(names, ("usable", "usable_b"), strict=True)
         if not both[told].any()
     ]
     if not silent:
@@ -314,7 +314,7 @@ def _ratings(
     """
     parts = []
     for k in runs:
-        usable = study.joined[k].lazy().filter((pl.col("kind") == kind) & pl.col("parsed"))
+        usable = study.joined[k].lazy().filter((pl.col("kind") == kind) & pl.col("usable"))
         said = usable.select(*KEYS, "cluster", said=value.cast(pl.Float64)).collect()
         each = said.partition_by("repeat") if study.runs[k].of_people else [said]
         parts += (
@@ -400,12 +400,12 @@ def above_baseline(
     """
     if baseline is None or is_baseline(study.runs[index]):
         return ()
-    kept = ("id", "right", "parsed")
+    kept = ("id", "right", "usable")
     theirs = study.kind(baseline, "pairwise", kept).unique("id", keep="first", maintain_order=True)
     both = study.kind(index, "pairwise", (*kept, "cluster", *SCOPES)).join(
         theirs, on="id", suffix="_b", maintain_order="left"
     )
-    if both.is_empty() or not both["parsed"].any():
+    if both.is_empty() or not both["usable"].any():
         return ()
     name = study.runs[baseline].name
     return _with_p_holm(
@@ -422,7 +422,7 @@ def _with_p_holm(rows: list[Above]) -> tuple[Above, ...]:
 
 def _rows(both: pl.DataFrame, scope: str, name: str, chance: float) -> Iterator[Above]:
     by = [] if scope == ALL else [scope]
-    right, other, told = (pl.col(column) for column in ("right", "right_b", "parsed_b"))
+    right, other, told = (pl.col(column) for column in ("right", "right_b", "usable_b"))
     values = {
         "n": told,
         "gap": told * (right.cast(pl.Int8) - other.cast(pl.Int8)),

@@ -20,18 +20,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
-from visualjudge.core.case_noun import in_cases
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
+from visualjudge.core.seeding import rng_for
 
 LEAST_IMAGES = 5
 """Minimum number of images for an interval."""
 TAIL, TINY = 0.025, 1e-12
-LEVEL, POWER, MOST_IMAGES = 0.05, 0.8, 10_000_000
+LEVEL, POWER, MOST_IMAGES, CHUNK = 0.05, 0.8, 10_000_000, 200
 Ends = tuple[FloatArray, FloatArray]
 
 
@@ -60,12 +62,12 @@ NORMAL = float(norm_isf(TAIL))
 
 def too_few() -> str:
     """Say that there are too few images for an interval."""
-    return in_cases(f"fewer than {LEAST_IMAGES} images")
+    return f"fewer than {LEAST_IMAGES} images"
 
 
 def all_alike() -> str:
     """Say that no image moves the figure."""
-    return in_cases("all images give the same result")
+    return "all images give the same result"
 
 
 def sums(place: IntArray, values: FloatArray, count: int) -> FloatArray:
@@ -209,6 +211,23 @@ def share_ends(value: FloatArray, found: Spread, cases: FloatArray, tail: float 
     """Return Korn and Graubard's interval of shares, (K,); ``cases`` bounds their independent cases
     from above (infinite: a design effect below 1 is possible).
     """
+    p, n = _effective_cases(value, found, cases, tail)
+    return _clopper_pearson(p * n, n, tail)
+
+
+def share_test(value: FloatArray, found: Spread, cases: FloatArray) -> FloatArray:
+    """Return the two-sided p of a share of ½, by the same effective cases as :func:`share_ends`."""
+    p, n = _effective_cases(value, found, cases, TAIL)
+    x, rest = np.maximum(p * n, TINY), np.maximum((1 - p) * n, TINY)
+    above = np.where(p * n <= TINY, 1.0, special.betainc(x, rest + 1, 0.5))
+    below = np.where((1 - p) * n <= TINY, 1.0, special.betainc(rest, x + 1, 0.5))
+    return np.asarray(np.minimum(1.0, 2 * np.minimum(above, below)))
+
+
+def _effective_cases(
+    value: FloatArray, found: Spread, cases: FloatArray, tail: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the shares, and the number of independent cases with the same variance."""
     p = np.clip(np.nan_to_num(value), 0.0, 1.0)
     certain = np.minimum(p, 1 - p) <= TINY
     alike = np.divide(p * (1 - p), found.variance, out=np.full(p.size, np.inf),
@@ -217,8 +236,7 @@ def share_ends(value: FloatArray, found: Spread, cases: FloatArray, tail: float 
     # t of the cases over t of the images: both are the normal for many
     narrower = t_isf(tail, np.clip(cases - 1, 1, 1e9)) / t_isf(tail, np.maximum(found.df, 1.0))
     bounded = bounded * np.minimum(narrower, 1.0) ** 2
-    n = np.where(certain | ~np.isfinite(bounded), found.effective, bounded)
-    return _clopper_pearson(p * n, n, tail)
+    return p, np.where(certain | ~np.isfinite(bounded), found.effective, bounded)
 
 
 def _clopper_pearson(x: FloatArray, n: FloatArray, tail: float) -> Ends:
@@ -350,3 +368,31 @@ def holm(
         left -= float(weight[i])
         out[i] = reached
     return out
+
+
+# ---------------------------------------------------------------- resampled images
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """``draws`` resamples of ``clusters`` images, drawn with ``seed``: for a figure that no closed
+    form reaches (the 75 % point).
+    """
+
+    clusters: int
+    seed: int = 0
+    draws: int = 400
+
+    @cached_property
+    def weights(self) -> NDArray[np.uint8]:
+        """How often each image is drawn, draws × clusters."""
+        rng = rng_for(self.seed, "bootstrap", self.clusters)
+        drawn = (rng.integers(0, self.clusters, self.clusters) for _ in range(self.draws))
+        counts = [np.bincount(row, minlength=self.clusters) for row in drawn]
+        return np.minimum(counts, 255).astype(np.uint8)
+
+    def sums(self, columns: Any) -> FloatArray:
+        """Return resampled totals, draws × C, of ``columns`` (clusters × C, sparse)."""
+        matrix = columns.T.tocsr()
+        parts = (self.weights[k : k + CHUNK] for k in range(0, self.draws, CHUNK))
+        return np.concatenate([(matrix @ part.T.astype(np.float64)).T for part in parts])

@@ -21,7 +21,6 @@ from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Preference, 
 from visualjudge.analysis.source_figures import SourceRow
 from visualjudge.analysis.study_table import missing_verdicts
 from visualjudge.analysis.value_and_interval import NO_TRUTH, ORDER_UNKNOWN, UNANSWERED, Estimate
-from visualjudge.core.case_noun import in_cases
 from visualjudge.core.plurals import plural
 
 Ends = Sequence[float | None] | None
@@ -105,7 +104,7 @@ def plain_name(name: str) -> str:
 
 def many(count: int, noun: str) -> str:
     """Format a count with its noun: 1 image, 1,200 images; "image" is the study's case noun."""
-    return f"{number(count)} {in_cases(plural(count, noun))}"
+    return f"{number(count)} {plural(count, noun)}"
 
 
 def about_images(count: int) -> str:
@@ -241,7 +240,7 @@ def graded(cell: Cell) -> dict[str, str]:
     for name, figure in (
         ("ranking, τ-b", None if cell.ranking is None else cell.ranking.tau),
         (
-            in_cases("scoring, τ-b in an image"),
+            "scoring, τ-b in an image",
             None if cell.scoring is None else cell.scoring.within,
         ),
         ("scoring, mean error", None if cell.scoring is None else cell.scoring.mae),

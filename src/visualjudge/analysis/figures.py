@@ -17,7 +17,6 @@ from typing import Any, Literal
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Pairwise, Preference
 from visualjudge.analysis.source_figures import Leaderboard
 from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate, Share, column
-from visualjudge.core.case_noun import current_noun, in_cases
 
 NO_PROOF = "baseline below chance"
 UNDECIDED = "undecided"
@@ -165,14 +164,13 @@ class DatasetFacts:
     """Number of the questions asked that a probe changed. They count only in figures of probes."""
     where: tuple[str, ...] = ()
     """Filter on the questions that all figures use, as ``FIELD=VALUE``; empty for all questions."""
-    case_noun: str = field(default_factory=current_noun)
 
     @property
     def extent(self) -> str:
         """How much of the dataset was asked: 300 of 1,514 questions, on 13 of 40 images."""
         asked = (
             f"{_of(self.asked - self.probed, self.questions - self.probed)} questions on "
-            f"{_of(self.images_asked, self.images)} {in_cases('images')}"
+            f"{_of(self.images_asked, self.images)} images"
         )
         asked += f", and {self.probed:,} more for probes" if self.probed else ""
         return asked + (f"; only those with {' and '.join(self.where)}" if self.where else "")
@@ -368,8 +366,6 @@ class Sensitivity:
     """One-sided clustered test that accuracy increases with distance; Holm over the
     judge's curves.
     """
-    fit_p: float | None
-    """Clustered test of the lack of fit of the curve."""
     reason: str | None
     points: tuple[CurvePoint, ...] = ()
     floor: float = OF_TWO
@@ -496,7 +492,19 @@ class OwnScore:
     """How many of its questions in the dataset the run answered, if not all."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class ServedBy:
+    """A model that answered, with its number of verdicts and its accuracy on pairs if they are
+    enough.
+    """
+
+    model: str | None
+    fingerprint: str | None
+    n: int
+    accuracy: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class JudgeResult:
     """All results of one judge."""
 
@@ -539,6 +547,7 @@ class JudgeResult:
     above_baseline: tuple[Above, ...] = ()
     rater_checks: tuple[RaterChecks, ...] = ()
     """Control questions of a people's run; no other figure counts these verdicts."""
+    identity: tuple[ServedBy, ...] = ()
 
     @property
     def order_shown(self) -> bool:

@@ -48,13 +48,17 @@ class Fit:
     images: int
     penalised: bool
 
+    @property
+    def floored(self) -> FloatArray:
+        """The covariance; of a penalised fit, at least that of independent answers."""
+        if not self.penalised:
+            return self.covariance
+        values, vectors = np.linalg.eigh(self.covariance - self.alone)
+        return np.asarray(self.alone + (vectors * np.maximum(values, 0)) @ vectors.T)
+
     def variance(self, contrast: FloatArray) -> FloatArray:
         """Return the variance of each row of ``contrast`` (K, P), (K,)."""
-        found, least = (
-            np.einsum("kp,pq,kq->k", contrast, matrix, contrast)
-            for matrix in (self.covariance, self.alone)
-        )
-        return np.asarray(np.maximum(found, least) if self.penalised else found)
+        return np.asarray(((contrast @ self.floored) * contrast).sum(1))
 
 
 def fit(
@@ -124,3 +128,17 @@ def interval(value: float, variance: float, freedom: float) -> tuple[float, floa
 def p_value(value: float, variance: float, freedom: float) -> float:
     """Return the two-sided p of 0 by Student's t."""
     return float(2 * t_sf(abs(value) / variance**0.5, max(freedom, 1.0)))
+
+
+def of_others(values: FloatArray, image: IntArray, item: IntArray) -> FloatArray:
+    """Return the mean of ``values`` over the other items of each one's image, for images that
+    differ in difficulty; 0 without others, and throughout where images do not seem to differ.
+    """
+    question = renumbered(item)[1]
+    cell = renumbered(image * (int(question.max()) + 1) + question)[1]
+    ones = np.ones(values.size)
+    total, count = (
+        np.bincount(image, one)[image] - np.bincount(cell, one)[cell] for one in (values, ones)
+    )
+    mean = np.divide(total, count, out=np.zeros(values.size), where=count > 0)
+    return np.asarray(mean if float(mean @ values) > 0 else np.zeros(values.size))

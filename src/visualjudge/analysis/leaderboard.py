@@ -1,57 +1,45 @@
-"""The sources as the judge ranks them, together with their ranks by true score. The model is in
-``statistics/bradley_terry.py``.
+"""The sources as the judge ranks them, beside their ranks by true score.
 
-A question answered differently in the two orders is a tie; failed replies are excluded. Strengths
-are penalised; intervals, differences and ranks come from weighted resamples of the images
-(:mod:`visualjudge.analysis.statistics.bradley_terry`). A source that never won, or never lost, has
-a bound on one side and no interval. Each group of sources is fitted on its own, so comparisons
-elsewhere do not affect it.
+Strengths are Bradley and Terry's: a logistic regression of each question's points (1, ½ for a tie
+or for different answers in the two orders, 0) on the two sources, with errors clustered by image
+(:mod:`visualjudge.analysis.fits`). Covariates (order shown, number of objects, text length, file
+size) are further regressors of the same fit, which gives the strengths at equal covariates. Failed
+replies are left out. Where wins do not bound every strength, the fit is penalised; a source that
+never won, or never lost, has a bound on one side and no interval.
 
 Only sources that are compared in the same tasks are ranked against each other, because a source's
 mean over one task cannot be compared with another source's mean over another task. Tasks that
 compare the same sources are pooled. Sources that are compared in different tasks, or that are not
 connected by comparisons even through others, are in separate groups.
-
-Controlled strengths, at equal covariates, are given next to the plain ones. Covariates are other
-differences between two predictions: the order shown (0 if both orders were asked), the number of
-objects, the length of the text and the size of the image file. Differences are divided by their
-root mean square, so that an effect is in log odds per typical difference.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, pairwise
 
 import numpy as np
 import polars as pl
+from scipy import sparse
+from scipy.sparse import csgraph
 
-from visualjudge.analysis.estimate import renumbered
+from visualjudge.analysis.estimate import (
+    LEAST_IMAGES,
+    all_alike,
+    effective_number,
+    renumbered,
+    sums,
+    too_few,
+)
+from visualjudge.analysis.fits import Fit, fit, interval, p_value
 from visualjudge.analysis.source_figures import IN_MATRIX, Contrast, Control, Leaderboard, SourceRow
 from visualjudge.analysis.statistics import correlation
-from visualjudge.analysis.statistics.bradley_terry import (
-    NEVER_LOST,
-    NEVER_WON,
-    Penalised,
-    Standing,
-    components,
-    dispersion,
-    drawn,
-    never,
-    penalised,
-    standing,
-)
-from visualjudge.analysis.statistics.bradley_terry_many import (
-    Duels,
-    ManyStrengths,
-    many_strengths,
-    strengths_alone,
-)
+from visualjudge.analysis.statistics.ranks import rank_sets
+from visualjudge.analysis.study_table import lead
 from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
-from visualjudge.core.seeding import rng_for
 
 Edge = tuple[str, str, str]
 
@@ -116,12 +104,11 @@ def _connected(edges: list[Edge]) -> list[list[str]]:
     return sorted(sorted(part) for part in {id(part): part for part in parts.values()}.values())
 
 
-MANY = 100
-"""With more sources than this in a group, only pairs that met are considered."""
-MOST_IMAGES = 1000
-"""Maximum number of jackknife groups. If there are more images, they are dealt to this many groups,
-and each group is left out as a whole (Kott 2001).
-"""
+LEADS = {"number of objects": "count", "text length": "text_chars", "file size": "png_bytes"}
+LEAST_GAMES = 10
+"""Minimum number of games in which a covariate differs, per coefficient of the fit."""
+TOO_FEW = "too few games in which a covariate differs"
+NEVER_LOST, NEVER_WON = "it never lost", "it never won"
 PLAYED = (
     "question",
     "repeat",
@@ -129,7 +116,7 @@ PLAYED = (
     "pair",
     "cluster",
     "task",
-    "parsed",
+    "usable",
     "answer",
     "text",
     "sources",
@@ -139,17 +126,7 @@ PLAYED = (
 """Columns of pairwise verdicts that a leaderboard needs."""
 EQUAL = 1e-9
 """Strengths that differ by less than this are equal."""
-EMPTY = Leaderboard((), 0, 0, False, 0, None, None, None)
-
-
-@dataclass(frozen=True, eq=False)
-class Games:
-    """Wins and ties between sources: images × S × S."""
-
-    wins: FloatArray
-    ties: FloatArray
-    images: IntArray
-    """Number of distinct images per source."""
+EMPTY = Leaderboard((), 0, 0, False, 0, None, None)
 
 
 def points(answer: str) -> pl.Expr:
@@ -163,9 +140,9 @@ def duels(table: pl.DataFrame) -> pl.DataFrame:
     the order is not known).
     """
     needed = table.select(
-        "question", "repeat", "order", "parsed", "cluster", "task", "answer", "text", "sources"
+        "question", "repeat", "order", "usable", "cluster", "task", "answer", "text", "sources"
     )
-    known = needed.filter(pl.col("parsed")).with_columns(
+    known = needed.filter(pl.col("usable")).with_columns(
         a=pl.col("sources").list.get(0, null_on_oob=True),
         b=pl.col("sources").list.get(1, null_on_oob=True),
     )
@@ -184,30 +161,10 @@ def duels(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def games_of(games: pl.DataFrame, size: int) -> Games:
-    """Count wins and ties on each image; ``a`` and ``b`` are indices of ``size`` sources."""
-    a, b = (games[side].to_numpy() for side in "ab")
-    outcome = games["outcome"].to_numpy()
-    image, each = renumbered(games["cluster"].to_numpy())
-    row = each % MOST_IMAGES
-    wins, ties = (np.zeros((min(image.size, MOST_IMAGES), size, size)) for _ in range(2))
-    won, lost = outcome > 0.5, outcome < 0.5
-    np.add.at(wins, (row[won], a[won], b[won]), 1)
-    np.add.at(wins, (row[lost], b[lost], a[lost]), 1)
-    level = ~won & ~lost
-    for x, y in ((a, b), (b, a)):
-        np.add.at(ties, (row[level], x[level], y[level]), 1)
-    pairs, _ = renumbered(np.concatenate([a * image.size + each, b * image.size + each]))
-    return Games(wins, ties, np.bincount(pairs // image.size, minlength=size))
-
-
-def fitted(games: Games, repeats: float) -> Penalised:
-    """Fit strengths. The penalty is multiplied by the dispersion of the games, which is at least
-    ``repeats``.
-    """
-    wins, ties = games.wins.sum(0), games.ties.sum(0)
-    first = penalised(wins, ties, repeats)
-    return penalised(wins, ties, dispersion(first, games.wins, games.ties, repeats))
+def leads_of(questions: pl.DataFrame) -> pl.DataFrame:
+    """Return the difference in each covariate between the two options of a question."""
+    pairs = questions.filter(pl.col("kind") == "pairwise")
+    return pairs.select("question", *(pl.col(lead(name)) for name in LEADS.values()))
 
 
 def _true_scores(table: pl.DataFrame, places: pl.DataFrame) -> dict[int, float]:
@@ -234,16 +191,17 @@ def _true_scores(table: pl.DataFrame, places: pl.DataFrame) -> dict[int, float]:
     )
 
 
-def leaderboard(table: pl.DataFrame, seed: int = 0) -> Leaderboard:
+def leaderboard(table: pl.DataFrame, leads: pl.DataFrame | None = None) -> Leaderboard:
     """Return strengths by the judge and by the truth for every source, ranks, and the correlation
     of the judge's order with the true scores.
 
     If ``components`` is above 1, some sources were never compared in the same tasks, not even
     through others. Strengths are then comparable only within a component, which ``group`` names,
-    and there is no overall rank correlation or tie parameter. ``seed`` seeds the draws for
-    intervals, differences and ranks.
+    and there is no overall rank correlation. ``leads`` holds the covariates by question.
     """
     games = duels(table)
+    if leads is not None:
+        games = games.join(leads, on="question", how="left", maintain_order="left")
     known, places = placed(games.select("task", "a", "b"))
     if len(known) < 2:
         return replace(EMPTY, n=games.height)
@@ -258,11 +216,9 @@ def leaderboard(table: pl.DataFrame, seed: int = 0) -> Leaderboard:
             SourceRow(known[place][1], name, number, NOTHING, None, scores.get(place))
             for place in own
         ]
-        boards.append(_board(rows, inside, seed))
+        boards.append(_board(rows, inside))
     ties, endless = sum(board.ties for board in boards), any(board.endless for board in boards)
-    log_tie, same = (
-        (boards[0].log_tie, boards[0].agreement) if len(boards) == 1 else (None, (None, None))
-    )
+    same = boards[0].agreement if len(boards) == 1 else (None, None)
     ranked = tuple(chain.from_iterable(board.rows for board in boards))
     contrasts = tuple(chain.from_iterable(board.contrasts for board in boards))
     together = boards[0].dispersion if len(boards) == 1 else None
@@ -272,7 +228,6 @@ def leaderboard(table: pl.DataFrame, seed: int = 0) -> Leaderboard:
         len(names),
         endless,
         ties,
-        log_tie,
         *same,
         contrasts,
         together,
@@ -290,161 +245,203 @@ class _Board:
     contrasts: tuple[Contrast, ...]
     ties: int
     endless: bool
-    log_tie: float | None
     agreement: tuple[float | None, float | None]
     dispersion: float
-    controls: tuple[Control, ...] = ()
+    controls: tuple[Control, ...]
 
 
-def _board(rows: list[SourceRow], games: pl.DataFrame, seed: int) -> _Board:
+@dataclass(frozen=True, eq=False)
+class _Games:
+    """Games between the sources of one group: indices of the two, the points of the first, the
+    image, and covariates by name.
+    """
+
+    a: IntArray
+    b: IntArray
+    outcome: FloatArray
+    image: IntArray
+    size: int
+
+    @property
+    def design(self) -> sparse.csr_array:
+        """1 for the first source and −1 for the second, games × sources."""
+        game = np.arange(self.a.size)
+        signs = np.repeat((1.0, -1.0), self.a.size)
+        places = np.tile(game, 2), np.concatenate([self.a, self.b])
+        return sparse.csr_array((signs, places), shape=(self.a.size, self.size))
+
+    def fit(self, covariates: FloatArray | None = None) -> Fit:
+        """Return the strengths; penalised where the wins do not bound them all."""
+        x = self.design if covariates is None else sparse.hstack([self.design, covariates])
+        return fit(x, self.outcome, self.image, penalised=not self.bounded)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether every source has, through others, points from and against every other."""
+        won, lost = self.outcome > 0, self.outcome < 1
+        ends = [(self.a, self.b, won), (self.b, self.a, lost)]
+        first, second = (np.concatenate([end[k][end[2]] for end in ends]) for k in (0, 1))
+        links = sparse.csr_array((np.ones(first.size), (first, second)), (self.size, self.size))
+        parts, _ = csgraph.connected_components(links, connection="strong")
+        return bool(parts == 1)
+
+    def never(self) -> tuple[BoolArray, BoolArray]:
+        """Return the sources that never won a point, and those that never lost one."""
+        points = np.concatenate([self.outcome, 1 - self.outcome])
+        own = np.concatenate([self.a, self.b])
+        return sums(own, points, self.size) == 0, sums(own, 1 - points, self.size) == 0
+
+    def images(self) -> tuple[IntArray, FloatArray]:
+        """Return the number of images of each source, and Kish's effective number."""
+        cell, games = np.unique(
+            np.concatenate([self.a, self.b]) + self.size * np.tile(self.image, 2),
+            return_counts=True,
+        )
+        own = cell % self.size
+        number = effective_number(games.astype(float), own, self.size)
+        return np.bincount(own, minlength=self.size), number
+
+
+def _board(rows: list[SourceRow], games: pl.DataFrame) -> _Board:
     """Return the strengths and ranks of ``rows``, the sources of one group, whose indices ``games``
     uses.
     """
-    if len(rows) > MANY:
-        return _board_of_many(rows, games, seed)
-    judged = games_of(games, len(rows))
-    true = games_of(games.with_columns(outcome=points("answer")), len(rows))
-    repeats = games.height / games["question"].n_unique()
-    fit, truth = fitted(judged, repeats), fitted(true, repeats)
-    draws = drawn(
-        fit, judged.wins, judged.ties, rng_for(seed, "strengths", len(rows), judged.wins.shape[0])
-    )
-    sure = standing(fit, judged.wins, judged.ties, judged.images, draws)
-    met = (judged.wins + np.swapaxes(judged.wins, 1, 2) + judged.ties).sum((0, 2))
-    filled = _filled(rows, fit.log_strength, met, judged.images, sure)
-    ranked = _by_truth(filled, fit.log_strength, _bounded(truth.log_strength, true))
-    _, finite = components(judged.wins.sum(0), judged.ties.sum(0))
-    agreement = _agreement(fit.log_strength, [row.mean_score for row in rows])
-
-    def difference(i: int, j: int) -> tuple[float, float, float]:
-        return float(sure.below[i, j]), float(sure.above[i, j]), float(sure.p[i, j])
-
-    contrasts = _contrasts(ranked, filled, fit.log_strength, difference)
+    place = {name: games[name].to_numpy().astype(np.int64) for name in ("a", "b")}
+    outcome = games["outcome"].to_numpy().astype(float)
+    image = renumbered(games["cluster"].to_numpy())[1]
+    judged = _Games(place["a"], place["b"], outcome, image, len(rows))
+    true = replace(judged, outcome=games.select(points("answer")).to_series().to_numpy())
+    found = judged.fit()
+    images, effective = judged.images()
+    never_won, never_lost = judged.never()
+    why = _why(judged, images, effective)
+    known = np.array([reason in (None, NEVER_LOST, NEVER_WON) for reason in why])
+    value, freedom = found.coefficients, np.maximum(effective - 1, 1)
+    spread = found.variance(np.eye(value.size))
+    met = np.bincount(np.concatenate([judged.a, judged.b]), minlength=value.size)
+    estimates = [
+        _strength(float(value[i]), float(spread[i]), float(freedom[i]), int(met[i]),
+                  int(images[i]), why[i])
+        for i in range(value.size)
+    ]  # fmt: skip
+    apart = np.minimum(freedom[:, None], freedom)
+    values = np.where(known, value, np.nan)
+    sets = [
+        rank_sets(values, found.floored, apart, together=all_at_once)
+        for all_at_once in (False, True)
+    ]
+    every = (1, value.size)
+    filled = [
+        replace(row, strength=strength, bound=bound, rank_set=alone or every,
+                rank_set_all=together or every)
+        for row, (strength, bound), alone, together in zip(rows, estimates, *sets, strict=True)
+    ]  # fmt: skip
+    equal, controls = _with_controls(judged, games, rows[0].group, filled)
+    filled = [replace(row, controlled=own) for row, own in zip(filled, equal, strict=True)]
+    lost, won = true.never()
+    truth = np.where(won, np.inf, np.where(lost, -np.inf, true.fit().coefficients))
+    finite = [float(x) if np.isfinite(x) else None for x in truth]
+    named = [replace(row, true_strength=x) for row, x in zip(filled, finite, strict=True)]
+    ranked = _ranked(named, value, truth)
     return _Board(
         ranked,
-        contrasts,
-        int(judged.ties.sum() / 2),
-        not finite,
-        fit.log_tie,
-        agreement,
-        fit.dispersion,
+        _contrasts(ranked, filled, found, apart, never_won | never_lost),
+        int((outcome == 0.5).sum()),
+        found.penalised,
+        _agreement(value, [row.mean_score for row in rows]),
+        _dispersion(found),
+        controls,
     )
 
 
-def _board_of_many(rows: list[SourceRow], games: pl.DataFrame, seed: int) -> _Board:
-    """Like :func:`_board`, for many sources of which few pairs met."""
-    judged, true = (
-        duels_of(games, len(rows)),
-        duels_of(games.with_columns(outcome=points("answer")), len(rows)),
-    )
-    seen = np.unique(np.concatenate([judged.a, judged.b]) + len(rows) * np.tile(judged.image, 2))
-    images = np.bincount(seen % len(rows), minlength=len(rows))
-    repeats = games.height / games["question"].n_unique()
-    found = many_strengths(
-        judged, repeats, images, rng_for(seed, "strengths", len(rows), len(np.unique(judged.image)))
-    )
-    truth, never_won, never_lost = strengths_alone(true, repeats)
-    met = np.bincount(np.concatenate([judged.a, judged.b]), minlength=len(rows))
-    filled = _filled(rows, found.log_strength, met, images, found)
-    ranked = _by_truth(filled, found.log_strength, _open_ended(truth, never_won, never_lost))
-    ties = int((judged.outcome == 0.5).sum())
-    contrasts = _contrasts(ranked, filled, found.log_strength, found.difference)
-    agreement = _agreement(found.log_strength, [row.mean_score for row in rows])
-    return _Board(
-        ranked, contrasts, ties, found.endless, found.log_tie, agreement, found.dispersion
-    )
+def _why(games: _Games, images: IntArray, effective: FloatArray) -> list[str | None]:
+    """Explain why a source has no interval, or an open one."""
+    few = (images < LEAST_IMAGES) | (effective < 2)
+    never_won, never_lost = games.never()
+    alike = games.outcome.min() == games.outcome.max() == 0.5
+    choices = [few, np.full(few.size, alike), never_lost, never_won]
+    found = np.select(choices, [too_few(), all_alike(), NEVER_LOST, NEVER_WON], "")
+    return [str(reason) or None for reason in found]
 
 
-def duels_of(games: pl.DataFrame, size: int) -> Duels:
-    """Return the winner on each image, game by game; ``a`` and ``b`` are indices of ``size``
-    sources.
+def _strength(
+    value: float, variance: float, freedom: float, games: int, images: int, why: str | None
+) -> tuple[Estimate, Ends | None]:
+    """Return a strength with its interval, or with the finite end of an open one."""
+    low, high = interval(value, variance, freedom)
+    ends = {None: (low, high), NEVER_LOST: (low, None), NEVER_WON: (None, high)}.get(why)
+    open_side = why in (NEVER_LOST, NEVER_WON)
+    figure = Estimate(value, None if open_side else ends, games, images, why)
+    return figure, ends if open_side else None
+
+
+def _dispersion(found: Fit) -> float:
+    """Return the mean design effect of the strengths: how many games of an image count as one."""
+    least = float(np.trace(found.alone))
+    return max(1.0, float(np.trace(found.covariance)) / least) if least > 0 else 1.0
+
+
+def _with_controls(
+    judged: _Games, games: pl.DataFrame, group: str, rows: Sequence[SourceRow]
+) -> tuple[list[Estimate], tuple[Control, ...]]:
+    """Return the strengths at equal covariates, and the effects of the covariates that differ in
+    enough games; in log odds per typical (root mean square) difference.
     """
-    _, image = renumbered(games["cluster"].to_numpy())
-    outcome = games["outcome"].to_numpy()
-    said = np.where(outcome > 0.5, 1.0, np.where(outcome < 0.5, 0.0, 0.5))
-    return Duels(image, games["a"].to_numpy(), games["b"].to_numpy(), said, size)
-
-
-def _by_truth(
-    filled: list[SourceRow], strength: FloatArray, by_truth: FloatArray
-) -> tuple[SourceRow, ...]:
-    """Return the rows with their strengths by truth, ranked."""
-    told = zip(filled, np.where(np.isfinite(by_truth), by_truth, np.nan).tolist(), strict=True)
-    return _ranked(
-        [replace(row, true_strength=None if np.isnan(x) else x) for row, x in told],
-        strength,
-        by_truth,
+    found = {"order shown": games["shown_first"].to_numpy().astype(float)}
+    for name, feature in LEADS.items():
+        if lead(feature) in games.columns:
+            found[name] = games[lead(feature)].fill_null(0).to_numpy().astype(float)
+    told = {name: int((values != 0).sum()) for name, values in found.items()}
+    names = [name for name in found if told[name] >= LEAST_GAMES * (len(rows) + len(found))]
+    if not names:
+        return [Estimate(None, None, 0, 0, TOO_FEW) for _ in rows], ()
+    scales = {name: np.sqrt((found[name] ** 2).sum() / told[name]) for name in names}
+    fitted = judged.fit(np.stack([found[name] / scales[name] for name in names], axis=1))
+    variance = fitted.variance(np.eye(fitted.coefficients.size))
+    images, values = fitted.images, fitted.coefficients
+    ends = [interval(float(x), float(v), images - 1) for x, v in zip(values, variance, strict=True)]
+    strengths = [
+        Estimate(float(values[i]), None if row.strength.why else ends[i], row.strength.n,
+                 row.strength.images, row.strength.why)
+        for i, row in enumerate(rows)
+    ]  # fmt: skip
+    effects = tuple(
+        Control(group, name, Estimate(float(values[k]), ends[k], told[name], images))
+        for k, name in enumerate(names, len(rows))
     )
-
-
-def _filled(
-    rows: list[SourceRow],
-    value: FloatArray,
-    met: IntArray,
-    images: IntArray,
-    sure: Standing | ManyStrengths,
-) -> list[SourceRow]:
-    """Return ``rows`` with their strengths by the judge and their rank sets."""
-    out = []
-    for i, row in enumerate(rows):
-        ends = _ends(sure.low[i], sure.high[i])
-        interval = None if None in ends else ends
-        strength = Estimate(float(value[i]), interval, int(met[i]), int(images[i]), sure.why[i])
-        bound = None if interval or ends == (None, None) else ends
-        out.append(
-            replace(
-                row,
-                strength=strength,
-                bound=bound,
-                rank_set=sure.alone[i],
-                rank_set_all=sure.together[i],
-            )
-        )
-    return out
-
-
-def _ends(low: float, high: float) -> Ends:
-    """Convert the ends of an interval; NaN means an open side."""
-    return (float(low) if np.isfinite(low) else None, float(high) if np.isfinite(high) else None)
+    return strengths, effects
 
 
 def _contrasts(
     ranked: tuple[SourceRow, ...],
     rows: list[SourceRow],
-    value: FloatArray,
-    difference: Callable[[int, int], tuple[float, float, float]],
+    found: Fit,
+    freedom: FloatArray,
+    open_ended: BoolArray,
 ) -> tuple[Contrast, ...]:
     """Compare every two of the first sources of a group, and beyond those each source with the
     next. The one that the judge ranks higher comes first.
     """
     place = {row.source: i for i, row in enumerate(rows)}
+    twos = list(chain(combinations(ranked[:IN_MATRIX], 2), pairwise(ranked[IN_MATRIX - 1 :])))
+    sides = np.array([[place[row.source] for row in two] for two in twos]).reshape(-1, 2)
+    weights = np.zeros((len(twos), len(rows)))
+    each = np.arange(len(twos))
+    weights[each, sides[:, 0]], weights[each, sides[:, 1]] = 1.0, -1.0
+    gaps, variance = weights @ found.coefficients, found.variance(weights)
     out = []
-    for first, second in chain(
-        combinations(ranked[:IN_MATRIX], 2), pairwise(ranked[IN_MATRIX - 1 :])
-    ):
-        i, j = place[first.source], place[second.source]
-        below, above, p = difference(i, j)
-        low, high = _ends(below, above)
-        open_side = {first.strength.why, second.strength.why} & {NEVER_LOST, NEVER_WON}
-        ends = None if low is None else (low, None if open_side else high)
+    for k, (first, second) in enumerate(twos):
+        i, j = sides[k]
         why = next((row.strength.why for row in (first, second) if row.strength.why), None)
         images = min(first.strength.images, second.strength.images)
-        figure = Estimate(float(value[i] - value[j]), ends, 0, images, None if ends else why)
-        out.append(
-            Contrast(first.group, first.source, second.source, figure, None if np.isnan(p) else p)
-        )
+        gap, spread, free = float(gaps[k]), float(variance[k]), float(freedom[i, j])
+        known = why in (None, NEVER_LOST, NEVER_WON) and spread > 0
+        low, high = interval(gap, spread, free) if known else (None, None)
+        ends = (low, None if open_ended[[i, j]].any() else high) if known else None
+        figure = Estimate(gap, ends, 0, images, None if ends else why)
+        p = p_value(gap, spread, free) if known else None
+        out.append(Contrast(first.group, first.source, second.source, figure, p))
     return tuple(out)
-
-
-def _bounded(strength: FloatArray, games: Games) -> FloatArray:
-    """Return ``strength``, set to infinity for sources that never lost or never won, so that all of
-    these are equal.
-    """
-    return _open_ended(strength, *never(games.wins.sum(0), games.ties.sum(0)))
-
-
-def _open_ended(strength: FloatArray, never_won: BoolArray, never_lost: BoolArray) -> FloatArray:
-    return np.where(never_lost, np.inf, np.where(never_won, -np.inf, strength))
 
 
 def _ranked(

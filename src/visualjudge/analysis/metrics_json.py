@@ -13,7 +13,11 @@ import polars as pl
 from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.comparison_columns import AGREEMENT, COMPARISON, DATASET, LEAK
 from visualjudge.analysis.decisions.card import Card
-from visualjudge.analysis.decisions.decision_json import probabilities_json, tasks_json
+from visualjudge.analysis.decisions.decision_json import (
+    answer_json,
+    probabilities_json,
+    tasks_json,
+)
 from visualjudge.analysis.figures import Results
 from visualjudge.analysis.table_layout import Json
 
@@ -25,7 +29,12 @@ def document(results: Results, card: Card) -> Json:
     judges = zip(results.judges, card.judges, strict=True)
     return {
         "judges": [
-            {**JUDGE.json(row), "tasks": tasks_json(own), "probabilities": probabilities_json(own)}
+            {
+                **JUDGE.json(row),
+                "answer": answer_json(own),
+                "tasks": tasks_json(own),
+                "probabilities": probabilities_json(own),
+            }
             for row, own in judges
         ],
         "warnings": list(results.warnings),

@@ -49,7 +49,7 @@ def unanswered(causes: Mapping[str, int]) -> Unanswered:
 
 def withheld() -> pl.Expr:
     """Return whether a verdict intentionally gives no answer."""
-    return ~pl.col("parsed") & pl.col("status").is_in([DECLINED, CANNOT_TELL])
+    return ~pl.col("usable") & pl.col("status").is_in([DECLINED, CANNOT_TELL])
 
 
 OF_TWO = 0.5

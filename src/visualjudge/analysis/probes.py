@@ -107,7 +107,7 @@ class _Effect:
 
 def _sign(hit: pl.Expr) -> pl.Expr:
     """Return 1 if the reply is a hit, −1 if it is not, 0 if it could not be read."""
-    return pl.when(~pl.col("parsed")).then(0.0).when(hit).then(1.0).otherwise(-1.0)
+    return pl.when(~pl.col("usable")).then(0.0).when(hit).then(1.0).otherwise(-1.0)
 
 
 def _cue(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
@@ -141,7 +141,7 @@ def _staircase(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
     one has.
     """
     steps = table.group_by(*_UNIT, "probe_level").agg(
-        score=pl.col("number").filter(pl.col("parsed")).mean()
+        score=pl.col("number").filter(pl.col("usable")).mean()
     )
     pairs = steps.join(steps, on=list(_UNIT), suffix="_worse").filter(
         pl.col("probe_level") < pl.col("probe_level_worse")
@@ -202,7 +202,7 @@ def _result(
     state: ProbeState = "not_shown"
     if effect is not None:
         state = design.state(effect, p_holm is not None and p_holm < LEVEL, design.margin)
-    failed = int((~table["parsed"]).sum())
+    failed = int((~table["usable"]).sum())
     return ProbeResult(
         name, kind, figure, design.margin, state, failed, str(table["id"][0]), p_holm
     )
@@ -250,7 +250,7 @@ def tool_trust(answered: pl.DataFrame) -> tuple[ToolTrust, ...]:
     for level in sorted(table["probe_level"].unique().to_list()):
         part = table.filter(pl.col("probe_level") == level)
         right = pl.col("probe_cue") == pl.col("answer")
-        followed = pl.col("parsed") & (pl.col("text") == pl.col("probe_cue"))
+        followed = pl.col("usable") & (pl.col("text") == pl.col("probe_cue"))
         wrong_tool, right_tool = (
             share_of(
                 image_sums(

@@ -25,7 +25,6 @@ from visualjudge.analysis.study_table import (
     numbered,
     question_rows,
 )
-from visualjudge.core.case_noun import common_noun, noun_of
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError
 from visualjudge.core.garbage_collection import paused_collector
@@ -138,14 +137,12 @@ def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
     """
     table, meta = _read(roots[0])
     benchmarks, digests = [meta.get("benchmark")], {roots[0]: meta.get("questions_sha256")}
-    nouns = [noun_of(meta)]
     if len(roots) > 1:
         table = _of(table, meta, roots[0])
     for root in roots[1:]:
         read, said = _read(root)
         other = _of(read, said, root)
         benchmarks.append(said.get("benchmark"))
-        nouns.append(noun_of(said))
         digests[root] = said.get("questions_sha256")
         _refuse_others(table, other, root, roots[0])
         table = pl.concat([table, other.join(table, on="id", how="anti", maintain_order="left")])
@@ -154,7 +151,6 @@ def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
         **meta,
         "benchmarks": named,
         "digests": digests,
-        "case_noun": common_noun(nouns),
     }
 
 

@@ -229,7 +229,7 @@ def ratings_of_run(joined: pl.DataFrame, judge: str) -> pl.DataFrame:
     because each class has its own score. ``image`` names the image, by which intervals are
     clustered.
     """
-    scored = joined.filter((pl.col("kind") == "scoring") & pl.col("parsed"))
+    scored = joined.filter((pl.col("kind") == "scoring") & pl.col("usable"))
     rows = scored.with_columns(source=pl.col("sources").list.first()).drop_nulls("source")
     image, classes = (pl.col(name).cast(pl.String) for name in ("image", "classes"))
     return (
@@ -316,7 +316,7 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
     for study in studies:
         run, joined = study.runs[0], study.joined[0]
         if run.of_people:
-            named = joined.filter("parsed")
+            named = joined.filter("usable")
             tables += [_scores(named), _choices(named, "person")]
             rankings += named.filter(pl.col("kind") == "ranking").height
         else:
@@ -342,7 +342,7 @@ def _scores(named: pl.DataFrame) -> pl.DataFrame:
 
 def _choices(named: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Return choices between two options, one rating per question and rater."""
-    pairs = named.filter((pl.col("kind") == "pairwise") & pl.col("parsed"))
+    pairs = named.filter((pl.col("kind") == "pairwise") & pl.col("usable"))
     dimension = pl.col("task").cast(pl.String) + "/pairwise"
     return (
         pairs.group_by(

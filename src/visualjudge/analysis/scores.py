@@ -27,7 +27,6 @@ from visualjudge.analysis.pairwise_figures import CANNOT_TELL, DECLINED
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.study_table import WORD, ordered
 from visualjudge.analysis.value_and_interval import NO_SHARE, NOTHING, Ends, Estimate, Share
-from visualjudge.core.case_noun import in_cases
 from visualjudge.core.records import LETTERS, FloatArray
 
 GROUP = ["image", "task", "encoding", "classes", "error_type", "repeat"]
@@ -39,14 +38,14 @@ RANKED = (
     "encoding",
     "error_type",
     "cluster",
-    "parsed",
+    "usable",
     "status",
     "options",
     "scores",
     "text",
     "answer",
 )
-SCORED = (*GROUP, "cluster", "parsed", "status", "number", "truth")
+SCORED = (*GROUP, "cluster", "usable", "status", "number", "truth")
 """Columns of ranking and scoring verdicts that their figures need."""
 NO_RANKING = Ranking(0, NOTHING, None, NO_SHARE, None, NO_SHARE, None)
 UNREAD = Estimate(None, None, 0, 0, "no reply could be read")
@@ -58,7 +57,7 @@ def rank_taus(table: pl.DataFrame) -> FloatArray:
     are equal.
     """
     out = np.full(table.height, np.nan)
-    parsed, options = table["parsed"].to_numpy(), table["options"].to_numpy()
+    parsed, options = table["usable"].to_numpy(), table["options"].to_numpy()
     for k in np.unique(options[parsed]):
         rows = np.flatnonzero(parsed & (options == k))
         part = table[rows]
@@ -80,8 +79,8 @@ def _ranking_columns(table: pl.DataFrame) -> pl.DataFrame:
     said, answer = (pl.col(name).cast(pl.String).str.slice(0, 1) for name in ("text", "answer"))
     return table.with_columns(
         taus,
-        exact=(pl.col("parsed") & (pl.col("text") == pl.col("answer"))).fill_null(False),
-        top=(pl.col("parsed") & (said == answer)).fill_null(False),
+        exact=(pl.col("usable") & (pl.col("text") == pl.col("answer"))).fill_null(False),
+        top=(pl.col("usable") & (said == answer)).fill_null(False),
     )
 
 
@@ -130,9 +129,9 @@ def ranking_figures(table: pl.DataFrame) -> Ranking:
     return ranking_tables([table], [()])[0][0].get("", NO_RANKING)
 
 
-_FAILED = ~pl.col("parsed")
+_FAILED = ~pl.col("usable")
 _COUNTS = {
-    "n": pl.col("parsed").is_not_null(),
+    "n": pl.col("usable").is_not_null(),
     "failed": _FAILED,
     "declined": _FAILED & (pl.col("status") == DECLINED),
     "unsure": _FAILED & (pl.col("status") == CANNOT_TELL),
@@ -192,7 +191,7 @@ def _up_to(share: Share, failed: int) -> Ends | None:
 
 
 def _filled(table: pl.DataFrame, failed_as: pl.Expr) -> tuple[FloatArray, FloatArray]:
-    said = table.select(pl.when(pl.col("parsed")).then(pl.col("number")).otherwise(failed_as))
+    said = table.select(pl.when(pl.col("usable")).then(pl.col("number")).otherwise(failed_as))
     return said.to_series().to_numpy().astype(float), table["truth"].to_numpy().astype(float)
 
 
@@ -213,7 +212,7 @@ def scoring_figures(table: pl.DataFrame) -> Scoring:
 
 
 def _if_failed(error: pl.Expr, otherwise: pl.Expr) -> pl.Expr:
-    return pl.when(pl.col("parsed")).then(error).otherwise(otherwise)
+    return pl.when(pl.col("usable")).then(error).otherwise(otherwise)
 
 
 _ERROR, _TRUTH = pl.col("number") - pl.col("truth"), pl.col("truth")
@@ -236,16 +235,16 @@ def scoring_tables(
     verdicts = _together(judges)
     if verdicts.is_empty():
         return out
-    parsed = verdicts.filter("parsed")
+    parsed = verdicts.filter("usable")
     groups = within_groups(parsed, ["judge", *GROUP])
-    not_within = Estimate(None, None, 0, 0, in_cases("no image with two different scores"))
+    not_within = Estimate(None, None, 0, 0, "no image with two different scores")
     for number, by in enumerate(tables):
         keys = ["judge", *by]
         within = _within_image(groups, keys)
         errors = _mean_errors(parsed, keys)
         parts = verdicts.partition_by(keys, as_dict=True)
         read = {
-            key: part if part["parsed"].all() else part.filter("parsed")
+            key: part if part["usable"].all() else part.filter("usable")
             for key, part in parts.items()
         }
         known = [key for key, part in read.items() if part.height]
@@ -285,7 +284,7 @@ def _mean_errors(
     """Mean absolute error and bias of each cell."""
     if parsed.is_empty():
         return {}
-    values = {"n": pl.col("parsed"), "mae": _ERROR.abs(), "bias": _ERROR}
+    values = {"n": pl.col("usable"), "mae": _ERROR.abs(), "bias": _ERROR}
     sums = image_sums(parsed, keys, values)
     mae, bias = (means_of(sums, name, "n") for name in ("mae", "bias"))
     return dict(zip(sums.keys.rows(), zip(mae, bias, strict=True), strict=True))

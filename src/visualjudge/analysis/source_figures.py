@@ -70,7 +70,7 @@ class Leaderboard:
     group, and each later source with the next.
 
     ``regularised`` states that some sources never lost to the others, or never won, so that the
-    likelihood alone has no finite maximum. ``log_tie``, ``spearman`` and ``kendall_tau`` (of
+    likelihood alone has no finite maximum. ``spearman`` and ``kendall_tau`` (of
     strengths and mean true scores) are given only if there is a single group.
     """
 
@@ -79,7 +79,6 @@ class Leaderboard:
     components: int
     regularised: bool
     ties: int
-    log_tie: float | None
     spearman: float | None
     kendall_tau: float | None
     contrasts: tuple[Contrast, ...] = ()

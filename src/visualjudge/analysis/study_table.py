@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import permutations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,12 +17,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from visualjudge.analysis.answers import join
 from visualjudge.analysis.estimate import renumbered
 from visualjudge.analysis.figures import RaterChecks
 from visualjudge.analysis.value_and_interval import NO_TRUTH
-from visualjudge.core.case_noun import IMAGE
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import FAILED, LETTERS, TIES, UNKNOWN, IntArray, Question, Verdict
+from visualjudge.core.records import UNKNOWN, IntArray, Question, Verdict
 from visualjudge.dataset.question_storage import columns
 from visualjudge.runs.budget import token_counts
 from visualjudge.runs.folder import PEOPLE
@@ -52,7 +51,6 @@ PROBE = ("name", "design", "group", "cue", "level")
 FEATURES = ("text_chars", "png_bytes", "count", "area")
 """Features that an answer could depend on."""
 NO_TYPE = "(none)"
-UNFIT = "the value does not fit the question"
 
 ColumnTypes = dict[str, pl.DataType | type[pl.DataType]]
 """Column names and types."""
@@ -73,6 +71,8 @@ VERDICT_SCHEMA: ColumnTypes = {
     "published_value": WORD,
     "published_right": pl.Boolean,
     "read_by": WORD,
+    "served_model": WORD,
+    "fingerprint": WORD,
 }
 
 
@@ -164,6 +164,8 @@ def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
             v.cause,
             *published_of(v.extra),
             v.extra.get("read_by"),
+            v.served.model if v.served else None,
+            v.served.fingerprint if v.served else None,
         )
         for v in verdicts
     ]
@@ -302,79 +304,6 @@ def numbered(table: pl.DataFrame, place: str = "the dataset") -> pl.DataFrame:
     return found
 
 
-EXTRACTED = "ok_extracted"
-
-
-def _usable() -> pl.Expr:
-    """Return whether the value fits the question: a letter or an allowed tie, a permutation of its
-    letters, or 0..10.
-    """
-    text = pl.col("text")
-    orders = (
-        (pl.col("options") == k)
-        & text.is_in(["".join(order) for order in permutations(LETTERS[:k])])
-        for k in range(1, len(LETTERS) + 1)
-    )
-    fits = (
-        pl.when(pl.col("kind") == "pairwise")
-        .then(text.is_in(["A", "B"]) | pl.col("ties").list.contains(text))
-        .when(pl.col("kind") == "ranking")
-        .then(pl.any_horizontal(orders))
-        .otherwise(pl.col("number").is_between(0, 10))
-    )
-    return (fits & (pl.col("status") == "ok")).fill_null(False)
-
-
-def _cause() -> pl.Expr:
-    """Return why a reply failed: its status, with the detailed cause if the journal has one."""
-    named = pl.format("{}: {}", "status", "said_cause")
-    stated = pl.when(pl.col("said_cause").is_null()).then(pl.col("status")).otherwise(named)
-    tie = (pl.col("status") == "ok") & (pl.col("kind") == "pairwise") & pl.col("text").is_in(TIES)
-    unfit = pl.when(tie).then(pl.col("text")).otherwise(pl.lit(UNFIT))
-    reason = pl.when(pl.col("status") == "ok").then(unfit).otherwise(stated)
-    return pl.when(~pl.col("parsed")).then(reason)
-
-
-def join(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per verdict (VERDICT_SCHEMA) on a question of the dataset.
-
-    ``parsed``: the reply could be used; ``cause``: why not, null if it could; ``right``: pairwise
-    only, a failed reply is wrong; ``right_extracted``: the value found by a second reader is right
-    (no other column uses that value); ``said_first``: the option shown first was chosen (null for
-    failed replies and ties); ``first_right``: the option shown first is the better one (null if
-    neither is).
-    """
-    place = _places(questions, verdicts)
-    known = verdicts if place.null_count() == 0 else verdicts.filter(place.is_not_null())
-    about = questions.drop(map(lead, FEATURES))[place.drop_nulls()]
-    table = known.drop("id").hstack(about).with_columns(parsed=_usable())
-    extracted = pl.col("status") == EXTRACTED
-    table = table.with_columns(
-        right_extracted=pl.when(extracted & (pl.col("kind") == "pairwise")).then(
-            pl.col("text") == pl.col("answer")
-        ),
-        text=pl.when(extracted).then(pl.lit(FAILED)).otherwise("text"),
-        number=pl.when(~extracted).then("number"),
-    )
-    turned = pl.col("order") == "BA"
-    pairwise = pl.col("kind") == "pairwise"
-    chose_a, a_right = pl.col("text") == "A", pl.col("answer") == "A"
-    return table.with_columns(
-        right=pl.when(pairwise).then(pl.col("parsed") & (pl.col("text") == pl.col("answer"))),
-        said_first=pl.when(pairwise & pl.col("parsed") & pl.col("text").is_in(["A", "B"])).then(
-            chose_a ^ turned
-        ),
-        first_right=pl.when(pairwise & pl.col("answer").is_in(["A", "B"])).then(a_right ^ turned),
-        cause=_cause().cast(WORD),
-    ).drop("said_cause", "ties")
-
-
-def _places(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.Series:
-    """Return the row of each verdict's question; null if the dataset does not have it."""
-    rows = questions.select("id", place=pl.int_range(pl.len(), dtype=pl.UInt32))
-    return verdicts.select("id").join(rows, on="id", how="left", maintain_order="left")["place"]
-
-
 def unchanged() -> pl.Expr:
     """Return whether a question is an ordinary one, or a probe's question without a change."""
     return pl.col("probe_design").is_null() | (pl.col("probe_design") == "control")
@@ -422,11 +351,6 @@ class Study:
     """Function that returns the questions with these ids, for the few whose prompt and images are
     shown.
     """
-
-    @property
-    def case_noun(self) -> str:
-        """The noun for independent cases in texts."""
-        return str(self.meta.get("case_noun", IMAGE))
 
     @property
     def answered(self) -> tuple[pl.DataFrame, ...]:

@@ -12,7 +12,6 @@ import numpy as np
 
 from visualjudge.analysis.figure_text import number, percent, percents, points, span
 from visualjudge.analysis.value_and_interval import COLUMN, Estimate
-from visualjudge.core.case_noun import in_cases
 
 Row = TypeVar("Row")
 Json = dict[str, Any]
@@ -46,7 +45,7 @@ class Table(Generic[Row]):
     @property
     def titles(self) -> list[str]:
         """Return the headings of the shown columns."""
-        return [in_cases(column.title or "") for column in self.shown]
+        return [column.title or "" for column in self.shown]
 
     def json(self, row: Row) -> Json:
         """Return the row as stored in files."""

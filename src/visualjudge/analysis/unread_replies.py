@@ -8,9 +8,10 @@ import re
 
 import polars as pl
 
+from visualjudge.analysis.answers import EXTRACTED
 from visualjudge.analysis.figures import Shape, Unread
 from visualjudge.analysis.load import read_reply
-from visualjudge.analysis.study_table import EXTRACTED, Run, Study
+from visualjudge.analysis.study_table import Run, Study
 
 SHAPES = 10
 SAMPLED = 1000
@@ -38,7 +39,7 @@ def unread(study: Study, index: int) -> Unread:
     those of probes.
     """
     table, answered = study.joined[index], study.answered[index]
-    failed, anywhere = (rows.filter(~pl.col("parsed")) for rows in (table, answered))
+    failed, anywhere = (rows.filter(~pl.col("usable")) for rows in (table, answered))
     causes = dict(
         failed.group_by("cause").len().sort(["len", "cause"], descending=[True, False]).iter_rows()
     )
@@ -47,7 +48,7 @@ def unread(study: Study, index: int) -> Unread:
     extracted = failed.filter(pl.col("status") == EXTRACTED).height
     again = _accuracy_with(table) if extracted else None
     tiers = (
-        table.filter(pl.col("parsed") & pl.col("read_by").is_not_null())
+        table.filter(pl.col("usable") & pl.col("read_by").is_not_null())
         .group_by("read_by")
         .len()
         .sort("read_by")

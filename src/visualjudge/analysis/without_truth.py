@@ -52,7 +52,7 @@ def in_both_orders(pairs: pl.DataFrame) -> pl.DataFrame:
     Their preference for the option shown first is the same whichever option is right: half the
     difference of how often the first and the second option shown is chosen.
     """
-    read = pairs.filter("parsed")
+    read = pairs.filter("usable")
     both = read.filter(pl.col("order").n_unique().over("question", "repeat") == 2)
     return both.with_columns(
         right=pl.col("text") == "A", first_right=pl.col("order") == "AB", margin=pl.lit(0.0)

@@ -16,6 +16,7 @@ from visualjudge.core.plurals import plural, pluralize
 
 if TYPE_CHECKING:
     from visualjudge.dataset.build import BuildOptions, Built
+    from visualjudge.dataset.sampling import Caps
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
@@ -41,6 +42,10 @@ def build(
     form: Annotated[
         str | None, typer.Option(help="json, or one parquet file; default: by size.", metavar="…")
     ] = None,
+    score_range: Annotated[
+        tuple[float, float] | None,
+        typer.Option(help="Range of the data's scores, which become 0 to 10.", metavar="LOW HIGH"),
+    ] = None,
     plan: Annotated[
         Path | None, typer.Option(help="Build what `plan --json` wrote.", metavar="FILE")
     ] = None,
@@ -56,7 +61,7 @@ def build(
 
     more = {"judge_pairs": judge_pairs, "judge_groups": judge_groups, **settings(set)}
     options = _options(building.options, more)
-    options = replace(options, subsets=tuple(subset or SUBSETS))
+    options = replace(options, subsets=tuple(subset or SUBSETS), score_range=score_range)
     asked = ["--swap"]
     if plan is not None:
         if building.task or subset:
@@ -73,7 +78,8 @@ def build(
             progress=progress,
         )
     tell(built.problems)
-    for line in _left_out(built):
+    say(*(f"warning: {told}" for told in built.other_ranges))
+    for line in (*_left_out(built), *_not_drawn(built, options.caps)):
         print(line)
     if not built.compared:
         why = "; ".join(built.equal) or (
@@ -125,6 +131,19 @@ def _planned(options: BuildOptions, plan: Path) -> tuple[BuildOptions, list[str]
     task, seed, caps, asked = read_build(plan)
     options = replace(options, seed=seed, tasks=(task,), subsets=(JUDGE_ANALYSIS,), caps=caps)
     return options, asked
+
+
+def _not_drawn(built: Built, caps: Caps) -> Iterator[str]:
+    """Say for each task how many of its pairs and images are asked about, and which limit holds."""
+    for task, drawn in built.drawn.items():
+        if drawn.pairs == drawn.of_pairs:
+            continue
+        limit = f"--judge-groups {caps.judge_groups}"
+        if drawn.pairs >= caps.judge_pairs:
+            limit = f"--judge-pairs {caps.judge_pairs}"
+        pairs = f"{drawn.pairs} of {pluralize(drawn.of_pairs, 'pair')}"
+        images = f"{drawn.images} of {pluralize(drawn.of_images, 'image')}"
+        yield f"{task}: {pairs}, {images} ({limit})"
 
 
 def _left_out(built: Built) -> Iterator[str]:

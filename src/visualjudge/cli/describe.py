@@ -9,8 +9,8 @@ import typer
 
 from visualjudge.cli.options import JsonFile, TaskOption
 from visualjudge.cli.output import end_with, following, following_judge, say, stages, tell
-from visualjudge.core.atomic import atomic_path, write_json
-from visualjudge.core.errors import UsageError, must_end_in
+from visualjudge.core.atomic import write_json
+from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.text_tables import Table
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
-PLOTS = (".png", ".svg", ".pdf")
 COLUMNS = (
     "Task",
     "Source / error",
@@ -34,12 +33,9 @@ COLUMNS = (
 )
 
 
-@app.command(epilog="visualjudge describe data --out scores.png --json description.json")
+@app.command(epilog="visualjudge describe data --json description.json")
 def describe(
     folder: Annotated[Path, typer.Argument(help="Data folder or dataset.", metavar="FOLDER")],
-    out: Annotated[
-        Path | None, typer.Option(help="Plot of scores, .png .svg .pdf.", metavar="FILE")
-    ] = None,
     json: JsonFile = None,
     task: TaskOption = None,
 ) -> None:
@@ -48,11 +44,10 @@ def describe(
     """
     from visualjudge.dataset.folder import META
 
-    must_end_in("--out", out, PLOTS)
     if not (folder / META).is_file():
-        _describe_data(folder, out, json, task)
-    elif out is not None or task:
-        raise UsageError(f"{folder} is a dataset: --out and --task are for data folders")
+        _describe_data(folder, json, task)
+    elif task:
+        raise UsageError(f"{folder} is a dataset: --task is for data folders")
     else:
         _describe_dataset(folder, json)
 
@@ -75,12 +70,10 @@ def _describe_dataset(folder: Path, json: Path | None) -> None:
         raise typer.Exit(1)
 
 
-def _describe_data(
-    folder: Path, out: Path | None, json: Path | None, task: list[str] | None
-) -> None:
+def _describe_data(folder: Path, json: Path | None, task: list[str] | None) -> None:
     from visualjudge.data.equal_sources import equal_sources
     from visualjudge.data.folder import DataFolder
-    from visualjudge.dataset.describe import describe as describe_task, plot
+    from visualjudge.dataset.describe import describe as describe_task
 
     with DataFolder(folder) as data:
         tasks = [name for name in data.tasks if not task or name in task]
@@ -89,22 +82,21 @@ def _describe_data(
             for name in tasks
         ]
         equal = [reason for name in tasks for reason in equal_sources(data, name)]
+        ranges = data.other_ranges(tasks)
         problems = list(data.problems)
-    if out and described:
-        with atomic_path(out) as scratch:
-            plot(described, scratch)
     if json:
         tasks_json = [each.to_json() for each in described]
         write_json(json, {"tasks": tasks_json, "invalid_records": len(problems)})
     print(_table(described))
     tell(problems)
+    say(*(f"warning: {told}; give it to build" for told in ranges))
     _next(folder, described, equal)
     if problems:
         raise typer.Exit(1)
 
 
 def _next(folder: Path, described: list[Description], equal: list[str]) -> None:
-    compared = [each.task for each in described if each.whole.row()["pairs"]]
+    compared = [each.task for each in described if each.whole.pairs]
     if described and not compared:
         why = "; ".join(equal) or (
             "import a second --source into this folder, or make controlled errors with "
@@ -135,7 +127,7 @@ def _table(described: list[Description]) -> str:
 
 
 def _row(task: str, name: str, part: Slice) -> tuple[str, ...]:
-    row = part.row()
-    counts = [str(row[key]) for key in ("annotations", "images", "groups", "pairs")]
-    values = [row[key] for key in ("score_q1", "score_median", "score_q3", "margin_median")]
-    return (task, name, *counts, *("–" if value is None else f"{value:.2f}" for value in values))
+    counts = (part.annotations, part.images, part.groups, part.pairs)
+    values = (part.score_q1, part.score_median, part.score_q3, part.margin_median)
+    shown = ("–" if value is None else f"{value:.2f}" for value in values)
+    return (task, name, *map(str, counts), *shown)

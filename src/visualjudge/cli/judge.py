@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -38,10 +38,13 @@ PANEL = "panel"
 SETTINGS = frozenset(
     (
         "accept_changes",
+        "batch_size",
+        "cancel_batches",
         "max_tool_calls",
         "max_tokens_total",
         "mode",
         "name",
+        "no_wait",
         "read",
         "repeats",
         "retries",
@@ -82,6 +85,7 @@ def judge(
     chosen = load_dataset(dataset).choose(questions.choice)
     own, prices = model.others(SETTINGS), budget.prices
     limits = replace(budget.limits, max_tokens=own.pop("max_tokens_total", None))
+    batches = _batches(own) if batch else None
     options: JudgeOptions = {
         **DEFAULTS,
         **own,  # type: ignore[typeddict-item]
@@ -92,8 +96,11 @@ def judge(
         "ties": ties,
         "tools": [name.strip() for name in tools.split(",")] if tools else None,
     }
-    batches = _batches() if batch else None
     if dry_run:
+        if batch:
+            from visualjudge.clients.batch.registry import provider_of
+
+            prices = replace(prices, share=provider_of(model.backend).discount)
         _dry_run(chosen, out, settings_of(options), Budget(limits, prices), options)
         return
     if model.backend == PANEL:
@@ -113,8 +120,8 @@ def judge(
     _finish(done.report, out)
 
 
-def _batches() -> Settings:
-    """Return the settings of batches; what happens to each is printed on stderr."""
+def _batches(own: dict[str, Any]) -> Settings:
+    """Take the settings of batches from ``own``; what happens to each is printed on stderr."""
     import logging
 
     from visualjudge.clients.batch.batched_client import Settings
@@ -122,7 +129,8 @@ def _batches() -> Settings:
     log = logging.getLogger("visualjudge.batches")
     log.setLevel(logging.INFO)
     log.addHandler(logging.StreamHandler())
-    return Settings()
+    wait = not own.pop("no_wait", False)
+    return Settings(own.pop("batch_size", None), wait=wait, cancel=own.pop("cancel_batches", False))
 
 
 def _panel(runs: str | None) -> Judge:
@@ -188,6 +196,9 @@ def _finish(report: RunReport, out: Path) -> None:
     if (excess := progress.budget.excess()) and excess != progress.stopped:
         say(excess)
     say(*report.diagnostics.adjustments)
+    if len(report.served) > 1:
+        counts = (f"{who} {n}" for who, n in report.served.most_common())
+        say(f"answered by {len(report.served)} models: {' · '.join(counts)}")
     if failures := report.diagnostics.failures:
         say(f"failed calls, including those that succeeded on retry: {counted(failures)}")
     say(*_causes(report, out))

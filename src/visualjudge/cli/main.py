@@ -42,6 +42,8 @@ PANELS = {
         "card": "Answer: may I rank my models with this judge?",
         "label": "Draw the questions that people label next",
         "correct": "Correct a leaderboard with a few labels",
+        "accept": "Accept or reject single predictions",
+        "gate": "Check in CI that a judge is still the one that was tested",
     },
     "People and other tools": {
         "studio": "Browse datasets and runs, collect human judgements",

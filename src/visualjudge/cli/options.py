@@ -110,6 +110,9 @@ class ModelOptions:
     max_tokens: Annotated[
         int | None, typer.Option(min=1, help="Maximum length of a reply.", metavar="N")
     ] = None
+    effort: Annotated[
+        str | None, typer.Option(help="Thinking: none, low, medium, high, N.", metavar="HOW")
+    ] = None
     set: Annotated[
         list[str] | None,
         typer.Option(help="temperature, timeout, attempts, …", metavar="NAME=…"),
@@ -133,6 +136,7 @@ class ModelOptions:
             **named,
             "api_key": key_of(self.api_key_env),
             "max_tokens": self.max_tokens,
+            "effort": self.effort,
             **more,
         }
         return {name: value for name, value in given.items() if value is not None}

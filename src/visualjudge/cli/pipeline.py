@@ -61,13 +61,16 @@ def pipeline(
     in an error.
     """
     from visualjudge.apps.pipelines import build_pipes, read_config, read_rows, run_pipeline
+    from visualjudge.apps.pipelines.config import prompts_of
+    from visualjudge.apps.pipelines.run import is_ours
     from visualjudge.clients.cache import default_cache_dir
     from visualjudge.prompts.store import PromptAssetStore
 
     if out.is_dir():
         raise UsageError(f"--out must be a file, got the folder {out}")
     metrics = read_config(config)
-    store = PromptAssetStore(*(prompts or ()))
+    theirs = prompts_of(config)
+    store = PromptAssetStore(*(prompts or ()), *([theirs] if theirs else []))
     pipes = build_pipes(
         metrics,
         cache_dir=None if no_cache else default_cache_dir(),
@@ -78,6 +81,14 @@ def pipeline(
     for name, pipe in pipes.items():
         if pipe.rules != "strict":
             say(f"{name}: replies are read by the rules of {pipe.rules}")
+        template = pipe.prompt_template
+        file = store.path(template.prompt_id, template.version)
+        said = (
+            "visualjudge's text, not GEditBench's of that name (--prompts CLONE/src/prompts/assets)"
+            if is_ours(template)
+            else f"the text of {file}"
+        )
+        say(f"{name}: prompt {template.name} is {said}")
     good, problems = read_rows(rows)
     judging = partial(
         run_pipeline,

@@ -162,9 +162,8 @@ def serve(folders: list[Path], port: int) -> None:
     check_installed()
     from visualjudge.studio.app import create_app
     from visualjudge.studio.places import find_places
-    from visualjudge.studio.site import Site, keep_small
+    from visualjudge.studio.site import Site
 
-    keep_small()
     site = Site(find_places(folders))
     app = create_app(site)
     check_free(port)
@@ -218,8 +217,6 @@ def serve_people(
         known_questions=files.known_questions,
         instructions=files.instructions,
     )
-    if not pages.run.raters:
-        raise UsageError("--people needs at least one --rater")
     plan = pages.run.plan
     typer.echo(plan.said, err=True)
     if plan.left_out:

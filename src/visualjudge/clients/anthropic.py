@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import orjson
@@ -14,12 +16,17 @@ from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.clients.reply_fields import counts_of, name_of, text_of
 from visualjudge.clients.request_body import Sampling, conversation_body
 from visualjudge.clients.tool_calls import as_content, call_of, echo_of
-from visualjudge.core.errors import TransportError, UsageError
+from visualjudge.core.errors import ApiError, TransportError, UsageError
 from visualjudge.core.finish_reasons import finish_of
-from visualjudge.prompts.provider_payloads import Content, Text, anthropic_style
+from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Content, Text, anthropic_style
 
 VERSION = "2023-06-01"
-DEFAULT_MAX_TOKENS = 4096  # the API requires a value
+DEFAULT_MAX_TOKENS = 16_384  # the API requires a value; thinking comes on top
+# Thinking tokens of an effort.
+_BUDGETS = {"none": 0, "low": 2048, "medium": 8192, "high": 16_384}
+_LEAST_BUDGET = 1024
+# A refusal that names the model's own maximum.
+_LOWER = re.compile(r"max_tokens: \d+ > (\d+)")
 NO_LOGPROBS = "this backend gives no log-probabilities"
 NO_SEED = "this backend does not support a seed"
 _PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -31,6 +38,7 @@ class AnthropicClient(RemoteClient):
     """
 
     backend: ClassVar[str] = "anthropic"
+    prompt_adapter: ClassVar[str] = "anthropic_style"
     default_url: ClassVar[str] = "https://api.anthropic.com"
     key_variables: ClassVar[tuple[str, ...]] = ("ANTHROPIC_API_KEY",)
     models_path: ClassVar[str] = "/v1/models"
@@ -39,6 +47,24 @@ class AnthropicClient(RemoteClient):
         if options.get("seed") is not None:
             raise UsageError(f"backend {self.backend!r} does not support a seed")
         super().__init__(model_name, **options)
+        self._most_tokens = DEFAULT_MAX_TOKENS
+        budget = self.sampling.thinking_budget(_BUDGETS) or 0
+        if 0 < budget < _LEAST_BUDGET:
+            raise UsageError(
+                f"--effort (effort): Anthropic takes at least {_LEAST_BUDGET} tokens, got {budget}"
+            )
+
+    async def _call(self, request: Request, full: Request) -> Reply:
+        # Make one call; older models name their lower maximum of tokens in a refusal.
+        try:
+            return await super()._call(request, full)
+        except ApiError as error:
+            lower = _LOWER.search(str(error))
+            if lower is None or full.max_tokens or int(lower[1]) >= self._most_tokens:
+                raise
+            self._most_tokens = int(lower[1])
+            request.prepared.clear()
+            return await super()._call(request, full)
 
     def _notes(self, full: Request) -> tuple[str, ...]:
         unknown = ((full.top_logprobs, NO_LOGPROBS), (full.seed, NO_SEED))
@@ -46,9 +72,16 @@ class AnthropicClient(RemoteClient):
         return super()._notes(full) + self.refused_parameters.left_out(left_out)
 
     def _pieces(self, full: Request) -> list[bytes]:
-        fixed = {"model": self.model, "max_tokens": full.max_tokens or DEFAULT_MAX_TOKENS}
+        budget = self.sampling.thinking_budget(_BUDGETS)
+        most = (full.max_tokens or self._most_tokens) + (budget or 0)
+        fixed = {"model": self.model, "max_tokens": most}
+        if budget == 0:
+            fixed["thinking"] = {"type": "disabled"}
+        elif budget:
+            fixed["thinking"] = {"type": "enabled", "budget_tokens": budget}
+            full = replace(full, temperature=None)  # the API refuses one beside thinking
         fixed |= _parameters(full, self.sampling, self.refused_parameters) | _tools(full)
-        return conversation_body(full, fixed, anthropic_style, _turn)
+        return conversation_body(full, fixed, PROMPT_ADAPTERS.find(self.prompt_adapter), _turn)
 
     def _authorization(self, key: str) -> dict[str, str]:
         return {"anthropic-version": VERSION, "x-api-key": key}
@@ -101,10 +134,8 @@ def _tools(full: Request) -> dict[str, Any]:
 
 
 def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
-    """Return the messages for one turn: the model's reply, then the tool results with their images.
-
-    Source: https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use.
-    """
+    # Return the messages for one turn: the model's reply, then the tool results with their images.
+    # Source: https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use.
 
     def blocks(content: Content) -> Any:
         return anthropic_style(None, content, mark)["messages"][0]["content"]
@@ -142,13 +173,10 @@ def _list(value: Any) -> list[Any]:
 
 
 def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Return token counts under OpenAI's names. ``input_tokens`` excludes tokens written to or read
-    from a prompt cache; they are added here. ``output_tokens`` includes thinking.
-
-    Source:
-    https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching#tracking-cache-performance,
-    https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking.
-    """
+    # Return token counts under OpenAI's names. ``input_tokens`` excludes tokens written to or read
+    # from a prompt cache; they are added here. ``output_tokens`` includes thinking. Source:
+    # https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching#tracking-cache-
+    # performance, https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking.
     counts, notes = counts_of(usage, (*_PROMPT, "output_tokens"))
     named = {}
     if "input_tokens" in counts:

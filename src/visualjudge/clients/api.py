@@ -7,14 +7,16 @@ each body is assembled once from the base64 cached with each image, and retries 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import orjson
+from pydantic import SecretStr
 
 from visualjudge.clients.base import Reply, Request, ToolCall, Turn
 from visualjudge.clients.json_schemas import response_format, schema_notes
-from visualjudge.clients.masked_secrets import NAME_KEY, Secret, key_secret
+from visualjudge.clients.masked_secrets import NAME_KEY, key_secret
 from visualjudge.clients.refused_parameters import RefusedParameters
 from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.clients.reply_fields import (
@@ -34,7 +36,7 @@ from visualjudge.clients.tool_calls import (
 )
 from visualjudge.core.errors import TransportError, UsageError
 from visualjudge.core.finish_reasons import finish_of
-from visualjudge.prompts.provider_payloads import Text, openai_style
+from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Text, openai_style
 
 
 class ApiClient(RemoteClient):
@@ -47,25 +49,25 @@ class ApiClient(RemoteClient):
         OpenAI's server.
     api_key
         Defaults to ``OPENAI_API_KEY``. Self-hosted servers usually need no key.
-    extra_body
-        Additional body fields, such as ``{"reasoning_effort": "low"}``.
+    effort
+        Sent as ``reasoning_effort``; a number of tokens as ``reasoning.max_tokens``, as OpenRouter
+        names it.
     """
 
     backend: ClassVar[str] = "api"
+    prompt_adapter: ClassVar[str] = "openai_style"
     default_url: ClassVar[str] = "https://api.openai.com/v1"
     key_variables: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY",)
     versioned: ClassVar[bool] = True
+    # Whether the server accepts vLLM's ``structured_outputs`` in addition to ``response_format``.
     structured_outputs: ClassVar[bool] = False
-    """Whether the server accepts vLLM's ``structured_outputs`` in addition to
-    ``response_format``.
-    """
 
     def _located(self, base_url: str | None) -> tuple[str, str]:
         url = base_url or os.environ.get("OPENAI_BASE_URL") or self.default_url
         where = "base_url, --base-url" if base_url else "OPENAI_BASE_URL"
         return url.rstrip("/").removesuffix(self._path()), where
 
-    def _secret(self, api_key: str | None, url: str) -> Secret | None:
+    def _secret(self, api_key: str | None, url: str) -> SecretStr | None:
         key = api_key or self._key_of_environment()
         if not key and url.rstrip("/") == self.default_url:
             raise UsageError(
@@ -85,8 +87,21 @@ class ApiClient(RemoteClient):
 
     def _pieces(self, full: Request) -> list[bytes]:
         known, structured = self.refused_parameters, self.structured_outputs
-        fixed = {"model": self.model} | _parameters(full, self.sampling, known, structured)
-        return conversation_body(full, fixed | _tools(full), openai_style, _turn)
+        own = _parameters(full, self.sampling, known, structured)
+        fixed = {"model": self.model, **own, **self._effort(), **self.sampling.extra}
+        return conversation_body(
+            full, fixed | _tools(full), PROMPT_ADAPTERS.find(self.prompt_adapter), _turn
+        )
+
+    def _effort(self) -> dict[str, Any]:
+        effort = self.sampling.effort
+        if isinstance(effort, int):
+            if self.base_url == self.default_url:
+                raise UsageError(
+                    f"--effort (effort): OpenAI takes none, low, medium or high, got {effort}"
+                )
+            return {"reasoning": {"max_tokens": effort}}
+        return {} if effort is None else {"reasoning_effort": effort}
 
     def _authorization(self, key: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {key}"} if key else {}
@@ -98,10 +113,9 @@ class ApiClient(RemoteClient):
         return reply_of(body, schema)
 
 
+# Fields of a message with calls that are sent back unchanged: some servers reject calls without
+# their reasoning.
 _ECHOED = ("tool_calls", "reasoning_content", "reasoning_details")
-"""Fields of a message with calls that are sent back unchanged: some servers reject calls without
-their reasoning.
-"""
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
@@ -114,11 +128,9 @@ def _tools(request: Request) -> dict[str, Any]:
 
 
 def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
-    """Return the messages for one turn: the model's reply and the tool results. Images follow in a
-    user message, because tool messages cannot contain any.
-
-    Source: https://platform.openai.com/docs/api-reference/chat/create (messages).
-    """
+    # Return the messages for one turn: the model's reply and the tool results. Images follow in a
+    # user message, because tool messages cannot contain any. Source:
+    # https://platform.openai.com/docs/api-reference/chat/create (messages).
     made = [
         {
             "id": call.id,
@@ -155,9 +167,7 @@ def _parameters(
         wanted |= {"response_format": response_format(request.schema)}
         if structured and "no_structured_outputs" not in refused_parameters:
             wanted |= {"structured_outputs": {"json": dict(request.schema)}}
-    return {name: value for name, value in wanted.items() if value is not None} | dict(
-        sampling.extra
-    )
+    return {name: value for name, value in wanted.items() if value is not None}
 
 
 def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
@@ -181,6 +191,7 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
         message = choice["message"]
         refused = message.get("refusal")
         text = _text(message.get("content")) or (refused if isinstance(refused, str) else "")
+        text, about_text = (text, ()) if text.strip() else _reasoned(message)
         reason = name_of(choice.get("finish_reason")) or "stop"
     except (KeyError, IndexError, TypeError, AttributeError, ValueError):
         raise TransportError(
@@ -190,17 +201,34 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
     cause = "content filter" if reason == "content_filter" else None
     calls, echo = _calls(message)
     tokens, about_tokens = tokens_of(member(choice.get("logprobs"), "content"))
-    told = (*schema_notes(text, schema), *about_tokens, *about_usage)
+    told = (*about_text, *schema_notes(text, schema), *about_tokens, *about_usage)
     return Reply(text_of(text), finish, usage, tokens, told, cause=cause, calls=calls, echo=echo)
 
 
 def _text(content: Any) -> str:
-    """Return a string, or the joined text parts if it is a list, as some servers send."""
+    # Return a string, or the joined text parts if it is a list, as some servers send.
     if isinstance(content, list):
         return "".join(
             text_of(part.get("text")) for part in content if part.get("type", "text") == "text"
         )
     return text_of(content)
+
+
+_ANSWER_LINE = re.compile(
+    r"\W*(?i:(?:(?:the|my|final) ){0,2}(?:answer|ranking|score|verdict))\W{1,6}\S.{0,40}"
+    r"|\W*[A-E]{1,5}\W*|\{.{1,200}\}"
+)
+
+
+def _reasoned(message: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    # Return the last line of a reply that is in the reasoning only, if it states an answer.
+    stated = message.get("reasoning_content") or message.get("reasoning")
+    if not isinstance(stated, str) or not stated.strip():
+        return "", ()
+    last = stated.strip().splitlines()[-1].strip()
+    if _ANSWER_LINE.fullmatch(last):
+        return last, ("no content; read from the last line of reasoning_content",)
+    return "", ("no content; the answer may be in reasoning_content",)
 
 
 def _calls(message: Mapping[str, Any]) -> tuple[tuple[ToolCall, ...], str | None]:

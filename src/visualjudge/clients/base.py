@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from visualjudge.core.finish_reasons import FinishReason
+from visualjudge.core.records import Served
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +85,8 @@ class Turn:
 
     text: str
     results: tuple[ToolResult, ...]
+    # See :class:`Reply`.
     echo: str | None = None
-    """See :class:`Reply`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +103,16 @@ class Request:
     max_tokens: int | None = None
     seed: int | None = None
     schema: Mapping[str, Any] | None = None
+    # Number of alternatives per token; None requests no log-probabilities.
     top_logprobs: int | None = None
-    """Number of alternatives per token; None requests no log-probabilities."""
+    # Tools that the model may call instead of answering.
     tools: tuple[ToolSpec, ...] = ()
-    """Tools that the model may call instead of answering."""
+    # Calls so far and their results, which follow the user's parts.
     turns: tuple[Turn, ...] = ()
-    """Calls so far and their results, which follow the user's parts."""
+    # Sample number of the request: part of the cache key, never sent.
     repeat: int = 0
-    """Sample number of the request: part of the cache key, never sent."""
+    # The body that a transport created for this request, so that a retry sends the same bytes.
     prepared: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """The body that a transport created for this request, so that a retry sends the same bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,18 +140,19 @@ class Reply:
     finish_reason: FinishReason = "stop"
     usage: Mapping[str, int] = field(default_factory=dict)
     tokens: tuple[Token, ...] | None = None
+    # Notes of the client, such as "schema refused by the server; asked without".
     notes: tuple[str, ...] = ()
-    """Notes of the client, such as "schema refused by the server; asked without"."""
+    # Whether the reply came from a response cache, and so cost nothing.
     cached: bool = False
-    """Whether the reply came from a response cache, and so cost nothing."""
+    # Why the server refused, if it said so (``"content filter"``).
     cause: str | None = None
-    """Why the server refused, if it said so (``"content filter"``)."""
+    # Who answered; None if the backend has no server.
+    served: Served | None = None
+    # The tools that the model calls.
     calls: tuple[ToolCall, ...] = ()
-    """The tools that the model calls."""
+    # The server's own JSON form of a reply with calls. It must be sent back unchanged if the
+    # protocol signs it (thoughts of Gemini and Claude).
     echo: str | None = None
-    """The server's own JSON form of a reply with calls. It must be sent back unchanged if the
-    protocol signs it (thoughts of Gemini and Claude).
-    """
 
 
 def with_failed(reply: Reply, usage: Mapping[str, int]) -> Reply:
@@ -174,14 +176,13 @@ class Identity:
 class Diagnostics:
     """Failures and parameter changes of a client so far."""
 
+    # Failed calls by cause, including those that succeeded on retry.
     failures: Counter[str] = field(default_factory=Counter)
-    """Failed calls by cause, including those that succeeded on retry."""
+    # Parameters that the server refused and that later requests omit or rename.
     adjustments: tuple[str, ...] = ()
-    """Parameters that the server refused and that later requests omit or rename."""
+    # How the server treated a JSON schema: ``"followed"``, ``"refused"``, ``"ignored"``; None if
+    # none was sent.
     schema: str | None = None
-    """How the server treated a JSON schema: ``"followed"``, ``"refused"``, ``"ignored"``; None if
-    none was sent.
-    """
 
 
 class Client(Protocol):

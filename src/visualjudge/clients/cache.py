@@ -1,25 +1,21 @@
-"""A cache of replies on disk, so that a repeated run makes no calls.
+"""A cache of replies in one SQLite file of the user, so that a repeated run makes no calls.
 
-Each entry is one file, written atomically: it is complete or absent after ``kill -9``, and several
-processes may share the cache on any file system. The key covers everything that determines a reply:
-backend, base URL, model, parameters, exact payload and sample number. When a judge repeats a
-request after a bad reply, attempt *n* reads entry *n*; with a single entry it would get the same
-bad reply forever. Failures are never cached.
-
-Others may be able to write to the cache folder. Each entry therefore carries an HMAC-SHA256 (RFC
-2104) of its file name and content, keyed with a secret of the user. Entries without a valid HMAC
-are ignored.
+The key covers everything that determines a reply: backend, base URL, model, parameters, exact
+payload and sample number. When a judge repeats a request after a bad reply, attempt *n* reads entry
+*n*; with a single entry it would get the same bad reply forever. Failures are never cached. The
+file may be copied to another machine, and several processes may share it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import hmac
 import logging
 import os
+import sqlite3
 import weakref
 from dataclasses import asdict, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,34 +34,18 @@ from visualjudge.clients.base import (
     Turn,
     Wrapping,
 )
-from visualjudge.clients.reply_bounds import LARGEST_BODY
-from visualjudge.clients.secret_files import cache_secret, read_regular
-from visualjudge.core.atomic import write_bytes
-from visualjudge.core.confined_paths import confined_target
-from visualjudge.core.errors import DataError, RunError
-from visualjudge.core.jsons import check_kinds
+from visualjudge.core.records import Served
 
+FILE = "replies.sqlite"
 _FORMAT = 2
-_KINDS = {
-    "text": str,
-    "finish_reason": str,
-    "usage": {"*": int},
-    "notes": [str],
-    "cached": bool,
-    "cause": (str, None),
-    "calls": [{"id": str, "name": str, "arguments": str}],
-    "echo": (str, None),
-}
+_WAIT_S = 30.0
 _log = logging.getLogger("visualjudge.clients")
 
 
 def default_cache_dir() -> Path:
-    """Return ``$XDG_CACHE_HOME/visualjudge/replies``, by default
-    ``~/.cache/visualjudge/replies``.
-    """
+    """Return ``$XDG_CACHE_HOME/visualjudge``, by default ``~/.cache/visualjudge``."""
     home = os.environ.get("XDG_CACHE_HOME")
-    base = Path(home) if home else Path.home() / ".cache"
-    return base / "visualjudge" / "replies"
+    return (Path(home) if home else Path.home() / ".cache") / "visualjudge"
 
 
 def cache_key(identity: Identity, request: Request) -> str:
@@ -107,110 +87,71 @@ class Cached(Wrapping):
 
     def __init__(self, inner: Client, directory: str | Path) -> None:
         super().__init__(inner)
-        self.directory = Path(directory)
-        self._full = False
+        self.path = Path(directory) / FILE
+        self._broken = False
         self._asking: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle without the pending requests."""
-        return Cached, (self.inner, self.directory)
-
-    def path(self, request: Request, attempt: int) -> Path:
-        """Return the path of the reply to attempt ``attempt`` at ``request``."""
-        key = cache_key(self.identity, request)
-        return self.directory / key[:2] / f"{key}.{attempt}.json"
+    @cached_property
+    def _replies(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = sqlite3.connect(
+            self.path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False
+        )
+        file.execute("PRAGMA journal_mode=WAL")
+        file.execute("PRAGMA synchronous=NORMAL")
+        file.execute(
+            "CREATE TABLE IF NOT EXISTS replies "
+            "(key TEXT, attempt INTEGER, reply BLOB, PRIMARY KEY (key, attempt)) WITHOUT ROWID"
+        )
+        return file
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """Return the cached reply, marked ``cached``, or ask the inner client and cache its
-        reply.
-        """
-        path = self.path(request, attempt)
-        kept = self._kept(path)
-        if kept is not None:
-            return kept
-        lock = self._asking.setdefault(path.name, asyncio.Lock())
+        key = cache_key(self.identity, request)
+        lock = self._asking.setdefault(f"{key} {attempt}", asyncio.Lock())
         async with lock:
-            kept = self._kept(path)
-            if kept is not None:
-                return kept
+            rows = self._execute(
+                "SELECT reply FROM replies WHERE key = ? AND attempt = ?", key, attempt
+            )
+            if rows and (known := _reply(rows[0][0])) is not None:
+                return known
             reply = await self.inner.ask(request, attempt=attempt)
-            self._keep(path, reply)
+            entry = orjson.dumps(asdict(reply))
+            self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", key, attempt, entry)
             return reply
 
-    def _kept(self, path: Path) -> Reply | None:
-        secret = self._secret()
-        return None if secret is None else read_entry(path, secret)
+    async def aclose(self) -> None:
+        if file := self.__dict__.pop("_replies", None):
+            file.close()
+        await super().aclose()
 
-    def _keep(self, path: Path, reply: Reply) -> None:
-        """Write an entry, or continue without it if that fails (full disk, read-only folder)."""
-        secret = self._secret()
-        if secret is None:
-            return
+    def _execute(self, statement: str, *values: Any) -> list[Any]:
+        # Use the file, or continue without it if that fails (full disk, damaged file).
+        if self._broken:
+            return []
         try:
-            write_entry(
-                confined_target(self.directory, path.relative_to(self.directory).as_posix()),
-                reply,
-                secret,
-            )
-        except (RunError, OSError) as error:
-            self._stop(error)
-
-    def _secret(self) -> bytes | None:
-        """Return the user's secret, or None with a single warning if replies cannot be cached."""
-        if self._full:
-            return None
-        try:
-            return cache_secret(default_cache_dir().parent)
-        except OSError as error:
-            self._stop(error)
-            return None
-
-    def _stop(self, error: Exception) -> None:
-        self._full = True
-        _log.warning("replies are no longer cached: %s", error)
+            return self._replies.execute(statement, values).fetchall()
+        except (sqlite3.Error, OSError) as error:
+            self._broken = True
+            _log.warning("%s: replies are not cached: %s", self.path, error)
+            return []
 
 
-def write_entry(path: Path, reply: Reply, secret: bytes) -> None:
-    """Write an entry atomically."""
-    entry = orjson.dumps(asdict(reply))
-    write_bytes(
-        path, orjson.dumps({"mac": _mac(path, entry, secret), "reply": orjson.Fragment(entry)})
-    )
-
-
-def read_entry(path: Path, secret: bytes) -> Reply | None:
-    """Return the entry, or None if the file is missing, damaged or untrusted. Such a file is then
-    replaced.
-    """
+def _reply(entry: bytes) -> Reply | None:
     try:
-        head, mark, rest = read_regular(path, LARGEST_BODY)[0].partition(b'","reply":')
-        entry = rest[:-1]
-        if not mark or not hmac.compare_digest(
-            head, b'{"mac":"' + _mac(path, entry, secret).encode()
-        ):
-            return None
-        return replace(_reply(orjson.loads(entry)), cached=True)
-    except (OSError, DataError, ValueError, TypeError, KeyError, AttributeError):
+        fields = orjson.loads(entry)
+        tokens, served = fields.pop("tokens"), fields.pop("served")
+        reply = Reply(**fields, served=Served(**served) if served else None)
+        return replace(
+            reply,
+            cached=True,
+            notes=tuple(reply.notes),
+            calls=tuple(ToolCall(**call) for call in fields["calls"]),
+            tokens=None if tokens is None else tuple(map(_token, tokens)),
+        )
+    except (ValueError, TypeError, KeyError):
         return None
 
 
-def _mac(path: Path, entry: bytes, secret: bytes) -> str:
-    """Return the HMAC of an entry. It covers the name too, so that entries cannot be swapped."""
-    return hmac.new(secret, path.name.encode() + b"\0" + entry, hashlib.sha256).hexdigest()
-
-
-def _reply(entry: dict[str, Any]) -> Reply:
-    check_kinds("reply", entry, _KINDS)
-    tokens = entry.pop("tokens")
-    calls = tuple(ToolCall(**call) for call in entry.pop("calls", ()))
-    return Reply(
-        **entry | {"notes": tuple(entry["notes"])},
-        calls=calls,
-        tokens=None if tokens is None else tuple(_token(token) for token in tokens),
-    )
-
-
 def _token(token: dict[str, Any]) -> Token:
-    return Token(
-        token["token"], token["logprob"], tuple(Alternative(**top) for top in token["top"])
-    )
+    top = tuple(Alternative(**other) for other in token["top"])
+    return Token(token["token"], token["logprob"], top)

@@ -43,13 +43,15 @@ from visualjudge.clients.tool_calls import (
 )
 from visualjudge.core.errors import TransportError, UsageError
 from visualjudge.core.finish_reasons import finish_of
-from visualjudge.prompts.provider_payloads import Content, Text, google_style
+from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Content, Text, google_style
 
 _VERSION = re.compile(r"v\d+\w*")
+# Request fields outside the generation configuration.
 _OF_THE_BODY = frozenset(
     {"safetySettings", "tools", "toolConfig", "cachedContent", "serviceTier", "store"}
 )
-"""Request fields outside the generation configuration."""
+# Thinking tokens of an effort, as Google's own OpenAI protocol maps them.
+_BUDGETS = {"none": 0, "low": 1024, "medium": 8192, "high": 24_576}
 _MALFORMED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"})
 _UNKNOWN_LOGPROB = -9999.0
 _PROMPT = ("promptTokenCount", "toolUsePromptTokenCount")
@@ -66,9 +68,8 @@ class GoogleClient(RemoteClient):
     base_url
         URL without a version (``http://host``); defaults to Google's server.
     extra_body
-        Additional fields of the generation configuration (``{"thinking_config": {"thinking_budget":
-        0}}``), or of the request (``safety_settings``, ``tools``), in either spelling that Google
-        documents.
+        Additional fields of the generation configuration, or of the request (``safety_settings``,
+        ``tools``), in either spelling that Google documents.
     api_version
         API version in the path.
 
@@ -79,6 +80,7 @@ class GoogleClient(RemoteClient):
     """
 
     backend: ClassVar[str] = "google"
+    prompt_adapter: ClassVar[str] = "google_style"
     default_url: ClassVar[str] = "https://generativelanguage.googleapis.com"
     key_variables: ClassVar[tuple[str, ...]] = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
     models_path: ClassVar[str] = "/v1beta/models"
@@ -91,13 +93,15 @@ class GoogleClient(RemoteClient):
 
     def _pieces(self, full: Request) -> list[bytes]:
         fixed = _parameters(full, self.sampling, self.refused_parameters) | _tools(full)
-        return conversation_body(full, fixed, google_style, _turn, "contents")
+        return conversation_body(
+            full, fixed, PROMPT_ADAPTERS.find(self.prompt_adapter), _turn, "contents"
+        )
 
     def _authorization(self, key: str) -> dict[str, str]:
         return {"x-goog-api-key": key}
 
     def _path(self) -> str:
-        """Return the model's path, keeping a collection that is given (``tunedModels/…``)."""
+        # Return the model's path, keeping a collection that is given (``tunedModels/…``).
         named = self.model.startswith(("models/", "tunedModels/"))
         model = quote(self.model if named else f"models/{self.model}", safe="/:")
         return f"/{self.api_version}/{model}:generateContent"
@@ -119,12 +123,9 @@ def _tools(full: Request) -> dict[str, Any]:
 
 
 def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
-    """Return the contents for one turn: the model's reply and the tool results. Images follow the
-    responses of all functions.
-
-    Source: https://ai.google.dev/api/caching#FunctionCall,
-    https://ai.google.dev/gemini-api/docs/thought-signatures.
-    """
+    # Return the contents for one turn: the model's reply and the tool results. Images follow the
+    # responses of all functions. Source: https://ai.google.dev/api/caching#FunctionCall,
+    # https://ai.google.dev/gemini-api/docs/thought-signatures.
 
     def parts(content: Content) -> list[dict[str, Any]]:
         shaped: list[dict[str, Any]] = google_style(None, content, mark)["contents"][0]["parts"]
@@ -153,7 +154,7 @@ def _outcome(result: ToolResult) -> str:
 
 
 def _function(call: ToolCall, more: dict[str, Any]) -> dict[str, Any]:
-    """Return a call's name, its id if the server sent one, and the fields in ``more``."""
+    # Return a call's name, its id if the server sent one, and the fields in ``more``.
     return {"name": call.name, **({} if call.id.startswith(MADE) else {"id": call.id}), **more}
 
 
@@ -165,7 +166,6 @@ def _camel(name: str) -> str:
 def _parameters(
     full: Request, sampling: Sampling, refused_parameters: RefusedParameters
 ) -> dict[str, Any]:
-    """Return the fields of the body other than ``contents``."""
     wanted: dict[str, Any] = {
         "temperature": None if "no_temperature" in refused_parameters else full.temperature,
         "maxOutputTokens": full.max_tokens,
@@ -179,6 +179,9 @@ def _parameters(
     extra = {_camel(name): value for name, value in sampling.extra.items()}
     body = {name: extra.pop(name) for name in _OF_THE_BODY & extra.keys()}
     how = {name: value for name, value in wanted.items() if value is not None} | extra
+    budget = sampling.thinking_budget(_BUDGETS)
+    if budget is not None:
+        how = {"thinkingConfig": {"thinkingBudget": budget}, **how}
     return body | ({"generationConfig": how} if how else {})
 
 
@@ -213,7 +216,6 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
 
 
 def _calls(candidate: Mapping[str, Any], reason: str) -> tuple[tuple[ToolCall, ...], str | None]:
-    """Return the tool calls of a candidate. Gemini may fail to parse a call."""
     if reason in _MALFORMED:
         problem = text_of(candidate.get("finishMessage")) or "the call is malformed"
         return (malformed(f"{MADE}0", problem),), None
@@ -231,20 +233,15 @@ def _calls(candidate: Mapping[str, Any], reason: str) -> tuple[tuple[ToolCall, .
 
 
 def _text(content: Any) -> str:
-    """Return a candidate's text. A candidate that was cut off at the start has no parts or
-    content.
-    """
+    # Return a candidate's text. A candidate that was cut off at the start has no parts or content.
     parts = (content.get("parts") if content is not None else None) or []
     return "".join(text_of(part.get("text")) for part in parts if not part.get("thought"))
 
 
 def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Return token counts under OpenAI's names. Thoughts are billed as output, but not included in
-    the candidates' tokens.
-
-    Source: https://ai.google.dev/gemini-api/docs/thinking#pricing,
-    https://ai.google.dev/api/generate-content (UsageMetadata).
-    """
+    # Return token counts under OpenAI's names. Thoughts are billed as output, but not included in
+    # the candidates' tokens. Source: https://ai.google.dev/gemini-api/docs/thinking#pricing,
+    # https://ai.google.dev/api/generate-content (UsageMetadata).
     counts, notes = counts_of(usage, (*_PROMPT, *_OUTPUT, "totalTokenCount"))
     named = {
         "prompt_tokens": _sum(counts, _PROMPT),
@@ -256,7 +253,6 @@ def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:
 
 
 def _sum(counts: Mapping[str, int], names: tuple[str, ...]) -> int | None:
-    """Return the sum of the named counts that are present."""
     stated = [counts[name] for name in names if name in counts]
     return sum(stated) if stated else None
 

@@ -1,9 +1,8 @@
 """Send HTTP requests and return size-limited bodies or typed failures. All remote backends use this
 module, with one session per event loop.
 
-Errors of sockets, servers and the HTTP library become a :class:`TransportError`. The same size
-limit applies to a body before and after decompression. Cookies are not kept. Redirects are not
-followed, because the request headers contain the key.
+Errors of sockets, servers and the HTTP library become a :class:`TransportError`. Cookies are not
+kept. Redirects are not followed, because the request headers contain the key.
 """
 
 from __future__ import annotations
@@ -11,26 +10,20 @@ from __future__ import annotations
 import asyncio
 import os
 import weakref
-import zlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, BinaryIO, Protocol
-from urllib.parse import urljoin, urlsplit
 from urllib.request import getproxies
 
 import aiohttp
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import Payload
 
-from visualjudge.clients.reply_bounds import LARGEST_BODY, LARGEST_DOWNLOAD, MOST_REDIRECTS
+from visualjudge.clients.reply_bounds import LARGEST_BODY, LARGEST_DOWNLOAD
 from visualjudge.clients.server_errors import one_line
 from visualjudge.core.errors import RunError, TransportError
 
-_SAME_REQUEST = frozenset({307, 308})
-"""Redirects after which a client sends the same request again (RFC 9110 §15.4)."""
-_CODINGS = {"gzip": 31, "x-gzip": 31, "deflate": 47, "identity": 0}
-"""Supported content codings, with zlib's window bits (47 reads gzip and zlib)."""
+_KEPT_ALIVE_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +60,6 @@ class Wire:
         Seconds for one whole call; with ``stalls``, seconds without a byte sent or received.
     largest_body
         Maximum size of a body in bytes; a larger one is a failure.
-    follow_redirects
-        Whether to follow 307 and 308 to the same scheme, host and port, at most three times.
     """
 
     def __init__(
@@ -78,15 +69,15 @@ class Wire:
         *,
         timeout_s: float,
         largest_body: int = LARGEST_BODY,
-        follow_redirects: bool = False,
         stalls: bool = False,
     ) -> None:
-        self._name = name
-        self._redact = redact
-        self._timeout_s = timeout_s
-        self._largest = largest_body
-        self._hops = MOST_REDIRECTS if follow_redirects else 0
-        self._sessions = Sessions(timeout_s=timeout_s, stalls=stalls)
+        self._name, self._redact = name, redact
+        self._timeout_s, self._largest = timeout_s, largest_body
+        stalled = aiohttp.ClientTimeout(total=None, sock_connect=timeout_s, sock_read=timeout_s)
+        self._timeout = stalled if stalls else aiohttp.ClientTimeout(total=timeout_s)
+        self._open: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = (
+            weakref.WeakKeyDictionary()
+        )
 
     async def post(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> Answer:
         """Return the server's answer, whatever its status.
@@ -96,18 +87,7 @@ class Wire:
         TransportError
             If no complete answer was received.
         """
-        sent = {**headers, "Accept-Encoding": "gzip, deflate"}
-        for _ in range(self._hops):
-            answer = await self.send("POST", url, sent, PreparedBody(body))
-            target = _same_origin(url, answer)
-            if target is None:
-                return answer
-            url = target
-        return await self.send("POST", url, sent, PreparedBody(body))
-
-    async def aclose(self) -> None:
-        """Close the connections of the running loop."""
-        await self._sessions.aclose()
+        return await self.send("POST", url, headers, PreparedBody(body))
 
     async def send(
         self,
@@ -118,7 +98,7 @@ class Wire:
         *,
         into: BinaryIO | None = None,
     ) -> Answer:
-        """Send one request without following redirects.
+        """Send one request.
 
         Parameters
         ----------
@@ -132,17 +112,17 @@ class Wire:
         TransportError
             If no complete answer was received.
         """
+        sent = {"Accept-Encoding": "gzip, deflate", **headers}
         try:
-            async with self._sessions.get().request(
-                method, url, data=data, headers=headers, allow_redirects=False
+            async with self._session().request(
+                method, url, data=data, headers=sent, allow_redirects=False
             ) as response:
                 if into is not None and 200 <= response.status < 300:
                     await self._save(response, into)
                     return Answer(response.status, response.headers, b"")
-                raw = await self._read(response)
-                return Answer(
-                    response.status, response.headers, self._decoded(raw, response.headers)
-                )
+                chunks = chunks_within(self._largest, response, self._too_large)
+                body = b"".join([chunk async for chunk in chunks])
+                return Answer(response.status, response.headers, body)
         except TimeoutError:
             failure = TransportError(
                 f"{self._name}: no reply within {self._timeout_s:g} s", cause="timeout"
@@ -155,55 +135,40 @@ class Wire:
             failure = TransportError(f"{self._name}: {said}", cause="connection", reached=reached)
         raise failure  # outside the handler: the original exception may contain the headers sent
 
-    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """Return the body as sent. Raise an error if it exceeds the limit."""
-        return b"".join(
-            [chunk async for chunk in chunks_within(self._largest, response, self._too_large)]
-        )
-
     async def _save(self, response: aiohttp.ClientResponse, into: BinaryIO) -> None:
-        if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
-            raise TransportError(
-                f"{self._name}: a file must come without Content-Encoding", cause="content encoding"
-            )
         async for chunk in chunks_within(LARGEST_DOWNLOAD, response, self._too_large):
             try:
                 into.write(chunk)
             except OSError as error:
-                said = (
-                    f"a file of replies cannot be written: {error.strerror}; continue with --resume"
-                )
-                raise RunError(said) from None
-
-    def _decoded(self, raw: bytes, headers: Mapping[str, str]) -> bytes:
-        coding = headers.get("Content-Encoding", "identity").strip().lower()
-        if coding not in _CODINGS:
-            raise TransportError(
-                f"{self._name}: Content-Encoding must be gzip or deflate, got "
-                f"{one_line(coding)[:40]!r}",
-                cause="content encoding",
-            )
-        if not raw or not _CODINGS[coding]:
-            return raw
-        try:
-            return self._inflated(raw, _CODINGS[coding])
-        except zlib.error as error:
-            raise TransportError(
-                f"{self._name}: the {coding} body is damaged: {error}", cause="cut"
-            ) from None
-
-    def _inflated(self, raw: bytes, window: int) -> bytes:
-        stream = zlib.decompressobj(window)
-        content = stream.decompress(raw, self._largest + 1)
-        if len(content) > self._largest:
-            raise self._too_large(self._largest)
-        if not stream.eof:
-            raise zlib.error("cut short")
-        return content
+                said = f"a file of replies cannot be written: {error.strerror}"
+                raise RunError(f"{said}; continue with --resume") from None
 
     def _too_large(self, limit: int) -> TransportError:
         said = f"{self._name}: the reply is larger than {limit / 2**20:g} MiB"
         return TransportError(said, cause="too large", retryable=False)
+
+    def _session(self) -> aiohttp.ClientSession:
+        # Return the running loop's session. Proxies come from the environment; the caller limits
+        # the number of connections. If the environment names no proxy, ``trust_env`` is off:
+        # aiohttp would otherwise look up proxies and .netrc in two threads per request (a third of
+        # its cost), and refuse to send an API key together with a .netrc login.
+        loop = asyncio.get_running_loop()
+        session = self._open.get(loop)
+        if session is None or session.closed:
+            session = self._open[loop] = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_ALIVE_S),
+                timeout=self._timeout,
+                trust_env=bool(getproxies()),
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+            weakref.finalize(self, _close_later, loop, session.close, session.detach)
+        return session
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop."""
+        session = self._open.pop(asyncio.get_running_loop(), None)
+        if session is not None:
+            await session.close()
 
 
 async def chunks_within(
@@ -220,31 +185,14 @@ async def chunks_within(
         yield chunk
 
 
-def _same_origin(url: str, answer: Answer) -> str | None:
-    """Return the redirect's target if it has the same scheme, host and port."""
-    if answer.status not in _SAME_REQUEST:
-        return None
-    try:
-        target = urljoin(url, answer.headers.get("Location", ""))
-        old, new = urlsplit(url), urlsplit(target)
-        same = (old.scheme, old.hostname, old.port) == (new.scheme, new.hostname, new.port)
-    except ValueError:
-        return None
-    return target if same and "@" not in new.netloc else None
-
-
 def _reason(error: Exception) -> str:
-    """Return the reason for a failed connection as stated by the operating system, or else by the
-    error.
-    """
+    # Return the reason for a failed connection as stated by the operating system, or else by the
+    # error.
     if isinstance(error, aiohttp.ClientConnectorError) and (error.os_error.errno or 0) > 0:
         return os.strerror(error.os_error.errno or 0).lower()
     if isinstance(error, asyncio.IncompleteReadError | aiohttp.ClientPayloadError):
         return "the reply was cut off"
     return str(error)
-
-
-_KEPT_ALIVE_S = 30.0
 
 
 class PreparedBody(Payload):
@@ -276,68 +224,13 @@ class PreparedBody(Payload):
         await self.write(writer)
 
 
-class Sessions:
-    """Open one session per event loop on first use, and close all of them."""
-
-    def __init__(self, *, timeout_s: float, stalls: bool = False) -> None:
-        whole = aiohttp.ClientTimeout(total=timeout_s)
-        stalled = aiohttp.ClientTimeout(total=None, sock_connect=timeout_s, sock_read=timeout_s)
-        self._timeout = stalled if stalls else whole
-        self._made_with = timeout_s, stalls
-        self._open: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = (
-            weakref.WeakKeyDictionary()
-        )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle without open sessions."""
-        timeout_s, stalls = self._made_with
-        return partial(Sessions, timeout_s=timeout_s, stalls=stalls), ()
-
-    def get(self) -> aiohttp.ClientSession:
-        """Return the running loop's session. Proxies come from the environment; the caller limits
-        the number of connections.
-
-        If the environment names no proxy, ``trust_env`` is off: aiohttp would otherwise look up
-        proxies and .netrc in two threads per request (a third of its cost), and refuse to send an
-        API key together with a .netrc login.
-        """
-        loop = asyncio.get_running_loop()
-        session = self._open.get(loop)
-        if session is None or session.closed:
-            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_ALIVE_S)
-            session = aiohttp.ClientSession(
-                connector=connector,
-                timeout=self._timeout,
-                trust_env=bool(getproxies()),
-                auto_decompress=False,
-                cookie_jar=aiohttp.DummyCookieJar(),
-            )
-            self._open[loop] = session
-            weakref.finalize(self, close_later, loop, session.close, session.detach)
-        return session
-
-    async def aclose(self) -> None:
-        """Close the running loop's session."""
-        session = self._open.pop(asyncio.get_running_loop(), None)
-        if session is not None:
-            await session.close()
-
-
-def close_later(
+def _close_later(
     loop: asyncio.AbstractEventLoop,
     close: Callable[[], Coroutine[Any, Any, Any]],
     give_up: Callable[[], object],
 ) -> None:
-    """Close the sessions opened on ``loop``, for a client that was dropped without being closed
-    (weakref finalizer).
-    """
+    # Close a session whose client was dropped without being closed (weakref finalizer).
     if loop.is_running():
         loop.call_soon_threadsafe(lambda: loop.create_task(close()))
-        return
-    closing = close()
-    try:
-        loop.run_until_complete(closing)
-    # The loop is closed or runs in another thread: the sockets are closed with their owner.
-    except RuntimeError:
-        closing.close()
+    else:
         give_up()

@@ -76,7 +76,7 @@ def _of_place(place: str | bytes) -> ImagePart:
 
 
 def _of_file(place: Place) -> ImagePart:
-    """Return the image in a regular file or a part of one. Devices and pipes are rejected."""
+    # Return the image in a regular file or a part of one. Devices and pipes are rejected.
     path = str(place)
     try:
         found = place.stat()
@@ -117,9 +117,8 @@ def image_of_bytes(data: bytes, name: str) -> ImagePart:
 
 
 def _plain_png(data: bytes) -> bool:
-    """Return whether the bytes are a complete PNG file with at most 8 bits and no orientation,
-    without decoding it.
-    """
+    # Return whether the bytes are a complete PNG file with at most 8 bits and no orientation,
+    # without decoding it.
     whole = data.startswith(_PNG_HEAD) and data.endswith(_PNG_END)
     return whole and data[24] <= 8 and b"eXIf" not in data
 

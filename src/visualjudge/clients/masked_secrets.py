@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from pydantic import SecretStr
+
 from visualjudge.core.errors import UsageError
 
 MASK = "***"
@@ -31,26 +33,7 @@ NAME_KEY = "or name its variable with --api-key-env (api_key in Python)"
 _log = logging.getLogger("visualjudge.clients")
 
 
-class Secret:
-    """A text that repr, str, pickle and format do not reveal."""
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value: str) -> None:
-        self._value = value
-
-    def reveal(self) -> str:
-        """Return the text itself, for use in a header."""
-        return self._value
-
-    def __repr__(self) -> str:
-        return f"Secret({MASK!r})"
-
-    def __reduce__(self) -> tuple[type[Secret], tuple[str]]:
-        return Secret, (MASK,)
-
-
-def key_secret(key: str) -> Secret:
+def key_secret(key: str) -> SecretStr:
     """Return an API key that is valid in a header. Surrounding white space is removed with a
     warning.
 
@@ -67,7 +50,7 @@ def key_secret(key: str) -> Secret:
             "api_key must be printable ASCII without line breaks, got other characters (value "
             "not shown)"
         )
-    return Secret(stripped)
+    return SecretStr(stripped)
 
 
 def key_from_environment(variable: str, option: str, environment: Mapping[str, str]) -> str:
@@ -90,20 +73,16 @@ def key_from_environment(variable: str, option: str, environment: Mapping[str, s
 class Redactor:
     """Remove secrets from texts, even if a server returns them encoded, split or truncated.
 
-    A secret is found in plain, percent-encoded, base64 (standard and URL-safe, at any offset) and
-    hexadecimal form; with white space, quotes or ``+`` between its characters; and truncated at the
-    end of a text.
+    A secret is found in plain, percent-encoded and base64 form (standard and URL-safe, at any
+    offset); with white space, quotes or ``+`` between its characters; and truncated at the end of a
+    text.
     """
 
-    def __init__(self, secrets: Iterable[Secret | None] = ()) -> None:
-        found = dict.fromkeys(
-            s.reveal() for s in secrets if s is not None and len(s.reveal()) >= SHORTEST_KEY
-        )
-        forms = {form for secret in found for form in _forms(secret) if len(form) >= SHORTEST_KEY}
+    def __init__(self, secrets: Iterable[str | None] = ()) -> None:
+        known = dict.fromkeys(one for one in secrets if one and len(one) >= SHORTEST_KEY)
+        forms = {form for secret in known for form in _forms(secret) if len(form) >= SHORTEST_KEY}
         self._forms = tuple(sorted(forms, key=len, reverse=True))
-        self._split = tuple(
-            re.compile(_SEPARATORS.join(map(re.escape, secret))) for secret in found
-        )
+        self._split = [re.compile(_SEPARATORS.join(map(re.escape, secret))) for secret in known]
 
     def __call__(self, text: str) -> str:
         for form in self._forms:
@@ -111,15 +90,6 @@ class Redactor:
         for pattern in self._split:
             text = pattern.sub(MASK, text)
         return text
-
-    def suspects(self, json: str) -> bool:
-        """Return whether a JSON text may contain a secret or the beginning of one. Much faster than
-        checking each of its strings.
-        """
-        if any(form[:_SHORTEST_PIECE] in json for form in self._forms):
-            return True
-        plain = json.replace("\\n", " ").replace("\\t", " ").replace("\\r", " ")
-        return any(pattern.search(plain) for pattern in self._split)
 
     def mapping(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return ``values`` with secrets masked at every depth, by field name (``api_key``) and by
@@ -150,12 +120,9 @@ def looks_secret(value: str) -> bool:
 
 
 def _forms(secret: str) -> Iterable[str]:
-    """Return the forms in which a server may return ``secret``."""
     raw = secret.encode()
     yield secret
     yield quote(secret, safe="")
-    yield quote(secret)
-    yield raw.hex()
     # Base64 of a text that contains the secret: its middle depends only on the offset.
     for offset in range(3):
         coded = base64.b64encode(b"\0" * offset + raw)
@@ -165,7 +132,6 @@ def _forms(secret: str) -> Iterable[str]:
 
 
 def _without_cut_end(text: str, form: str) -> str:
-    """Return ``text`` with a truncated ``form`` at its end masked."""
     at = text.find(form[:_SHORTEST_PIECE], max(0, len(text) - len(form)))
     if len(form) > _SHORTEST_PIECE and at >= 0 and form.startswith(text[at:]):
         return text[:at] + MASK
@@ -210,9 +176,9 @@ def public_url(url: str) -> str:
     )
 
 
-def url_secrets(url: str) -> list[Secret]:
+def url_secrets(url: str) -> list[str]:
     """Return the password in a URL and the values of query parameters with secret names."""
     parts = urlsplit(url)
     pairs = (pair.partition("=") for pair in parts.query.split("&"))
     named = [value for name, _, value in pairs if is_secret_name(name)]
-    return [Secret(value) for value in (parts.password, *named) if value]
+    return [value for value in (parts.password, *named) if value]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
 
@@ -16,7 +17,6 @@ from visualjudge.clients.cache import Cached
 from visualjudge.clients.concurrency import Limited, within_limit
 from visualjudge.clients.image_resize import Shrinking
 from visualjudge.clients.masked_secrets import check_url
-from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.core.errors import UnknownName, UsageError
 from visualjudge.core.pydantic_messages import first_problem
@@ -33,6 +33,7 @@ CLIENT_REGISTRY: Registry[str, Any] = Registry(
     },
 )
 
+# What people call a provider or server → the backend to use.
 _OTHER_NAMES = {
     "api for OpenAI, and with --base-url for servers with its protocol": (
         "openai",
@@ -51,7 +52,6 @@ _OTHER_NAMES = {
     "anthropic for Claude": ("claude",),
     "transformers for local weights": ("huggingface", "hf", "torch"),
 }
-"""What people call a provider or server → the backend to use."""
 _JUDGE_KEYS = frozenset({"retries", "prompt_info", "structured_output", "top_logprobs"})
 _WRAPPER_KEYS = frozenset({"cache_dir", "concurrency", "max_image_side", "attempts"})
 _SHARED_KEYS = frozenset({"ip_address", "port", "base_url", "api_key", "timeout"})
@@ -72,6 +72,7 @@ class ClientConfig(BaseModel):
     max_tokens: PositiveInt | None = None
     seed: int | None = None
     top_p: float | None = Field(default=None, gt=0, le=1)
+    effort: Literal["none", "low", "medium", "high"] | PositiveInt | None = None
     concurrency: PositiveInt | None = None
     max_image_side: PositiveInt | None = None
     attempts: PositiveInt | None = None
@@ -79,7 +80,6 @@ class ClientConfig(BaseModel):
     headers: dict[str, Any] | None = None
     extra_body: dict[str, Any] | None = None
     largest_reply: PositiveInt | None = None
-    follow_redirects: bool | None = None
 
 
 def unknown_backend(name: object, known: Collection[str], lacking: str = "") -> UnknownName:
@@ -92,7 +92,6 @@ def unknown_backend(name: object, known: Collection[str], lacking: str = "") -> 
 
 
 def _checked(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the configuration with types converted and None values removed."""
     backend = config.get("backend", "api")
     if backend not in CLIENT_REGISTRY:
         raise unknown_backend(backend, list(CLIENT_REGISTRY), lacking("backend", backend))
@@ -144,9 +143,8 @@ def build_client(backend: str = "api", **fields: Any) -> Any:
 
 
 def _accepted(make: Callable[..., Any]) -> set[str]:
-    """Return the parameter names of a constructor, including those of base classes if it passes
-    them on.
-    """
+    # Return the parameter names of a constructor, including those of base classes if it passes them
+    # on.
     names: set[str] = set()
     for owner in make.__mro__ if isinstance(make, type) else (make,):
         parameters = inspect.signature(owner).parameters.values() if owner is not object else ()
@@ -187,12 +185,11 @@ def open_client(
         For the same reasons as :func:`build_client`.
     """
     checked = _checked(config)
-    policy = retry or (
-        RetryPolicy(attempts=checked["attempts"]) if "attempts" in checked else RetryPolicy()
-    )
+    policy = retry or RetryPolicy()
+    if "attempts" in checked:
+        policy = replace(policy, attempts=checked["attempts"], absent=checked["attempts"])
     backend: Client = build_client(**checked)
-    at_once = within_limit(concurrency or checked.get("concurrency", 32))
-    limit = backend.limit(at_once) if isinstance(backend, RemoteClient) else at_once
+    limit = within_limit(concurrency or checked.get("concurrency", 32))
     client: Client = (
         Retrying(Limited(backend, limit), policy) if batch is None else Batched(backend, batch)
     )

@@ -10,20 +10,19 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import orjson
+from pydantic import SecretStr
 
 from visualjudge.clients.base import Diagnostics, Identity, Reply, Request, ToolCall
-from visualjudge.clients.concurrency import AdaptiveLimit, shared_limit
 from visualjudge.clients.http import Answer, Sender, Wire
 from visualjudge.clients.masked_secrets import (
     NAME_KEY,
     Redactor,
-    Secret,
     check_url,
     is_secret_name,
     key_secret,
@@ -33,67 +32,19 @@ from visualjudge.clients.masked_secrets import (
 from visualjudge.clients.refused_parameters import RefusedParameters
 from visualjudge.clients.reply_bounds import LARGEST_BODY
 from visualjudge.clients.reply_fields import member, writable
-from visualjudge.clients.request_body import Sampling
+from visualjudge.clients.request_body import Effort, Sampling
 from visualjudge.clients.server_errors import ContentFiltered, api_error, embedded_error, one_line
 from visualjudge.core.errors import ApiError, ClientError, TransportError, UsageError
+from visualjudge.core.records import Served
 
 CONTENT_FILTER = "content filter"
-RESERVED_HEADERS = frozenset(
+_RESERVED_HEADERS = frozenset(
     {"authorization", "content-type", "content-length", "host", "transfer-encoding"}
 )
 _VERSION = re.compile(r"/v[0-9]+[a-z0-9]*/?$")
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """The address, key and headers of a client's server.
-
-    Parameters
-    ----------
-    url
-        URL, including user and password if any.
-    where
-        Option that sets the URL, for messages.
-    key
-        API key, sent in one header and masked everywhere else.
-    headers
-        Additional headers.
-    """
-
-    url: str
-    where: str
-    key: Secret | None = None
-    headers: Mapping[str, str] | None = None
-    timeout_s: float = 300.0
-    largest_reply: int = LARGEST_BODY
-
-    def __post_init__(self) -> None:
-        check_url(self.url, self.where)
-        for name, value in (self.headers or {}).items():
-            if not isinstance(value, str) or not isinstance(name, str):
-                raise UsageError(
-                    f"headers: must map names to texts, got {type(value).__name__} for "
-                    f"{str(name)[:40]!r}"
-                )
-            if not (f"{name}{value}".isprintable() and name.isascii()):
-                raise UsageError(
-                    f"headers: {name[:40]!r} must be printable and without line breaks"
-                )
-
-    @property
-    def own_headers(self) -> dict[str, str]:
-        """Return the additional headers that the protocol does not set itself."""
-        return {
-            name: value
-            for name, value in (self.headers or {}).items()
-            if name.lower() not in RESERVED_HEADERS
-        }
-
-    @property
-    def redactor(self) -> Redactor:
-        """Return a redactor for the key, secret headers and secrets in the URL."""
-        named = [Secret(value) for name, value in self.own_headers.items() if is_secret_name(name)]
-        return Redactor([self.key, *named, *url_secrets(self.url)])
+# Headers in which routers name the provider that answered.
+_PROVIDERS = ("x-inference-provider", "x-provider", "x-litellm-model-api-base")
+_LONGEST_NAME = 200
 
 
 def version_problem(base_url: str, versioned: bool) -> str | None:
@@ -122,15 +73,15 @@ class RemoteClient(ABC):
         Seconds for one whole call.
     temperature, max_tokens, seed, top_p
         Defaults for requests that do not set them; None = the server's defaults.
+    effort
+        How hard a model thinks: ``"none"``, ``"low"``, ``"medium"``, ``"high"`` or a number of
+        tokens; None = the model's default.
     extra_body
         Additional fields of the body.
     headers
         Additional HTTP headers.
     largest_reply
         Maximum size of a decompressed reply body in bytes; a larger one is a failure.
-    follow_redirects
-        Whether to follow 307 and 308 with the same scheme, host and port. Other redirects are
-        failures, because following them would disclose the key.
 
     Raises
     ------
@@ -140,12 +91,12 @@ class RemoteClient(ABC):
 
     backend: ClassVar[str]
     default_url: ClassVar[str]
+    # Environment variables that may hold the key.
     key_variables: ClassVar[tuple[str, ...]]
-    """Environment variables that may hold the key."""
+    # Path below the base URL under which the server lists its models.
     models_path: ClassVar[str] = "/models"
-    """Path below the base URL under which the server lists its models."""
+    # Whether the base URL ends in a version, such as ``/v1``.
     versioned: ClassVar[bool] = False
-    """Whether the base URL ends in a version, such as ``/v1``."""
 
     def __init__(
         self,
@@ -158,27 +109,31 @@ class RemoteClient(ABC):
         max_tokens: int | None = None,
         seed: int | None = None,
         top_p: float | None = None,
+        effort: Effort | None = None,
         extra_body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         largest_reply: int = LARGEST_BODY,
-        follow_redirects: bool = False,
     ) -> None:
         url, where = self._located(base_url)
-        key = self._secret(api_key, url)
-        self._server = Server(url, where, key, headers, float(timeout), largest_reply)
+        check_url(url, where)
         self.model = model_name
         self.base_url = public_url(url)
-        self.sampling = Sampling(temperature, max_tokens, seed, top_p, extra_body or {})
+        self.timeout_s = float(timeout)
+        self.sampling = Sampling(temperature, max_tokens, seed, top_p, effort, extra_body or {})
         self.refused_parameters = RefusedParameters()
         self._url = url.rstrip("/")
-        self._redact = self._server.redactor
-        self._wire: Sender = self.wire(follow_redirects=follow_redirects)
+        self._key = self._secret(api_key, url)
+        self._headers = _checked_headers(headers or {})
+        named = [value for name, value in self._headers.items() if is_secret_name(name)]
+        key = self._key.get_secret_value() if self._key else None
+        self._redact = Redactor([key, *named, *url_secrets(url)])
+        self._largest_reply = largest_reply
+        self._wire: Sender = self.wire()
 
     def _located(self, base_url: str | None) -> tuple[str, str]:
-        """Return the server's URL and its name in messages."""
         return base_url or self.default_url, "base_url, --base-url"
 
-    def _secret(self, api_key: str | None, url: str) -> Secret | None:
+    def _secret(self, api_key: str | None, url: str) -> SecretStr | None:
         key = api_key or self._key_of_environment()
         if not key:
             raise UsageError(
@@ -189,14 +144,13 @@ class RemoteClient(ABC):
     def _key_of_environment(self) -> str | None:
         return next(filter(None, map(os.environ.get, self.key_variables)), None)
 
-    def wire(self, *, follow_redirects: bool = False, stalls: bool = False) -> Wire:
+    def wire(self, *, stalls: bool = False) -> Wire:
         """Return the HTTP transport for this client's server."""
         return Wire(
             self.base_url,
             self._redact,
-            timeout_s=self._server.timeout_s,
-            largest_body=self._server.largest_reply,
-            follow_redirects=follow_redirects,
+            timeout_s=self.timeout_s,
+            largest_body=self._largest_reply,
             stalls=stalls,
         )
 
@@ -212,41 +166,11 @@ class RemoteClient(ABC):
         """Return a server's ``text`` with the key and other secrets masked."""
         return self._redact(text)
 
-    def masked_json(self, body: bytes, without: Set[str] = frozenset()) -> bytes:
-        """Return a JSON body with secrets in its strings masked; if there are any, also without the
-        fields ``without``.
-        """
-        if not self._redact.suspects(body.decode()):
-            return body
-        return orjson.dumps(self._masked_value(orjson.loads(body), without))
-
-    def _masked_value(self, value: Any, without: Set[str]) -> Any:
-        if isinstance(value, str):
-            return self._redact(value)
-        if isinstance(value, list):
-            return [self._masked_value(item, without) for item in value]
-        if isinstance(value, dict):
-            kept = ((name, item) for name, item in value.items() if name not in without)
-            return {self._redact(name): self._masked_value(item, without) for name, item in kept}
-        return value
-
-    def limit(self, ceiling: int) -> AdaptiveLimit:
-        """Return the limit on concurrent calls shared by all of the user's processes for this
-        server and key.
-        """
-        key = self._server.key.reveal() if self._server.key else ""
-        return shared_limit(ceiling, self._server.url, key)
-
-    @property
-    def timeout_s(self) -> float:
-        """Seconds for one call."""
-        return self._server.timeout_s
-
     def headers(self) -> dict[str, str]:
         """The headers sent with every request, including the key."""
-        key = self._server.key.reveal() if self._server.key else ""
+        key = self._key.get_secret_value() if self._key else ""
         return {
-            **self._server.own_headers,
+            **self._headers,
             **self._authorization(key),
             "Content-Type": "application/json",
         }
@@ -257,14 +181,12 @@ class RemoteClient(ABC):
 
     @property
     def identity(self) -> Identity:
-        """Backend, base URL, model and parameters, with secrets masked."""
         return Identity(
             self.backend, self.base_url, self.model, self._redact.mapping(self.sampling.as_dict())
         )
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """Return the parameters that the server refused."""
         return Diagnostics(adjustments=self.refused_parameters.adjustments)
 
     def __repr__(self) -> str:
@@ -279,14 +201,14 @@ class RemoteClient(ABC):
         ApiError
             If the server answered with an error status.
         TransportError
-            If there is no usable reply: connection refused or reset, time-out, or a body that is
-            too large or not valid in the protocol.
+            If there is no usable reply: connection refused or reset, time-out, a body that is too
+            large or not valid in the protocol, or a reply that the server broke off.
         """
         full = self.sampling.complete(request)
         while True:
             known = self.refused_parameters.learned
             try:
-                return self._clean(await self._typed(request, full))
+                reply = self._clean(await self._typed(request, full))
             except ContentFiltered as error:
                 return Reply("", "refusal", notes=(one_line(str(error)),), cause=CONTENT_FILTER)
             except ApiError as error:
@@ -294,6 +216,14 @@ class RemoteClient(ABC):
                     error, self._parameters(full), known, self.model
                 ):
                     raise
+            else:
+                if reply.finish_reason != "error":
+                    return reply
+                raise TransportError(
+                    f"{self.base_url}: the server broke the reply off",
+                    cause="broken off",
+                    usage=reply.usage,
+                )
 
     async def models(self) -> list[str]:
         """Return the names of the models that the server lists.
@@ -309,30 +239,23 @@ class RemoteClient(ABC):
         finally:
             await wire.aclose()
         body = self.object_of(answer)
-        rows = body.get("data") or body.get("models") or []
-        names = [member(row, "id") or member(row, "name") for row in rows]
+        rows = body.get("data") or body.get("models")
+        names = [member(row, "id") or member(row, "name") for row in _list(rows)]
         return [name.removeprefix("models/") for name in names if isinstance(name, str)]
 
     async def aclose(self) -> None:
-        """Close the connections of the running loop."""
         await self._wire.aclose()
 
     def _parameters(self, full: Request) -> frozenset[str]:
-        """Return the parameters of a request, under the names used by ``refused_parameters``."""
+        # Return the parameters of a request, under the names used by ``refused_parameters``.
         return self.sampling.parameters(full)
 
     def _notes(self, full: Request) -> tuple[str, ...]:
-        """Return notes on the parameters of a request that were changed or omitted."""
         return self.refused_parameters.notes(self._parameters(full))
 
-    def _schema(self, full: Request) -> Mapping[str, Any] | None:
-        """Return the schema that is sent."""
-        return None if "no_schema" in self.refused_parameters else full.schema
-
     def _prepared(self, request: Request, make: Callable[[], list[bytes]]) -> list[bytes]:
-        """Return the body for the current knowledge of the server, created once per request, so
-        that retries send the same bytes.
-        """
+        # Return the body for the current knowledge of the server, created once per request, so that
+        # retries send the same bytes.
         known = (self, self.refused_parameters.learned)
         if known not in request.prepared:
             request.prepared.clear()
@@ -341,16 +264,11 @@ class RemoteClient(ABC):
         return prepared
 
     async def _typed(self, request: Request, full: Request) -> Reply:
-        """Make one call. Any exception becomes a ClientError without the original."""
         failure: ClientError
         try:
             return await self._call(request, full)
         except ClientError:
             raise
-        except TimeoutError:
-            failure = TransportError(
-                f"{self.base_url}: no reply within {self._server.timeout_s:g} s", cause="timeout"
-            )
         except Exception as error:
             said = one_line(self._redact(str(error)))
             failure = TransportError(
@@ -361,13 +279,17 @@ class RemoteClient(ABC):
         raise failure
 
     async def _call(self, request: Request, full: Request) -> Reply:
-        """Make one call. ``full`` is ``request`` with the client's default parameters. May raise
-        any exception.
-        """
-        notes, schema = self._notes(full), self._schema(full)
-        body = await self._post(self._prepared(request, lambda: self._pieces(full)))
-        reply = self._reply(body, schema)
-        return replace(reply, notes=(*notes, *reply.notes))
+        # Make one call. ``full`` is ``request`` with the client's default parameters. May raise any
+        # exception.
+        notes = self._notes(full)
+        schema = None if "no_schema" in self.refused_parameters else full.schema
+        body = self._prepared(request, lambda: self._pieces(full))
+        answer = await self._wire.post(self.address(self._path()), self.headers(), body)
+        sent = self._answered(answer)
+        reply = self._reply(sent, schema)
+        return replace(
+            reply, notes=(*notes, *reply.notes), served=self._served(sent, answer.headers)
+        )
 
     @abstractmethod
     def _path(self) -> str:
@@ -383,32 +305,19 @@ class RemoteClient(ABC):
         follow.
         """
 
-    async def _post(self, body: Sequence[bytes]) -> dict[str, Any]:
-        """Return the JSON object that answers a request.
-
-        Raises
-        ------
-        ApiError
-            If the server answered with an error status, or with an error that has a code.
-        TransportError
-            If there is no answer, or it is not a JSON object.
-        """
+    def _answered(self, answer: Answer) -> dict[str, Any]:
         try:
-            return await self._posted(body)
+            parsed = self.object_of(answer)
+            error = embedded_error(parsed, answer.body, self._redact)
+            if error is not None:
+                raise error
+            return parsed
         except ApiError as refusal:
-            if refusal.status == 401 and self._server.key is None:
+            if refusal.status == 401 and self._key is None:
                 refusal.args = (f"{refusal}; no API key was sent: set it, {NAME_KEY}",)
             if refusal.status == 404 and (wrong := version_problem(self.base_url, self.versioned)):
                 refusal.args = (f"{refusal}; {wrong}",)
             raise
-
-    async def _posted(self, body: Sequence[bytes]) -> dict[str, Any]:
-        answer = await self._wire.post(self.address(self._path()), self.headers(), body)
-        parsed = self.object_of(answer)
-        error = embedded_error(parsed, answer.body, self._redact)
-        if error is not None:
-            raise error
-        return parsed
 
     def object_of(self, answer: Answer) -> dict[str, Any]:
         """Return the JSON object in an answer.
@@ -426,20 +335,58 @@ class RemoteClient(ABC):
             parsed = orjson.loads(answer.body)
         except orjson.JSONDecodeError:
             parsed = None
+        if isinstance(parsed, list) and len(parsed) == 1:  # Google lists its errors
+            parsed = parsed[0]
         if not isinstance(parsed, dict):
-            raise TransportError(f"{self.base_url}: the reply is not JSON", cause="not JSON")
+            kind = one_line(answer.headers.get("Content-Type", ""))
+            begin = one_line(self._redact(answer.body[:80].decode("utf-8", "replace")))
+            raise TransportError(
+                f"{self.base_url}: the reply is not JSON, but {kind or 'bytes'}: {begin!r}",
+                cause="not JSON",
+            )
         return parsed
 
+    def _served(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> Served:
+        lower = {name.lower(): value for name, value in headers.items()}
+        router = next((lower[name] for name in _PROVIDERS if name in lower), None)
+        stated = (
+            body.get("model") or body.get("modelVersion"),
+            body.get("system_fingerprint"),
+            body.get("provider") or router,
+        )
+        return Served(*map(self._name, stated))
+
+    def _name(self, stated: Any) -> str | None:
+        # Return a name on one line with secrets masked, or None if it is not a text.
+        text = one_line(self._redact(stated)) if isinstance(stated, str) else ""
+        return text[:_LONGEST_NAME] or None
+
     def _clean(self, reply: Reply) -> Reply:
-        """Return the reply with secrets masked and unwritable characters replaced. Tokens that may
-        spell a secret are omitted.
-        """
+        # Return the reply with secrets masked and unwritable characters replaced. Tokens that may
+        # spell a secret are omitted.
         text = self._redact(writable(reply.text))
         tokens = reply.tokens if text == reply.text else None
         calls = tuple(
-            ToolCall(call.id, self._redact(call.name), self._redact(writable(call.arguments)))
+            ToolCall(
+                call.id,
+                self._redact(call.name),
+                self._redact(writable(call.arguments)),
+                call.problem,
+            )
             for call in reply.calls
         )
         echo = reply.echo if reply.echo is None or self._redact(reply.echo) == reply.echo else None
         notes = tuple(self._redact(note) for note in reply.notes)
         return replace(reply, text=text, tokens=tokens, notes=notes, calls=calls, echo=echo)
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()
+
+
+def _checked_headers(headers: Mapping[str, Any]) -> dict[str, str]:
+    for name, value in headers.items():
+        text = f"{name}{value}"
+        if not isinstance(value, str) or not (text.isprintable() and name.isascii()):
+            raise UsageError(f"headers: {name[:40]!r} must be printable text without line breaks")
+    return {name: value for name, value in headers.items() if name.lower() not in _RESERVED_HEADERS}

@@ -119,5 +119,5 @@ def alternative(token: Any, logprob: Any) -> Alternative:
     return Alternative(writable(token), min(value, 0.0))
 
 
+# Servers that compute in 16 bits report log-probabilities slightly above 0.
 _ROUNDING = 0.01
-"""Servers that compute in 16 bits report log-probabilities slightly above 0."""

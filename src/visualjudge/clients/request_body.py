@@ -8,7 +8,7 @@ import itertools
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
@@ -16,6 +16,8 @@ from visualjudge.clients.base import Request, Turn
 from visualjudge.clients.tool_calls import as_content
 from visualjudge.prompts.provider_payloads import ImageContent, Text
 
+# How hard a model thinks; a number is a number of thinking tokens.
+Effort = Literal["none", "low", "medium", "high"] | int
 _IN_REQUESTS = ("temperature", "max_tokens", "seed")
 
 
@@ -28,13 +30,14 @@ class Sampling:
     max_tokens
         Maximum length of a reply in tokens, including any reasoning.
     extra
-        Additional fields of the request body (``{"reasoning_effort": "low"}``).
+        Additional fields of the request body.
     """
 
     temperature: float | None = None
     max_tokens: int | None = None
     seed: int | None = None
     top_p: float | None = None
+    effort: Effort | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def complete(self, request: Request) -> Request:
@@ -53,18 +56,21 @@ class Sampling:
         asked |= {"tools"} if request.tools else set()
         return frozenset(asked | ({"top_p"} if self.top_p is not None else set()))
 
+    def thinking_budget(self, budgets: Mapping[str, int]) -> int | None:
+        """Return the effort as a number of thinking tokens, by a table of its names."""
+        return budgets[self.effort] if isinstance(self.effort, str) else self.effort
+
     def as_dict(self) -> dict[str, Any]:
         """Return the parameters that are set, for cache keys and records."""
-        named = {name: getattr(self, name) for name in (*_IN_REQUESTS, "top_p")}
+        named = {name: getattr(self, name) for name in (*_IN_REQUESTS, "top_p", "effort")}
         return {name: value for name, value in named.items() if value is not None} | dict(
             self.extra
         )
 
 
+# Stands for an image while the body is assembled. Each process generates its own, so that no prompt
+# can contain it.
 _MARK = f"image-{os.urandom(12).hex()}"
-"""Stands for an image while the body is assembled. Each process generates its own, so that no
-prompt can contain it.
-"""
 
 
 def conversation_body(

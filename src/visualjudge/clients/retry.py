@@ -33,9 +33,13 @@ class RetryPolicy:
         jitter (AWS's "equal jitter"), so that clients refused together do not retry together.
     patience_s
         If Retry-After is longer than this many seconds, the failure is reported at once.
+    absent
+        Total number of calls to a server that was never reached: a wrong port is told at once,
+        unless the user waits for a server that starts.
     """
 
     attempts: int = 6
+    absent: int = 1
     first_wait_s: float = 0.5
     longest_wait_s: float = 30.0
     patience_s: float = 300.0
@@ -70,9 +74,6 @@ class Retrying(Wrapping):
     """A client that retries failed calls.
 
     ``failures`` counts all failed calls by cause, including those that a retry recovered.
-
-    Once all attempts of a call failed to reach a server that was never reached, other calls are not
-    repeated until one reaches it: a wrong port is reported after seconds, not after minutes.
     """
 
     def __init__(
@@ -83,13 +84,10 @@ class Retrying(Wrapping):
         self.failures: Counter[str] = Counter()
         self._sleep = sleep
         self._asked = 0
-        self._reached = False
-        self._absent = False
-        """Whether all attempts of a call failed before the server was ever reached."""
+        self._reached, self._absent = False, self.policy.absent
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """Return the inner client's diagnostics, including the failed calls counted here."""
         return replace(self.inner.diagnostics, failures=self.failures)
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
@@ -111,13 +109,11 @@ class Retrying(Wrapping):
                 self._reached |= getattr(error, "reached", True)
                 self.failures[cause_of(error)] += 1
                 billed.update(error.usage)
-                # Include the process in the seed: processes refused together must not
-                # retry together.
                 draw = float(rng_for(os.getpid(), "back-off", number, failures).random())
-                # A server that was never reached has no load to spread: wait half of each time.
-                wait_s = self.policy.wait_s(failures, error, draw if self._reached else 0.0)
-                if wait_s is None or (self._absent and not self._reached):
-                    self._absent = not self._reached
+                wait_s = self.policy.wait_s(failures, error, draw)
+                gone = not self._reached and failures >= self._absent
+                self._absent = 1 if gone else self._absent  # one call has waited for all
+                if wait_s is None or gone:
                     error.usage = dict(billed)
                     raise
             await self._sleep(wait_s)

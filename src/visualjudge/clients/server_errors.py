@@ -1,11 +1,14 @@
-"""Errors reported by a server: status, message, and requested waiting time."""
+"""Errors reported by a server: status, message, and requested waiting time.
+
+Gateways also send errors with status 200, in the body or in a choice; these count by their code.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -25,6 +28,31 @@ _CONTENT_FILTER = re.compile(
     re.IGNORECASE,
 )
 _FILTERING = frozenset({400, 403, 422, 451})
+# HTTP statuses of the error types of Anthropic, Google and OpenAI, in lower case.
+STATUS_OF_TYPE = {
+    "invalid_request_error": 400,
+    "invalid_argument": 400,
+    "authentication_error": 401,
+    "unauthenticated": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "permission_denied": 403,
+    "not_found_error": 404,
+    "not_found": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "resource_exhausted": 429,
+    "internal": 500,
+    "api_error": 500,
+    "unavailable": 503,
+    "timeout_error": 504,
+    "deadline_exceeded": 504,
+    "overloaded_error": 529,
+}
+_IN_WORDS = re.compile(r"(?:try again|retry) in ([0-9.]+) ?(ms|s)\b", re.IGNORECASE)
+# Fields of error bodies with the time to wait, and their unit in seconds.
+_WAITS = {"retryDelay": 1.0, "retry_after": 1.0, "retryAfter": 1.0, "retry_after_ms": 0.001}
 
 
 class ContentFiltered(ApiError):
@@ -43,22 +71,38 @@ def api_error(status: int, raw: bytes, headers: Mapping[str, str], redact: Redac
     kind = ContentFiltered if filtered else ApiError
     wait_s = retry_after(headers)
     return kind(
-        status, one_line(said), retry_after=_retry_delay(body) if wait_s is None else wait_s
+        status, one_line(said), retry_after=_wait_in(body, said) if wait_s is None else wait_s
     )
 
 
 def embedded_error(body: Mapping[str, Any], raw: bytes, redact: Redact) -> ClientError | None:
-    """Return the error that some gateways send with status 200, or None."""
-    error = body.get("error")
+    """Return the error in a body that was sent with status 200, or in its first choice; None if
+    there is none.
+    """
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    error = body.get("error") or member(choice, "error")
     if not error:
         return None
-    code = error.get("code") if isinstance(error, dict) else None
-    if isinstance(code, int) and 400 <= code < 600:
-        return api_error(code, raw, {}, redact)
-    message = one_line(redact(_words(raw, body)))
+    status = _status_in(error)
+    if status is not None:
+        return api_error(status, orjson.dumps({"error": error}), {}, redact)
+    message = one_line(redact(_words(raw, {"error": error})))
     return TransportError(
         f"the server sent an error instead of a reply: {message}", cause="no reply in body"
     )
+
+
+def _status_in(error: Any) -> int | None:
+    # Return the HTTP status that an error object states, as a number, a text, or a type.
+    for name in ("code", "status", "type"):
+        stated = member(error, name)
+        code = int(stated) if isinstance(stated, str) and stated.isdecimal() else stated
+        if isinstance(code, str):
+            code = STATUS_OF_TYPE.get(code.lower())
+        if isinstance(code, int) and 400 <= code < 600:
+            return code
+    return None
 
 
 def one_line(text: str) -> str:
@@ -76,11 +120,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
     Return None if neither is present and valid.
     """
-    lower = {
-        name.lower(): value
-        for name, value in headers.items()
-        if name.lower().startswith("retry-after")
-    }
+    lower = {name.lower(): value for name, value in headers.items()}
     milliseconds = _seconds(lower.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -90,13 +130,12 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _seconds(stated: Any) -> float | None:
-    """Return a number of at least 0, or None for anything else."""
-    if not isinstance(stated, str) or not re.fullmatch(
-        r"\s*[0-9]+(\.[0-9]*)?\s*", stated[:1000], re.ASCII
-    ):
-        return None
-    value = float(stated[:1000])
-    return value if math.isfinite(value) else 1e12
+    # Return a number of at least 0, also from a text such as ``34s``; None for anything else.
+    if isinstance(stated, str):
+        text = stated.strip().removesuffix("s")
+        stated = float(text) if re.fullmatch(r"[0-9]{1,300}(\.[0-9]*)?", text, re.ASCII) else None
+    is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
+    return float(stated) if is_number and 0 <= stated < math.inf else None
 
 
 def _until(date: str) -> float | None:
@@ -106,11 +145,27 @@ def _until(date: str) -> float | None:
         return None
 
 
-def _retry_delay(body: Any) -> float | None:
-    """Return the seconds in Google's RetryInfo (``"retryDelay": "34s"``), or None."""
-    details = member(member(body, "error"), "details")
-    stated = [member(entry, "retryDelay") for entry in details] if isinstance(details, list) else []
-    return next((_seconds(one.removesuffix("s")) for one in stated if isinstance(one, str)), None)
+def _wait_in(body: Any, message: str) -> float | None:
+    # Return the seconds to wait that an error's body states in a field or in its message.
+    for error in _objects(body, DEEPEST_ERROR):
+        for name, unit in _WAITS.items():
+            seconds = _seconds(error.get(name))
+            if seconds is not None:
+                return seconds * unit
+    stated = _IN_WORDS.search(message)
+    seconds = _seconds(stated[1]) if stated else None
+    if stated is None or seconds is None:
+        return None
+    return seconds / 1000 if stated[2].lower() == "ms" else seconds
+
+
+def _objects(value: Any, levels: int) -> Iterator[Mapping[str, Any]]:
+    if isinstance(value, Mapping):
+        yield value
+    inner = value.values() if isinstance(value, Mapping) else value
+    if levels and isinstance(value, Mapping | list):
+        for item in inner:
+            yield from _objects(item, levels - 1)
 
 
 def _parsed(raw: bytes) -> Any:
@@ -121,28 +176,10 @@ def _parsed(raw: bytes) -> Any:
 
 
 def _words(raw: bytes, body: Any) -> str:
-    """Return the message of an error body, as OpenAI, Google, Anthropic, FastAPI and plain servers
-    write it.
-    """
-    found = _message(body, DEEPEST_ERROR)
-    return found or raw[:LONGEST_SEARCHED].decode("utf-8", "replace") or "(empty body)"
-
-
-def _message(body: Any, levels: int) -> str | None:
-    if isinstance(body, str):
-        return body or None
-    if isinstance(body, list) and levels:
-        return next(
-            (found for item in body[:DEEPEST_ERROR] if (found := _message_in(item, levels - 1))),
-            None,
-        )
-    return _message_in(body, levels)
-
-
-def _message_in(body: Any, levels: int) -> str | None:
-    if not isinstance(body, dict) or levels <= 0:
-        return None
-    named = (body.get(key) for key in ("error", "detail", "message", "msg"))
-    return next(
-        (found for value in named if value and (found := _message(value, levels - 1))), None
-    )
+    # Return the message of an error body, as OpenAI, Google, Anthropic, FastAPI and plain servers
+    # write it.
+    for error in _objects(body, DEEPEST_ERROR):
+        for name in ("message", "msg", "detail", "error"):
+            if isinstance(error.get(name), str) and error[name]:
+                return str(error[name])
+    return raw[:LONGEST_SEARCHED].decode("utf-8", "replace") or "(empty body)"

@@ -16,10 +16,10 @@ from visualjudge.clients.base import ImagePart, Part, TextPart, ToolCall, ToolRe
 from visualjudge.clients.reply_fields import writable
 from visualjudge.core import jsons
 
+# Prefix of generated call ids, used if the server sent none.
 MADE = "visualjudge_call_"
-"""Prefix of generated call ids, used if the server sent none."""
+# Maximum length of a call's arguments in characters.
 LONGEST_ARGUMENTS = 4000
-"""Maximum length of a call's arguments in characters."""
 LONGEST_ECHO = 1_000_000
 UNNAMED = "unnamed"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")

@@ -16,10 +16,10 @@ from visualjudge.clients.base import Reply, Request, TextPart, ToolCall, ToolRes
 from visualjudge.clients.tool_calls import MADE
 from visualjudge.core.errors import ClientError, Pending
 
+# Maximum number of calls answered per reply; the others are dropped.
 MOST_AT_ONCE = 16
-"""Maximum number of calls answered per reply; the others are dropped."""
+# Maximum length of a reply with calls in characters; the rest is dropped.
 LONGEST_TEXT = 20_000
-"""Maximum length of a reply with calls in characters; the rest is dropped."""
 NONE_LEFT = "No tool calls are left. Give your final answer now."
 MADE_BEFORE = "You made this call before; its result is above."
 Run = Callable[[ToolCall], Awaitable[ToolResult]]
@@ -31,19 +31,19 @@ class Conversation:
     """The course of one question: the last reply, the turns before it, and their total cost."""
 
     ending: Ending = "answered"
+    # The last reply; empty if there was none.
     reply: Reply = field(default_factory=lambda: Reply(""))
-    """The last reply; empty if there was none."""
     turns: tuple[Turn, ...] = ()
+    # Replies that did not come from a cache, plus a failed call.
     calls: int = 0
-    """Replies that did not come from a cache, plus a failed call."""
+    # Tokens of all replies.
     usage: Counter[str] = field(default_factory=Counter)
-    """Tokens of all replies."""
+    # Tokens of the replies that did not come from a cache.
     paid: Counter[str] = field(default_factory=Counter)
-    """Tokens of the replies that did not come from a cache."""
+    # The error of the ending "failed".
     error: ClientError | None = None
-    """The error of the ending "failed"."""
+    # Notes of all replies, without duplicates.
     notes: dict[str, None] = field(default_factory=dict)
-    """Notes of all replies, without duplicates."""
 
     def heard(self, reply: Reply) -> None:
         """Add a reply to the totals."""
@@ -110,7 +110,7 @@ async def converse(
 
 
 def _calls(reply: Reply, turn: int) -> tuple[ToolCall, ...]:
-    """Return the calls of a reply, with ids that are unique within a conversation."""
+    # Return the calls of a reply, with ids that are unique within a conversation.
     ids = [call.id for call in reply.calls]
     repeated = len(set(ids)) < len(ids)
     return tuple(

@@ -29,11 +29,11 @@ from visualjudge.clients.base import (
     Token,
 )
 from visualjudge.clients.json_schemas import schema_notes
-from visualjudge.clients.request_body import Sampling
+from visualjudge.clients.request_body import Effort, Sampling
 from visualjudge.core.errors import TransportError, UsageError
 from visualjudge.vision.raster.images import opened, rgb_of
 
-DEFAULT_MAX_TOKENS = 512
+DEFAULT_MAX_TOKENS = 16_384
 NO_SCHEMA = "this backend does not enforce a schema; asked without"
 
 
@@ -63,8 +63,8 @@ class TransformersClient:
     batch_size
         Maximum number of requests per batch.
     temperature, max_tokens, seed, top_p
-        Defaults for requests that do not set them: greedy, 512 tokens, seed 0. Only requests with
-        the same seed, temperature and length share a batch.
+        Defaults for requests that do not set them: greedy, 16,384 tokens, seed 0. Only requests
+        with the same seed, temperature and length share a batch.
     trust_remote_code
         Whether to run code that comes with the weights.
 
@@ -87,10 +87,11 @@ class TransformersClient:
         max_tokens: int | None = None,
         seed: int | None = None,
         top_p: float | None = None,
+        effort: Effort | None = None,
         trust_remote_code: bool = False,
     ) -> None:
         self.model = model_name
-        self.sampling = Sampling(temperature, max_tokens, seed, top_p)
+        self.sampling = Sampling(temperature, max_tokens, seed, top_p, effort)
         self._batch_size = max(1, int(batch_size))
         self._load_options = {"trust_remote_code": trust_remote_code}
         self._model_options = {"dtype": dtype} | ({"device_map": device_map} if device_map else {})
@@ -99,12 +100,10 @@ class TransformersClient:
 
     @property
     def identity(self) -> Identity:
-        """Backend, model and parameters."""
         return Identity(self.backend, None, self.model, self.sampling.as_dict())
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """Return empty diagnostics: nothing is retried or adjusted."""
         return Diagnostics()
 
     def __repr__(self) -> str:
@@ -129,9 +128,6 @@ class TransformersClient:
         return await item.answer
 
     async def aclose(self) -> None:
-        """Stop processing for the running loop. The weights stay in memory as long as the client
-        exists.
-        """
         queue = self._queues.pop(asyncio.get_running_loop(), None)
         if queue is not None and queue.worker is not None:
             queue.worker.cancel()
@@ -160,7 +156,6 @@ class TransformersClient:
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any, Any]:
-        """Return torch, the processor and the model."""
         try:
             import torch
             from transformers import AutoModelForImageTextToText, AutoProcessor
@@ -193,6 +188,7 @@ class TransformersClient:
                 return_dict=True,
                 return_tensors="pt",
                 **_padded(processor),
+                **self._template_options(),
             ).to(model.device)
             with torch.inference_mode():
                 torch.manual_seed(requests[0].seed or 0)
@@ -200,6 +196,14 @@ class TransformersClient:
             new = output.sequences[:, inputs["input_ids"].shape[1] :]
             prompts = inputs["attention_mask"].sum(dim=1).tolist()
             return [self._reply(r, i, new[i], output, prompts[i]) for i, r in enumerate(requests)]
+
+    def _template_options(self) -> dict[str, Any]:
+        # Chat templates of models that think read ``enable_thinking`` or ``reasoning_effort``.
+        effort = self.sampling.effort
+        if effort is None:
+            return {}
+        named = {} if effort == "none" or isinstance(effort, int) else {"reasoning_effort": effort}
+        return {"enable_thinking": effort != "none", **named}
 
     def _how(self, request: Request, processor: Any) -> dict[str, Any]:
         hot = bool(request.temperature)
@@ -216,9 +220,8 @@ class TransformersClient:
         }
 
     def _reply(self, request: Request, place: int, new: Any, output: Any, prompt: int) -> Reply:
-        """Return the reply in one row: cut at the end token, decoded; "length" if there is no end
-        token.
-        """
+        # Return the reply in one row: cut at the end token, decoded; "length" if there is no end
+        # token.
         _, processor, model = self._loaded
         ends = np.atleast_1d(
             model.generation_config.eos_token_id or processor.tokenizer.eos_token_id
@@ -259,7 +262,7 @@ class TransformersClient:
 
 
 def _padded(processor: Any) -> dict[str, Any]:
-    """Return the padding options. Since version 5, processor options go into a separate dict."""
+    # Return the padding options. Since version 5, processor options go into a separate dict.
     named = inspect.signature(processor.apply_chat_template).parameters
     return (
         {"processor_kwargs": {"padding": True}}
@@ -269,7 +272,7 @@ def _padded(processor: Any) -> dict[str, Any]:
 
 
 def _next_batch(waiting: list[_Waiting], size: int) -> list[_Waiting]:
-    """Remove and return the first waiting request and all that can be generated with it."""
+    # Remove and return the first waiting request and all that can be generated with it.
     first = _shared(waiting[0].request)
     batch = [item for item in waiting if _shared(item.request) == first][:size]
     for item in batch:
@@ -278,9 +281,8 @@ def _next_batch(waiting: list[_Waiting], size: int) -> list[_Waiting]:
 
 
 def _shared(request: Request) -> tuple[Any, ...]:
-    """Return the settings shared by one call of generate. A sampled reply must not depend on the
-    other requests in its batch.
-    """
+    # Return the settings shared by one call of generate. A sampled reply must not depend on the
+    # other requests in its batch.
     alone = id(request) if request.temperature else None
     return request.temperature, request.max_tokens, request.seed, request.top_logprobs, alone
 

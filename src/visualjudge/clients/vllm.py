@@ -28,6 +28,18 @@ class VllmClient(ApiClient):
     key_variables: ClassVar[tuple[str, ...]] = ()
     structured_outputs: ClassVar[bool] = True
 
+    def _effort(self) -> dict[str, Any]:
+        # Chat templates read ``enable_thinking`` (Qwen, GLM) or ``reasoning_effort`` (gpt-oss).
+        effort = self.sampling.effort
+        if effort is None:
+            return {}
+        told: dict[str, Any] = {"enable_thinking": effort != "none"}
+        if isinstance(effort, int):
+            told["thinking_budget"] = effort
+        elif effort != "none":
+            told["reasoning_effort"] = effort
+        return {"chat_template_kwargs": told}
+
     def __init__(
         self,
         model_name: str,

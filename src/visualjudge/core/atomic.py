@@ -45,7 +45,6 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 
 
 def _name_beside(target: Path) -> Path:
-    """Return a hidden name in the folder of ``target``, creating the folder if needed."""
     with writing(target):
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, "is a folder, not a file")
@@ -54,9 +53,7 @@ def _name_beside(target: Path) -> Path:
 
 
 def _create(scratch: Path, target: Path) -> None:
-    """Create an empty file that only its owner can read; fail if the name exists, even as a
-    link.
-    """
+    # Only its owner can read it; it fails if the name exists, even as a link.
     with writing(target):
         os.close(os.open(scratch, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 

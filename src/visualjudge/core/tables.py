@@ -169,9 +169,7 @@ def write_parquet(
 
 
 def _hide_arrow_schema(path: Path) -> None:
-    """Hide polars' types from other readers by renaming their footer entry to a name of the same
-    length.
-    """
+    # The footer entry gets another name of the same length.
     with path.open("r+b") as file:
         file.seek(-8, os.SEEK_END)
         length = int.from_bytes(file.read(4), "little")

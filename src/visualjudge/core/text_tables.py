@@ -14,12 +14,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
-
-from visualjudge.core.errors import UsageError
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
 GAP = "  "
@@ -60,9 +57,6 @@ def _is_number(cell: str) -> bool:
 
 
 def _fitted(widths: Sequence[int], floors: Sequence[int], room: int) -> list[int]:
-    """Return widths that fit into ``room``, narrowing the widest column first and none below its
-    minimum.
-    """
     found = list(widths)
     while sum(found) > max(room, sum(floors)):
         found[
@@ -74,7 +68,6 @@ def _fitted(widths: Sequence[int], floors: Sequence[int], room: int) -> list[int
 def _aligned(
     cells: Sequence[Sequence[str]], widths: Sequence[int], numeric: Sequence[bool]
 ) -> list[str]:
-    """Return lines of columns: numbers right-aligned, names left-aligned and wrapped."""
     lines = []
     for row in cells:
         parts = [wrap(cell, width) or [""] for cell, width in zip(row, widths, strict=True)]
@@ -92,36 +85,6 @@ def markdown_text(value: object) -> str:
     """Return a text on one line with HTML and Markdown's table, link and image syntax escaped."""
     line = escape(" ".join(str(value).split()), quote=False)
     return line.replace("|", "\\|").replace("](", "]\\(")
-
-
-LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "\u2212": "$-$",
-    "≥": r"$\geq$",
-    "≤": r"$\leq$",
-    "±": r"$\pm$",
-    "τ": r"$\tau$",
-    "ρ": r"$\rho$",
-    "α": r"$\alpha$",
-    "ω": r"$\omega$",
-    "∞": r"$\infty$",
-    "·": r"$\cdot$",
-    "–": "--",
-    "’": "'",
-    "“": "``",
-    "”": "''",
-}
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -180,7 +143,6 @@ class Styled(str):
 
 
 def _breakable(text: str) -> str:
-    """Return escaped text with line breaks allowed after underscores, but not before %."""
     return escape(text).replace("_", "_<wbr>").replace(" %", "\u00a0%")
 
 
@@ -230,9 +192,6 @@ class Table:
         )
 
     def _floor(self, column: int, number: bool) -> int:
-        """Return the minimum width of a column, which fits whole numbers, bars, ``LEAST_NAME``, and
-        each word of the heading.
-        """
         longest = max((len(row[column]) for row in self.rows), default=0)
         whole = number or all(DRAWN.fullmatch(row[column]) for row in self.rows)
         return max(
@@ -242,7 +201,6 @@ class Table:
         )
 
     def _parts(self, floors: Sequence[int], room: int) -> list[list[int]]:
-        """Yield groups of columns that fit side by side, each starting with the keys."""
         keys = [*range(self.keys)]
         parts = [keys]
         for column in range(self.keys, len(floors)):
@@ -255,15 +213,6 @@ class Table:
             else:
                 parts[-1] = together
         return parts
-
-    def markdown(self) -> str:
-        """Return a Markdown table with all texts escaped."""
-        head, *body = (
-            "| " + " | ".join(map(markdown_text, row)) + " |" for row in (self.columns, *self.rows)
-        )
-        title = [f"### {markdown_text(self.title)}", ""] if self.title else []
-        notes = (f"{markdown_text(note)}\n" for note in self.notes)
-        return "\n".join([*title, head, "|" + "---|" * len(self.columns), *body, "", *notes])
 
     def csv(self) -> str:
         """Return the cells as shown, after a header."""
@@ -312,41 +261,3 @@ def harmless(table: pl.DataFrame) -> pl.DataFrame:
     text = select.string()
     acts = text.str.contains(FORMULA) & ~text.str.contains(PLAIN_NUMBER)
     return table.with_columns(pl.when(acts).then(pl.lit("'") + text).otherwise(text).name.keep())
-
-
-MOST_ROWS = 40
-
-
-def html_table(title: str, headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table with a caption, showing the first 40 rows and the number of others."""
-    shown = [*rows]
-    head = "".join(f"<th>{escape(name)}</th>" for name in headers)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{_notebook_cell(value)}</td>' for value in row)}</tr>"
-        for row in shown[:MOST_ROWS]
-    )
-    more = f"<p>and {len(shown) - MOST_ROWS} more rows</p>" if len(shown) > MOST_ROWS else ""
-    caption = f"<caption style='caption-side:top;text-align:left'>{escape(title)}</caption>"
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
-
-
-def _notebook_cell(value: object) -> str:
-    if value is None:
-        return ""
-    return escape(f"{value:.3g}" if isinstance(value, float) else str(value))
-
-
-def as_pandas(table: pl.DataFrame) -> pd.DataFrame:
-    """Return the table as a pandas data frame.
-
-    Raises
-    ------
-    UsageError
-        If pandas is not installed.
-    """
-    try:
-        import pandas as pd
-    except ImportError:
-        raise UsageError("to_pandas needs pandas; install it with `pip install pandas`") from None
-    columns: dict[str, Any] = table.to_dict(as_series=False)
-    return pd.DataFrame(columns)

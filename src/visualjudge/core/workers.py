@@ -128,9 +128,7 @@ class Workers:
 def _applied(
     function: Callable[[Chunk], Result], chunk: Chunk
 ) -> tuple[Result | None, Exception | None]:
-    """Return the result or the exception. Raised exceptions that cannot be unpickled would break
-    the pool.
-    """
+    # A raised exception that cannot be unpickled would break the pool.
     try:
         return function(chunk), None
     except VisualJudgeError as error:
@@ -172,7 +170,7 @@ def _begin(rows: tuple[tuple[str, Any, Any], ...]) -> None:
 
 
 def _end_with(parent: Any) -> None:
-    """End this process with its parent: a worker of a killed process would wait for ever."""
+    # A worker of a killed process would wait for ever.
     parent.join()
     os._exit(1)
 

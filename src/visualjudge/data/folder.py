@@ -1,5 +1,8 @@
 """Read data folders and check every record:
-``annotations/<task>_annotations.{json,jsonl,parquet}``, ``images/<task>.json``.
+``annotations/<task>_annotations.{json,jsonl,parquet}``, ``images/<task>.json``; or, as in the
+document of the judge dataset, ``data_json_v2`` and ``images_v2``. A file that is not named after a
+task holds records of several, such as ``lowlevel_annotations.json`` with ``lowlevel.json``, and
+``generation_annotations.json`` with ``generation_images.json``.
 
 An invalid record never stops the others: it becomes a :class:`~visualjudge.core.errors.Problem` and
 is skipped. Folders of any size are read in two steps: :meth:`DataFolder.entries` reads each record
@@ -11,12 +14,11 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import (
     DataError,
     InvalidRecord,
@@ -27,18 +29,23 @@ from visualjudge.core.errors import (
 )
 from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord, Size
 from visualjudge.core.registry import lacking, note_made_with
-from visualjudge.data.record_checks import annotation_from_wire, image_from_wire
+from visualjudge.core.untrusted import confined_path
+from visualjudge.data.record_checks import annotation_from_wire, image_from_wire, name_of
 from visualjudge.data.record_scan import FORMATS, Span, parsed, spans, spool_parquet
+from visualjudge.formats.outputs import given_score, other_range
 from visualjudge.vision.predictions import ReadContext, read_prediction, type_of
 from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.tasks import TASKS, task_named
 
-NO_ANNOTATIONS = "folder 'annotations' not found; `visualjudge import` makes a data folder"
+NO_ANNOTATIONS = (
+    "folder 'annotations' (or 'data_json_v2') not found; `visualjudge import` makes a data folder"
+)
+# Folders of annotations and of image indexes: ours, and those of the document.
+LAYOUTS = (("annotations", "images"), ("data_json_v2", "images_v2"))
 SUFFIX = "_annotations"
+# Lists the plug-ins whose tasks, types, metrics and error types the records use; exists only if
+# there are any.
 PLUGINS = "plugins.json"
-"""Lists the plug-ins whose tasks, types, metrics and error types the records use; exists only if
-there are any.
-"""
 _CONTROL = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
 
 
@@ -73,6 +80,8 @@ class DataFolder:
     ----------
     root
         Folder.
+    score_range
+        Range of the records' scores, which become 0 to 10; None if they are.
 
     Raises
     ------
@@ -80,15 +89,18 @@ class DataFolder:
         If there is no such folder, or it has no ``annotations``.
     """
 
-    def __init__(self, root: str | Path) -> None:
+    def __init__(self, root: str | Path, score_range: tuple[float, float] | None = None) -> None:
         self.root = Path(root)
         self.name = str(root)
+        self.score_range = score_range
         self.problems: list[Problem] = []
         self._spooled: list[Path] = []
         if not self.root.is_dir():
             raise UsageError(f"{root}: no such folder")
-        if not (self.root / "annotations").is_dir():
+        layout = next((one for one in LAYOUTS if (self.root / one[0]).is_dir()), None)
+        if layout is None:
             raise UsageError(f"{root} is not a data folder: {NO_ANNOTATIONS}")
+        self._notes, self._indexes = (self.root / name for name in layout)
 
     def __enter__(self) -> DataFolder:
         return self
@@ -110,21 +122,57 @@ class DataFolder:
         """
         note_made_with(read_plugins(self.root))
         found: dict[str, Path] = {}
-        for path in sorted((self.root / "annotations").iterdir()):
+        for path in sorted(self._notes.iterdir()):
             if path.suffix not in FORMATS or not path.stem.endswith(SUFFIX):
                 continue
-            task = path.stem.removesuffix(SUFFIX)
-            if task in found:
-                raise DataError(
-                    f"annotations/{path.name} and {found[task].name}: two files contain {task}; "
-                    "keep one"
-                )
-            if task not in TASKS:
-                reason = f"there is no task {task!r}{lacking('task', task)}"
-                self.problems.append(Problem(path.name, "file name", "task", reason))
-                continue
-            found[task] = path
+            stem = path.stem.removesuffix(SUFFIX)
+            for task in [stem] if stem in TASKS else self._tasks_in(path, stem):
+                if task in found:
+                    raise DataError(
+                        f"{self._notes.name}/{path.name} and {found[task].name}: two files contain "
+                        f"{task}; keep one"
+                    )
+                found[task] = path
         return {task: found[task] for task in TASKS if task in found}
+
+    def _tasks_in(self, path: Path, stem: str) -> list[str]:
+        """Return the tasks of a file of several; none is a problem of its name, and a record of no
+        task is one of its own.
+        """
+        try:
+            spread = self._spread(path)
+        except DataError as error:
+            self.problems.append(_file_problem(path, error))
+            return []
+        known = [task for task in spread if task in TASKS]
+        if not known:
+            reason = f"there is no task {stem!r}{lacking('task', stem)}"
+            self.problems.append(Problem(path.name, "file name", "task", reason))
+            return []
+        for task in spread.keys() - set(known):
+            reason = f"there is no task {task!r}{lacking('task', task)}"
+            self.problems += [
+                Problem(path.name, name_of(raw, position), "task", reason)
+                for position, (_, raw) in spread[task]
+            ]
+        return known
+
+    @functools.cache  # noqa: B019 - a folder lives as long as a command
+    def _spread(self, path: Path) -> dict[str, list[tuple[int, tuple[Span, Any]]]]:
+        """Return the records of a file of several tasks by task, with their positions."""
+        spread: dict[str, list[tuple[int, tuple[Span, Any]]]] = {}
+        for position, (span, raw) in enumerate(spans(self._source(path))):
+            task = str(raw.get("task")) if isinstance(raw, Mapping) else ""
+            spread.setdefault(task, []).append((position, (span, raw)))
+        return spread
+
+    @functools.cache  # noqa: B019 - a folder lives as long as a command
+    def _source(self, path: Path) -> Path:
+        """Return a file of JSON records with the content of ``path``."""
+        if path.suffix != ".parquet":
+            return path
+        self._spooled.append(spool_parquet(path))
+        return self._spooled[-1]
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -160,7 +208,7 @@ class DataFolder:
         try:
             read = list(self._read(task))
         except DataError as error:
-            self.problems.append(self._file_problem(task, error))
+            self.problems.append(_file_problem(self.files[task], error))
             read = []
         times = Counter(entry.annotation.annotation_id for entry in read)
         for name, count in times.items():
@@ -169,6 +217,16 @@ class DataFolder:
                 self.problems.append(Problem(self.files[task].name, name, "annotation_id", reason))
         unique = [entry for entry in read if times[entry.annotation.annotation_id] == 1]
         return sorted(unique, key=lambda entry: entry.annotation.annotation_id)
+
+    def other_ranges(self, tasks: Iterable[str]) -> list[str]:
+        """Return a line for each task whose scores look like another range than 0 to 10."""
+        if self.score_range is not None:
+            return []
+        found = {
+            task: other_range([one.annotation.final_score for one in self.entries(task)], (0, 10))
+            for task in tasks
+        }
+        return [f"{task}: final_score: {told}" for task, told in found.items() if told]
 
     def annotations(self, task: str) -> Iterator[Annotation]:
         """Yield every valid annotation of ``task`` with its prediction, sorted by
@@ -182,25 +240,22 @@ class DataFolder:
             else:
                 self.problems.append(checked.problem)
 
-    def _file_problem(self, task: str, error: DataError) -> Problem:
-        name = self.files[task].name
-        return Problem(name, "the file", "records", str(error).removeprefix(f"{name}: "))
-
     def _read(self, task: str) -> Iterator[Entry]:
         path = self.files[task]
-        source = path
-        if path.suffix == ".parquet":
-            source = spool_parquet(path)
-            self._spooled.append(source)
+        joint = path.stem.removesuffix(SUFFIX) != task
+        rows = self._spread(path)[task] if joint else enumerate(spans(self._source(path)))
         images = self._images(task)
-        for position, (span, raw) in enumerate(spans(source)):
+        for position, (span, raw) in rows:
             try:
                 if isinstance(raw, DataError):
                     reason = str(raw).removeprefix(f"{path.name}: ")
                     raise InvalidRecord(
                         Problem(path.name, f"record {position + 1}", "record", reason)
                     )
-                annotation = annotation_from_wire(raw, file=path.name, task=task, position=position)
+                scaled = _rescaled(raw, self.score_range, path.name, position)
+                annotation = annotation_from_wire(
+                    scaled, file=path.name, task=task, position=position
+                )
                 self._check_image(annotation, images, path.name)
             except InvalidRecord as error:
                 self.problems.append(error.problem)
@@ -213,20 +268,30 @@ class DataFolder:
         record, reason = images.get(note.image_id, (None, ""))
         if record is not None or (not reason and type_of(note.task).is_image):
             return
-        why = f"its record in images/{note.task}.json cannot be used: {reason}" if reason else ""
-        why = why or f"there is no image {note.image_id!r} in images/{note.task}.json"
+        index = self._index(note.task)
+        where = f"{index.parent.name}/{index.name}"
+        why = f"its record in {where} cannot be used: {reason}" if reason else ""
+        why = why or f"there is no image {note.image_id!r} in {where}"
         raise InvalidRecord(Problem(file, note.annotation_id, "image_id", why))
+
+    def _index(self, task: str) -> Path:
+        """Return the index of a task's images: its own, or that of its file's tasks."""
+        stem = self.files[task].stem.removesuffix(SUFFIX) if task in self.files else task
+        names = (f"{task}.json", f"{stem}.json", f"{stem}_images.json")
+        places = [self._indexes / name for name in names]
+        return next((place for place in places if place.is_file()), places[0])
 
     @functools.cache  # noqa: B019 - a folder lives as long as a command
     def _images(self, task: str) -> dict[str, tuple[ImageRecord | None, str]]:
         """Return each image_id with its record, or with None and the reason why it cannot be
         used.
         """
-        path = self.root / "images" / f"{task}.json"
+        path = self._index(task)
         if not path.is_file():
             return {}
+        name = f"{path.parent.name}/{path.name}"
         try:
-            content = parsed(path.read_bytes(), f"images/{path.name}")
+            content = parsed(path.read_bytes(), name)
         except DataError as error:
             content = error
         if not isinstance(content, dict):
@@ -235,12 +300,12 @@ class DataFolder:
                 if isinstance(content, DataError)
                 else "must be a JSON object"
             )
-            self.problems.append(Problem(f"images/{path.name}", "the file", "records", reason))
+            self.problems.append(Problem(name, "the file", "records", reason))
             return {}
         found: dict[str, tuple[ImageRecord | None, str]] = {}
         for image_id, raw in content.items():
             try:
-                record = image_from_wire(image_id, raw, file=f"images/{path.name}")
+                record = image_from_wire(image_id, raw, file=name)
                 _check_images(record, self.root)
                 found[image_id] = (record, "")
             except InvalidRecord as error:
@@ -248,6 +313,24 @@ class DataFolder:
             except DataError as error:
                 found[image_id] = (None, str(error))
         return found
+
+
+def _file_problem(path: Path, error: DataError) -> Problem:
+    reason = str(error).removeprefix(f"{path.name}: ")
+    return Problem(path.name, "the file", "records", reason)
+
+
+def _rescaled(raw: Any, limits: tuple[float, float] | None, file: str, position: int) -> Any:
+    """Return a record with a score of 0 to 10; a score that is no number is left as it is."""
+    stated = raw.get("final_score") if isinstance(raw, Mapping) else None
+    if limits is None or type(stated) not in (int, float):
+        return raw
+    try:
+        return {**raw, "final_score": given_score(stated, limits)}
+    except DataError as error:
+        reason = str(error).partition(": ")[2]
+        problem = Problem(file, name_of(raw, position), "final_score", reason)
+        raise InvalidRecord(problem) from None
 
 
 def read_plugins(root: Path) -> list[dict[str, Any]]:

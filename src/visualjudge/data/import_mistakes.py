@@ -21,32 +21,30 @@ from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.score import score
 
 FEW_SAMPLES, MOST_SAMPLES = 4, 12
+# Minimum gain of each image if few images changed: for two or three images and another number
+# format, which rarely helps other predictions; and for one image, or other labels or pairs.
 FORM_GAIN, FEW_GAIN = 1.0, 3.0
-"""Minimum gain of each image if few images changed: for two or three images and another number
-format, which rarely helps other predictions; and for one image, or other labels or pairs.
-"""
+# Maximum number of pixels of all predictions kept for trying corrections.
 MOST_PIXELS = 50_000_000
-"""Maximum number of pixels of all predictions kept for trying corrections."""
+# A mistake is reported if the mean score is below the first value and rises by the second without
+# it, and the third share of the images whose score changes gains.
 LOW, GAIN, MOST_IMAGES = 7.0, 1.5, 0.75
-"""A mistake is reported if the mean score is below the first value and rises by the second without
-it, and the third share of the images whose score changes gains.
-"""
+# Maximum number of pairs of items of one image whose labels are compared.
 MOST_COMPARED = 10_000
-"""Maximum number of pairs of items of one image whose labels are compared."""
+# IoU from which an item matches the ground-truth object that it overlaps.
 OVERLAPPING = 0.5
-"""IoU from which an item matches the ground-truth object that it overlaps."""
+# If there are fewer boxes than this, all of them must suggest another form.
 FEW = 5
-"""If there are fewer boxes than this, all of them must suggest another form."""
+# Smallest share of boxes that leave the image for another form to be considered.
 LEAVING = 0.3
-"""Smallest share of boxes that leave the image for another form to be considered."""
+# Largest coordinate that may be a fraction of the image size.
 SHARES = 1.5
-"""Largest coordinate that may be a fraction of the image size."""
+# Number of pixels by which a box may leave its image.
 SLACK = 2.0
-"""Number of pixels by which a box may leave its image."""
+# Errors which mean that a correction cannot be tried; the import itself continues.
 UNTRIED = VisualJudgeError, ValueError
-"""Errors which mean that a correction cannot be tried; the import itself continues."""
+# Prediction and ground truth of an image.
 Sides = tuple[Prediction, Prediction]
-"""Prediction and ground truth of an image."""
 
 
 def check_forms(task: str, samples: Sequence[Sample | Problem], file: str) -> None:

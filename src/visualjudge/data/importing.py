@@ -36,10 +36,9 @@ EACH, ALL = "each", "all"
 
 
 BEST_F1 = "best-f1"
+# Limit on the classes asked about in one image times its predictions: each prediction is checked
+# for each class.
 MOST_LOOKED_AT = 20_000_000
-"""Limit on the classes asked about in one image times its predictions: each prediction is checked
-for each class.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,37 +74,36 @@ class Imported:
     images: set[str] = field(default_factory=set)
     truths: int = 0
     predictions: int = 0
+    # Number of predictions below the threshold.
     left_out: int = 0
-    """Number of predictions below the threshold."""
+    # The threshold, if it was chosen by best F1.
     point: OperatingPoint | None = None
-    """The threshold, if it was chosen by best F1."""
+    # No prediction matches a ground truth at any threshold.
     unmatched: bool = False
-    """No prediction matches a ground truth at any threshold."""
+    # Number of predictions of classes missing from their image's ground truth, if each of its
+    # classes is asked about.
     unasked: int = 0
-    """Number of predictions of classes missing from their image's ground truth, if each of its
-    classes is asked about.
-    """
+    # Number of predictions without a confidence, in a task where predictions have one.
     unscored: int = 0
-    """Number of predictions without a confidence, in a task where predictions have one."""
+    # Number of predictions that are identical to an earlier one of their image.
     repeated: int = 0
-    """Number of predictions that are identical to an earlier one of their image."""
+    # Number of predictions without an identical one in their image.
     single: int = 0
-    """Number of predictions without an identical one in their image."""
+    # Number of annotations that score 10.
     exact: int = 0
-    """Number of annotations that score 10."""
+    # Sum of the scores of all annotations.
     total: float = 0.0
-    """Sum of the scores of all annotations."""
+    # Labels that occur in a ground truth or a prediction.
     labels: set[str] = field(default_factory=set)
-    """Labels that occur in a ground truth or a prediction."""
     problems: list[Problem] = field(default_factory=list)
+    # (prediction, truth) of each image, for AP.
     pairs: list[tuple[Prediction, Prediction]] = field(default_factory=list)
-    """(prediction, truth) of each image, for AP."""
+    # Images on which a low score is explained.
     tried: Tried = field(default_factory=Tried)
-    """Images on which a low score is explained."""
+    # Why the scores are low, if a likely mistake was found.
     mistake: str | None = None
-    """Why the scores are low, if a likely mistake was found."""
+    # Matches of all samples, if the threshold of best F1 requires them.
     matches: Matches | None = None
-    """Matches of all samples, if the threshold of best F1 requires them."""
 
 
 def import_samples(

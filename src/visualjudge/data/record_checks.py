@@ -25,12 +25,11 @@ from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord
 from visualjudge.vision.tasks import TASKS
 
 _CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+# Maximum length of a text of a record (a prompt, an id, a source) in characters.
 LONGEST_TEXT = 20_000
-"""Maximum length of a text of a record (a prompt, an id, a source) in characters."""
+# Maximum length of an image_id in bytes: it becomes part of a file name, which file systems limit
+# to 255.
 LONGEST_NAME = 180
-"""Maximum length of an image_id in bytes: it becomes part of a file name, which file systems limit
-to 255.
-"""
 
 
 def _without_mark(text: str) -> str:
@@ -113,7 +112,7 @@ def annotation_from_wire(raw: Any, *, file: str, task: str, position: int) -> An
     InvalidRecord
         If a field is invalid; the message names the first one and the reason.
     """
-    name = _name_of(raw, position)
+    name = name_of(raw, position)
     if not isinstance(raw, Mapping):
         raise InvalidRecord(Problem(file, name, "record", "must be an object"))
     if raw.get("task") != task and "task" in raw:
@@ -170,6 +169,7 @@ def _validated(model: type[Wire], raw: Mapping[str, Any], file: str, name: str) 
         raise InvalidRecord(Problem(file, name, ".".join(place) or "record", reason)) from None
 
 
-def _name_of(raw: Any, position: int) -> str:
+def name_of(raw: Any, position: int) -> str:
+    """Return a record's ``annotation_id``, or its number in the file if it has none."""
     stated = raw.get("annotation_id") if isinstance(raw, Mapping) else None
     return stated if isinstance(stated, str) and stated else f"record {position + 1}"

@@ -25,7 +25,15 @@ from visualjudge.dataset.json_form import QUESTIONS, write_questions
 from visualjudge.dataset.plan import CHUNK, read_tasks, sample_tasks, units_of
 from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.render import Job, render
-from visualjudge.dataset.sampling import SUBSETS, Caps, Item, deal
+from visualjudge.dataset.sampling import (
+    JUDGE_ANALYSIS,
+    SUBSETS,
+    Caps,
+    Drawn,
+    Item,
+    deal,
+    drawn_of,
+)
 from visualjudge.dataset.staging import check_target, staged
 from visualjudge.dataset.undecidable_questions import counted, unseen_errors
 from visualjudge.dataset.write_dataset import FORMS, Spool, counts, form_for, pack
@@ -47,10 +55,14 @@ class BuildOptions:
     prompts: PromptSet = V1
     max_side: int | None = None
     """Maximum length of the longer side of images in the dataset; None = unchanged."""
+    score_range: tuple[float, float] | None = None
+    """Range of the scores in the data, which become 0 to 10; None = they are."""
 
     def __post_init__(self) -> None:
         if self.max_side is not None and self.max_side < 1:
             raise UsageError(f"--max-side must be at least 1, got {self.max_side}")
+        if self.score_range is not None and not self.score_range[0] < self.score_range[1]:
+            raise UsageError("--score-range must have the lowest score first")
         for name in self.subsets:
             if name not in SUBSETS:
                 raise UsageError(f"subset must be one of {', '.join(SUBSETS)}, got {name!r}")
@@ -69,6 +81,8 @@ class Built:
     """Number of questions that compare annotations: pairs and rankings."""
     equal: tuple[str, ...] = ()
     """Why nothing is compared, if sources have the same predictions."""
+    other_ranges: tuple[str, ...] = ()
+    """Tasks whose scores look like another range than 0 to 10."""
     undecidable: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
     """Questions not asked because two options look the same: task → encoding → question type →
     count.
@@ -77,6 +91,8 @@ class Built:
     """Error types that an encoding does not show in any pair of the sample: task → encoding → error
     types.
     """
+    drawn: Mapping[str, Drawn] = field(default_factory=dict)
+    """How many pairs and images of each task judge_analysis asks about, of those that there are."""
 
 
 def build(
@@ -118,7 +134,7 @@ def build(
         raise UsageError(f"--form must be one of {', '.join(FORMS)}, got {form!r}")
     target = Path(out)
     check_target(target, force)
-    with DataFolder(data) as folder:
+    with DataFolder(data, chosen.score_range) as folder:
         tasks = asked_tasks(folder, chosen)
         with staged(target) as stage, open_workers(folder, tasks, engine, workers) as running:
             built = _fill(stage, folder, tasks, chosen, running, progress)
@@ -190,15 +206,23 @@ def _fill(
     compared = sum(item.question_type != "scoring" for item in asked)
     equal = () if compared else _equal_sources(folder, names)
     problems = tuple(folder.problems)
-    return Built(len(asked), len(files) - 2, problems, compared, equal, undecidable, unseen)
+    ranges = tuple(folder.other_ranges(names))
+    drawn = {
+        task.name: drawn_of(
+            task.name, [member.entry.annotation for member in task.members], asked, options.caps
+        )
+        for task in tasks
+        if JUDGE_ANALYSIS in options.subsets
+    }
+    return Built(
+        len(asked), len(files) - 2, problems, compared, equal, ranges, undecidable, unseen, drawn
+    )
 
 
 def _meta(
     options: BuildOptions, items: Sequence[Item], files: dict[str, str], invalid: int
 ) -> dict[str, Any]:
-    """Return the metadata, without times, paths or numbers of workers, which would differ between
-    builds of the same data.
-    """
+    # No times, paths or numbers of workers, which would differ between builds of the same data.
     tasks = None if options.tasks is None else sorted(set(options.tasks))
     return {
         "version": VERSION,
@@ -208,6 +232,7 @@ def _meta(
             "subsets": sorted(set(options.subsets)),
             "tasks": tasks,
             "max_side": options.max_side,
+            **({"score_range": options.score_range} if options.score_range else {}),
             **asdict(options.caps),
         },
         "prompts": options.prompts.used(),

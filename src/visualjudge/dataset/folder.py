@@ -5,21 +5,19 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import orjson
 
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.image_storage import PACKED, Part, Place, image_at
-from visualjudge.core.records import UNKNOWN, Question, QuestionType
+from visualjudge.core.records import UNKNOWN, Question
 from visualjudge.core.registry import note_made_with
 from visualjudge.core.tables import is_remote
-from visualjudge.core.text_tables import as_pandas, html_table
 from visualjudge.dataset.json_form import QUESTIONS, read_questions
 from visualjudge.dataset.parquet_form import ParquetQuestions, question_files
 from visualjudge.dataset.question_filter import (
@@ -33,10 +31,8 @@ from visualjudge.dataset.question_filter import (
 from visualjudge.dataset.question_storage import Positions, View
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
-QuestionForm = Literal["json", "parquet"]
 VERSION = "2.1"
 META = "dataset.json"
 MEDIA = "media"
@@ -174,21 +170,6 @@ class Dataset:
         }
         return pl.DataFrame(columns, strict=False)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return :meth:`to_polars` as a pandas data frame."""
-        return as_pandas(self.to_polars())
-
-    def _repr_html_(self) -> str:
-        kinds = get_args(QuestionType)
-        cells = Counter((q.task, q.encoding, q.question_type) for q in self)
-        rows = [
-            (*key, *(cells[(*key, kind)] for kind in kinds))
-            for key in dict.fromkeys(cell[:2] for cell in cells)
-        ]
-        return html_table(
-            f"{len(self)} questions in {self.root}", ("task", "encoding", *kinds), rows
-        )
-
     def __repr__(self) -> str:
         return f"Dataset({str(self.root)!r}, {len(self)} questions)"
 
@@ -302,14 +283,10 @@ def read_meta(root: Path) -> dict[str, Any]:
         If it cannot be read, is not a JSON object, or has a field of another type.
     """
     try:
-        if is_remote(root):
-            meta: dict[str, Any] = jsons.loads(image_at(root, META).read_bytes())
-        else:
-            meta = jsons.read(root / META, jsons.LARGEST_META)
-    except OSError as error:
-        raise DataError(f"{root / META}: cannot be read: {error.strerror}") from None
+        remote = jsons.loads(image_at(root, META).read_bytes()) if is_remote(root) else None
     except orjson.JSONDecodeError as error:
         raise DataError(f"{root / META}: must be JSON: {error}") from None
+    meta: dict[str, Any] = remote or jsons.read(root / META, "description")
     jsons.check_kinds(str(root / META), meta, _KINDS)
     note_made_with(meta.get("plugins"))
     return meta

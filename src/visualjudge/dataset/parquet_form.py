@@ -61,9 +61,6 @@ class ParquetQuestions(Stored):
             yield some[k - first]
 
     def _read(self, position: int) -> tuple[int, Sequence[Question]]:
-        """Return some questions, including the one at ``position``, and the position of the
-        first.
-        """
         before = 0
         for path, count in zip(self.files, self._counts, strict=True):
             if position < before + count:
@@ -109,7 +106,6 @@ def _parsed(text: Any) -> Any:
 
 
 def _wire_of_1_0(row: dict[str, Any]) -> Any:
-    """Return a question from its row, or from ``json`` if its columns could not hold it."""
     if row.get("json") is not None:
         return _parsed(row["json"])
     if row.get("question_type") == "scoring":

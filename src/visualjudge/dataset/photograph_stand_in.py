@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -25,15 +26,11 @@ class StandIn:
     name: str
     records: Mapping[str, ImageRecord] = field(default_factory=dict)
 
-    def image(self, task: str, size: Size, root: Path) -> Pixels:
-        """Return the stand-in for the photograph, with its (height, width): H×W×3 uint8 RGB."""
-        return self._shown(self.records[task].file if task in self.records else None, size, root)
-
-    def control(self, task: str, size: Size, root: Path) -> Pixels:
-        """Return the stand-in for the control image."""
-        return self._shown(self.records[task].control if task in self.records else None, size, root)
-
-    def _shown(self, path: str | None, size: Size, root: Path) -> Pixels:
+    def pixels(
+        self, task: str, field: Literal["file", "control"], size: Size, root: Path
+    ) -> Pixels:
+        """Return the stand-in for an image, with its (height, width): H×W×3 uint8 RGB."""
+        path = getattr(self.records[task], field) if task in self.records else None
         if path is None:
             return np.full((*size, 3), GREY, dtype=np.uint8)
         return resized_rgb(read_rgb(root / path), size)

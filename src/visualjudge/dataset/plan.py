@@ -10,7 +10,8 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,22 +31,6 @@ CHUNK = 32
 TYPES: tuple[QuestionType, ...] = ("pairwise", "ranking", "scoring")
 Tick = Callable[[int], None]
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Checks:
-    """Some records for one worker to check."""
-
-    root: str
-    entries: tuple[tuple[Entry, ImageRecord | None], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ImageChecks:
-    """Some images for one worker to decode; paths are relative to ``root``."""
-
-    root: str
-    paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,28 +64,21 @@ class TaskRecords:
     images: Mapping[str, ImageRecord]
 
 
-def check_all(payload: Checks) -> list[Checked]:
-    """Check each prediction; runs in a worker."""
-    return [check_entry(entry, image, payload.root, fast=True) for entry, image in payload.entries]
-
-
 def read_tasks(
     folder: DataFolder, tasks: Sequence[str], workers: Workers, tick: Tick
 ) -> list[TaskRecords]:
     """Return the valid annotations of each of ``tasks``; the others are added to
     ``folder.problems``.
     """
+    root = str(folder.root)
     bad = _bad_images(folder, tasks, workers)
     read = [(name, _with_images(name, folder, bad), folder.images(name)) for name in tasks]
-    jobs = [
-        Checks(
-            str(folder.root),
-            tuple((entry, images.get(entry.annotation.image_id)) for entry in chunk),
-        )
+    chunks = (
+        [(entry, images.get(entry.annotation.image_id)) for entry in chunk]
         for _, entries, images in read
         for chunk in _chunks(entries, CHUNK)
-    ]
-    checked = _ticking(workers.map(check_all, jobs), tick)
+    )
+    checked = _each(workers.map(partial(_check_entries, root), chunks), tick)
     valid = [
         TaskRecords(name, tuple(_members(entries, checked, folder)), images)
         for name, entries, images in read
@@ -108,31 +86,38 @@ def read_tasks(
     return list(_one_original_each(valid, folder))
 
 
-def check_images(payload: ImageChecks) -> list[tuple[str, str]]:
-    """Decode each image once, in a worker. Return the paths of images that cannot be decoded, and
-    why.
-    """
-    bad = []
-    for path in payload.paths:
-        try:
-            check_image(Path(payload.root) / path)
-        except DataError as error:
-            bad.append((path, str(error).replace(f"{payload.root}/", "")))
-    return bad
+def _each(results: Iterable[list[Checked]], tick: Tick) -> Iterator[Checked]:
+    for chunk in results:
+        tick(len(chunk))
+        yield from chunk
+
+
+def _check_entries(root: str, chunk: Sequence[tuple[Entry, ImageRecord | None]]) -> list[Checked]:
+    return [check_entry(entry, image, root, fast=True) for entry, image in chunk]
 
 
 def _bad_images(folder: DataFolder, tasks: Sequence[str], workers: Workers) -> dict[str, str]:
-    """Return, by path, why images cannot be decoded, for all images that a record needs."""
-    paths: set[str] = set()
-    for task in tasks:
-        images = folder.images(task)
-        for image_id in {
-            entry.annotation.image_id for entry in folder.entries(task)
-        } & images.keys():
-            paths.update(_files(images[image_id]))
-    ordered = sorted(paths)
-    jobs = [ImageChecks(str(folder.root), tuple(chunk)) for chunk in _chunks(ordered, CHUNK)]
-    return dict(found for chunk in workers.map(check_images, jobs) for found in chunk)
+    paths = {
+        path
+        for task in tasks
+        for images in [folder.images(task)]
+        for entry in folder.entries(task)
+        if entry.annotation.image_id in images
+        for path in _files(images[entry.annotation.image_id])
+    }
+    chunks = _chunks(sorted(paths), CHUNK)
+    check = partial(_check_images, str(folder.root))
+    return dict(chain.from_iterable(workers.map(check, chunks)))
+
+
+def _check_images(root: str, paths: Sequence[str]) -> list[tuple[str, str]]:
+    bad = []
+    for path in paths:
+        try:
+            check_image(Path(root) / path)
+        except DataError as error:
+            bad.append((path, str(error).replace(f"{root}/", "")))
+    return bad
 
 
 def _with_images(task: str, folder: DataFolder, bad: Mapping[str, str]) -> list[Entry]:
@@ -218,12 +203,6 @@ def units_of(items: Sequence[Item], tasks: Sequence[TaskRecords]) -> Iterator[Un
         yield Unit(image_id, questions, {key: members[key] for key in needed}, records)
 
 
-def _ticking(results: Iterable[list[Checked]], tick: Tick) -> Iterator[Checked]:
-    for chunk in results:
-        tick(len(chunk))
-        yield from chunk
-
-
 def _members(
     entries: Sequence[Entry], checked: Iterator[Checked], folder: DataFolder
 ) -> list[Member]:
@@ -282,9 +261,7 @@ def _one_original_each(tasks: Sequence[TaskRecords], folder: DataFolder) -> Iter
 
 
 def _as_file_name(image_id: str) -> str:
-    """Return a name that is equal for names that file systems treat as one: any Unicode form, and
-    on macOS and Windows either case.
-    """
+    # File systems treat any Unicode form, and on macOS and Windows either case, as one name.
     name = unicodedata.normalize("NFC", image_id)
     return name.casefold() if sys.platform in ("darwin", "win32") else name
 

@@ -75,44 +75,32 @@ class ShownPredictions:
 
     @cached_property
     def _places(self) -> dict[tuple[str, str, str], int]:
-        if not self._path.is_file():
-            raise DataError(
-                f"{self._path}: no such file; build the dataset again with this version of "
-                "visualjudge"
-            )
         places: dict[tuple[str, str, str], int] = {}
         at = 0
-        with self._path.open("rb") as lines:
-            for line in lines:
-                row = self._parsed(line)
-                field = "annotation_id" if "annotation_id" in row else "image_id"
-                places[str(row.get("task")), field, str(row.get(field))] = at
-                at += len(line)
+        try:
+            with self._path.open("rb") as lines:
+                for line in lines:
+                    row = jsons.loads(line)
+                    field = "annotation_id" if "annotation_id" in row else "image_id"
+                    places[str(row["task"]), field, str(row[field])] = at
+                    at += len(line)
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise DataError(
+                f"{self._path}: must hold one prediction a line ({error}); build the dataset again"
+            ) from None
         return places
 
     def _row(self, task: str, field: str, name: str, wanted: str) -> Any:
-        try:
-            at = self._places[task, field, name]
-        except KeyError:
+        at = self._places.get((task, field, name))
+        if at is None:
             raise DataError(
                 f"{self._path}: {task}: {name}: the prediction is missing; build the dataset again"
-            ) from None
+            )
         with self._path.open("rb") as lines:
             lines.seek(at)
-            row = self._parsed(lines.readline())
-        if not isinstance(row.get(wanted), Mapping):
+            content = jsons.loads(lines.readline()).get(wanted)
+        if not isinstance(content, Mapping):
             raise DataError(
                 f"{self._path}: {task}: {name}: {wanted} must be an object; build the dataset again"
             )
-        return row[wanted]
-
-    def _parsed(self, line: bytes) -> Mapping[str, Any]:
-        try:
-            row = jsons.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise DataError(
-                f"{self._path}: a line is not JSON ({error}); build the dataset again"
-            ) from None
-        if not isinstance(row, Mapping):
-            raise DataError(f"{self._path}: a line must be an object; build the dataset again")
-        return row
+        return content

@@ -4,13 +4,14 @@ images.
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import cv2
 
 from visualjudge.core.atomic import write_bytes, write_text
-from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import Place
 from visualjudge.core.records import IMAGE_MARK, Question
 from visualjudge.dataset.exports.media import answer_text
@@ -37,9 +38,10 @@ def write_pages(dataset: Dataset, out: str | Path, tick: Callable[[int, int], No
         Folder to write to.
     """
     home = Path(out)
-    chosen = _first_of_each(dataset.questions)
-    if not chosen:
-        raise DataError(f"{dataset.root}: has no question to show")
+    first: dict[tuple[str, str, str], Question] = {}
+    for question in dataset:
+        first.setdefault((question.task, question.encoding, question.question_type), question)
+    chosen = list(first.values())
     pages = []
     for done, task in enumerate(dict.fromkeys(question.task for question in chosen), start=1):
         mine = [question for question in chosen if question.task == task]
@@ -59,19 +61,10 @@ def heading(question: Question) -> str:
     return f"### {question.encoding} · {question.question_type}"
 
 
-def _first_of_each(questions: Sequence[Question]) -> list[Question]:
-    first: dict[tuple[str, str, str], Question] = {}
-    for question in questions:
-        first.setdefault((question.task, question.encoding, question.question_type), question)
-    return list(first.values())
-
-
 def _page(task: str, questions: Sequence[Question]) -> str:
-    note = (
-        "Made by `visualjudge prompts`; do not edit. Long texts are cut here, not in the dataset."
-    )
-    head = f"# {TASKS[task].prose}\n\n{note}\n"
-    return "\n".join([head, *(_section(question) for question in questions)])
+    note = "Made by `visualjudge show prompts`; do not edit. Long texts are cut here."
+    sections = (_section(question) for question in questions)
+    return "\n".join([f"# {TASKS[task].prose}\n\n{note}\n", *sections])
 
 
 def _section(question: Question) -> str:
@@ -86,37 +79,31 @@ def _section(question: Question) -> str:
 
 
 def _cut(prompt: str) -> str:
-    """Return ``prompt`` with numbered marks and with runs of JSON-like lines shortened."""
-    numbered = prompt.split(IMAGE_MARK)
-    text = numbered[0] + "".join(f"<image>({k}){part}" for k, part in enumerate(numbered[1:], 1))
+    """Return ``prompt`` with numbered marks, and of the lines of an option's data the first ones,
+    shortened.
+    """
+    number = itertools.count(1)
+    text = re.sub(IMAGE_MARK, lambda _: f"<image>({next(number)})", prompt)
     lines: list[str] = []
-    run = 0
-    for line in text.splitlines():
-        run = run + 1 if line.startswith(("{", "[")) else 0
-        if run <= LONGEST_LINES:
-            lines.append(
-                line if len(line) <= LONGEST_LINE or run == 0 else f"{line[:LONGEST_LINE]} …"
-            )
-        elif run == LONGEST_LINES + 1:
-            lines.append("… (further lines)")
+    for is_data, run in itertools.groupby(text.splitlines(), lambda line: line[:1] in ("{", "[")):
+        some = [*run]
+        if is_data:
+            some = [f"{line[:LONGEST_LINE]}{' …' * (len(line) > LONGEST_LINE)}" for line in some]
+            some[LONGEST_LINES:] = ["… (further lines)"] if len(some) > LONGEST_LINES else []
+        lines += some
     return "\n".join(lines)
 
 
 def _index(questions: Sequence[Question]) -> str:
-    rows = [
-        "# Prompts, as the judge reads them",
-        "",
-        "One question of each task, encoding and type, with its images in the order of its "
-        "`<image>` marks. Made by "
-        "`visualjudge prompts DATASET --out docs/prompts`.",
-        "",
-    ]
-    for task in dict.fromkeys(question.task for question in questions):
-        stems = dict.fromkeys(question.encoding for question in questions if question.task == task)
-        rows.append(
-            f"- [{TASKS[task].prose}]({task}.md): {', '.join(f'`{stem}`' for stem in stems)}"
-        )
-    return "\n".join(rows) + "\n"
+    by_task: dict[str, dict[str, None]] = {}
+    for question in questions:
+        by_task.setdefault(question.task, {})[f"`{question.encoding}`"] = None
+    rows = [f"- [{TASKS[task].prose}]({task}.md): {', '.join(by_task[task])}" for task in by_task]
+    return (
+        "# Prompts, as the judge reads them\n\nOne question of each task, encoding and type, with "
+        "its images in the order of its `<image>` marks. Made by `visualjudge show prompts "
+        "DATASET --out docs/prompts`.\n\n" + "\n".join(rows) + "\n"
+    )
 
 
 def _thumb(path: str) -> str:

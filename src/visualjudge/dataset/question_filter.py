@@ -10,6 +10,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -114,13 +115,15 @@ def chosen(questions: Sequence[Question], choice: Choice) -> Sequence[Question]:
 
 
 def _fitting(questions: Sequence[Question], choice: Choice) -> Positions:
-    conditions = []
-    for option, field, values in (
-        ("--task", "task", choice.tasks),
-        ("--encoding", "encoding", choice.encodings),
-        ("--type", "question_type", choice.types),
-        ("--subset", "subset", choice.subsets),
-    ):
+    conditions = [condition(text) for text in choice.where]
+    named: dict[str, tuple[str, Sequence[str]]] = {
+        "--task": ("task", choice.tasks),
+        "--encoding": ("encoding", choice.encodings),
+        "--type": ("question_type", choice.types),
+        "--subset": ("subset", choice.subsets),
+        "--questions": ("id", choice.ids or ()),
+    }
+    for option, (field, values) in named.items():
         if values:
             known = dict.fromkeys(
                 name for (value,) in columns(questions, field) for name in _as_tuple(value)
@@ -128,20 +131,11 @@ def _fitting(questions: Sequence[Question], choice: Choice) -> Positions:
             for value in values:
                 if value not in known:
                     raise UsageError(f"{option} must be {one_of(value, known)}, got {value!r}")
-            conditions.append(has_value(field, values))
-    conditions += [condition(text) for text in choice.where]
-    if choice.ids is not None:
-        held, wanted = {name for (name,) in columns(questions, "id")}, frozenset(choice.ids)
-        for name in choice.ids:
-            if name not in held:
-                raise UsageError(f"--questions: question {name!r} is not in the dataset")
-        conditions.append(lambda question: question.id in wanted)
+            conditions.append(has_value(field, frozenset(values)))
     if not conditions:
         return range(len(questions))
-    return array(
-        "q",
-        (k for k, question in enumerate(questions) if all(fits(question) for fits in conditions)),
-    )
+    fitting = (k for k, q in enumerate(questions) if all(fits(q) for fits in conditions))
+    return array("q", fitting)
 
 
 def sample_positions(
@@ -196,16 +190,19 @@ def condition(text: str) -> Condition:
     UsageError
         If there is no such field, or a number is compared with another type.
     """
-    found = _CONDITION.fullmatch(text)
-    if found is None:
+    parsed = _CONDITION.fullmatch(text)
+    if parsed is None:
         raise UsageError(f"--where must be FIELD=VALUE (or !=, <, <=, >, >=, ~), got {text!r}")
-    field, sign, value = found.groups()
+    field, sign, value = parsed.groups()
     if field not in FIELDS:
         raise UsageError(f"--where must name one of {', '.join(FIELDS)}, got {field!r}")
-    fits = _comparison(text, sign, value)
+    number = _as_number(value)
+    if sign in _ORDERED and number is None:
+        raise UsageError(f"--where {text}: {sign} must be followed by a number, got {value!r}")
+    fits = partial(_fits, sign, value, number)
     if sign == "!=":
-        return lambda question: all(fits(item) for item in _values(question, field))
-    return lambda question: any(fits(item) for item in _values(question, field))
+        return lambda question: all(map(fits, _values(question, field)))
+    return lambda question: any(map(fits, _values(question, field)))
 
 
 def has_value(field: str, value: Any) -> Condition:
@@ -218,7 +215,7 @@ def has_value(field: str, value: Any) -> Condition:
     """
     if field not in FIELDS:
         raise UsageError(f"filter must name one of {', '.join(FIELDS)}, got {field!r}")
-    wanted = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+    wanted = value if isinstance(value, list | tuple | set | frozenset) else [value]
     return lambda question: any(item in wanted for item in _values(question, field))
 
 
@@ -230,30 +227,17 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _comparison(text: str, sign: str, value: str) -> Callable[[Any], bool]:
+def _fits(sign: str, value: str, number: float | None, item: Any) -> bool:
     if sign in _ORDERED:
-        compare = _ORDERED[sign]
-        number = _as_number(value)
-        if number is None:
-            raise UsageError(f"--where {text}: {sign} must be followed by a number, got {value!r}")
-        return lambda item: (known := _as_number(item)) is not None and compare(known, number)
+        known = _as_number(item)
+        return known is not None and number is not None and _ORDERED[sign](known, number)
     if sign == "~":
-        return lambda item: item is not None and value.lower() in str(item).lower()
-    equal = _equal(value)
-    return equal if sign == "=" else lambda item: not equal(item)
-
-
-def _equal(value: str) -> Callable[[Any], bool]:
-    number = _as_number(value)
-
-    def equal(item: Any) -> bool:
-        if item is None or value == _NULL:
-            return item is None and value == _NULL
-        return str(item) == value or (
-            isinstance(item, int | float) and number is not None and item == number
-        )
-
-    return equal
+        return item is not None and value.lower() in str(item).lower()
+    if value == _NULL or item is None:
+        equal = value == _NULL and item is None
+    else:
+        equal = str(item) == value or (isinstance(item, int | float) and item == number)
+    return equal is (sign == "=")
 
 
 def _as_number(value: Any) -> float | None:

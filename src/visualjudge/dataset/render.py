@@ -10,7 +10,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote
@@ -79,7 +79,7 @@ class Job:
         return f"image {self.unit.image_id}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Piece:
     """The result of one worker.
 
@@ -91,23 +91,25 @@ class Piece:
     are lines of ``predictions.jsonl``.
     """
 
-    questions: tuple[tuple[int, bytes, bytes | None], ...]
-    undecidable: tuple[int, ...]
-    files: Mapping[str, str]
-    predictions: tuple[bytes, ...]
-    failed: tuple[int, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    questions: list[tuple[int, bytes, bytes | None]] = field(default_factory=list)
+    undecidable: list[int] = field(default_factory=list)
+    files: Mapping[str, str] = field(default_factory=dict)
+    predictions: list[bytes] = field(default_factory=list)
+    failed: list[int] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class _Option:
-    """One prediction in one encoding, its image already on disk."""
-
     shown: Shown
     image: str | None
     features: OptionFeatures
     look: tuple[str | None, str | None]
     """Text and image SHA-256: options with the same look cannot be distinguished."""
+
+
+Options = dict[tuple[str, str, str], _Option]
+"""By task, annotation and encoding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +140,7 @@ class MediaWriter:
     """
 
     def __init__(self, out: Path, suffix: str = "") -> None:
-        self._out = out
-        self._suffix = suffix
+        self._out, self._suffix = out, suffix
         self.files: dict[str, str] = {}
         self._sizes: dict[str, int] = {}
         self._last: tuple[Pixels, bytes, str] | None = None
@@ -149,19 +150,17 @@ class MediaWriter:
         file size in bytes.
         """
         relative = f"{MEDIA}/{name}{self._suffix}.png"
-        if relative in self.files:
-            return relative, self._sizes[relative]
-        # a combined encoding has the same image as the encoding after it
-        if self._last is None or self._last[0] is not pixels:
-            content = png_bytes(pixels)
-            self._last = pixels, content, hashlib.sha256(content).hexdigest()
-        _, content, self.files[relative] = self._last
-        self._sizes[relative] = len(content)
-        (self._out / relative).write_bytes(content)
-        return relative, len(content)
+        if relative not in self.files:
+            # a combined encoding has the same image as the encoding after it
+            if self._last is None or self._last[0] is not pixels:
+                content = png_bytes(pixels)
+                self._last = pixels, content, hashlib.sha256(content).hexdigest()
+            _, content, self.files[relative] = self._last
+            self._sizes[relative] = len(content)
+            (self._out / relative).write_bytes(content)
+        return relative, self._sizes[relative]
 
     def keep(self, used: set[str]) -> None:
-        """Remove images that no question shows."""
         for relative in sorted(self.files.keys() - used):
             (self._out / relative).unlink()
             del self.files[relative]
@@ -176,7 +175,7 @@ def render(job: Job) -> Piece:
         If a photograph can no longer be read, although it was checked before.
     """
     media = MediaWriter(Path(job.out), "" if job.stand_in is None else f"__{job.stand_in.name}")
-    root = Path(job.root)
+    root, piece = Path(job.root), Piece()
     needed: dict[tuple[str, str], set[str]] = defaultdict(set)
     for _, item in job.unit.questions:
         for name in item.annotation_ids:
@@ -184,78 +183,70 @@ def render(job: Job) -> Piece:
     photograph = cache(lambda file: read_rgb(root / file))
     contexts = {
         task: _context(task, job.unit.images.get(task), root, media, job, photograph)
-        for task in {task for task, _ in needed}
+        for task in sorted({task for task, _ in needed})
     }
-    options: dict[tuple[str, str, str], _Option] = {}
-    predictions = [
+    piece.predictions += [
         hole_line(task, context.image_id, context.hole)
-        for task, context in sorted(contexts.items())
+        for task, context in contexts.items()
         if context.hole is not None
     ]
-    problems: list[Problem] = []
+    options: Options = {}
     for (task, name), stems in sorted(needed.items()):
         member = job.unit.members[task, name]
         try:
             prediction = _prediction(member.entry.load(), contexts[task], root, job.max_side)
         except DataError as error:
-            problems.append(as_problem(error, member.entry, job.root))
+            piece.problems.append(as_problem(error, member.entry, job.root))
             continue
-        predictions += prediction_line(task, name, prediction)
-        drawn, faults = _drawn(member, prediction, stems, contexts[task], media)
-        options |= {(task, name, stem): option for stem, option in drawn}
-        problems += faults
-    shared = cache(shared_blocks)
-    asked: list[tuple[int, bytes, bytes | None]] = []
-    undecidable: list[int] = []
-    failed: list[int] = []
+        piece.predictions += prediction_line(task, name, prediction)
+        drawn = _drawn(member, prediction, stems, contexts[task], media, piece)
+        options |= {(task, name, stem): option for stem, option in drawn.items()}
     used: set[str] = set()
+    shared = cache(shared_blocks)
     for place, item in job.unit.questions:
         if any((item.task, name, item.stem) not in options for name in item.annotation_ids):
-            failed.append(place)
-            continue
-        if not _decidable(item, options):
-            undecidable.append(place)
-            continue
-        question = _question(item, job, contexts[item.task], options, shared)
-        used.update(question.images)
-        reversed_ = None
-        if item.question_type == "pairwise":
-            reversed_ = question_json(
-                _reversed(question, item, job, contexts[item.task], options, shared)
+            piece.failed.append(place)
+        elif not _decidable(item, options):
+            piece.undecidable.append(place)
+        else:
+            question = _question(item, job, contexts[item.task], options, shared)
+            used.update(question.images)
+            turned = None
+            if item.question_type == "pairwise":
+                turned = _reversed(question, item, job, contexts[item.task], options, shared)
+            piece.questions.append(
+                (place, question_json(question), None if turned is None else question_json(turned))
             )
-        asked.append((place, question_json(question), reversed_))
     media.keep(used)
-    left = tuple(undecidable)
-    return Piece(
-        tuple(asked), left, media.files, tuple(predictions), tuple(failed), tuple(problems)
-    )
+    piece.files = media.files
+    return piece
 
 
 def _drawn(
-    member: Member, prediction: Prediction, stems: set[str], context: _Context, media: MediaWriter
-) -> tuple[list[tuple[str, _Option]], list[Problem]]:
-    """Return the options, and the problems of those that a plug-in fails to draw, for which each
-    encoding is drawn separately.
+    member: Member,
+    prediction: Prediction,
+    stems: set[str],
+    context: _Context,
+    media: MediaWriter,
+    piece: Piece,
+) -> dict[str, _Option]:
+    """Return the options by encoding. If a plug-in fails to draw one, each encoding is drawn
+    separately, and those that fail are problems of the piece.
     """
-    made: list[tuple[str, _Option]] = []
-    problems: list[Problem] = []
     try:
-        return _options(member, prediction, stems, context, media), problems
+        return _options(member, prediction, stems, context, media)
     except PluginError:
-        for stem in sorted(stems):
-            try:
-                made += _options(member, prediction, {stem}, context, media)
-            except PluginError as error:
-                problems.append(
-                    Problem.of(error, member.entry.file, member.entry.annotation.annotation_id)
-                )
-    return made, problems
+        made: dict[str, _Option] = {}
+    for stem in sorted(stems):
+        try:
+            made |= _options(member, prediction, {stem}, context, media)
+        except PluginError as error:
+            note = member.entry.annotation
+            piece.problems.append(Problem.of(error, member.entry.file, note.annotation_id))
+    return made
 
 
-def _decidable(item: Item, options: Mapping[tuple[str, str, str], _Option]) -> bool:
-    """Return whether no two options look the same. A question with one option is always
-    decidable.
-    """
+def _decidable(item: Item, options: Options) -> bool:
     looks = {options[item.task, name, item.stem].look for name in item.annotation_ids}
     return len(looks) == len(item.annotation_ids)
 
@@ -310,7 +301,7 @@ def _context(
     full = stored.shape[0], stored.shape[1]
     size = fitted_size(full, job.max_side)
     shown = original = (
-        resized_rgb(stored, size) if stand_in is None else stand_in.image(task, size, root)
+        resized_rgb(stored, size) if stand_in is None else stand_in.pixels(task, "file", size, root)
     )
     hole = None if record.mask is None else resized_mask(mask_from_png(root / record.mask), size)
     if hole is not None:
@@ -324,7 +315,9 @@ def _context(
         control = read_rgb(root / record.control)
         side = fitted_size((control.shape[0], control.shape[1]), job.max_side)
         control = (
-            resized_rgb(control, side) if stand_in is None else stand_in.control(task, side, root)
+            resized_rgb(control, side)
+            if stand_in is None
+            else stand_in.pixels(task, "control", side, root)
         )
         images.append(media.write(file_name("control_" + record.image_id), control)[0])
     return _Context(
@@ -335,7 +328,6 @@ def _context(
 def _prediction(
     note: Annotation, context: _Context, root: Path, max_side: int | None
 ) -> Prediction:
-    """Return the prediction, scaled with its image."""
     size = None if type_of(note.task).is_image else context.full
     found = read_prediction(
         note.task, note.prediction, size=size, root=root, expression=note.prompt
@@ -346,12 +338,12 @@ def _prediction(
 
 def _options(
     member: Member, prediction: Prediction, stems: set[str], context: _Context, media: MediaWriter
-) -> list[tuple[str, _Option]]:
+) -> dict[str, _Option]:
     note = member.entry.annotation
     size = None if type_of(note.task).is_image else context.size
     blank = context.pixels if context.pixels is not None else np.zeros((1, 1, 3), dtype=np.uint8)
     area = None if size is None else covered(prediction, size)
-    made = []
+    made: dict[str, _Option] = {}
     classes = list(member.classes) or None
     for stem, encoded in encode_each(
         note.task, stems, prediction, blank, classes=classes, expression=note.prompt
@@ -365,7 +357,7 @@ def _options(
         shown = Shown(encoded.image is not None, encoded.text, encoded.legend, note.prompt)
         chars = None if encoded.text is None else len(encoded.text)
         features = OptionFeatures(_severity(note), chars, length, prediction.count, area)
-        made.append((stem, _Option(shown, path, features, look)))
+        made[stem] = _Option(shown, path, features, look)
     return made
 
 
@@ -390,7 +382,7 @@ def _question(
     item: Item,
     job: Job,
     context: _Context,
-    options: Mapping[tuple[str, str, str], _Option],
+    options: Options,
     shared: SharedBlocks,
 ) -> Question:
     notes = _notes(item, job)
@@ -416,10 +408,9 @@ def _reversed(
     item: Item,
     job: Job,
     context: _Context,
-    options: Mapping[tuple[str, str, str], _Option],
+    options: Options,
     shared: SharedBlocks,
 ) -> Question:
-    """Return a pairwise question with its options in the other order."""
     turned = replace(item, annotation_ids=item.annotation_ids[::-1])
     notes = _notes(turned, job)
     if notes[0].class_of_interest != notes[1].class_of_interest or question.spans is None:
@@ -440,7 +431,7 @@ def _worded(
     prompt: Prompt,
     notes: list[Annotation],
     context: _Context,
-    options: Mapping[tuple[str, str, str], _Option],
+    options: Options,
 ) -> Question:
     chosen = [options[item.task, name, item.stem] for name in item.annotation_ids]
     return Question(

@@ -8,22 +8,21 @@ calls.
 
 from __future__ import annotations
 
-import heapq
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+import numpy as np
+
 from visualjudge.core.errors import UsageError
-from visualjudge.core.records import Annotation, QuestionType
+from visualjudge.core.records import Annotation, IntArray, QuestionType
 from visualjudge.core.seeding import seed_for
 
 GroupKey = tuple[str, tuple[str, ...] | None, str | None, str | None]
 _TRAITS = 3
 """Number of traits in a group's key: image, class of interest and error type."""
-_Cost = tuple[int, int, int]
-"""The cost of a group, its rank among groups of the same cost, and its position."""
 ENCODING_ANALYSIS = "encoding_analysis"
 JUDGE_ANALYSIS = "judge_analysis"
 SUBSETS = (ENCODING_ANALYSIS, JUDGE_ANALYSIS)
@@ -74,83 +73,22 @@ def spread(groups: Sequence[Group], count: int, seed: int) -> list[Group]:
     The cheapest is next; the seed breaks ties. The first k groups of a longer choice are the choice
     of k, so small subsets are part of large ones.
     """
-    used: Counter[Hashable] = Counter()
-    values = [len({found.key[trait] for found in groups}) for trait in range(_TRAITS)]
-    order = sorted(range(_TRAITS), key=values.__getitem__)
-    ranked = sorted((found.rank(seed, "group"), place) for place, found in enumerate(groups))
-    tree = _Branch(groups, ranked, order, used)
+    ranked = sorted(groups, key=lambda found: found.rank(seed, "group"))
+    traits = [_codes([found.key[trait] for found in ranked]) for trait in range(_TRAITS)]
+    costs = np.zeros(len(ranked))
     chosen: list[Group] = []
-    while len(chosen) < count and (cheapest := tree.least()) is not None:
-        found = groups[cheapest[-1]]
-        tree.take()
-        used.update(enumerate(found.key[:_TRAITS]))
-        chosen.append(found)
+    while len(chosen) < min(count, len(ranked)):
+        best = int(costs.argmin())  # the first of the cheapest, so that of the lowest rank
+        chosen.append(ranked[best])
+        for codes in traits:
+            costs[codes == codes[best]] += 1
+        costs[best] = np.inf
     return chosen
 
 
-class _Branch:
-    """A tree of heaps with one level per trait of ``order``, which finds the cheapest group.
-
-    A choice raises the cost of all groups that share a value with it. With the trait of fewest
-    values on the outermost level, few branches change. Costs only grow, so outdated costs in a heap
-    are corrected as they are reached.
-    """
-
-    def __init__(
-        self,
-        groups: Sequence[Group],
-        ranked: Iterable[tuple[int, int]],
-        order: Sequence[int],
-        used: Mapping[Hashable, int],
-    ) -> None:
-        self._used = used
-        trait, *rest = order
-        by_value: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
-        for rank, place in ranked:
-            by_value[trait, groups[place].key[trait]].append((rank, place))
-        below = {
-            value: _Branch(groups, same, rest, used) if rest else _Row(same)
-            for value, same in by_value.items()
-        }
-        self._heap = [
-            (least, value, child)
-            for value, child in below.items()
-            if (least := child.least()) is not None
-        ]
-        heapq.heapify(self._heap)
-
-    def least(self) -> _Cost | None:
-        """Return the cost of the cheapest group, or None if all are taken."""
-        while self._heap:
-            known, value, child = self._heap[0]
-            below = child.least()
-            if below is None:
-                heapq.heappop(self._heap)
-                continue
-            now = below[0] + self._used[value], *below[1:]
-            if now == known:
-                return known
-            heapq.heapreplace(self._heap, (now, value, child))
-        return None
-
-    def take(self) -> None:
-        """Remove the group that ``least`` found."""
-        self._heap[0][-1].take()
-
-
-class _Row:
-    """Groups with the same traits, by rank."""
-
-    def __init__(self, ranked: Sequence[tuple[int, int]]) -> None:
-        self._left = list(reversed(ranked))
-
-    def least(self) -> _Cost | None:
-        """Return the lowest cost, as :meth:`_Branch.least` does."""
-        return (0, *self._left[-1]) if self._left else None
-
-    def take(self) -> None:
-        """Remove the group, as :meth:`_Branch.take` does."""
-        self._left.pop()
+def _codes(values: Sequence[Hashable]) -> IntArray:
+    codes: dict[Hashable, int] = {}
+    return np.array([codes.setdefault(value, len(codes)) for value in values])
 
 
 def in_turn(
@@ -256,6 +194,47 @@ def sample(
     return items
 
 
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """How much of what could be compared was drawn: pairs and images, of one task."""
+
+    pairs: int
+    of_pairs: int
+    images: int
+    of_images: int
+
+
+def drawn_of(
+    task: str, annotations: Iterable[Annotation], items: Sequence[Item], caps: Caps
+) -> Drawn:
+    """Return how many of the pairs whose scores differ enough, and of their images, are asked
+    about in judge_analysis.
+    """
+    groups = group(task, annotations)
+    counts = [(found.key[0], _differing(found, caps)) for found in groups]
+    asked = {
+        (item.image_id, tuple(sorted(item.annotation_ids)))
+        for item in items
+        if item.task == task and item.question_type == "pairwise" and JUDGE_ANALYSIS in item.subset
+    }
+    return Drawn(
+        len(asked),
+        sum(count for _, count in counts),
+        len({image for image, _ in asked}),
+        len({image for image, count in counts if count}),
+    )
+
+
+def _differing(found: Group, caps: Caps) -> int:
+    """Return the number of pairs of a group whose scores differ enough."""
+    scores = Counter(member.final_score for member in found.members)
+    return sum(
+        scores[low] * scores[high]
+        for low, high in itertools.combinations(sorted(scores), 2)
+        if caps.differ(low, high)
+    )
+
+
 def pairs_of(chosen: Group, seed: int, caps: Caps) -> Iterator[tuple[str, ...]]:
     """Yield every pair of the group whose scores differ enough, as sorted ids, in an order
     determined by the seed.
@@ -315,7 +294,6 @@ def _asked(
     stems: Stems,
     drawn: Mapping[tuple[str, ...], list[str]],
 ) -> Iterable[Item]:
-    """Return each pair in each encoding, with the better annotation first."""
     all_stems = tuple(dict.fromkeys(stem for subset in SUBSETS for stem in stems.of_subset(subset)))
     for pair, subsets in drawn.items():
         better_first = tuple(sorted(pair, key=lambda name: -notes[name].final_score))
@@ -353,7 +331,6 @@ def _deal_order(item: Item, seed: int) -> tuple[tuple[str, ...], int]:
 
 
 def _paraphrased(items: Sequence[Item], seed: int) -> Iterable[Item]:
-    """Assign final questions evenly to ``items``, in a seeded order."""
 
     def drawn(item: Item) -> int:
         return seed_for(

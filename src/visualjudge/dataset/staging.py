@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
 import secrets
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,8 +13,6 @@ from visualjudge.core.locks import FileLock, Locked
 from visualjudge.core.tables import is_remote
 
 LAST = "dataset.json"
-_HERE = -100  # AT_FDCWD
-_EXCHANGE = 2  # RENAME_EXCHANGE
 
 
 def check_target(target: Path, force: bool) -> None:
@@ -92,21 +87,7 @@ def _remove_left_over(target: Path) -> None:
 
 
 def _move_into_place(stage: Path, target: Path, aside: Path) -> None:
-    if not target.exists():
-        stage.rename(target)
-    # If the exchange worked, the stage is now the older folder, and is removed.
-    elif not _exchanged(stage, target):
-        target.rename(aside)
-        stage.rename(target)
-        shutil.rmtree(aside, ignore_errors=True)
-
-
-def _exchanged(one: Path, other: Path) -> bool:
-    """Swap two names in one step, if the system supports it (Linux)."""
-    if sys.platform != "linux":
-        return False
-    try:
-        swap = ctypes.CDLL(None).renameat2
-    except (OSError, AttributeError):
-        return False
-    return bool(swap(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0)
+    if target.exists():
+        target.rename(aside)  # a kill between the renames is put right by the next process
+    stage.rename(target)
+    shutil.rmtree(aside, ignore_errors=True)

@@ -81,7 +81,6 @@ def _files(dataset: Dataset) -> Iterator[Problem]:
 
 
 def _digest(dataset: Dataset) -> str | None:
-    """Return the SHA-256 of the questions as they are now."""
     if not isinstance(dataset.questions, ParquetQuestions):
         return dataset.digest
     parts = json_file(map(question_json, dataset.questions))
@@ -92,7 +91,6 @@ def _digest(dataset: Dataset) -> str | None:
 
 
 def _images(dataset: Dataset, images: dict[str, str]) -> Iterator[Problem]:
-    """Check that each image of a question without a checksum can be read."""
     find = image_finder(dataset.root)
     stated = dataset.meta.get("files", {})
     for name, question_id in images.items():

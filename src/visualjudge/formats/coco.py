@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError, in_field
 from visualjudge.core.records import Size, Xyxy
+from visualjudge.core.untrusted import confined_path
 from visualjudge.formats.sample import (
     RESIZE,
     Found,
@@ -50,11 +50,11 @@ from visualjudge.vision.raster.masks import mask_from_array, mask_from_wire, res
 KEYPOINT_NUMBERS = 51
 LARGEST_FLOAT = sys.float_info.max
 _MOST_KEYS = 5
+# The prefix of 2014 image names in LVIS; the 2017 folders contain the same images without it.
 _COCO_2014 = re.compile(r"^COCO_(train|val|test)2014_")
-"""The prefix of 2014 image names in LVIS; the 2017 folders contain the same images without it."""
 FEDERATED = ("neg_category_ids", "not_exhaustive_category_ids")
+# The records of an image, each with its location in the file.
 Rows = Sequence[tuple[str, Any]]
-"""The records of an image, each with its location in the file."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class ImageEntry:
     raw: Mapping[str, Any] = field(default_factory=dict)
 
 
+# (records, image, whether they are predictions) → the prediction of an image.
 Typed = Callable[[Rows, ImageEntry, bool], Prediction]
-"""(records, image, whether they are predictions) → the prediction of an image."""
 
 
 @dataclass(eq=False)

@@ -17,14 +17,14 @@ from visualjudge.formats.sample import Found, Sample, check_type, fitted, paired
 from visualjudge.vision.predictions import DepthMap
 from visualjudge.vision.raster.images import image_size, read_depth
 
+# Suffixes of maps that are copied to the data folder unchanged; other maps are saved as npy.
 AS_THEY_ARE = (".npy", ".png")
-"""Suffixes of maps that are copied to the data folder unchanged; other maps are saved as npy."""
 
 
+# The largest value of 16 bits, and the number of pixels from which it is a hole, not a depth.
 HOLE, PATCH = 65535, 16
-"""The largest value of 16 bits, and the number of pixels from which it is a hole, not a depth."""
+# PNG depths beyond this are assumed to be in another unit.
 FARTHEST_METRES = 255
-"""PNG depths beyond this are assumed to be in another unit."""
 
 
 @dataclass(frozen=True)

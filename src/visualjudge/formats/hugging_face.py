@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.core.atomic import write_bytes, write_json
-from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.tables import table_metadata, table_parts
+from visualjudge.core.untrusted import confined_path
 from visualjudge.formats.coco import CocoTruth, ImageEntry, detections_of, samples_of
 from visualjudge.formats.label_maps import label_maps
 from visualjudge.formats.sample import Found, check_type, class_name, read_json
@@ -32,8 +32,8 @@ SUFFIXES = {
     b"GIF8": ".gif",
     b"II*\0": ".tif",
 }
+# Number of rows in memory at a time; each may contain a large image.
 ROWS = 64
-"""Number of rows in memory at a time; each may contain a large image."""
 COLUMNS = {
     name: name for name in ("image", "image_id", "objects", "label", "bbox", "category", "score")
 }
@@ -184,8 +184,8 @@ def _detections(sides: Sequence[_Side], _classes: Path | None, corners: bool) ->
     yield from samples_of(content, predicted, pred, detections_of(content, pred))
 
 
+# The objects of each image in COCO's form, with a name as their category.
 Objects = dict[Any, list[tuple[str, Any]]]
-"""The objects of each image in COCO's form, with a name as their category."""
 
 
 def _objects(side: _Side, corners: bool) -> tuple[dict[Any, ImageEntry], Objects]:

@@ -17,7 +17,7 @@ import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -45,12 +45,12 @@ from visualjudge.vision.predictions import Detection, Detections, Instance, Mask
 from visualjudge.vision.raster.images import image_size, opened
 from visualjudge.vision.raster.masks import mask_from_array, mask_from_polygons, mask_from_rle
 
+# Number of corners of the polygon that approximates a circle.
 CIRCLE = 64
-"""Number of corners of the polygon that approximates a circle."""
+# Maximum number of bytes of an unpacked bitmap.
 LARGEST_BITMAP = 1 << 26
-"""Maximum number of bytes of an unpacked bitmap."""
+# Shapes of labelme and X-AnyLabeling that are an outline of points; a rectangle may have two.
 CLOSED = ("polygon", "rectangle", "rotation", "quadrilateral")
-"""Shapes of labelme and X-AnyLabeling that are an outline of points; a rectangle may have two."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -67,10 +67,10 @@ class LabelledShape:
     iscrowd: bool = False
 
 
+# (record of an image, (height, width) of the image, whether it is a prediction) → its shapes.
 Read = Callable[[Any, Size, bool], Iterator[LabelledShape]]
-"""(record of an image, (height, width) of the image, whether it is a prediction) → its shapes."""
+# Name of an image, where its record stands, and the record; None if nobody has finished it.
 Records = Iterable[tuple[str, str, Any]]
-"""Name of an image, where its record stands, and the record; None if nobody has finished it."""
 
 
 def shapes(task: str, gt: Path, pred: Path | None, images: Path, format: str) -> Found:
@@ -105,6 +105,8 @@ def shapes(task: str, gt: Path, pred: Path | None, images: Path, format: str) ->
     sides += [] if pred is None else [by_name(records(pred, True), "records")]
     for key, record in sorted(sides[0].items()):
         image = by_key.get(key)
+        if image is None and isinstance(record, Mapping):  # labelme's own name of the photograph
+            image = by_key.get(PureWindowsPath(str(record.get("imagePath"))).stem)
         if image is None:
             yield Problem(gt.name, key, "image", f"there is no image named {key!r} in {images}")
             continue
@@ -410,6 +412,7 @@ def _items(path: Path, _predicted: bool) -> Records:
         ) from None
 
 
+# For each format, a function that yields the images' records and a function that reads one record.
 FORMS: dict[str, tuple[Callable[[Path, bool], Records], Read]] = {
     "labelme": (_json_files, _labelme),
     "cartucho": (_text_files, _cartucho),
@@ -417,8 +420,6 @@ FORMS: dict[str, tuple[Callable[[Path, bool], Records], Read]] = {
     "label-studio": (_tasks, _label_studio),
     "cvat": (_items, _cvat),
 }
-"""For each format, a function that yields the images' records and a function that reads one record.
-"""
 
 
 def _outline(points: Iterable[Sequence[float]], *, rectangle: bool = False) -> tuple[float, ...]:

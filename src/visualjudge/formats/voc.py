@@ -14,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from xml.etree import ElementTree
 
-from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.core.records import Size, Xyxy
+from visualjudge.core.untrusted import confined_path
 from visualjudge.formats.sample import (
     Found,
     Sample,
@@ -33,10 +33,10 @@ from visualjudge.vision.predictions import Detection, Detections
 from visualjudge.vision.raster.images import image_size
 
 COLUMNS = 6
+# Maximum size of an image's annotation file in bytes.
 LARGEST_XML = 16 * 2**20
-"""Maximum size of an image's annotation file in bytes."""
+# VOC results by image: file, line number, class, and the cells after the image.
 Lines = Mapping[str, list[tuple[Path, int, str, list[str]]]]
-"""VOC results by image: file, line number, class, and the cells after the image."""
 
 
 def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Found:

@@ -46,14 +46,13 @@ from visualjudge.vision.raster.masks import mask_from_polygons
 
 BOX, JOINTS = 4, 17
 YAML = (".yaml", ".yml")
+# Number of files of a side in which the order of a line's numbers is looked at.
 LOOKED_AT = 200
-"""Number of files of a side in which the order of a line's numbers is looked at."""
+# Smallest share of boxes that leave their image and would fit it with the confidence first.
 MISPLACED = 0.3
-"""Smallest share of boxes that leave their image and would fit it with the confidence first."""
+# Tolerance beyond 0 and 1 for coordinates, because predicted boxes may extend slightly beyond the
+# image.
 OUTSIDE = 0.05
-"""Tolerance beyond 0 and 1 for coordinates, because predicted boxes may extend slightly beyond the
-image.
-"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -261,6 +261,7 @@ class QuestionJudge:
             latency_s=round(seconds, 4),
             repeat=ask.repeat,
             cause=reply.cause or reading.cause,
+            served=reply.served,
             extra={name: value for name, value in extra.items() if value is not None},
         )
         return in_stored_letters(ask, self._weighed(question, reply, shown))

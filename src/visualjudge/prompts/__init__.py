@@ -5,9 +5,10 @@ questions, ``assets/questions/layout`` has the sentences of pairwise, ranking an
 ``context`` those about the task, and ``format`` those about each encoding.
 """
 
+from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS as PROMPT_ADAPTERS
 from visualjudge.prompts.store import (
     PromptAssetStore as PromptAssetStore,
     PromptTemplate as PromptTemplate,
 )
 
-__all__ = ["PromptAssetStore", "PromptTemplate"]
+__all__ = ["PROMPT_ADAPTERS", "PromptAssetStore", "PromptTemplate"]

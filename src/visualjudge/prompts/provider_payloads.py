@@ -1,4 +1,5 @@
-"""Payloads of system text, texts and images in order, for OpenAI, Gemini and Claude.
+"""Payloads of system text, texts and images in order, for OpenAI, Gemini and Claude: the prompt
+adapters. A row of :data:`PROMPT_ADAPTERS` adds one, and a client names the one it sends.
 
 Adapters are pure functions. The bytes of an image are passed through unchanged (or as a JSON
 fragment), so nothing is copied or encoded here.
@@ -8,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
+
+from visualjudge.core.registry import Registry
 
 
 class ImageContent(Protocol):
@@ -82,3 +85,15 @@ def anthropic_style(system: str | None, content: Content, data: Text) -> dict[st
     ]
     shaped: dict[str, Any] = {"messages": [{"role": "user", "content": parts}]}
     return shaped | ({"system": system} if system else {})
+
+
+Adapter = Callable[[str | None, Content, Text], dict[str, Any]]
+"""(system text, texts and images, text of an image) → the body's fields."""
+PROMPT_ADAPTERS: Registry[str, Adapter] = Registry(
+    "prompt adapter",
+    {
+        "openai_style": openai_style,
+        "google_style": google_style,
+        "anthropic_style": anthropic_style,
+    },
+)

@@ -34,11 +34,11 @@ class RunSettings:
     limit: int | None = None
     concurrency: int = 8
     resume: bool = False
+    # With ``resume``: repeat asks that ended in an api_error.
     retry_errors: bool = False
-    """With ``resume``: repeat asks that ended in an api_error."""
     name: str | None = None
+    # With ``resume``: continue with different settings, and record both.
     accept_changes: bool = False
-    """With ``resume``: continue with different settings, and record both."""
 
     def keys(self, question_id: str, question_type: str) -> Iterator[Key]:
         """Yield the keys of a question's verdicts."""
@@ -53,13 +53,13 @@ class Answered:
     be millions.
     """
 
+    # The status by the hash of the key.
     keys: dict[int, str] = field(default_factory=dict)
-    """The status by the hash of the key."""
     statuses: Counter[str] = field(default_factory=Counter)
     causes: Counter[str] = field(default_factory=Counter)
     served: Counter[Served] = field(default_factory=Counter)
+    # The message of the last line with an error.
     error: str | None = None
-    """The message of the last line with an error."""
     paid: Spending = field(default_factory=Spending)
 
     @classmethod
@@ -211,7 +211,7 @@ def check_changes(folder: Path, found: Sequence[Change], *, accept: bool) -> Non
     if found and not accept:
         raise UsageError(
             f"{folder}: cannot resume with other settings: {'; '.join(map(str, found))}. Choose "
-            "another --out, or add --accept-changes to record both"
+            "another --out, or add --set accept_changes=true to record both"
         )
 
 
@@ -225,7 +225,7 @@ def media_checksum(dataset: Dataset) -> str:
 
 
 def _shape(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that affect a verdict, by name, as they are after a JSON round trip."""
+    # Return the settings that affect a verdict, by name, as they are after a JSON round trip.
     parameters, dataset = manifest.get("parameters"), manifest.get("dataset")
     shape = {name: manifest.get(name) for name in _NAMED}
     shape |= dict(parameters) if isinstance(parameters, Mapping) else {}

@@ -17,18 +17,15 @@ from visualjudge.clients.reply_fields import whole_output
 from visualjudge.core.errors import UsageError
 
 Usage = Mapping[str, Any]
+# Number of replies without token counts after which a limit on tokens or cost is considered
+# useless.
 SILENT = 8
-"""Number of replies without token counts after which a limit on tokens or cost is considered
-useless.
-"""
+# Larger counts are invalid: JSON readers and tables store integers exactly only up to this value.
 MOST = 2**53
-"""Larger counts are invalid: JSON readers and tables store integers exactly only up to this
-value.
-"""
+# Field of a verdict's line with the tokens paid for, if they differ from ``usage``.
 PAID = "paid"
-"""Field of a verdict's line with the tokens paid for, if they differ from ``usage``."""
+# Types of a manifest's fields on cost, for :func:`~visualjudge.core.jsons.check_kinds`.
 KINDS = {"prices": {"*": (int, float)}, "total": {"*": (int, float, None)}}
-"""Types of a manifest's fields on cost, for :func:`~visualjudge.core.jsons.check_kinds`."""
 _PROMPT = ("prompt_tokens", "input_tokens", "prompt_token_count")
 _REPLY = ("completion_tokens", "output_tokens", "candidates_token_count")
 _TOTAL = ("total_tokens", "total_token_count")
@@ -78,8 +75,8 @@ class Prices:
 
     per_million_in: float = 0.0
     per_million_out: float = 0.0
+    # Share of these prices that is charged, such as one half in a batch.
     share: float = 1.0
-    """Share of these prices that is charged, such as one half in a batch."""
 
     def __post_init__(self) -> None:
         for price in (self.per_million_in, self.per_million_out, self.share):
@@ -199,7 +196,6 @@ def spent_before(paid: Spending, manifest: Mapping[str, Any]) -> Spending:
 
 
 def _prices(manifest: Mapping[str, Any]) -> Prices:
-    """Return the stated prices, or none if another program wrote invalid ones."""
     stated = manifest.get("prices") or {}
     try:
         return Prices(

@@ -10,16 +10,16 @@ from visualjudge.judges.base import Ask
 from visualjudge.runs.budget import Prices
 from visualjudge.vision.raster.images import image_size
 
+# Characters per token of English and JSON with common byte-pair vocabularies, which is 3 to 4.
 CHARS_PER_TOKEN = 3.5
-"""Characters per token of English and JSON with common byte-pair vocabularies, which is 3 to 4."""
+# Side length in pixels of the area that becomes one token in Qwen-VL and several other models.
 PATCH = 28
-"""Side length in pixels of the area that becomes one token in Qwen-VL and several other models."""
+# Upper limit on the tokens that models charge for an image without tiling.
 LARGEST_TOKENS = 1600
-"""Upper limit on the tokens that models charge for an image without tiling."""
+# Tokens of an answer without reasoning.
 REPLY_TOKENS = 8
-"""Tokens of an answer without reasoning."""
+# Tokens of an answer in JSON after a few sentences of reasons.
 REASONED_TOKENS = 120
-"""Tokens of an answer in JSON after a few sentences of reasons."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from visualjudge.core import atomic, jsons
-from visualjudge.core.confined_paths import own_path
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Verdict
 from visualjudge.core.registry import note_made_with
+from visualjudge.core.untrusted import confined_target
 from visualjudge.judges.base import Key
 from visualjudge.runs.budget import KINDS
 from visualjudge.runs.journal import Journal
@@ -25,10 +23,10 @@ VERDICTS = "verdicts.jsonl"
 COMPACTED = "verdicts.parquet"
 RUN = "run.json"
 _OF = "a run"
+# Start of a path to another machine: a URL or a network share. Drives have one letter.
 REMOTE = re.compile(r"\w\w+:/|//|\\\\")
-"""Start of a path to another machine: a URL or a network share. Drives have one letter."""
+# Fields of ``run.json`` if people were the judges.
 PEOPLE = {"judge": "people", "backend": "people", "base_url": None, "model": "people"}
-"""Fields of ``run.json`` if people were the judges."""
 
 
 def excluded_raters(manifest: Mapping[str, Any]) -> frozenset[str]:
@@ -119,12 +117,12 @@ class RunFolder:
         """Path of ``verdicts.jsonl``, which need not exist. A link is refused, because the folder
         may be untrusted.
         """
-        return own_path(self.path, VERDICTS, of=_OF)
+        return confined_target(self.path, VERDICTS, of=_OF)
 
     @property
     def manifest_path(self) -> Path:
         """``run.json``; it need not exist."""
-        return own_path(self.path, RUN, of=_OF)
+        return confined_target(self.path, RUN, of=_OF)
 
     def manifest(self) -> dict[str, Any]:
         """``run.json``; empty if the file does not exist.
@@ -136,12 +134,8 @@ class RunFolder:
         """
         if not self.manifest_path.is_file():
             return {}
-        try:
-            found = jsons.read(self.manifest_path, jsons.LARGEST_MANIFEST)
-        except orjson.JSONDecodeError as error:
-            raise DataError(
-                f"{self.manifest_path}: must be JSON: {error}; delete it and judge with --resume"
-            ) from None
+        hint = "; delete it and judge with --resume"
+        found = jsons.read(self.manifest_path, "manifest", hint)
         jsons.check_kinds(str(self.manifest_path), found, _KINDS)
         note_made_with(found.get("plugins"))
         manifest: dict[str, Any] = found
@@ -186,7 +180,7 @@ class RunFolder:
         """The file that holds the verdicts: the journal, or ``verdicts.parquet`` of a compacted run
         of version 1.0; it need not exist.
         """
-        compacted = own_path(self.path, COMPACTED, of=_OF)
+        compacted = confined_target(self.path, COMPACTED, of=_OF)
         only = compacted.is_file() and not self.journal_path.is_file()
         return compacted if only else self.journal_path
 
@@ -205,15 +199,15 @@ class RunFolder:
             )
         return path
 
-    def lines(self) -> Iterator[VerdictLine]:
-        """Yield every line, readable or not, in order.
+    def lines(self, start: int = 0) -> Iterator[VerdictLine]:
+        """Yield every line, readable or not, in order, from the one at ``start`` (byte or row).
 
         Raises
         ------
         DataError
             If there is no file of verdicts.
         """
-        return read_verdicts(self.existing_verdicts_path())
+        return read_verdicts(self.existing_verdicts_path(), start)
 
     def verdicts(self) -> dict[Key, Verdict]:
         """Return the verdicts: the last one for each question, order and repeat. A partial last

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import asyncio
 
 Record = Mapping[str, Any]
+# Maximum length of a line in bytes: twice the limit on a reply's body.
 LONGEST_LINE = 64 << 20
-"""Maximum length of a line in bytes: twice the limit on a reply's body."""
 
 
 class Line(NamedTuple):
@@ -47,16 +47,17 @@ class Line(NamedTuple):
         return self.raw.endswith(b"\n")
 
 
-def read_lines(path: str | Path) -> Iterator[Line]:
-    """Yield all lines of a journal that are not blank, readable or not.
+def read_lines(path: str | Path, start: int = 0) -> Iterator[Line]:
+    """Yield all lines of a journal that are not blank, readable or not, from the one that begins at
+    byte ``start``; numbers count from there.
 
     Raises
     ------
     DataError
         If a line is longer than allowed.
     """
-    start = 0
     with Path(path).open("rb") as file:
+        file.seek(start)
         for number, raw in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), 1):
             if len(raw) > LONGEST_LINE:
                 raise DataError(
@@ -106,8 +107,8 @@ class Journal:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        # Bytes of partial lines that :meth:`resume` removed.
         self.torn_bytes = 0
-        """Bytes of partial lines that :meth:`resume` removed."""
         self._writing = threading.Lock()
         self._written = self._synced = 0
         self._sync: asyncio.Task[None] | None = None
@@ -159,7 +160,7 @@ class Journal:
         return journal
 
     def _open(self) -> None:
-        """Open the file without following links, because the folder may be untrusted."""
+        # Open the file without following links, because the folder may be untrusted.
         flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
         self._file: int | None = os.open(
             self.path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o644
@@ -185,9 +186,8 @@ class Journal:
             self._append(b"\n")
 
     def _rewrite(self, unwanted: Callable[[Record], bool]) -> int:
-        """Replace the file, atomically, without unreadable lines and unwanted records. Return the
-        number of records removed.
-        """
+        # Replace the file, atomically, without unreadable lines and unwanted records. Return the
+        # number of records removed.
         removed = 0
         with atomic_path(self.path) as scratch, scratch.open("wb") as file:
             for line in read_lines(self.path):
@@ -289,5 +289,5 @@ class Journal:
 
 
 def _sync_file(handle: int) -> None:
-    """Sync the data, without the file's times if the system allows it."""
+    # Sync the data, without the file's times if the system allows it.
     getattr(os, "fdatasync", os.fsync)(handle)

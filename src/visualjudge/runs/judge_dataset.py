@@ -34,7 +34,7 @@ from visualjudge.runs.asks import (
 )
 from visualjudge.runs.budget import PAID, Budget, Spending, spent_before
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.job_runner import Ask as AskOne, Listener, Outcome, Progress, RunControl, Stop
+from visualjudge.runs.job_runner import Ask as AskOne, Listener, Outcome, Progress, Runner, Stop
 from visualjudge.runs.live import Engine, FirstQuestionFailed, LiveEngine, client_of
 from visualjudge.runs.verdicts import verdict_line
 
@@ -49,17 +49,16 @@ class RunReport:
     progress: Progress
     missing: int = 0
     torn_bytes: int = 0
+    # The base URL of the server, without secrets.
     server: str | None = None
-    """The base URL of the server, without secrets."""
+    # The error message of the last verdict without a reply, from the server or socket, with secrets
+    # masked.
     last_error: str | None = None
-    """The error message of the last verdict without a reply, from the server or socket, with
-    secrets masked.
-    """
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
+    # Total spending of all invocations of the run.
     total: Spending = field(default_factory=Spending)
-    """Total spending of all invocations of the run."""
+    # Number of verdicts by who answered.
     served: Counter[Served] = field(default_factory=Counter)
-    """Number of verdicts by who answered."""
     has_client: bool = False
 
     @property
@@ -117,8 +116,8 @@ async def run_judge(
                 failed_calls=_diagnostics(judge).failures,
                 again=again,
             )
-            control = RunControl(journal, options.concurrency, progress, on_event, stop or Stop())
-            engine = engine or LiveEngine(judge, before.served.keys(), options.accept_changes)
+            control = Runner(journal, progress, options.concurrency, on_event, stop or Stop())
+            engine = engine or LiveEngine(judge, list(before.served), options.accept_changes)
             try:
                 await engine(
                     lambda: asks_of(dataset.questions, options, before.keys),
@@ -154,7 +153,7 @@ def _failed(line: Mapping[str, Any]) -> bool:
 
 
 def _remove(folder: RunFolder) -> None:
-    """Remove the files of a run that asked nothing, so that the corrected command can be given."""
+    # Remove the files of a run that asked nothing, so that the corrected command can be given.
     with suppress(OSError):
         folder.manifest_path.unlink(missing_ok=True)
         folder.journal_path.unlink(missing_ok=True)
@@ -163,9 +162,8 @@ def _remove(folder: RunFolder) -> None:
 
 
 def _recall_schema(old: Mapping[str, Any], manifest: Mapping[str, Any], judge: Judge) -> None:
-    """Continue in the mode that the first invocation chose. With another server or model, repeat
-    the trial.
-    """
+    # Continue in the mode that the first invocation chose. With another server or model, repeat the
+    # trial.
     trial = trial_of(judge)
     if trial is not None and old.get("changes") == manifest.get("changes") and old.get("schema"):
         trial.recall(old["schema"])
@@ -174,11 +172,9 @@ def _recall_schema(old: Mapping[str, Any], manifest: Mapping[str, Any], judge: J
 def _noting_schema(
     folder: RunFolder, manifest: dict[str, Any], judge: Judge, before: Answered
 ) -> AskOne[Ask]:
-    """Ask the judge, count who answers, and record in ``run.json`` how its trial of a schema ended.
-
-    This happens before the deciding verdict is in the journal, so that a killed run continues in
-    the same mode.
-    """
+    # Ask the judge, count who answers, and record in ``run.json`` how its trial of a schema ended.
+    # This happens before the deciding verdict is in the journal, so that a killed run continues in
+    # the same mode.
     trial = trial_of(judge)
 
     async def asked(ask: Ask) -> Outcome:
@@ -207,7 +203,6 @@ async def outcome_of(judge: Judge, ask: Ask) -> tuple[Outcome, Served | None]:
 
 
 def _diagnostics(judge: Judge) -> Diagnostics:
-    """Return what happened to the judge's clients, if it has any."""
     own: Diagnostics | None = getattr(judge, "diagnostics", None)
     client = getattr(judge, "client", None)
     return own or (Diagnostics() if client is None else client.diagnostics)
@@ -240,9 +235,8 @@ def _manifest(
 
 
 def _plugins(dataset: Dataset, described: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the plug-ins that made the dataset and those whose backend or judge answers, if there
-    are any.
-    """
+    # Return the plug-ins that made the dataset and those whose backend or judge answers, if there
+    # are any.
     backend = described.get("backend")
     own = in_use({("backend", backend), ("question judge", backend)})
     stated = dataset.meta.get("plugins")
@@ -295,10 +289,8 @@ def _continued(
     unasked: int,
     options: RunSettings,
 ) -> dict[str, Any]:
-    """Return the fields of a resumed run's manifest: its first start and every accepted change.
-
-    Where nothing was answered yet, there is nothing to mix, and any settings may follow.
-    """
+    # Return the fields of a resumed run's manifest: its first start and every accepted change.
+    # Where nothing was answered yet, there is nothing to mix, and any settings may follow.
     found = changes(old, manifest) + fallen_out(old, manifest, unasked)
     answered = before.statuses.total() > before.statuses["api_error"]
     check_changes(folder.path, found, accept=options.accept_changes or not answered)

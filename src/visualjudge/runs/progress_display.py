@@ -25,8 +25,8 @@ from visualjudge.runs.budget import Spending, money
 from visualjudge.runs.job_runner import Progress
 
 _PLAIN_EVERY_S = 10.0
+# Seconds without a result after which they are shown.
 _QUIET_S = 10.0
-"""Seconds without a result after which they are shown."""
 
 
 def counted(counts: Counter[str]) -> str:

@@ -40,9 +40,10 @@ class VerdictLine(NamedTuple):
     partial: bool = False
 
 
-def read_verdicts(path: Path) -> Iterator[VerdictLine]:
-    """Yield every line of a run's verdicts, readable or not, in order."""
-    for line in _compacted(path) if path.suffix == ".parquet" else read_lines(path):
+def read_verdicts(path: Path, start: int = 0) -> Iterator[VerdictLine]:
+    """Yield every line of a run's verdicts from the one at ``start``, readable or not."""
+    read = _compacted if path.suffix == ".parquet" else read_lines
+    for line in read(path, start):
         try:
             verdict = None if line.record is None else verdict_of(line.record)
         except (KeyError, ValueError, TypeError):
@@ -151,7 +152,7 @@ def expand(source: Path, journal: Path) -> None:
 
 
 def _compacted(path: Path, start: int = 0, stop: int | None = None) -> Iterator[Line]:
-    """Yield rows as lines of a journal: ``json`` holds the line where the columns cannot."""
+    # Yield rows as lines of a journal: ``json`` holds the line where the columns cannot.
     import polars as pl
 
     try:

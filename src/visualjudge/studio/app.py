@@ -25,21 +25,20 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.image_storage import Place
-from visualjudge.core.records import LETTERS, Question
+from visualjudge.core.records import LETTERS, Question, Verdict
 from visualjudge.studio import question_views as views
-from visualjudge.studio.copied_requests import as_curl, as_python
+from visualjudge.studio.copied_requests import as_curl
 from visualjudge.studio.facets import named_pairs, shown_facet
 from visualjudge.studio.guard import LOOPBACK, Guard
 from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.probed import COUNTED, EXPECTED, STATES, UNITS, JudgeProbes, judge_probes
-from visualjudge.studio.question_views import card, option_images, original_images
-from visualjudge.studio.selection import SORTS, Shelf, State, matrices
+from visualjudge.studio.question_views import cards, option_images, original_images
+from visualjudge.studio.selection import SORTS, Shelf, State
 from visualjudge.studio.set_pages import SetPages, json_response, missing
 from visualjudge.studio.site import NotIndexed, Site, StillIndexing
-from visualjudge.studio.slices import slices, tasks_svg
-from visualjudge.studio.summary import OUTCOMES
+from visualjudge.studio.slices import Row, matrices, slices, two_way, worst_tasks
 from visualjudge.studio.thumbnails import WIDTHS, confined, image_response
-from visualjudge.studio.verdicts import RunIndex
+from visualjudge.studio.verdicts import OUTCOMES, RunVerdicts
 from visualjudge.studio.working_sets import UNMARKED
 from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
 
@@ -64,6 +63,7 @@ SHARE_TITLES = {
     "ranking": "rankings fully right",
     "scoring": "scores within 1 point",
 }
+_OF_SLICES = ("by", "across", "judge", "at", "order_by")
 _STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
@@ -80,7 +80,7 @@ def templates() -> Environment:
     env.globals["share_titles"] = SHARE_TITLES
     env.filters["path"] = lambda text: quote(str(text), safe="")
     env.filters["filepath"] = lambda text: quote(str(text), safe="/")
-    env.filters["count"] = lambda n: f"{n:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    env.filters["count"] = "{:,}".format
     env.filters["share"] = lambda part, whole: (
         f"{100 * part / whole:.1f} %" if whole else "\N{EN DASH}"
     )
@@ -153,7 +153,6 @@ class Pages(SetPages):
             "/progress": self.progress,
             "/static/{name}": static,
             "/d/{slug}": self.grid,
-            "/d/{slug}/tasks.svg": self.tasks,
             "/d/{slug}/facets": self.facets,
             "/d/{slug}/facet": self.facet,
             "/d/{slug}/cards": self.cards,
@@ -177,14 +176,27 @@ class Pages(SetPages):
         places = self.site.places
         sizes = {place.slug: self._size(place) for place in places.datasets}
         states = [self.site.state(run) for run in places.runs]
-        return self._page("home.html.j2", datasets=places.datasets, sizes=sizes, states=states)
+        return self._page(
+            "home.html.j2",
+            datasets=places.datasets,
+            sizes=sizes,
+            states=states,
+            worst={place.slug: self._worst(place) for place in places.datasets},
+            runs={place.slug: places.runs_of(place.slug) for place in places.datasets},
+        )
+
+    def _worst(self, place: DatasetPlace) -> Sequence[Row]:
+        try:
+            return worst_tasks(self.site.shelf(place.slug, refresh=False))
+        except (StillIndexing, NotIndexed):
+            return ()
 
     def _size(self, place: DatasetPlace) -> int:
         """Return the number of questions, or while they are being read the number that the dataset
         states.
         """
         try:
-            return self.site.shelf(place.slug).index.columns.count
+            return self.site.shelf(place.slug).study.count
         except (StillIndexing, NotIndexed):
             stated = (place.meta.get("counts") or {}).get("questions")
             return stated if isinstance(stated, int) else 0
@@ -194,14 +206,6 @@ class Pages(SetPages):
         return json_response(
             {"lines": [_line(self.site, *one) for one in self.site.indexing().items()]}
         )
-
-    def tasks(self, request: Request) -> Response:
-        """Return accuracy by task and run as an image for the home page."""
-        _, shelf = self._shelf(request)
-        drawn = tasks_svg(shelf, dark=request.query_params.get("theme") == "dark")
-        if drawn is None:
-            raise missing("figure")
-        return Response(drawn, media_type="image/svg+xml")
 
     def grid(self, request: Request) -> Response:
         """Show the grid; its content is loaded from ``facets`` and ``cards``."""
@@ -213,7 +217,7 @@ class Pages(SetPages):
         """Compare two runs on one question type, with counts that link to the questions."""
         place, shelf = self._shelf(request)
         runs, params = [run for run, _ in shelf.runs], request.query_params
-        kinds = shelf.index.columns.vocabulary.get("type", ())
+        kinds = shelf.study.types()
         chosen = [_chosen(runs, params.get(name), k) for k, name in enumerate("ab")]
         # Outcomes of both runs are rows and columns, so links to the grid name them.
         sides = {f"{side}.{run.slug}" for run in chosen if run for side in ("outcome", "order")}
@@ -234,45 +238,44 @@ class Pages(SetPages):
         return self._page("judges.html.j2", dataset=place, marks=MARKS, **values)
 
     def slices(self, request: Request) -> Response:
-        """Show the share of right answers by any facet and judge."""
+        """Show the share of right answers by a facet and judge, or by two facets for one judge."""
         place, shelf = self._shelf(request)
-        params, kinds = request.query_params, shelf.index.columns.vocabulary.get("type", ())
+        params, kinds = request.query_params, shelf.study.types()
         facets = {facet.name: facet for facet in shelf.facets()}
-        usual = "probe" if shelf.index.columns.changed.any() else "task"
+        usual = "probe" if shelf.study.has_probes else "task"
         facet = facets.get(params.get("by", usual)) or facets[usual]
-        kind = next(
-            (kind for kind in params.getlist("type") if kind in kinds),
-            kinds[0] if kinds else "pairwise",
-        )
-        back = [pair for pair in params.multi_items() if pair[0] not in ("by", "at", "order_by")]
+        across = facets.get(params.get("across", ""))
+        judge = _chosen([run for run, _ in shelf.runs], params.get("judge"), 0)
+        first = kinds[0] if kinds else "pairwise"
+        kind = next((kind for kind in params.getlist("type") if kind in kinds), first)
+        back = [pair for pair in params.multi_items() if pair[0] not in _OF_SLICES]
         pairs = [pair for pair in back if pair[0] not in ("sort", "type", facet.name)]
-        probed = facet.name == "probe" and shelf.index.columns.changed.any()
-        not_right = {
-            run.slug: [
-                (f"outcome.{run.slug}", name)
-                for name in ("wrong", "mixed", "failed", "cannot tell")
-            ]
-            for run, _ in shelf.runs
-        }
-        values = {
-            "table": slices(shelf, facet, kind, pairs, params.get("order_by", "")),
-            "probed": [self._probed(shelf, run) for run, _ in shelf.runs] if probed else [],
-            "filters": named_pairs(shelf.facets(), pairs),
-            "pairs": pairs,
-            "back": back,
-            "kinds": kinds,
-            "not_right": not_right,
-            "states": STATES,
-            "counted": COUNTED,
-            "units": UNITS,
-        }
+        order = params.get("order_by", "")
+        if across is not None and judge is not None:
+            table = two_way(shelf, (facet, across), judge, kind, pairs)
+        else:
+            across, table = None, slices(shelf, facet, kind, pairs, order)
+        probed = facet.name == "probe" and across is None and shelf.study.has_probes
+        useful = [one for one in facets.values() if len(one.values) > 1 or one in (facet, across)]
         return self._page(
             "slices.html.j2",
             dataset=place,
             by=facet.name,
+            across=across.name if across else "",
+            judge=judge,
+            order=order,
             kind=kind,
-            facets=[x for x in facets.values() if len(x.values) > 1 or x is facet],
-            **values,
+            facets=useful,
+            runs=[run for run, _ in shelf.runs],
+            table=table,
+            probed=[self._probed(shelf, run) for run, _ in shelf.runs] if probed else [],
+            filters=named_pairs(shelf.facets(), pairs),
+            pairs=pairs,
+            back=back,
+            kinds=kinds,
+            states=STATES,
+            counted=COUNTED,
+            units=UNITS,
         )
 
     def run(self, request: Request) -> Response:
@@ -284,13 +287,14 @@ class Pages(SetPages):
     def probes(self, request: Request) -> Response:
         """Return the names of the probes that a run fails, and the page that shows them."""
         place = self._run(request)
-        index = self.site.run_index(place)
+        verdicts = self.site.verdicts_of(place)
         failing: list[str] = []
-        if place.dataset and index and index.total <= MOST_PROBED:
+        if place.dataset and verdicts and verdicts.lines() <= MOST_PROBED:
             shelf = self.site.shelf(place.dataset, refresh=False)
-            if shelf.index.columns.changed.any():
+            if shelf.study.has_probes:
                 failing = self._probed(shelf, place).failing
-        return json_response({"failing": failing, "address": f"/d/{place.dataset}/slices?by=probe"})
+        address = f"/d/{place.dataset}/slices?by=probe#probes-{place.slug}"
+        return json_response({"failing": failing, "address": address})
 
     def _probed(self, shelf: Shelf, place: RunPlace) -> JudgeProbes:
         """Return the probe results of a judge, computed again once there are new verdicts."""
@@ -309,22 +313,24 @@ class Pages(SetPages):
             question, next((one.question for one in family if one.unchanged and not one.here), None)
         )
         pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "at"]
-        replies = list(views.replies(shelf.runs, question, row))
+        step = views.step(shelf, shelf.select(State.from_query(pairs)), row)
         return self._page(
             "question.html.j2",
             dataset=place,
             q=question,
             query=urlencode(pairs),
-            step=views.step(shelf, shelf.select(State.from_query(pairs)), row),
+            grid=urlencode([*pairs, ("at", str(step.place or 0))]),
+            step=step,
             layers=layers,
             layers_json=orjson.dumps([asdict(layer) for layer in layers]).decode(),
             textual=all(image is None for image in option_images(question)),
             options=views.options(question),
             prompts=views.prompts(question),
-            replies=replies,
+            replies=list(views.replies(shelf.runs, question, row)),
             runs=[run for run, _ in shelf.runs],
-            facts=views.facts(question, place),
+            facts=views.facts(question),
             family=family,
+            same=views.same_case(shelf, row),
             expected=EXPECTED[question.probe.design] if question.probe else "",
             mark=shelf.working.marks().get(question.id, UNMARKED),
             marks=MARKS,
@@ -332,7 +338,7 @@ class Pages(SetPages):
         )
 
     def request(self, request: Request) -> Response:
-        """Return the request for the question as a command or a script."""
+        """Return the request for the question as a command."""
         (place, _, _, question), params = self._question(request), request.query_params
         parts = views.prompts(question).get(params.get("order", "AB"))
         if parts is None:
@@ -342,8 +348,7 @@ class Pages(SetPages):
         ):
             raise missing("image in the dataset")
         run = self.site.run(params.get("run", ""))
-        write = as_python if params.get("as") == "python" else as_curl
-        return PlainTextResponse(write(place.root, parts, run.info() if run else {}))
+        return PlainTextResponse(as_curl(place.root, parts, run.info() if run else {}))
 
     def labels(self, request: Request) -> Response:
         """Return the labelled regions of each option's image, by letter, and the address of its
@@ -392,15 +397,12 @@ class Pages(SetPages):
             self._shelf(request),
             State.from_query(request.query_params.multi_items()),
         )
-        selection, chosen = shelf.select(state), dict(state.chosen)
-        shown = [
-            shown_facet(x, selection.among(x.name), chosen.get(x.name, ())) for x in shelf.facets()
-        ]
-        total = shelf.index.columns.count
+        counts, chosen = shelf.counts(state), dict(state.chosen)
+        shown = [shown_facet(x, counts[x.name], chosen.get(x.name, ())) for x in shelf.facets()]
         return json_response(
             {
-                "total": int(selection.rows.size),
-                "of": total,
+                "total": len(shelf.select(state)),
+                "of": shelf.study.count,
                 "facets": [asdict(x) for x in shown],
                 "behind": shelf.behind(),
             }
@@ -412,32 +414,24 @@ class Pages(SetPages):
         state = State.from_query(
             [(k, v) for k, v in params.multi_items() if k not in ("name", "find")]
         )
-        named = [x for x in shelf.facets() if x.name == params.get("name")]
-        if not named:
+        facet = shelf.facet(params.get("name", ""))
+        if facet is None:
             raise missing("facet")
-        among, chosen = (
-            shelf.select(state).among(named[0].name),
-            dict(state.chosen).get(named[0].name, ()),
-        )
-        return json_response(
-            asdict(shown_facet(named[0], among, chosen, params.get("find", ""), most=200))
-        )
+        counts, chosen = shelf.counts(state)[facet.name], dict(state.chosen).get(facet.name, ())
+        shown = shown_facet(facet, counts, chosen, params.get("find", ""), most=200)
+        return json_response(asdict(shown))
 
     def cards(self, request: Request) -> Response:
         """Return some cards of the selection, starting at ``start``."""
         (_, shelf), params = self._shelf(request), request.query_params
-        selection = shelf.select(State.from_query(params.multi_items()))
+        selected = shelf.select(State.from_query(params.multi_items()))
         start, count = (
             _whole(params.get("start"), 0),
             min(_whole(params.get("count"), 60), MOST_CARDS),
         )
-        rows = selection.rows[start : start + count]
+        shown = cards(shelf, selected[start : start + count])
         return json_response(
-            {
-                "start": start,
-                "total": int(selection.rows.size),
-                "cards": [asdict(card(shelf, r)) for r in rows],
-            }
+            {"start": start, "total": len(selected), "cards": [asdict(one) for one in shown]}
         )
 
     # ---------------------------------------------------------------- files
@@ -481,10 +475,10 @@ class Pages(SetPages):
 
     def _question(self, request: Request) -> tuple[DatasetPlace, Shelf, int, Question]:
         place, shelf = self._shelf(request)
-        row = shelf.index.row_of(request.path_params["identity"])
+        row = shelf.study.row_of(request.path_params["identity"])
         if row is None:
             raise missing("question")
-        return place, shelf, row, shelf.index.question(row)
+        return place, shelf, row, shelf.study.question(row)
 
     def _image(self, request: Request) -> Place:
         """Return the file of an image that a question of the dataset shows and that is inside its
@@ -492,7 +486,7 @@ class Pages(SetPages):
         """
         place, shelf = self._shelf(request, refresh=False)
         name = request.path_params["name"]
-        path = confined(place.root, name) if shelf.index.has_image(name) else None
+        path = confined(place.root, name) if shelf.study.has_image(name) else None
         if path is None:
             raise missing("image")
         return path
@@ -515,35 +509,36 @@ async def _new_verdicts(site: Site, request: Request, place: RunPlace) -> AsyncI
     """Stream the newest replies of a run whose dataset is available, and each new one."""
     seen = -1
     while not await request.is_disconnected():
-        index = await asyncio.to_thread(site.run_index, place)
-        if index is None:  # the dataset's questions are being read
+        verdicts = await asyncio.to_thread(site.verdicts_of, place)
+        if verdicts is None:  # the dataset's questions are being read
             await asyncio.sleep(LIVE_EVERY_S)
             continue
-        if index.total != seen:
-            fresh = MOST_WATCHED if seen < 0 else min(MOST_WATCHED, max(index.total - seen, 0))
-            seen = index.total
-            latest = await asyncio.to_thread(_latest, index, fresh)
+        total = await asyncio.to_thread(verdicts.lines)
+        if total != seen:
+            fresh = MOST_WATCHED if seen < 0 else min(MOST_WATCHED, max(total - seen, 0))
+            seen = total
+            latest = await asyncio.to_thread(_latest, verdicts, fresh)
             yield b"event: verdicts\ndata: " + orjson.dumps(latest) + b"\n\n"
         yield b": here\n\n"
         await asyncio.sleep(LIVE_EVERY_S)
 
 
-def _latest(index: RunIndex, count: int) -> list[dict[str, Any]]:
-    return [_watched(verdict) for verdict in index.latest(count)] if count else []
+def _latest(verdicts: RunVerdicts, count: int) -> list[dict[str, Any]]:
+    return [_watched(verdict) for verdict in verdicts.latest(count)] if count else []
 
 
-def _watched(verdict: Mapping[str, Any]) -> dict[str, Any]:
+def _watched(verdict: Verdict) -> dict[str, Any]:
     """Return a verdict for the page of a run; the order is included only if options have one."""
-    value, seconds = verdict.get("value"), verdict.get("latency_s")
+    reply = verdict.raw_response or str(verdict.extra.get("error") or "")
     return {
-        "id": str(verdict["id"]),
-        "order": "" if isinstance(value, int | float) else str(verdict.get("order")),
+        "id": verdict.id,
+        "order": verdict.order if isinstance(verdict.value, str) else "",
         "purpose": views.asked(verdict),
-        "said": str(value),
-        "status": str(verdict.get("status")),
-        "cause": str(verdict.get("cause") or ""),
-        "reply": str(verdict.get("raw_response") or verdict.get("error") or "")[:LONGEST_SHOWN],
-        "seconds": seconds if isinstance(seconds, int | float) else None,
+        "said": views.shown_value(verdict.value),
+        "status": verdict.status,
+        "cause": verdict.cause or "",
+        "reply": reply[:LONGEST_SHOWN],
+        "seconds": verdict.latency_s,
     }
 
 
@@ -565,12 +560,12 @@ def _line(site: Site, slug: str, shares: Mapping[str, float]) -> str:
     """Say how much of a dataset is indexed, and what does not work yet."""
     place = site.dataset(slug)
     name = slug if place is None else place.name
-    if "" in shares:
-        return f"{name}: reading the questions, {shares['']:.0%}. The grid opens when this is done"
-    told = ", ".join(f"{judge} {share:.0%}" for judge, share in shares.items())
+    if not shares:
+        return f"{name}: reading the questions. The grid opens when this is done"
+    told = ", ".join(f"{what} {share:.0%}" for what, share in shares.items())
     return (
-        f"{name}: indexing replies ({told}). Until then, search and the filters of judges cover "
-        "only those indexed so far"
+        f"{name}: indexing ({told}). Until then, search and the filters of judges cover only what "
+        "is indexed so far"
     )
 
 

@@ -1,4 +1,4 @@
-"""The request sent to a judge for one question, to copy: as a shell command or as a script."""
+"""The request sent to a judge for one question, to copy as a shell command."""
 
 from __future__ import annotations
 
@@ -84,33 +84,3 @@ def as_curl(root: Path, parts: Sequence[Part], info: Mapping[str, Any]) -> str:
         f"{_warning(info)}curl {shlex.quote(_endpoint(info))} {headers} --data-binary @- "
         f"<<JSON\n{text}\nJSON\n"
     )
-
-
-def as_python(root: Path, parts: Sequence[Part], info: Mapping[str, Any]) -> str:
-    """Return a script that uses only the standard library; the key has the same source as in
-    :func:`as_curl`.
-    """
-    key = (
-        ""
-        if _foreign(info)
-        else ', "Authorization": "Bearer " + os.environ.get("OPENAI_API_KEY", "")'
-    )
-    files = {str(part.number): str(root / part.image) for part in parts if part.image is not None}
-    return f"""{_warning(info)}import base64, json, os, re, urllib.request
-
-images = {json.dumps(files, indent=4)}
-body = json.loads({json.dumps(body(parts, info), ensure_ascii=True)!r})
-for part in body["messages"][0]["content"]:
-    if part["type"] == "image_url":
-        number = re.search(r"@@image(\\d+)@@$", part["image_url"]["url"])[1]
-        data = base64.b64encode(open(images[number], "rb").read()).decode()
-        part["image_url"]["url"] = part["image_url"]["url"].replace(f"@@image{{number}}@@", data)
-
-request = urllib.request.Request(
-    {json.dumps(_endpoint(info))},
-    json.dumps(body).encode(),
-    {{"Content-Type": "application/json"{key}}},
-)
-reply = json.load(urllib.request.urlopen(request))
-print(reply["choices"][0]["message"]["content"])
-"""

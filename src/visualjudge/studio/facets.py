@@ -1,25 +1,17 @@
-"""Facets: criteria for choosing questions, each with counts of its values."""
+"""Facets: criteria for choosing questions. Each is an SQL expression whose codes stand for one or
+several values, so that filters and counts are plain SQL.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from visualjudge.core.case_noun import in_cases
-from visualjudge.studio.index import MULTIPLE, SINGLE, Columns, DatasetIndex
-from visualjudge.studio.summary import CONSISTENCY, OUTCOMES
-from visualjudge.studio.verdict_reading import STATUSES
-from visualjudge.studio.verdicts import RunIndex
+from visualjudge.studio.study import FACETS, MARGIN_NAMES, MIXED, Study
+from visualjudge.studio.verdicts import CONSISTENCY, NO_WRONG, OUTCOMES, STATUSES, RunVerdicts
 from visualjudge.studio.working_sets import Marked
-from visualjudge.vision.encodings import encoding_title, encodings
-from visualjudge.vision.tasks import TASKS
-
-Mask = NDArray[np.bool_]
-Counts = NDArray[np.int64]
+from visualjudge.vision.encodings import encoding_title
 
 TITLES = {
     "task": "Task",
@@ -39,86 +31,50 @@ TITLES = {
     "margin": "Margin",
     "answer": "Answer",
 }
-MARGINS = (0.5, 1.0, 2.0, 4.0)
+OF_RUNS = ("outcome", "status", "order", "wrong_difference")
+"""Facets of a run; its slug follows a dot."""
 WRONG_DIFFERENCE = "Largest wrong difference"
-MARGIN_NAMES = ("below 0.5", "0.5 to 1", "1 to 2", "2 to 4", "4 and more", "one option")
-MOST_VALUES = 12
 UNTAGGED = "(no tag)"
+MOST_VALUES = 12
 Pair = tuple[str, str]
+Values = Sequence[tuple[str, ...]]
 _KINDS = {"pixel": "drawn", "combo": "drawn and text", "text": "text"}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Facet:
-    """A criterion for choosing questions, with one value for each question.
+    """A criterion: ``name`` is used in addresses, ``title`` on the page; ``values`` has the values
+    of each code of the SQL expression ``column``.
 
-    ``name`` is used in addresses, ``title`` and ``values`` (by code) on the page; ``codes`` has one
-    entry per question; ``group`` is the run it belongs to, or empty for a facet of the questions
-    themselves.
+    Attributes
+    ----------
+    group
+        The run it belongs to; empty for a facet of the questions themselves.
     """
 
     name: str
     title: str
-    values: tuple[str, ...]
-    codes: NDArray[np.int32]
-    group: str = field(default="", kw_only=True)
-
-    def mask(self, codes: Sequence[int]) -> Mask:
-        """Return which questions have any of the values."""
-        wanted = np.zeros(len(self.values), dtype=bool)
-        wanted[list(codes)] = True
-        return wanted[self.codes]
-
-    def counts(self, among: Mask) -> Counts:
-        """Return the number of the questions ``among`` with each value.
-
-        The smaller side is counted; the larger is derived from the totals.
-        """
-        if 2 * np.count_nonzero(among) <= among.size:
-            return self._tally(self._of(among))
-        return self._totals - self._tally(self._of(~among))
-
-    def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rows and codes of the questions ``among``, one entry for each question and
-        value.
-        """
-        return np.flatnonzero(among), self._of(among).astype(np.int64)
+    column: str
+    values: Values
+    group: str = ""
 
     def label(self, value: str) -> str:
         """Return the label of a value."""
         return _LABELS.get(self.name.partition(".")[0], str)(value)
 
-    def _of(self, among: Mask) -> NDArray[np.int32]:
-        """Return the codes of the questions ``among``."""
-        return self.codes[among]
+    def condition(self, chosen: Iterable[str]) -> str:
+        """Return the SQL condition that a question has any of these values."""
+        wanted = set(chosen)
+        codes = (str(code) for code, some in enumerate(self.values) if not wanted.isdisjoint(some))
+        return f"{self.column} IN ({', '.join(codes)})"
 
-    @cached_property
-    def _totals(self) -> Counts:
-        return self._tally(self.codes)
-
-    def _tally(self, codes: NDArray[np.int32]) -> Counts:
-        return np.bincount(codes, minlength=len(self.values))
-
-
-@dataclass(frozen=True, eq=False)
-class ManyValues(Facet):
-    """A facet with any number of values for each of ``size`` questions, as pairs of row
-    and code.
-    """
-
-    rows: NDArray[np.int32]
-    size: int
-
-    def mask(self, codes: Sequence[int]) -> Mask:
-        mask = np.zeros(self.size, dtype=bool)
-        mask[self.rows[super().mask(codes)]] = True
-        return mask
-
-    def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        return self.rows[among[self.rows]].astype(np.int64), self._of(among).astype(np.int64)
-
-    def _of(self, among: Mask) -> NDArray[np.int32]:
-        return self.codes[among[self.rows]]
+    def by_value(self, codes: Mapping[int, int]) -> Counter[str]:
+        """Return the number of questions with each value, given that of each code."""
+        found = Counter[str]()
+        for code in sorted(codes):
+            for value in self.values[code]:
+                found[value] += codes[code]
+        return found
 
 
 def encoding_label(value: str) -> str:
@@ -127,117 +83,108 @@ def encoding_label(value: str) -> str:
     return encoding_title(task, stem)
 
 
-def task_label(value: str) -> str:
-    """Return the name of a task in prose."""
-    return TASKS[value].prose if value in TASKS else value.replace("_", " ")
-
-
 def form_label(value: str) -> str:
     """Return the human name of ``task/kind``."""
     task, _, kind = value.partition("/")
-    return f"{task_label(task)}: {_KINDS.get(kind, kind)}"
+    return f"{spaced(task)}: {_KINDS.get(kind, kind)}"
 
 
-def dataset_facets(index: DatasetIndex) -> list[Facet]:
-    """Return the facets of the questions themselves, in page order."""
-    columns = index.columns
-    margin = np.where(
-        np.isnan(columns.margin), len(MARGINS) + 1, np.digitize(columns.margin, MARGINS)
-    )
-    found: dict[str, Facet] = {
-        "margin": Facet("margin", TITLES["margin"], MARGIN_NAMES, margin.astype(np.int32))
-    }
-    for name in SINGLE:
-        found[name] = Facet(
-            name, in_cases(TITLES[name]), columns.vocabulary.get(name, ()), columns.single[name]
-        )
-    for name in MULTIPLE:
-        rows, codes = columns.multiple[name]
-        found[name] = ManyValues(
-            name, TITLES[name], columns.vocabulary.get(name, ()), codes, rows, columns.count
-        )
-    found["form"] = _forms(columns)
-    return [found[name] for name in TITLES if name in found]
-
-
-def _forms(columns: Columns) -> Facet:
-    """Return whether a task's options are drawn or text, as a facet that groups many encodings."""
-    kinds = {row.stem: row.kind for row in encodings()}
-    names = columns.vocabulary.get("encoding", ())
-    forms = [
-        f"{task}/{kinds.get(stem, 'text')}"
-        for task, _, stem in (name.partition("/") for name in names)
-    ]
-    values = tuple(dict.fromkeys(forms))
-    codes = np.array([values.index(form) for form in forms], np.int32)
-    return Facet("form", TITLES["form"], values, codes[columns.single["encoding"]])
-
-
-def mark_facets(index: DatasetIndex, marks: Mapping[str, Marked]) -> list[Facet]:
-    """Return the facets of the notes on the questions."""
-    count = index.columns.count
-    known = [
-        (row, mark)
-        for row, mark in zip(index.rows_of(marks), marks.values(), strict=True)
-        if row >= 0
-    ]
-    star, note = np.zeros(count, np.int32), np.zeros(count, np.int32)
-    tags = tuple(sorted({tag for _, mark in known for tag in mark.tags}))
-    pairs = [(row, tags.index(tag)) for row, mark in known for tag in mark.tags]
-    for row, mark in known:
-        star[row], note[row] = mark.star, bool(mark.note)
-    rows, codes = np.array(pairs, np.int32).reshape(-1, 2).T
-    if tags:
-        untagged = np.setdiff1d(np.arange(count, dtype=np.int32), rows)
-        rows = np.concatenate([rows, untagged])
-        codes = np.concatenate([codes, np.full(untagged.size, len(tags), np.int32)])
-        tags = (*tags, UNTAGGED)
-    return [
-        Facet("star", TITLES["star"], ("not starred", "starred"), star),
-        ManyValues("tag", TITLES["tag"], tags, codes, rows, count),
-        Facet("note", TITLES["note"], ("without a note", "with a note"), note),
-    ]
-
-
-def unchanged_only(columns: Columns) -> list[Pair]:
-    """Return the query that leaves out questions changed by a probe; empty if there are none."""
-    names, changed = columns.vocabulary.get("probe", ()), columns.changed == 1
-    if not changed.any():
-        return []
-    return [("probe", names[code]) for code in np.unique(columns.single["probe"][~changed])]
-
-
-def run_facets(slug: str, name: str, run: RunIndex) -> list[Facet]:
-    """Return the facets of one run."""
-    summary = run.summary()
-    rows, codes = summary.statuses
-    wrong = np.flatnonzero(np.isfinite(summary.wrong_difference)).astype(np.int32)
-    bins = np.digitize(summary.wrong_difference[wrong], MARGINS).astype(np.int32)
-    return [
-        Facet(f"outcome.{slug}", "Outcome", OUTCOMES, summary.outcome, group=name),
-        Facet(f"order.{slug}", "Both orders", CONSISTENCY, summary.consistency, group=name),
-        ManyValues(
-            f"wrong_difference.{slug}",
-            WRONG_DIFFERENCE,
-            MARGIN_NAMES[:-1],
-            bins,
-            wrong,
-            summary.outcome.size,
-            group=name,
-        ),
-        ManyValues(
-            f"status.{slug}", "Status", STATUSES, codes, rows, summary.outcome.size, group=name
-        ),
-    ]
+def spaced(value: str) -> str:
+    """Return a name without underscores."""
+    return value.replace("_", " ")
 
 
 _LABELS: dict[str, Callable[[str], str]] = {
     "encoding": encoding_label,
-    "task": task_label,
+    "task": spaced,
     "form": form_label,
-    "status": lambda value: value.replace("_", " "),
-    "probe": lambda value: value.replace("_", " "),
+    "status": spaced,
+    "probe": spaced,
 }
+
+
+def question_facets(study: Study) -> list[Facet]:
+    """Return the facets of the questions themselves."""
+    return [Facet(name, TITLES[name], f"q.of_{name}", study.values[name]) for name in FACETS]
+
+
+def mark_facets(study: Study, marks: Mapping[str, Marked]) -> list[Facet]:
+    """Write the notes on the questions to the study's file and return their facets."""
+    tags: dict[tuple[str, ...], int] = {(UNTAGGED,): 0}
+    rows = [
+        (row, mark.star, tags.setdefault(mark.tags or (UNTAGGED,), len(tags)), bool(mark.note))
+        for row, mark in zip(study.rows_of(marks), marks.values(), strict=True)
+        if row >= 0
+    ]
+    with study.writing() as db:
+        db.execute("DELETE FROM mark")
+        db.executemany("INSERT INTO mark VALUES (?, ?, ?, ?)", rows)
+    star, note = [("not starred",), ("starred",)], [("without a note",), ("with a note",)]
+    tagged = [Facet("tag", TITLES["tag"], "ifnull(m.tag, 0)", list(tags))] if len(tags) > 1 else []
+    return [
+        Facet("star", TITLES["star"], "ifnull(m.star, 0)", star),
+        *tagged,
+        Facet("note", TITLES["note"], "ifnull(m.note, 0)", note),
+    ]
+
+
+def run_facets(slug: str, name: str, run: RunVerdicts) -> list[Facet]:
+    """Return the facets of one run."""
+    at = f"o{run.number}"
+    held = [
+        tuple(status for k, status in enumerate(STATUSES) if mask >> k & 1)
+        for mask in range(1 << len(STATUSES))
+    ]
+    wrong = [*((name,) for name in MARGIN_NAMES[:NO_WRONG]), ()]
+    rows = (
+        ("outcome", "Outcome", "outcome", 0, [(one,) for one in OUTCOMES]),
+        ("order", "Both orders", "consistency", 0, [(one,) for one in CONSISTENCY]),
+        ("wrong_difference", WRONG_DIFFERENCE, "of_wrong", NO_WRONG, wrong),
+        ("status", "Status", "statuses", 0, held),
+    )
+    return [
+        Facet(f"{kind}.{slug}", title, f"ifnull({at}.{column}, {none})", values, name)
+        for kind, title, column, none, values in rows
+    ]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Pack:
+    """An SQL expression that holds the codes of several facets, so that one column counts them."""
+
+    column: str
+    facets: tuple[Facet, ...]
+    codes: Callable[[int], Sequence[int]]
+
+    def counts(self, packed: Counter[int]) -> dict[str, Counter[str]]:
+        """Return for each facet the number of questions with each value."""
+        found: list[Counter[int]] = [Counter() for _ in self.facets]
+        for code, count in packed.items():
+            for one, own in zip(found, self.codes(code), strict=True):
+                one[own] += count
+        return {
+            facet.name: facet.by_value(one) for facet, one in zip(self.facets, found, strict=True)
+        }
+
+
+def packs(study: Study, facets: Sequence[Facet]) -> list[Pack]:
+    """Return columns that hold the codes of all facets."""
+    by_name = {facet.name: facet for facet in facets}
+    mixed = tuple(by_name[name] for name in MIXED)
+    found = [Pack("q.of_mix", mixed, study.mixes.__getitem__)]
+    of_runs: dict[str, list[Facet]] = {}
+    for facet in facets:
+        if facet.group:
+            of_runs.setdefault(facet.name.partition(".")[2], []).append(facet)
+        elif facet.name not in MIXED:
+            found.append(Pack(facet.column, (facet,), lambda code: (code,)))
+    for some in of_runs.values():
+        columns = [facet.column for facet in some]
+        shifted = " | ".join(f"({column} << {8 * k})" for k, column in enumerate(columns))
+        found.append(
+            Pack(shifted, tuple(some), lambda code: [code >> 8 * k & 255 for k in range(4)])
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,65 +206,50 @@ class ShownFacet:
     title: str
     group: str
     values: tuple[FacetValue, ...]
-    more: int = 0
-    chosen: tuple[str, ...] = field(default=())
+    more: int
+    chosen: tuple[str, ...]
 
 
 def shown_facet(
-    facet: Facet, among: Mask, chosen: Sequence[str], find: str = "", most: int = MOST_VALUES
+    facet: Facet,
+    counts: Counter[str],
+    chosen: Sequence[str],
+    find: str = "",
+    most: int = MOST_VALUES,
 ) -> ShownFacet:
-    """Return the facet's values that occur ``among`` the questions, most frequent first; chosen
-    values are always included.
-    """
-    counts = facet.counts(among)
-    wanted = counts > 0
-    wanted[
-        [code for code, value in enumerate(facet.values) if value in chosen] if chosen else []
-    ] = True
-    kept = _found(facet, np.flatnonzero(wanted), find.casefold().strip())
-    rank = kept - counts[kept] * counts.size  # by count, then by code; no two alike
-    near = np.argpartition(rank, most - 1)[:most] if kept.size > most else np.arange(kept.size)
-    first: list[int] = kept[near[np.argsort(rank[near])]].tolist()
-    if chosen:
-        others = kept[np.argsort(rank)][most:].tolist()
-        first += [code for code in others if facet.values[code] in chosen]
+    """Return the values that occur, most frequent first; chosen values are always included."""
+    needle = find.casefold().strip()
+    found = [
+        value
+        for value in dict.fromkeys((*counts, *chosen))
+        if not needle or needle in facet.label(value).casefold() or needle in value.casefold()
+    ]
+    found.sort(key=lambda value: -counts[value])
+    first = found[:most] + [value for value in found[most:] if value in chosen]
     values = tuple(
         FacetValue(
-            facet.values[c],
-            facet.label(facet.values[c]),
-            task_label(facet.values[c].partition("/")[0]) if facet.name == "encoding" else "",
-            int(counts[c]),
-            facet.values[c] in chosen,
+            value,
+            facet.label(value),
+            spaced(value.partition("/")[0]) if facet.name == "encoding" else "",
+            counts[value],
+            value in chosen,
         )
-        for c in first
+        for value in first
     )
     return ShownFacet(
-        facet.name, facet.title, facet.group, values, kept.size - len(first), tuple(chosen)
+        facet.name, facet.title, facet.group, values, len(found) - len(first), tuple(chosen)
     )
-
-
-def _found(facet: Facet, codes: Counts, needle: str) -> Counts:
-    """Return the codes whose label or value contains ``needle``; all of them if it is empty."""
-    if not needle:
-        return codes
-    words = ((code, facet.values[code]) for code in codes.tolist())
-    found = [
-        code
-        for code, value in words
-        if needle in facet.label(value).casefold() or needle in value.casefold()
-    ]
-    return np.array(found, np.int64)
 
 
 def named_pairs(facets: Sequence[Facet], pairs: Sequence[Pair]) -> list[str]:
     """Return the filters of a query as readable text."""
     known = {facet.name: facet for facet in facets}
-    found = []
+    named = []
     for name, value in pairs:
-        facet = known.get(name)
-        if facet is not None:
+        if name == "q":
+            named.append(f"Words: {value}")
+        elif name in known:
+            facet = known[name]
             group = f"{facet.group}, " if facet.group else ""
-            found.append(f"{group}{facet.title}: {facet.label(value)}")
-        elif name == "q":
-            found.append(f"Words: {value}")
-    return found
+            named.append(f"{group}{facet.title}: {facet.label(value)}")
+    return named

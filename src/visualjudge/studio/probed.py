@@ -99,7 +99,7 @@ def judge_probes(shelf: Shelf, place: RunPlace) -> JudgeProbes:
     from visualjudge.analysis.probes import probe_results
 
     try:
-        answered = load_study([place.root], dataset=shelf.index.root).answered[0]
+        answered = load_study([place.root], dataset=shelf.study.root).answered[0]
         shown = sorted(
             _shown(answered, probe_results(answered)),
             key=lambda one: list(STATES).index(one.result.state),
@@ -137,7 +137,7 @@ def failing(table: pl.DataFrame, control: pl.DataFrame, result: ProbeResult) -> 
     """Return the verdicts on a probe that contribute to its effect; unread replies do not."""
     import polars as pl
 
-    read = table.filter("parsed")
+    read = table.filter("usable")
     if result.design == "change":
         right = control.filter("right").unique(["probe_group", "order"])
         return read.filter(~pl.col("right")).join(right, on=["probe_group", "order"], how="semi")

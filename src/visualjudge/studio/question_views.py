@@ -6,28 +6,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
+from visualjudge.core.answers import has_answer, is_right, is_usable
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import IMAGE_MARK, LETTERS, TURNED, Question
+from visualjudge.core.records import IMAGE_MARK, LETTERS, TURNED, UNKNOWN, Question, Verdict
 from visualjudge.prompts.spans import images_within, interleaved, spans_of, swapped
 from visualjudge.replies import read_reply
 from visualjudge.runs.budget import token_counts
-from visualjudge.studio.facets import task_label
-from visualjudge.studio.index import has_answer, no_answer
-from visualjudge.studio.places import DatasetPlace, RunPlace
-from visualjudge.studio.selection import Selection, Shelf
-from visualjudge.studio.summary import CLOSE, CONSISTENCY, OUTCOMES
-from visualjudge.studio.verdict_reading import VALUES
-from visualjudge.studio.verdicts import RunIndex
+from visualjudge.studio.facets import spaced
+from visualjudge.studio.places import RunPlace
+from visualjudge.studio.selection import Shelf
+from visualjudge.studio.study import difference_of, shown_as
+from visualjudge.studio.verdicts import CONSISTENCY, OUTCOMES, RunVerdicts
 from visualjudge.studio.working_sets import UNMARKED
-from visualjudge.vision.encodings import CATALOGUE, encoding_title
+from visualjudge.vision.encodings import encoding_title
 
 EXCERPT = 220
 LONGEST_PROMPT = 600
 MOST_LAYERS = 20
-MOST_CALLS = 50
 """Maximum number of layers for images that belong to no option; the prompt shows all images."""
+MOST_RELATED = 30
+MOST_CALLS = 50
 LONGEST_REPLY = 200_000
 """Number of characters of a reply on the page."""
 
@@ -49,11 +47,8 @@ def option_images(question: Question) -> list[str | None]:
     n = len(question.final_scores)
     spans = _option_spans(question)
     if not spans:
-        row = CATALOGUE.get((question.task, question.encoding))
-        textual = row is not None and row.kind == "text"
-        return (
-            list(question.images[-n:]) if len(question.images) >= n and not textual else [None] * n
-        )
+        several = len(question.images) >= n and shown_as(question) != "text"
+        return list(question.images[-n:]) if several else [None] * n
     return [next(iter(question.images[images_within(question, span)]), None) for span in spans]
 
 
@@ -87,7 +82,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class CardVerdict:
-    """One run's verdict on the question."""
+    """One run's verdict on a question."""
 
     run: str
     judge: str
@@ -125,29 +120,34 @@ class Card:
     verdicts: tuple[CardVerdict, ...]
 
 
-def card(shelf: Shelf, row: int) -> Card:
-    """Return the card of one question."""
-    question = shelf.index.question(row)
-    margin = float(shelf.index.columns.margin[row])
-    originals, shown = original_images(question), tuple(map(_excerpt, options(question)))
-    mark = shelf.working.marks().get(question.id, UNMARKED)
-    bare = not originals and not any(option.image or option.text for option in shown)
-    return Card(
-        id=question.id,
-        type=question.question_type,
-        task=task_label(question.task),
-        encoding=encoding_title(question.task, question.encoding),
-        stem=question.encoding,
-        image=str(question.image_id),
-        original=originals[0] if originals else None,
-        answer=said(question.answer) if has_answer(question) else "",
-        margin=None if np.isnan(margin) else round(margin, 2),
-        prompt=question.prompt[:LONGEST_PROMPT].strip() if bare else None,
-        star=mark.star,
-        tags=mark.tags,
-        options=shown,
-        verdicts=_verdicts(shelf, row),
-    )
+def cards(shelf: Shelf, rows: Sequence[int]) -> list[Card]:
+    """Return the cards of some questions."""
+    verdicts, marks = verdicts_on(shelf, rows), shelf.working.marks()
+    found = []
+    for row in rows:
+        question = shelf.study.question(row)
+        margin, mark = difference_of(question), marks.get(question.id, UNMARKED)
+        originals, shown = original_images(question), tuple(map(_excerpt, options(question)))
+        bare = not originals and not any(option.image or option.text for option in shown)
+        found.append(
+            Card(
+                id=question.id,
+                type=question.question_type,
+                task=spaced(question.task),
+                encoding=encoding_title(question.task, question.encoding),
+                stem=question.encoding,
+                image=question.image_id,
+                original=originals[0] if originals else None,
+                answer=shown_value(question.answer) if has_answer(question) else "",
+                margin=None if margin is None else round(margin, 2),
+                prompt=question.prompt[:LONGEST_PROMPT].strip() if bare else None,
+                star=mark.star,
+                tags=mark.tags,
+                options=shown,
+                verdicts=tuple(verdicts.get(row, ())),
+            )
+        )
+    return found
 
 
 def _excerpt(option: Option) -> Option:
@@ -155,37 +155,41 @@ def _excerpt(option: Option) -> Option:
     return replace(option, text="" if option.image else option.text[:EXCERPT])
 
 
-def said(answer: str | float) -> str:
+def shown_value(answer: str | float) -> str:
     """Format an answer for display."""
-    return answer.replace("_", " ") if isinstance(answer, str) else f"{answer:g}"
+    return spaced(answer) if isinstance(answer, str) else f"{answer:g}"
 
 
-def _verdicts(shelf: Shelf, row: int) -> tuple[CardVerdict, ...]:
-    """Return the verdict of each run that asked the question."""
-    return tuple(
-        _verdict(place, run, row) for place, run in shelf.runs if run.summary().outcome[row]
-    )
-
-
-def _verdict(place: RunPlace, run: RunIndex, row: int) -> CardVerdict:
-    summary = run.summary()
-    code, number = int(summary.value[row]), float(summary.number[row])
-    value = (
-        VALUES[code].replace("_", " ") if code >= 0 else "" if np.isnan(number) else f"{number:g}"
-    )
-    flipped = CONSISTENCY[summary.consistency[row]] == "flipped by order"
-    outcome_name = OUTCOMES[summary.outcome[row]]
-    if outcome_name == "mixed":  # one of its answers would look like its verdict
-        value = "mixed"
-    wrong = float(summary.wrong_difference[row])
-    return CardVerdict(
-        place.slug,
-        place.name,
-        outcome_name,
-        value,
-        flipped,
-        None if np.isnan(wrong) else round(wrong, 2),
-    )
+def verdicts_on(shelf: Shelf, rows: Sequence[int]) -> dict[int, list[CardVerdict]]:
+    """Return by row what each run that asked these questions said: its first usable verdict."""
+    some = ", ".join(map(str, rows))
+    values: dict[tuple[int, int], str] = {}
+    for run, row, value in shelf.study.all(
+        f"SELECT run, row, value FROM verdict WHERE row IN ({some}) AND run IN (SELECT number FROM "
+        "run) AND usable AND NOT checks ORDER BY number DESC"
+    ):
+        values[run, row] = value
+    outcomes = {
+        (run, row): (OUTCOMES[outcome], consistency, wrong)
+        for run, row, outcome, consistency, wrong in shelf.study.all(
+            "SELECT run, row, outcome, consistency, wrong FROM outcome WHERE row IN "
+            f"({some}) AND run IN (SELECT number FROM run)"
+        )
+    }
+    found: dict[int, list[CardVerdict]] = {}
+    for place, run in shelf.runs:
+        for row in rows:
+            if (run.number, row) not in outcomes:
+                continue
+            outcome, consistency, wrong = outcomes[run.number, row]
+            # one of the answers of a mixed one would look like its verdict
+            value = "mixed" if outcome == "mixed" else spaced(values.get((run.number, row), ""))
+            flipped = CONSISTENCY[consistency] == "flipped by order"
+            wrong = None if wrong is None else round(wrong, 2)
+            found.setdefault(row, []).append(
+                CardVerdict(place.slug, place.name, outcome, value, flipped, wrong)
+            )
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +208,15 @@ class Part:
     text: str
     image: str | None = None
     number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call of a judge: its arguments and result as text."""
+
+    name: str
+    arguments: str
+    result: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +257,7 @@ class Reply:
     probability_a: float | None
     tokens: str
     note: str | None
-    calls: tuple[Mapping[str, Any], ...] = ()
+    calls: tuple[Call, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,11 +272,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A question that a probe compares with another, and each run's verdict on it; ``here`` marks
-    the question shown.
+    """A question compared with the one shown, and each run's verdict on it; ``here`` marks the
+    question shown.
     """
 
     question: Question
+    title: str
     unchanged: bool
     here: bool
     verdicts: tuple[CardVerdict, ...]
@@ -273,17 +287,42 @@ def probe_family(shelf: Shelf, question: Question, row: int) -> list[Related]:
     """Return the questions that a probe compares with this one, the unchanged one first; empty
     without a probe.
     """
-    probe, columns = question.probe, shelf.index.columns
-    if probe is None:
+    if question.probe is None:
         return []
-    group = columns.single["group"] == columns.single["group"][row]
-    alike = columns.single["probe"] == columns.single["probe"][row]
-    rows = np.flatnonzero(group & (alike | (columns.changed == 0)))
-    rows = rows[np.argsort(columns.changed[rows], kind="stable")]
-    return [
-        Related(shelf.index.question(k), not columns.changed[k], k == row, _verdicts(shelf, k))
-        for k in rows.tolist()
-    ]
+    found = shelf.study.all(
+        "SELECT other.row, other.changed FROM question here JOIN question other USING (of_group) "
+        "WHERE here.row = ? AND (other.of_probe = here.of_probe OR NOT other.changed) "
+        "ORDER BY other.changed, other.row LIMIT ?",
+        row,
+        MOST_RELATED,
+    )
+    return _related(shelf, found, row)
+
+
+def same_case(shelf: Shelf, row: int) -> list[Related]:
+    """Return the questions about the same options: in other encodings, or changed by probes, such
+    as without the photograph.
+    """
+    found = shelf.study.all(
+        "SELECT other.row, other.changed FROM question here JOIN question other USING (pair) "
+        "WHERE here.row = ? ORDER BY other.changed, other.row LIMIT ?",
+        row,
+        MOST_RELATED,
+    )
+    return _related(shelf, found, row) if len(found) > 1 else []
+
+
+def _related(shelf: Shelf, found: Sequence[tuple[int, int]], here: int) -> list[Related]:
+    verdicts = verdicts_on(shelf, [row for row, _ in found])
+    related = []
+    for row, changed in found:
+        question = shelf.study.question(row)
+        title = encoding_title(question.task, question.encoding)
+        if changed and question.probe is not None:
+            title = f"{title}: {spaced(question.probe.name)}"
+        others = tuple(verdicts.get(row, ()))
+        related.append(Related(question, title, not changed, row == here, others))
+    return related
 
 
 def layers(question: Question, unchanged: Question | None = None) -> list[Layer]:
@@ -356,20 +395,21 @@ def _parts(prompt: str, images: tuple[str, ...]) -> list[Part]:
     return parts
 
 
-def step(shelf: Shelf, selection: Selection, row: int) -> Step:
-    """Return the neighbours of a question within the filters."""
-    place, rows = selection.place(row), selection.rows
-    if place is None:
-        return Step(None, int(rows.size), None, None)
-
-    def identity(at: int) -> str | None:
-        return shelf.index.question(int(rows[at])).id if 0 <= at < rows.size else None
-
-    return Step(place, int(rows.size), identity(place - 1), identity(place + 1))
+def step(shelf: Shelf, rows: Sequence[int], row: int) -> Step:
+    """Return the neighbours of a question within the selection."""
+    try:
+        place = rows.index(row)
+    except ValueError:
+        return Step(None, len(rows), None, None)
+    near = [
+        shelf.study.identities([rows[at]])[0] if 0 <= at < len(rows) else None
+        for at in (place - 1, place + 1)
+    ]
+    return Step(place, len(rows), *near)
 
 
 def replies(
-    runs: Sequence[tuple[RunPlace, RunIndex]], question: Question, row: int
+    runs: Sequence[tuple[RunPlace, RunVerdicts]], question: Question, row: int
 ) -> Iterator[Reply]:
     """Return every verdict of every run on the question."""
     for place, run in runs:
@@ -377,58 +417,59 @@ def replies(
             yield _reply(place, verdict, question)
 
 
-def _reply(place: RunPlace, verdict: Mapping[str, Any], question: Question) -> Reply:
-    raw = verdict.get("raw_response")
-    text = raw[:LONGEST_REPLY] if isinstance(raw, str) else ""
-    order = "BA" if verdict.get("order") == "BA" else "AB"
-    start, stop, rule, read_by, value = reading(text, question, order)
-    status = str(verdict.get("status"))
-    recorded = verdict.get("value")
+def _reply(place: RunPlace, verdict: Verdict, question: Question) -> Reply:
+    text = (verdict.raw_response or "")[:LONGEST_REPLY]
+    start, stop, rule, read_by, value = reading(text, question, verdict.order)
+    read = verdict.status in ("ok", "unparseable") and value is not None
+    counts = zip(token_counts(verdict.usage), ("in", "out"), strict=True)
     return Reply(
         run=place.slug,
         judge=place.name,
-        order=order,
+        order=verdict.order,
         asked=asked(verdict),
         rater=_text(verdict, "rater"),
-        outcome=outcome(recorded, status, question),
-        said=said(recorded) if isinstance(recorded, str | int | float) else str(recorded),
-        status=status,
-        cause=_text(verdict, "cause"),
+        outcome=outcome(question, verdict),
+        said=shown_value(verdict.value),
+        status=verdict.status,
+        cause=verdict.cause,
         before=text[:start],
         read=text[start:stop],
         after=text[stop:],
         rule=rule,
         read_by=read_by,
-        turned="A in this order is option B." if order == "BA" and text else "",
-        differs=bool(text)
-        and status in ("ok", "unparseable")
-        and value is not None
-        and value != recorded,
-        latency=_number(verdict, "latency_s"),
-        probability_a=_number(verdict, "probability_a"),
-        tokens=_tokens(verdict.get("usage")),
+        turned="A in this order is option B." if verdict.order == "BA" and text else "",
+        differs=read and value != verdict.value,
+        latency=verdict.latency_s,
+        probability_a=verdict.probability_a,
+        tokens=", ".join(f"{n:,} tokens {way}" for n, way in counts if n is not None),
         note=_text(verdict, "note"),
-        calls=_tool_calls(verdict),
+        calls=tuple(_calls(verdict.extra)),
     )
 
 
-def _tool_calls(verdict: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    """Return the tool calls of a verdict's line; invalid content is left out."""
-    trace = verdict.get("tool_calls")
-    calls = trace[:MOST_CALLS] if isinstance(trace, list) else ()
-    return tuple(call for call in calls if isinstance(call, Mapping))
+def _text(verdict: Verdict, field: str) -> str | None:
+    value = verdict.extra.get(field)
+    return value if isinstance(value, str) and value else None
 
 
-def asked(verdict: Mapping[str, Any]) -> str:
+def _calls(extra: Mapping[str, Any]) -> Iterator[Call]:
+    """Return the tool calls of a verdict; invalid content is tolerated."""
+    trace = extra.get("tool_calls")
+    for call in trace[:MOST_CALLS] if isinstance(trace, list) else ():
+        if isinstance(call, Mapping):
+            yield Call(*(str(call.get(name) or "") for name in ("name", "arguments", "result")))
+
+
+def asked(verdict: Verdict) -> str:
     """Return which repeat a verdict is, or the kind of check for a person; empty for the
     first.
 
     In a run of people, ``repeat`` only distinguishes the raters.
     """
-    purpose, repeat = verdict.get("purpose"), verdict.get("repeat")
+    purpose = verdict.extra.get("purpose")
     if isinstance(purpose, str):
         return {"question": "", "known": "known question"}.get(purpose, purpose)
-    return f"repeat {repeat}" if isinstance(repeat, int) and repeat else ""
+    return f"repeat {verdict.repeat}" if verdict.repeat else ""
 
 
 def reading(
@@ -449,69 +490,43 @@ def reading(
     return start, stop, found.rule, found.read_by, value
 
 
-def outcome(value: Any, status: str, question: Question) -> str:
+def outcome(question: Question, verdict: Verdict) -> str:
     """Return the outcome of a verdict: right, wrong, failed, cannot tell, or no right answer if the
     question has none.
     """
-    if status == "cannot_tell":
+    if verdict.status == "cannot_tell":
         return "cannot tell"
-    if status != "ok":
+    if not is_usable(question, verdict):
         return "failed"
     if not has_answer(question):
         return "no right answer"
-    if isinstance(question.answer, str):
-        return "right" if value == question.answer else "wrong"
-    close = isinstance(value, int | float) and abs(value - question.answer) <= CLOSE
-    return "right" if close else "wrong"
+    return "right" if is_right(question, verdict) else "wrong"
 
 
-def facts(question: Question, place: DatasetPlace) -> list[tuple[str, str]]:
+def facts(question: Question) -> list[tuple[str, str]]:
     """Return the facts shown beside the question."""
-    scores = question.final_scores
+    none = "not known" if question.answer == UNKNOWN else "no answer is right"
+    title, stem = encoding_title(question.task, question.encoding), question.encoding
+    probe = question.probe
     rows = [
-        ("Task", task_label(question.task)),
-        ("Encoding", _encoding(question)),
+        ("Task", spaced(question.task)),
+        ("Encoding", title if title == stem else f"{title} ({stem})"),
         ("Type", question.question_type),
-        ("Answer", said(question.answer) if has_answer(question) else no_answer(question)),
-        ("Margin", _margin(scores)),
-        (place.in_cases("Image"), str(question.image_id)),
+        ("Answer", shown_value(question.answer) if has_answer(question) else none),
+        ("Margin", _margin(question)),
+        ("Image", question.image_id),
         ("Class", ", ".join(question.class_of_interest or ())),
         ("Error type", question.error_type or ""),
         ("Subset", ", ".join(question.subset)),
-        (
-            "Probe",
-            "" if question.probe is None else f"{question.probe.name}: {question.probe.changed}",
-        ),
+        ("Probe", "" if probe is None else f"{probe.name}: {probe.changed}"),
         ("Id", question.id),
     ]
     return [(name, value) for name, value in rows if value]
 
 
-def _margin(scores: Sequence[float]) -> str:
-    if len(scores) < 2:
+def _margin(question: Question) -> str:
+    margin = difference_of(question)
+    if margin is None:
         return ""
-    margin = f"{max(scores) - min(scores):.4g}"
-    return margin if len(scores) == 2 else f"{margin}, between the best and the worst option"
-
-
-def _encoding(question: Question) -> str:
-    """Return title and stem, or only one if they are equal."""
-    title, stem = encoding_title(question.task, question.encoding), question.encoding
-    return title if title == stem else f"{title} ({stem})"
-
-
-def _text(verdict: Mapping[str, Any], field: str) -> str | None:
-    value = verdict.get(field)
-    return value if isinstance(value, str) and value else None
-
-
-def _number(verdict: Mapping[str, Any], field: str) -> float | None:
-    value = verdict.get(field)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _tokens(usage: Any) -> str:
-    counts = token_counts(usage if isinstance(usage, dict) else None)
-    return ", ".join(
-        f"{n:,} tokens {way}" for n, way in zip(counts, ("in", "out"), strict=True) if n is not None
-    )
+    several = len(question.final_scores) > 2
+    return f"{margin:.4g}{', between the best and the worst option' * several}"

@@ -1,77 +1,64 @@
-"""Selecting questions by facets, words, order and counts of two runs; the address holds the whole
-state.
-"""
+"""Selecting questions by facets, words and order; the address holds the whole state."""
 
 from __future__ import annotations
 
+import re
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from array import array
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
+import orjson
 
-from visualjudge.core.workers import Workers
 from visualjudge.studio.facets import (
+    OF_RUNS,
     TITLES,
     WRONG_DIFFERENCE,
     Facet,
-    Mask,
     Pair,
-    dataset_facets,
     mark_facets,
+    packs,
+    question_facets,
     run_facets,
-    shown_facet,
 )
-from visualjudge.studio.index import HERE, DatasetIndex
 from visualjudge.studio.places import RunPlace
-from visualjudge.studio.summary import Summary
-from visualjudge.studio.verdicts import RunIndex
+from visualjudge.studio.study import Rows, Study, words_of
+from visualjudge.studio.verdicts import RunVerdicts
 from visualjudge.studio.working_sets import WorkingSets
 
-K = TypeVar("K")
-V = TypeVar("V")
-KEPT = 12
-"""Number of cached selections: up to 2 MB each at 200,000 questions."""
-KEPT_WORDS = 64
-"""Number of cached searches: 0.2 MB each."""
-KEPT_ORDERS = 3
-"""Number of cached orders: 1.6 MB each."""
-# SQLite searches without holding the GIL.
-_SEARCHING = ThreadPoolExecutor(4, "studio-search")
-OF_RUNS = ("outcome", "status", "order", "wrong_difference")
-"""Facets of a run; its slug follows a dot."""
+T = TypeVar("T")
+KEPT = 24
+"""Number of cached results: up to 1 MB each at 100,000 questions."""
 SORTS = {
     "file": "Order of the file",
     "margin": "Smallest margin",
     "-margin": "Largest margin",
     "-wrong_difference": WRONG_DIFFERENCE,
     "-disagreement": "Judges disagree most",
-    "probability": "Least sure",
-    "-probability": "Most sure",
-    "-latency": "Slowest reply",
-    "-reply": "Longest reply",
-    "-length": "Longest prompt",
-    "length": "Shortest prompt",
 }
+_WORD = re.compile(r'"[^"]+"|\S+')
+_ALIAS = re.compile(r"\bo(\d+)\.")
+_NOTED = re.compile(r"\bm\.")
+_WITH_WORDS = """
+SELECT row FROM question WHERE id = ?1
+    OR prompt IN (SELECT rowid FROM prompts WHERE prompts MATCH ?2)
+UNION SELECT row FROM verdict WHERE number IN (SELECT rowid FROM replies WHERE replies MATCH ?2)
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The state in the address: the chosen values of each facet, the words, the order, and the run
-    used for sorting.
-    """
+    """The state in the address: the chosen values of each facet, the words, and the order."""
 
     chosen: tuple[tuple[str, tuple[str, ...]], ...] = ()
     words: str = ""
     sort: str = "file"
 
     @classmethod
-    def from_query(cls, pairs: Sequence[tuple[str, str]]) -> State:
+    def from_query(cls, pairs: Sequence[Pair]) -> State:
         """Parse the query of an address, ignoring invalid parts."""
         chosen: dict[str, list[str]] = {}
         single = {"q": "", "sort": "file"}
@@ -88,72 +75,33 @@ class State:
         )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Selection:
-    """The selected questions in order, and for each facet the questions that pass all other
-    filters.
-
-    Attributes
-    ----------
-    but
-        For each facet with chosen values: the questions that pass all filters except its own.
-    """
-
-    rows: NDArray[np.int32]
-    matching: Mask
-    but: Mapping[str, Mask]
-
-    def among(self, facet: str) -> Mask:
-        """Return the questions that the facet's counts refer to."""
-        return self.but.get(facet, self.matching)
-
-    def place(self, row: int) -> int | None:
-        """Return the position of a question in the order, or None if it is not selected."""
-        found = np.flatnonzero(self.rows == row)
-        return int(found[0]) if found.size else None
-
-
 def working_folder(dataset: Path) -> Path:
     """Return the folder for notes on a dataset: next to it, since a build replaces its contents."""
     return dataset.with_name(f"{dataset.name}.studio")
 
 
 class Shelf:
-    """One dataset with its runs, and its cached selections."""
+    """One dataset with its runs and notes, and its cached selections."""
 
-    def __init__(self, index: DatasetIndex, runs: Sequence[tuple[RunPlace, RunIndex]]) -> None:
-        self.index = index
-        self.working = WorkingSets(working_folder(index.root))
+    def __init__(self, study: Study, runs: Sequence[tuple[RunPlace, RunVerdicts]]) -> None:
+        self.study = study
+        self.working = WorkingSets(working_folder(study.root))
         self.runs = tuple(runs)
-        self._static = dataset_facets(index)
-        self._kept: OrderedDict[tuple[State, tuple[int, ...]], Selection] = OrderedDict()
-        self._words: OrderedDict[tuple[str, tuple[int, ...]], Mask] = OrderedDict()
-        self._keys: OrderedDict[
-            tuple[str, tuple[str, ...], tuple[int, ...]], NDArray[np.float64]
-        ] = OrderedDict()
-        self._lock = threading.Lock()
-        self._facets: tuple[tuple[int, ...], list[Facet]] = ((), [])
+        self._own = question_facets(study)
+        self._noted: tuple[int, list[Facet]] | None = None
+        self._kept: OrderedDict[Hashable, object] = OrderedDict()
+        self._lock = threading.RLock()
 
-    def refresh(self, engine: Workers = HERE, *, wait: bool = True) -> None:
-        """Read new verdicts of running judges; without ``wait``, skip a run that another thread is
-        reading.
-        """
+    def refresh(self) -> None:
+        """Read new verdicts of running judges, except of a run that another thread is reading."""
         for _, run in self.runs:
-            run.refresh(engine, wait=wait)
+            if run.behind is None:
+                run.refresh(wait=False)
 
     def behind(self) -> dict[str, float]:
         """Return by name the indexed share of each run that is far behind."""
         shares = {place.name: run.behind for place, run in self.runs}
         return {name: share for name, share in shares.items() if share is not None}
-
-    def prepare(self) -> None:
-        """Count everything and search once, so that the first request finds totals, labels and open
-        indexes.
-        """
-        self._has_words("the")
-        everything = np.ones(self.index.columns.count, dtype=bool)
-        for facet in self.facets():
-            shown_facet(facet, everything, ())
 
     @property
     def generation(self) -> tuple[int, ...]:
@@ -162,211 +110,137 @@ class Shelf:
         return (self.working.generation, *(run.generation for _, run in self.runs))
 
     def facets(self) -> list[Facet]:
-        """Return all facets: those of the questions, then those of each run."""
-        generation = self.generation
-        known = self._facets
-        if known[0] != generation or not known[1]:
-            with self._lock:  # what was remembered holds no longer
-                for kept in (self._kept, self._words, self._keys):
-                    kept.clear()
-            added = [
-                facet
-                for place, run in self.runs
-                for facet in run_facets(place.slug, place.name, run)
-            ]
-            noted = mark_facets(self.index, self.working.marks())
-            known = self._facets = (generation, self._static + noted + added)
-        return known[1]
-
-    def select(self, state: State) -> Selection:
-        """Return the selection of ``state``, cached until a run gains verdicts."""
-        return self._remembered(
-            self._kept, KEPT, (state, self.generation), lambda: self._made(state)
-        )
-
-    def _remembered(self, kept: OrderedDict[K, V], most: int, key: K, make: Callable[[], V]) -> V:
-        """Return the cached value for the key, or make it; the ``most`` recently used keys are
-        kept.
-        """
+        """Return all facets in page order: those of the questions, then those of each run."""
+        marks = self.working.marks()
         with self._lock:
-            known = kept.get(key)
-            if known is not None:
-                kept.move_to_end(key)
-                return known
+            if self._noted is None or self._noted[0] != self.working.generation:
+                self._noted = (self.working.generation, mark_facets(self.study, marks))
+            own = {facet.name: facet for facet in (*self._own, *self._noted[1])}
+        of_runs = (run_facets(place.slug, place.name, run) for place, run in self.runs)
+        return [own[name] for name in TITLES if name in own] + [
+            facet for some in of_runs for facet in some
+        ]
+
+    def facet(self, name: str) -> Facet | None:
+        """Return the facet with this name, or None."""
+        return next((facet for facet in self.facets() if facet.name == name), None)
+
+    def remembered(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the cached value of a key until a verdict or note changes, or make it."""
+        full = (key, self.generation)
+        with self._lock:
+            if full in self._kept:
+                self._kept.move_to_end(full)
+                return self._kept[full]  # type: ignore[return-value]
         made = make()
         with self._lock:
-            kept[key] = made
-            while len(kept) > most:
-                kept.popitem(last=False)
+            self._kept[full] = made
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
         return made
 
-    def _made(self, state: State) -> Selection:
-        masks = self._masks(state)
-        misses = np.zeros(self.index.columns.count, np.int16)
-        for mask in masks.values():
-            misses += ~mask
-        if state.words:
-            key = (state.words, self.generation)
-            misses += 2 * ~self._remembered(
-                self._words, KEPT_WORDS, key, lambda: self._has_words(state.words)
-            )
-        matching = misses == 0
-        but = {name: matching | ((misses == 1) & ~mask) for name, mask in masks.items()}
-        rows = np.flatnonzero(matching).astype(np.int32)
-        return Selection(self._sorted(rows, state), matching, but)
+    # ---------------------------------------------------------------- selecting
 
-    def _masks(self, state: State) -> dict[str, Mask]:
+    def select(self, state: State) -> Sequence[int]:
+        """Return the rows of the selected questions, in order."""
+        return self.remembered(
+            state,
+            lambda: array(
+                "i", (row for (row,) in self.rows(state, "q.row", order=self._order(state)))
+            ),
+        )
+
+    def rows(
+        self, state: State, columns: str, *, leave_out: str = "", group: str = "", order: str = ""
+    ) -> Rows:
+        """Return columns of the selected questions; ``leave_out`` names a facet whose filter does
+        not apply.
+        """
         facets = {facet.name: facet for facet in self.facets()}
-        masks = {}
-        for name, values in state.chosen:
-            facet = facets.get(name)
-            if facet is not None:
-                places = {value: code for code, value in enumerate(facet.values)}
-                masks[name] = facet.mask([places[value] for value in values if value in places])
-        return masks
+        conditions = [
+            facets[name].condition(values)
+            for name, values in state.chosen
+            if name in facets and name != leave_out
+        ]
+        values = []
+        if state.words:
+            conditions.append("q.row IN (SELECT value FROM json_each(?))")
+            values.append(self._with_words(state.words))
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        query = f"{where}{f' GROUP BY {group}' if group else ''} ORDER BY {order or 'NULL'}"
+        joined = "".join(
+            f" LEFT JOIN outcome o{n} ON o{n}.run = {n} AND o{n}.row = q.row"
+            for n in sorted(set(_ALIAS.findall(columns + query)))
+        )
+        if _NOTED.search(columns + query):
+            joined += " LEFT JOIN mark m ON m.row = q.row"
+        return self.study.all(f"SELECT {columns} FROM question q{joined}{query}", *values)
 
-    def _has_words(self, words: str) -> Mask:
-        """Return the questions with the words in the prompt or any reply; facet counts treat words
-        as a filter.
-        """
-        searches = [self.index.search, *(run.search for _, run in self.runs)]
-        masks = list(_SEARCHING.map(lambda search: search(words), searches))
-        return np.asarray(np.logical_or.reduce(masks))
+    def counts(self, state: State) -> dict[str, Counter[str]]:
+        """Return for each facet how many questions have each value under the other filters."""
+        state = replace(state, sort="file")
+        return self.remembered(("counts", state), lambda: self._counted(state))
 
-    def _sorted(self, rows: NDArray[np.int32], state: State) -> NDArray[np.int32]:
-        sort = state.sort
-        if sort == "file" or not rows.size:
-            return rows
-        name, runs = sort.lstrip("-"), self._runs_in(state) if "wrong" in sort else ()
-        key = self._remembered(
-            self._keys, KEPT_ORDERS, (name, runs, self.generation), lambda: self._key(name, runs)
-        )[rows]
-        key = -key if sort.startswith("-") else key
-        return rows[np.argsort(np.where(np.isnan(key), np.inf, key), kind="stable")]
+    def _counted(self, state: State) -> dict[str, Counter[str]]:
+        facets = self.facets()
+        columns = packs(self.study, facets)
+        rows = self.rows(state, ", ".join(pack.column for pack in columns))
+        counts: dict[str, Counter[str]] = {facet.name: Counter() for facet in facets}
+        for pack, codes in zip(columns, zip(*rows, strict=True), strict=False):
+            counts |= pack.counts(Counter(codes))
+        for facet in facets:
+            if facet.name in dict(state.chosen):
+                count = f"{facet.column}, count(*)"
+                found = self.rows(state, count, leave_out=facet.name, group=facet.column)
+                counts[facet.name] = facet.by_value(dict(found))
+        return counts
 
-    def _runs_in(self, state: State) -> tuple[str, ...]:
-        """Return the slugs of the runs that the filters name."""
+    def _with_words(self, words: str) -> str:
+        """Return as JSON the rows with all these words in the prompt or in one reply, or as id."""
+
+        def find() -> str:
+            rows = self.study.all(_WITH_WORDS, words, _match(words))
+            return orjson.dumps([row for (row,) in rows]).decode()
+
+        return self.remembered(("words", words), find)
+
+    def _order(self, state: State) -> str:
+        name, down = state.sort.lstrip("-"), " DESC" * state.sort.startswith("-")
         named = {facet.partition(".")[2] for facet, _ in state.chosen}
-        return tuple(place.slug for place, _ in self.runs if place.slug in named)
-
-    def _key(self, name: str, runs: tuple[str, ...]) -> NDArray[np.float64]:
-        """Return the sort key over all runs or those given, one number for each question; NaN is
-        last in both directions.
-        """
-        columns = self.index.columns
-        summaries = [run.summary() for place, run in self.runs if not runs or place.slug in runs]
-        keys: dict[str, Callable[[], NDArray[np.float64]]] = {
-            "margin": lambda: columns.margin.astype(np.float64),
-            "length": lambda: columns.length.astype(np.float64),
-            "wrong_difference": lambda: _largest(summaries, columns.count),
-            "disagreement": lambda: _spread([s.share_right for s in summaries], columns.count),
-            "probability": lambda: _mean(summaries, "confidence", columns.count),
-            "latency": lambda: _mean(summaries, "latency", columns.count),
-            "reply": lambda: _mean(summaries, "chars", columns.count),
-        }
-        return keys[name]()
+        runs = [run for place, run in self.runs if place.slug in named]
+        if name == "margin":
+            key = "q.difference"
+        elif name == "wrong_difference":
+            runs = runs or [run for _, run in self.runs]
+            key = _widest("max", (f"o{run.number}.wrong" for run in runs), -1)
+        elif name == "disagreement" and len(self.runs) > 1:
+            shares = [f"o{run.number}.share" for _, run in self.runs]
+            key = f"{_widest('max', shares, -1)} - {_widest('min', shares, 2)}"
+        else:
+            return "q.row"
+        return f"({key}) IS NULL, {key}{down}, q.row"
 
 
-def _stacked(arrays: Sequence[NDArray[np.float32]], count: int) -> NDArray[np.float64]:
-    return np.array(arrays, dtype=np.float64) if arrays else np.full((1, count), np.nan)
+def _widest(function: str, columns: Iterable[str], none: int) -> str:
+    """Return the largest or smallest of some columns, without those that are null."""
+    some = ", ".join(f"ifnull({column}, {none})" for column in columns)
+    return f"nullif({function}({some}, {none}), {none})"
 
 
-def _spread(arrays: Sequence[NDArray[np.float32]], count: int) -> NDArray[np.float64]:
-    """Return the maximum minus the minimum; NaN if fewer than two judges answered."""
-    table = _stacked(arrays, count)
-    known = np.isfinite(table).sum(0)
-    high = np.where(np.isfinite(table), table, -np.inf).max(0)
-    low = np.where(np.isfinite(table), table, np.inf).min(0)
-    return np.where(known > 1, high - low, np.nan)
-
-
-def _largest(summaries: Sequence[Summary], count: int) -> NDArray[np.float64]:
-    found = _stacked([summary.wrong_difference for summary in summaries], count)
-    return np.asarray(np.fmax.reduce(found, axis=0))
-
-
-def _mean(summaries: Sequence[Summary], field: str, count: int) -> NDArray[np.float64]:
-    table = _stacked([getattr(summary, field) for summary in summaries], count)
-    known = np.isfinite(table)
-    total, n = np.where(known, table, 0).sum(0), known.sum(0)
-    return np.asarray(np.divide(total, n, out=np.full(count, np.nan), where=n > 0))
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A count; ``pairs`` is the query that selects its questions, ``share`` is its fraction of the
-    largest count.
+def _match(query: str) -> str:
+    """Return an FTS5 expression for all words of ``query``; the last may be unfinished, "quoted
+    words" must be adjacent.
     """
-
-    count: int
-    share: float
-    same: bool
-    pairs: tuple[Pair, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """A table of counts, without empty rows and columns."""
-
-    title: str
-    row_title: str
-    column_title: str
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    cells: tuple[tuple[Cell, ...], ...]
-
-    @property
-    def apart(self) -> int:
-        """Return the number of questions for which row and column differ."""
-        return sum(cell.count for row in self.cells for cell in row if not cell.same)
-
-    @property
-    def total(self) -> int:
-        """Return the number of questions in the table."""
-        return sum(cell.count for row in self.cells for cell in row)
+    found = [(match, words_of(match)) for match in _WORD.findall(query[:1000])]
+    terms = [f'"{words}"' for _, words in found if words]
+    if terms and not found[-1][0].startswith('"') and found[-1][1]:
+        terms[-1] += "*"
+    return " AND ".join(terms) or '""'
 
 
-def matrices(
-    shelf: Shelf, chosen: Sequence[RunPlace | None], pairs: Sequence[Pair]
-) -> list[Matrix]:
-    """Return the tables of both runs' outcomes, and of each run's outcome by the effect of the
-    options' order.
-    """
-    first, second = chosen
-    if first is None or second is None:
+def unchanged_only(study: Study) -> list[Pair]:
+    """Return the query that leaves out questions changed by a probe; empty if there are none."""
+    if not study.has_probes:
         return []
-    facets = {facet.name: facet for facet in shelf.facets()}
-    among = shelf.select(State.from_query(pairs)).matching
-
-    def table(title: str, a: str, b: str, titles: Pair) -> Matrix:
-        return _matrix(title, titles, facets[a], facets[b], among, tuple(pairs))
-
-    found = []
-    if first.slug != second.slug:
-        names = (first.name, second.name)
-        found.append(
-            table("Outcomes of both", f"outcome.{first.slug}", f"outcome.{second.slug}", names)
-        )
-    for run in dict.fromkeys((first, second)):
-        title = f"{run.name}: outcome by order of the options"
-        found.append(
-            table(title, f"outcome.{run.slug}", f"order.{run.slug}", ("outcome", "both orders"))
-        )
-    return found
-
-
-def _matrix(
-    title: str, titles: Pair, a: Facet, b: Facet, among: Mask, pairs: tuple[Pair, ...]
-) -> Matrix:
-    counts = np.array([b.counts(among & a.mask([code])) for code in range(len(a.values))])
-    rows, columns = np.flatnonzero(counts.sum(1)).tolist(), np.flatnonzero(counts.sum(0)).tolist()
-    most = max(int(counts.max()), 1)
-
-    def cell(i: int, j: int) -> Cell:
-        query = (*pairs, (a.name, a.values[i]), (b.name, b.values[j]))
-        return Cell(int(counts[i, j]), counts[i, j] / most, a.values[i] == b.values[j], query)
-
-    cells = tuple(tuple(cell(i, j) for j in columns) for i in rows)
-    return Matrix(
-        title, *titles, tuple(a.values[i] for i in rows), tuple(b.values[j] for j in columns), cells
-    )
+    codes = study.all("SELECT DISTINCT of_probe FROM question WHERE NOT changed")
+    return [("probe", study.values["probe"][code][0]) for (code,) in codes]

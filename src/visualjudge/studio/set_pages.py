@@ -6,28 +6,26 @@ Writes change only the notes on a dataset; the guard refuses cross-site requests
 from __future__ import annotations
 
 import asyncio
-import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl
 
 import orjson
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, Response
 
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
-from visualjudge.studio.facets import ManyValues
 from visualjudge.studio.places import DatasetPlace
 from visualjudge.studio.selection import Shelf, State
 from visualjudge.studio.site import Site
-from visualjudge.studio.summary import OUTCOMES
 from visualjudge.studio.working_sets import UNMARKED, read_change
 
 Route = tuple[str, Callable[[Request], Any], str]
-COLUMNS = ("task", "encoding", "type", "image", "error_type", "probe", "margin", "answer")
+COLUMNS = ("task", "encoding", "type", "image", "error_type", "probe", "answer")
 """Facets of a question that are columns of the CSV."""
 
 
@@ -41,7 +39,6 @@ class SetPages:
         """Return address, handler and method; POST changes notes."""
         return [
             ("/d/{slug}/views", self.views, "GET"),
-            ("/d/{slug}/v/{name}", self.view, "GET"),
             ("/d/{slug}/selection.csv", self.table, "GET"),
             ("/d/{slug}/selection.txt", self.identities, "GET"),
             ("/d/{slug}/commands", self.commands, "GET"),
@@ -61,12 +58,13 @@ class SetPages:
         shelf, names = self.site.shelf(place.slug), raw.get("ids")
         try:
             change = read_change(raw)
-            if names is None:
-                names = shelf.index.identities(
-                    shelf.select(_state(str(raw.get("query") or ""))).rows
+            if names is None and isinstance(raw.get("query"), str):
+                names = shelf.study.identities(shelf.select(_state(raw["query"])))
+            elif not isinstance(names, list) or -1 in shelf.study.rows_of(map(str, names)):
+                raise DataError(
+                    "ids must be a list of ids of questions of this dataset, or query the query of "
+                    "a grid"
                 )
-            elif not isinstance(names, list) or -1 in shelf.index.rows_of(map(str, names)):
-                raise DataError("ids must be a list of ids of questions of this dataset")
             changed = shelf.working.change(map(str, names), change)
         except DataError as error:
             raise HTTPException(422, str(error)) from None
@@ -83,15 +81,6 @@ class SetPages:
     def views(self, request: Request) -> Response:
         """Return the saved views by name, and the change that can be undone."""
         return json_response(_views(self._shelf(request)[1]))
-
-    def view(self, request: Request) -> Response:
-        """Show the grid with the query of a saved view."""
-        (_, shelf), name = self._shelf(request), request.path_params["name"]
-        query = shelf.working.views().get(name)
-        if query is None:
-            raise missing("view")
-        pairs = parse_qsl(query, keep_blank_values=True)
-        return RedirectResponse(f"/d/{request.path_params['slug']}?{urlencode(pairs)}", 303)
 
     async def save_view(self, request: Request) -> Response:
         """Save a view under a name, or remove it."""
@@ -112,7 +101,7 @@ class SetPages:
         --questions``.
         """
         _, shelf = self._shelf(request)
-        names = shelf.index.identities(shelf.select(_state(request.url.query)).rows)
+        names = shelf.study.identities(shelf.select(_state(request.url.query)))
         return _file(
             "".join(f"{name}\n" for name in names), "text/plain; charset=utf-8", "questions.txt"
         )
@@ -122,22 +111,23 @@ class SetPages:
         verdict.
         """
         _, shelf = self._shelf(request)
-        rows = shelf.select(_state(request.url.query)).rows
-        names, marks = shelf.index.identities(rows), shelf.working.marks()
+        rows = shelf.select(_state(request.url.query))
+        names, marks = shelf.study.identities(rows), shelf.working.marks()
         noted = [marks.get(name, UNMARKED) for name in names]
+        facets = [facet for name in COLUMNS if (facet := shelf.facet(name)) is not None]
+        facets += [facet for facet in shelf.facets() if facet.name.startswith("outcome.")]
+        columns = ", ".join(facet.column for facet in facets)
+        state = replace(_state(request.url.query), sort="file")
+        codes = {row: some for row, *some in shelf.rows(state, f"q.row, q.difference, {columns}")}
         held: dict[str, Any] = {"id": names}
-        for facet in shelf.facets():
-            if facet.name in COLUMNS and not isinstance(facet, ManyValues):
-                held[facet.name] = [facet.values[code] for code in facet.codes[rows].tolist()]
-        margins = shelf.index.columns.margin[rows].tolist()
-        held["margin"] = [None if math.isnan(value) else round(value, 4) for value in margins]
+        for k, facet in enumerate(facets, 1):
+            title = f"{facet.group}: outcome" if facet.group else facet.name
+            held[title] = [facet.values[codes[row][k]][0] for row in rows]
+        margins = (codes[row][0] for row in rows)
+        held["margin"] = [None if value is None else round(value, 4) for value in margins]
         held["star"] = [mark.star for mark in noted]
         held["tags"] = [" | ".join(mark.tags) for mark in noted]
         held["note"] = [mark.note for mark in noted]
-        for place, run in shelf.runs:
-            held[f"{place.name}: outcome"] = [
-                OUTCOMES[code] for code in run.summary().outcome[rows].tolist()
-            ]
         return csv_file(held, "selection.csv")
 
     def commands(self, request: Request) -> Response:

@@ -4,33 +4,26 @@ runs.
 
 from __future__ import annotations
 
-import ctypes
 import logging
-import sys
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from visualjudge.core.case_noun import cases_named, noun_of
 from visualjudge.core.errors import DataError, VisualJudgeError
 from visualjudge.dataset.folder import questions_file
 from visualjudge.runs.budget import Spending, money, spent_before
-from visualjudge.studio.facets import Pair, unchanged_only
-from visualjudge.studio.index import LARGE, Columns, engine_for, open_index
+from visualjudge.studio.facets import Pair, spaced
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
-from visualjudge.studio.selection import Shelf
-from visualjudge.studio.summary import OUTCOMES, Share, Summary
+from visualjudge.studio.selection import Shelf, unchanged_only
+from visualjudge.studio.study import LARGE, Study, forget_scratch, open_study
 from visualjudge.studio.thumbnails import Thumbnails
-from visualjudge.studio.verdicts import RunIndex
+from visualjudge.studio.verdicts import OUTCOMES, RunVerdicts, Share
 
 if TYPE_CHECKING:
     from visualjudge.studio.annotations import Annotations
@@ -39,7 +32,6 @@ if TYPE_CHECKING:
 RATE_WINDOW_S = 30.0
 TYPE_TITLES = {"pairwise": "pairs", "ranking": "rankings", "scoring": "scores"}
 STOPPED_WITHIN_S = 15.0
-"""The last stage of indexing takes some seconds and reports no progress."""
 STALE_AFTER_S = 60.0
 """An unfinished run that has written nothing for this long is shown as stopped."""
 
@@ -90,29 +82,16 @@ class RunState:
     seconds_left: float | None
 
 
-class Stopped(Exception):
-    """The studio is stopping while it builds an index."""
-
-
 class StillIndexing(Exception):
-    """The questions of a dataset are still being read; ``share`` of them have been."""
-
-    def __init__(self, slug: str, share: float) -> None:
-        super().__init__(slug, share)
-        self.slug, self.share = slug, share
+    """The questions of a dataset are still being read."""
 
 
 class NotIndexed(DataError):
-    """A large dataset could not be read, or its index could not be written."""
-
-
-def size_of(files: Iterable[Path]) -> int:
-    """Return the total size in bytes of the files that exist."""
-    return sum(path.stat().st_size for path in files if path.is_file())
+    """A large dataset could not be read, or its file in the cache could not be written."""
 
 
 class Site:
-    """The places and their open indexes."""
+    """The places and their open studies."""
 
     def __init__(self, places: Places, home: Path | None = None) -> None:
         self.places = places
@@ -122,11 +101,10 @@ class Site:
         self._runs = {place.slug: place for place in places.runs}
         self._shelves: dict[str, Shelf] = {}
         self._pace: dict[str, deque[tuple[float, int]]] = {}
-        self._lock = threading.Lock()
         self._opening = threading.Lock()
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
-        self._indexing: dict[str, float | NotIndexed] = {}
+        self._indexing: dict[str, NotIndexed | None] = {}
 
     @cached_property
     def annotations(self) -> Annotations:
@@ -146,13 +124,7 @@ class Site:
         """Return the run with this slug."""
         return self._runs.get(slug)
 
-    def shelf(
-        self,
-        slug: str,
-        on_open: Callable[[DatasetPlace], None] | None = None,
-        *,
-        refresh: bool = True,
-    ) -> Shelf:
+    def shelf(self, slug: str, *, refresh: bool = True) -> Shelf:
         """Return the open dataset, with the current verdicts of its runs.
 
         Raises
@@ -162,76 +134,54 @@ class Site:
         StillIndexing
             If :meth:`open_all` has not read its questions yet.
         """
-        with self._lock:
-            shelf = self._shelves.get(slug)
-            indexed = self._indexing.get(slug)
-        if shelf is None and isinstance(indexed, NotIndexed):
-            raise indexed
-        if shelf is None and isinstance(indexed, float):
-            raise StillIndexing(slug, indexed)
-        if shelf is None:
-            with self._opening:
-                shelf = self._shelves.get(slug) or self._opened(self._datasets[slug], on_open)
-        elif refresh:
-            shelf.refresh(wait=False)
-        return shelf
+        shelf = self._shelves.get(slug)
+        if shelf is not None:
+            if refresh:
+                shelf.refresh()
+            return shelf
+        if slug in self._indexing:
+            raise self._indexing[slug] or StillIndexing(slug)
+        with self._opening:
+            return self._shelves.get(slug) or self._opened(self._datasets[slug])
 
-    def _opened(self, place: DatasetPlace, on_open: Callable[[DatasetPlace], None] | None) -> Shelf:
+    def _opened(self, place: DatasetPlace) -> Shelf:
         """Return the shelf of a dataset, with all verdicts of its runs."""
-        if on_open:
-            on_open(place)
-        places = self.places.runs_of(place.slug)
-        with engine_for(self._files(place)) as engine:
-
-            def tick(share: float) -> None:
-                if self._stopped.is_set():
-                    raise Stopped
-                if place.slug in self._indexing:
-                    self._indexing[place.slug] = share
-
-            index = open_index(place.root, self.home, place.slug, engine, tick)
-            names = [(run, self.home / f"{run.slug}.{place.slug}.sqlite") for run in places]
-            runs = [(run, RunIndex(run.journal, index, path)) for run, path in names]
-            with cases_named(noun_of(place.meta)):
-                shelf = Shelf(index, runs)
-            if place.slug in self._indexing:  # from here on, the grid can be used
-                for run_index in dict(runs).values():
-                    run_index.behind = 0.0
-                self._shelves[place.slug] = shelf
-            shelf.refresh(engine)
+        study = open_study(place.root, self.home, place.slug)
+        runs = [
+            (run, RunVerdicts(study, run.root, run.slug)) for run in self.places.runs_of(place.slug)
+        ]
+        shelf = Shelf(study, runs)
+        if place.slug in self._indexing:  # pages are served meanwhile
             self._shelves[place.slug] = shelf
-        shelf.prepare()
-        give_back()
+        for _, run in runs:
+            run.refresh(self._stopped)
+        study.index_prompts(self._stopped)
+        self._shelves[place.slug] = shelf
         return shelf
-
-    def _files(self, place: DatasetPlace) -> list[Path]:
-        runs = self.places.runs_of(place.slug)
-        return [questions_file(place.root), *(run.journal for run in runs)]
 
     def open_all(self, on_open: Callable[[DatasetPlace], None]) -> threading.Thread:
-        """Open every dataset: small ones at once, large ones in the returned thread.
-
-        Raises
-        ------
-        DataError
-            If a small dataset cannot be read.
-        """
-        large = [place for place in self.places.datasets if size_of(self._files(place)) > LARGE]
-        self._indexing = dict.fromkeys((place.slug for place in large), 0.0)
+        """Open every dataset; large ones in a thread, which is returned, while pages are served."""
+        large = [
+            place
+            for place in self.places.datasets
+            if _size([questions_file(place.root)]) > LARGE
+            or _size(run.journal for run in self.places.runs_of(place.slug)) > LARGE
+        ]
+        self._indexing = dict.fromkeys(place.slug for place in large)
         for place in self.places.datasets:
+            on_open(place)
             if place not in large:
-                self.shelf(place.slug, on_open)
+                self.shelf(place.slug)
 
         def open_large() -> None:
             for place in large:
                 try:
                     with self._opening:
-                        self._opened(place, on_open)
+                        self._opened(place)
                     del self._indexing[place.slug]
-                except Stopped:
-                    return
                 except VisualJudgeError as error:
-                    logging.getLogger("visualjudge").error("visualjudge: %s", error)
+                    if not self._stopped.is_set():
+                        logging.getLogger("visualjudge").error("visualjudge: %s", error)
                     self._indexing[place.slug] = NotIndexed(str(error))
                     self._shelves.pop(place.slug, None)
 
@@ -240,30 +190,27 @@ class Site:
         return self._thread
 
     def stop(self) -> None:
-        """End the thread of :meth:`open_all`, so that no partial index is left.
-
-        Replies are stored in parts, so a thread that is reading them is not awaited.
-        """
+        """End the thread of :meth:`open_all`, so that no partial file is left."""
         self._stopped.set()
-        if self._thread is not None and self._indexing.keys() - self._shelves.keys():
+        forget_scratch(self.home)
+        if self._thread is not None:
             self._thread.join(STOPPED_WITHIN_S)
 
     def indexing(self) -> dict[str, dict[str, float]]:
         """Return the datasets that are not fully indexed.
 
-        For each slug, the value gives the share of questions read (under the empty name) or of each
-        run's replies.
+        For each slug, the indexed share of each run's replies; empty while questions are read.
         """
         found = {}
-        for slug, share in list(self._indexing.items()):
+        for slug, error in list(self._indexing.items()):
             shelf = self._shelves.get(slug)
             if shelf is not None:
-                found[slug] = shelf.behind()
-            elif not isinstance(share, NotIndexed):
-                found[slug] = {"": share}
-        return {slug: shares for slug, shares in found.items() if shares}
+                found[slug] = shelf.behind() or {"prompts": 0.0}
+            elif error is None:
+                found[slug] = {}
+        return found
 
-    def run_index(self, run: RunPlace) -> RunIndex | None:
+    def verdicts_of(self, run: RunPlace) -> RunVerdicts | None:
         """Return the verdicts of a run, or None if its dataset is missing or not indexed yet."""
         if run.dataset is None:
             return None
@@ -271,17 +218,19 @@ class Site:
             runs = self.shelf(run.dataset).runs
         except (StillIndexing, NotIndexed):
             return None
-        return next(index for place, index in runs if place.slug == run.slug)
+        return next(verdicts for place, verdicts in runs if place.slug == run.slug)
 
     def state(self, run: RunPlace) -> RunState:
         """Return the current state of a run."""
-        info, index = run.info(), self.run_index(run)
-        summary = index.summary() if index else None
-        done = summary.verdicts if summary else sum(_counts(info.get("statuses")).values())
+        info, verdicts = run.info(), self.verdicts_of(run)
+        totals = verdicts.totals() if verdicts else None
+        done = totals.verdicts if totals else sum(_counts(info.get("statuses")).values())
+        causes = totals.causes if totals else Counter(_counts(info.get("causes"))).most_common(6)
         asked = info.get("asked") if isinstance(info.get("asked"), int) else None
-        spent = spent_before(Spending(*(index.tokens if index else (0, 0))), info)
+        spent = spent_before(Spending(*(totals.tokens if totals else (0, 0))), info)
         rate = self._rate(run.slug, done)
         running = _state(run, info, complete=asked is not None and done >= asked)
+        left = (asked - done) / rate if asked and rate > 0 and running == "running" else None
         return RunState(
             slug=run.slug,
             name=run.name,
@@ -293,22 +242,14 @@ class Site:
             started=str(info.get("started") or "")[:16].replace("T", " "),
             done=done,
             asked=asked,
-            shares=summary.shares if summary else (),
-            failed=summary.failed if summary else 0,
-            outcomes=tuple(
-                outcome_rows(summary, self.shelf(run.dataset, refresh=False).index.columns)
-            )
-            if summary and run.dataset
-            else (),
-            causes=tuple(
-                (index.causes if index else Counter(_counts(info.get("causes")))).most_common(6)
-            ),
+            shares=totals.shares if totals else (),
+            failed=totals.failed if totals else 0,
+            outcomes=tuple(outcome_rows(verdicts)) if verdicts else (),
+            causes=tuple(causes),
             tokens=spent.tokens,
             cost=money(spent.cost) if spent.tokens and spent.cost is not None else None,
             rate=rate,
-            seconds_left=(asked - done) / rate
-            if asked and rate > 0 and running == "running"
-            else None,
+            seconds_left=left,
         )
 
     def _rate(self, slug: str, done: int) -> float:
@@ -319,6 +260,10 @@ class Site:
             pace.popleft()
         seconds = now - pace[0][0]
         return (done - pace[0][1]) / seconds if seconds > 0.5 else 0.0
+
+
+def _size(files: Iterable[Path]) -> int:
+    return sum(path.stat().st_size for path in files if path.is_file())
 
 
 def _state(run: RunPlace, info: Mapping[str, Any], *, complete: bool) -> str:
@@ -344,71 +289,29 @@ def _age(started: str) -> float:
 
 
 def _counts(value: Any) -> dict[str, int]:
-    return (
-        {str(name): n for name, n in value.items() if isinstance(n, int)}
-        if isinstance(value, dict)
-        else {}
-    )
+    counts = value if isinstance(value, dict) else {}
+    return {str(name): n for name, n in counts.items() if isinstance(n, int)}
 
 
-def outcome_rows(summary: Summary, columns: Columns) -> Iterator[OutcomeRow]:
+def outcome_rows(verdicts: RunVerdicts) -> Iterator[OutcomeRow]:
     """Return the outcomes of each question type, then those of each probe that changed
     questions.
 
     The criterion for a right answer differs between types, and answers to probes do not count for
     accuracy.
     """
-    probe, changed = columns.single["probe"], columns.changed == 1
-    names = columns.vocabulary.get("probe", ())
-    kinds = columns.single["type"]
-    for code, name in enumerate(columns.vocabulary.get("type", ())):
-        rows = ~changed & (kinds == code)
-        if rows.any():
-            yield _outcome_row(
-                TYPE_TITLES[name], [("type", name), *unchanged_only(columns)], summary.outcome[rows]
-            )
-    for code in np.unique(probe[changed]):
-        rows = changed & (probe == code)
-        title = f"probe: {names[code].replace('_', ' ')}"
-        yield _outcome_row(title, [("probe", names[code])], summary.outcome[rows])
-
-
-def _outcome_row(title: str, pairs: list[Pair], outcomes: NDArray[np.int32]) -> OutcomeRow:
-    counts = np.bincount(outcomes, minlength=len(OUTCOMES)).tolist()
-    return OutcomeRow(title, tuple(pairs), tuple(counts[1:]))
-
-
-_ARENA_MAX, _MMAP_THRESHOLD = -8, -3
-
-
-# Memory arenas; glibc creates up to eight per core, and each keeps the memory its threads free.
-_ARENAS = 2
-
-
-# Size in bytes above which arrays are mapped separately. Set explicitly, since glibc otherwise
-# raises it up to 32 MB.
-_LARGE = 256 * 2**10
-
-
-def keep_small() -> None:
-    """Tune memory for a server: few arenas, and large arrays allocated separately."""
-    libc = _glibc()
-    if libc is not None:
-        libc.mallopt(_ARENA_MAX, _ARENAS)
-        libc.mallopt(_MMAP_THRESHOLD, _LARGE)
-
-
-def give_back() -> None:
-    """Return free memory to the system, such as after building an index."""
-    libc = _glibc()
-    if libc is not None:
-        libc.malloc_trim(0)
-
-
-@cache
-def _glibc() -> ctypes.CDLL | None:
-    """Return the C library, or None if it is not glibc."""
-    if sys.platform != "linux":
-        return None
-    libc = ctypes.CDLL(None)
-    return libc if hasattr(libc, "malloc_trim") and hasattr(libc, "mallopt") else None
+    study: Study = verdicts.study
+    kinds, probes = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
+    for (kind, probe, changed), counts in verdicts.totals().outcomes.items():
+        sums, code = (probes, probe) if changed else (kinds, kind)
+        for outcome, count in counts.items():
+            sums[code, outcome] += count
+    names = range(1, len(OUTCOMES))
+    for code, name in enumerate(study.types()):
+        if any(key[0] == code for key in kinds):
+            pairs = (("type", name), *unchanged_only(study))
+            yield OutcomeRow(TYPE_TITLES[name], pairs, tuple(kinds[code, k] for k in names))
+    for code in sorted({code for code, _ in probes}):
+        name = study.values["probe"][code][0]
+        counted = tuple(probes[code, k] for k in names)
+        yield OutcomeRow(f"probe: {spaced(name)}", (("probe", name),), counted)

@@ -1,274 +1,286 @@
-"""The verdicts of a run, in an index that is extended as its journal grows.
-
-Parts of the file are read in parallel by several processes.
-"""
+"""A run's verdicts in the study's file: taken in as the journal grows, summed up by question."""
 
 from __future__ import annotations
 
 import sqlite3
 import threading
-import time
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-import numpy as np
-import orjson
-from numpy.typing import NDArray
-
-from visualjudge.core.workers import Workers
+from visualjudge.core.answers import has_answer, is_right, is_usable
+from visualjudge.core.records import LETTERS, Question, QuestionType, Status, Verdict
+from visualjudge.runs.budget import PAID, paid_for
 from visualjudge.runs.folder import RunFolder
-from visualjudge.studio.index import HERE, DatasetIndex, storing
-from visualjudge.studio.summary import Summary, summary_of
-from visualjudge.studio.text_index import TextIndex
-from visualjudge.studio.verdict_reading import (
-    ROW,
-    ReadPart,
-    Rows,
-    end_of,
-    lines_of,
-    parsed,
-    ranges,
-    read_part,
+from visualjudge.runs.verdicts import verdict_of
+from visualjudge.studio.study import MARGINS, Study, storing, words_of
+
+OUTCOMES = ("not asked", "right", "mixed", "wrong", "failed", "cannot tell", "no right answer")
+CONSISTENCY = (
+    "not asked in both orders",
+    "same answer",
+    "flipped by order",
+    "not answered in both orders",
 )
+STATUSES = get_args(Status)
+LONGEST_CAUSE = 80
+"""Maximum length in characters of a failure's cause."""
+_BATCH = 2000
+_UNSURE = STATUSES.index("cannot_tell")
+_LEAN = "(value = 'A') - (value = 'B')"
+NO_WRONG = len(MARGINS) + 1
+"""Code of a question on which no verdict puts two options in the wrong order."""
+_WRONG_CODE = " + ".join(f"(wrong >= {margin})" for margin in MARGINS)
+# One order agrees with the other if the majority of repeats leans the same way; a tie is its own.
+_SUM_UP = f"""
+INSERT OR REPLACE INTO outcome
+SELECT run, row,
+    CASE WHEN failed THEN 4 WHEN asked = unsure THEN 5 WHEN open_ended THEN 6
+        WHEN rights = asked - unsure THEN 1 WHEN rights = 0 THEN 3 ELSE 2 END,
+    CASE WHEN asked_ba = 0 OR asked_ba = asked THEN 0 WHEN read_ab = 0 OR read_ba = 0 THEN 3
+        WHEN (lean_ab > 0) - (lean_ab < 0) = (lean_ba > 0) - (lean_ba < 0) THEN 1 ELSE 2 END,
+    statuses, iif(open_ended, 0, asked), iif(open_ended, 0, answered), rights, failed,
+    iif(open_ended, NULL, rights * 1.0 / asked), wrong, ifnull({_WRONG_CODE}, {NO_WRONG})
+FROM (SELECT run, row, open_ended, count(*) AS asked, sum(usable) AS answered,
+        sum(status = {_UNSURE}) AS unsure, sum(NOT usable AND status <> {_UNSURE}) AS failed,
+        sum(right) AS rights, sum(DISTINCT 1 << status) AS statuses, max(wrong) AS wrong,
+        sum(turned) AS asked_ba, sum(usable AND NOT turned) AS read_ab,
+        sum(usable AND turned) AS read_ba, sum(iif(usable AND NOT turned, {_LEAN}, 0)) AS lean_ab,
+        sum(iif(usable AND turned, {_LEAN}, 0)) AS lean_ba
+    FROM verdict JOIN question USING (row) WHERE run = ? AND NOT checks AND row IN ("""
 
-FORMAT = "9"
-TOLD_EVERY_S = 4.0
-TOLD_SHARE = 0.1
-"""Minimum interval between recomputations while a long journal is read, and the minimum share of it
-that is new.
-"""
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Right verdicts on one question type, among those that accuracy counts.
+
+    Attributes
+    ----------
+    answered
+        Verdicts that could be read; without any, no accuracy is given.
+    """
+
+    question_type: str
+    right: int
+    verdicts: int
+    answered: int
 
 
-class RunIndex:
-    """One run's verdicts; ``refresh`` reads new ones."""
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """A run's verdicts in all, without those that only check a rater."""
 
-    def __init__(self, journal: Path, dataset: DatasetIndex, path: Path) -> None:
-        self.journal = journal
+    verdicts: int
+    failed: int
+    shares: tuple[Share, ...]
+    causes: tuple[tuple[str, int], ...]
+    tokens: tuple[int, int]
+    """Prompt and reply tokens that were paid for, repeated requests included."""
+    outcomes: Mapping[tuple[int, int, int], Counter[int]]
+    """By question type, probe and whether the probe changed the questions, how many questions have
+    each outcome.
+    """
+
+
+def wrong_difference(question: Question, verdict: Verdict) -> float | None:
+    """Return the largest difference of the scores of two options that a wrong verdict puts in the
+    wrong order; None for a score.
+    """
+    scores, value = question.final_scores, verdict.value
+    if len(scores) < 2 or not isinstance(value, str):
+        return None
+    if question.question_type == "pairwise":
+        return max(scores) - min(scores)
+    placed = [scores[LETTERS.index(letter)] for letter in value]
+    return max(score - min(placed[: k + 1]) for k, score in enumerate(placed))
+
+
+class RunVerdicts:
+    """The verdicts of the run at ``root``; ``refresh`` takes in new ones."""
+
+    def __init__(self, study: Study, root: Path, slug: str) -> None:
+        self.study = study
+        self.folder = RunFolder(root)
         self.generation = 0
         """Increases whenever a refresh finds new verdicts."""
-        self._dataset = dataset
-        self._path = path
         self.behind: float | None = None
         """Share of the journal read while far behind; None when up to date."""
-        self._told = 0.0
         self._reading = threading.Lock()
-        self._lock = threading.Lock()
-        self.causes: Counter[str] = Counter()
-        """Number of occurrences of each cause of failure in the journal."""
-        with storing(path):
-            self._db, self._rows, self._read = self._opened()
-            self._texts = TextIndex(self._db)
-        self._fresh: list[ReadPart] = []
-        """Parts read but not stored yet."""
-        self._counting: tuple[Rows, Rows] | None = None
-        self._summary: Summary | None = None
-        self._columns: tuple[Rows, Rows] | None = None
+        self._seen: tuple[str, int] | None = None
+        self._totals: tuple[int, Totals] | None = None
+        with storing(study.path), study.writing() as db:
+            db.execute("INSERT OR IGNORE INTO run (slug) VALUES (?)", (slug,))
+            self.number = int(
+                db.execute("SELECT number FROM run WHERE slug = ?", (slug,)).fetchone()[0]
+            )
 
     # ---------------------------------------------------------------- keeping up
 
-    def _opened(self) -> tuple[sqlite3.Connection, Rows, int]:
-        """Return the stored index if it belongs to this journal and dataset, else an empty one."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        stamp = self._stamp()
-        db = sqlite3.connect(self._path, check_same_thread=False)
-        try:
-            stored = dict(db.execute("SELECT name, value FROM meta"))
-            rows = [
-                np.frombuffer(data, ROW)
-                for (data,) in db.execute("SELECT data FROM chunk ORDER BY number")
-            ]
-            read = int(stored["read"])
-            self.causes = Counter(orjson.loads(stored["causes"]))
-            if stored["stamp"] == stamp and read <= end_of(self.journal):
-                return db, np.concatenate(rows) if rows else np.zeros(0, ROW), read
-        except (sqlite3.DatabaseError, KeyError, ValueError):
-            pass
-        db.close()
-        self._path.unlink(missing_ok=True)
-        db = sqlite3.connect(self._path, check_same_thread=False)
-        db.executescript(
-            "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);"
-            "CREATE TABLE chunk (number INTEGER PRIMARY KEY, data BLOB);"
-        )
-        TextIndex.create(db)
-        db.executemany(
-            "INSERT INTO meta VALUES (?, ?)", [("stamp", stamp), ("read", "0"), ("causes", "{}")]
-        )
-        db.commit()
-        self.causes = Counter()
-        return db, np.zeros(0, ROW), 0
+    def refresh(self, stopped: threading.Event | None = None, *, wait: bool = True) -> None:
+        """Take in the new lines of the journal; an incomplete last line is left for the next time.
 
-    def _stamp(self) -> str:
-        """Identify the journal; one rewritten by a resumed run counts as a different file."""
-        inode = self.journal.stat().st_ino if self.journal.is_file() else 0
-        return f"{FORMAT}:{inode}:{self._dataset.checksum}"
-
-    def refresh(self, engine: Workers = HERE, *, wait: bool = True) -> None:
-        """Read the new lines of the journal; an incomplete last line is left for the next
-        time.
-
-        Between two parts of the journal, other threads see the verdicts so far. Without ``wait``,
-        return at once if another thread is reading lines.
+        Without ``wait``, return at once if another thread is reading.
         """
-        if not wait and self.behind is not None:  # left to the thread that indexes everything
-            return
         if not self._reading.acquire(blocking=wait):
             return
         try:
-            with storing(self._path):
-                try:
-                    self._refresh(engine)
-                except Exception:
-                    self._forget_fresh()
-                    raise
+            with storing(self.study.path):
+                while self._take_some() and not (stopped and stopped.is_set()):
+                    self.generation += 1
         finally:
             self.behind = None
             self._reading.release()
 
-    def _refresh(self, engine: Workers) -> None:
-        with self._lock:
-            self.journal = RunFolder(
-                self.journal.parent
-            ).verdicts_path  # a run may be compacted while it is open
-            size = end_of(self.journal)
-            stamp = str(
-                self._db.execute("SELECT value FROM meta WHERE name = 'stamp'").fetchone()[0]
-            )
-            if size < self._read or stamp != self._stamp():
-                self._db.close()
-                self._db, self._rows, self._read = self._opened()
-                self._texts = TextIndex(self._db)
-                self._changed()
-            before = self._read
-            parts = [(self.journal, *part) for part in ranges(self.journal, before, size)]
-        for taken in engine.map(read_part, parts):
-            with self._lock:
-                self._take(taken)
-                self.behind = taken.stop / size if len(parts) > 1 else None
-                waited = time.monotonic() - self._told > TOLD_EVERY_S
-                if waited and taken.stop - self._read > TOLD_SHARE * size:
-                    self._keep()
-        if self._read == before and not self._fresh:  # only an incomplete line
-            return
-        self._texts.complete(self._lock)
-        with self._lock:
-            self._texts.forget()
-            if self._fresh:
-                self._keep()
+    def _take_some(self) -> bool:
+        """Take in some lines in one transaction; return whether there may be more."""
+        path = self.folder.verdicts_path
+        stat = path.stat() if path.is_file() else None
+        now = (f"{path.name} {0 if stat is None else stat.st_ino}", stat.st_size if stat else 0)
+        if now == self._seen:
+            return False
+        with self.study.writing() as db:
+            known = "SELECT stamp, size, last FROM run WHERE number = ?"
+            stamp, size, last = db.execute(known, (self.number,)).fetchone()
+            if stamp != now[0] or now[1] < size:  # a resumed run writes another file
+                self._forget(db, now[0])
+                last, size = None, 0
+            if size == now[1] or stat is None:
+                self._seen = now
+                return bool(stamp != now[0])
+            found = self.folder.lines(last or 0)
+            lines = list(islice(found, 0 if last is None else 1, _BATCH))
+            whole = [line for line in lines if not line.partial]
+            self._store(db, whole)
+            if whole:
+                last = whole[-1].start
+                db.execute("UPDATE run SET last = ? WHERE number = ?", (last, self.number))
+            if len(lines) < _BATCH - 1:
+                self._seen = now
+                db.execute("UPDATE run SET size = ? WHERE number = ?", (now[1], self.number))
+                return bool(whole)
+        self.behind = (last or 0) / max(now[1], 1)
+        return True
 
-    def _take(self, taken: ReadPart) -> None:
-        if taken.stop == self._read:  # only an incomplete line
-            return
-        places = np.array(self._dataset.rows_of(taken.ids), np.int32)
-        known = np.flatnonzero(places >= 0)
-        chunk = taken.rows[known]
-        chunk["q"] = places[known]
-        chunk["text"] = [
-            -1 if (text := taken.texts[k]) is None else self._texts.add(text) for k in known
-        ]
-        self._texts.flush()
-        self._fresh.append(replace(taken, rows=chunk, ids=[], texts=[]))
-
-    def _keep(self) -> None:
-        """Store the fresh parts and show them. Each commit adds a segment to the full-text index,
-        which slows down searches.
-        """
-        rows, stop = np.concatenate([part.rows for part in self._fresh]), self._fresh[-1].stop
-        causes = sum((part.causes for part in self._fresh), self.causes)
-        stored = {"causes": orjson.dumps(causes).decode(), "read": str(stop)}
-        with self._db:
-            self._db.execute("INSERT INTO chunk (data) VALUES (?)", (rows.tobytes(),))
-            for name, value in stored.items():
-                self._db.execute("UPDATE meta SET value = ? WHERE name = ?", (value, name))
-        self._fresh = []
-        self.causes, self._read = causes, stop
-        self._rows = np.concatenate([self._rows, rows])
-        self._changed()
-
-    def _forget_fresh(self) -> None:
-        """Drop the parts that are not stored; they are read again by the next refresh."""
-        with self._lock:
-            self._fresh = []
-            self._db.rollback()
-            self._texts = TextIndex(self._db)
-
-    def _changed(self) -> None:
-        self._counting = self._summary = self._columns = None
-        self._told = time.monotonic()
-        self.generation += 1
-
-    # ---------------------------------------------------------------- what it says
-
-    @property
-    def rows(self) -> Rows:
-        """Return the verdicts that count: the last one of each question, order and repeat."""
-        rows, known = self._rows, self._counting
-        if known is None or known[0] is not rows:
-            known = self._counting = rows, _last_of_each(rows)
-        return known[1]
-
-    @property
-    def total(self) -> int:
-        """Return the number of lines read so far, including repeated requests."""
-        return int(self._rows.size)
-
-    @property
-    def tokens(self) -> tuple[int, int]:
-        """Return the prompt and reply tokens that were paid for, including repeated requests."""
-        return int(self._rows["tokens_in"].sum(dtype="i8")), int(
-            self._rows["tokens_out"].sum(dtype="i8")
+    def _forget(self, db: sqlite3.Connection, stamp: str) -> None:
+        for table in ("verdict", "outcome"):
+            db.execute(f"DELETE FROM {table} WHERE run = ?", (self.number,))
+        db.execute(
+            "UPDATE run SET stamp = ?, size = 0, last = NULL, lines = 0, tokens_in = 0, "
+            "tokens_out = 0 WHERE number = ?",
+            (stamp, self.number),
         )
 
-    def summary(self) -> Summary:
-        """Return the run's results by question."""
-        known = self._summary
-        if known is None:
-            known = self._summary = summary_of(self.rows, self._dataset)
-        return known
+    def _store(self, db: sqlite3.Connection, lines: Sequence[Any]) -> None:
+        found = [(line.start, line.verdict) for line in lines if line.verdict is not None]
+        asked = {q.id: (row, q) for row, q in self.study.questions({v.id for _, v in found})}
+        number = db.execute("SELECT ifnull(max(number), 0) FROM verdict").fetchone()[0]
+        rows, words, paid = [], [], list[Any]()
+        for start, verdict in found:
+            if verdict.id not in asked:
+                continue
+            number += 1
+            rows.append((number, self.number, *_row(*asked[verdict.id], verdict, start)))
+            if verdict.raw_response:
+                words.append((number, words_of(verdict.raw_response)))
+            paid.append(verdict.extra.get(PAID, verdict.usage))
+        marks = ", ".join("?" * 13)
+        db.executemany(f"INSERT OR REPLACE INTO verdict VALUES ({marks})", rows)
+        db.executemany("INSERT INTO replies (rowid, words) VALUES (?, ?)", words)
+        spent = paid_for(paid)
+        db.execute(
+            "UPDATE run SET lines = lines + ?, tokens_in = tokens_in + ?, "
+            "tokens_out = tokens_out + ? WHERE number = ?",
+            (len(rows), spent.tokens_in, spent.tokens_out, self.number),
+        )
+        changed = {row for _, _, row, *_ in rows}
+        some = ", ".join(map(str, changed))
+        db.execute(f"{_SUM_UP}{some}) GROUP BY row)", (self.number,))
 
-    def of_question(self, row: int) -> Iterator[dict[str, Any]]:
-        """Return the full verdicts on one question, in journal order."""
-        rows = self.rows
-        return self._verdicts(rows[rows["q"] == row])
+    # ---------------------------------------------------------------- what they say
 
-    def latest(self, count: int) -> Iterator[dict[str, Any]]:
+    def lines(self) -> int:
+        """Return the number of lines read so far, repeated requests included."""
+        found = self.study.all("SELECT lines FROM run WHERE number = ?", self.number)
+        return int(found[0][0] or 0)
+
+    def totals(self) -> Totals:
+        """Return the run's verdicts in all."""
+        known = self._totals
+        if known is None or known[0] != self.generation:
+            known = self._totals = (self.generation, self._summed())
+        return known[1]
+
+    def _summed(self) -> Totals:
+        def of_run(statement: str) -> list[tuple[Any, ...]]:
+            return self.study.all(statement, self.number)
+
+        kinds = self.study.types()
+        shares = {
+            kinds[code]: Share(kinds[code], right, asked, answered)
+            for code, right, asked, answered in of_run(
+                "SELECT of_type, sum(right), sum(asked), sum(answered) FROM outcome JOIN question "
+                "USING (row) WHERE run = ? AND NOT changed GROUP BY of_type HAVING sum(asked)"
+            )
+        }
+        ((verdicts, failed),) = of_run(
+            "SELECT count(*), ifnull(sum(NOT checks AND NOT usable AND "
+            f"status <> {_UNSURE}), 0) FROM verdict WHERE run = ?"
+        )
+        causes = of_run(
+            "SELECT cause, count(*) FROM verdict WHERE run = ? AND cause IS NOT NULL "
+            "GROUP BY cause ORDER BY count(*) DESC, cause LIMIT 6"
+        )
+        ((sent, said),) = of_run("SELECT tokens_in, tokens_out FROM run WHERE number = ?")
+        return Totals(
+            verdicts,
+            failed,
+            tuple(shares[kind] for kind in get_args(QuestionType) if kind in shares),
+            tuple(causes),
+            (sent or 0, said or 0),
+            self._outcomes(),
+        )
+
+    def _outcomes(self) -> dict[tuple[int, int, int], Counter[int]]:
+        found: dict[tuple[int, int, int], Counter[int]] = {}
+        for kind, probe, changed, outcome, count in self.study.all(
+            "SELECT of_type, of_probe, changed, ifnull(outcome, 0), count(*) FROM question q LEFT "
+            "JOIN outcome o ON o.run = ? AND o.row = q.row GROUP BY 1, 2, 3, 4",
+            self.number,
+        ):
+            found.setdefault((kind, probe, changed), Counter())[outcome] += count
+        return found
+
+    def of_question(self, row: int) -> Iterator[Verdict]:
+        """Return the verdicts on one question, in journal order."""
+        found = "SELECT start FROM verdict WHERE run = ? AND row = ? ORDER BY number"
+        return self._at(self.study.all(found, self.number, row))
+
+    def latest(self, count: int) -> Iterator[Verdict]:
         """Return the last ``count`` verdicts, newest first."""
-        return self._verdicts(self._rows[-count:][::-1])
+        found = "SELECT start FROM verdict WHERE run = ? ORDER BY start DESC LIMIT ?"
+        return self._at(self.study.all(found, self.number, count))
 
-    def _verdicts(self, rows: Rows) -> Iterator[dict[str, Any]]:
-        """Read the full verdicts of these rows from the file."""
-        for entry in rows:
-            for _, line in lines_of(self.journal, int(entry["start"]), int(entry["stop"])):
-                verdict = parsed(line)
-                if verdict is not None:
-                    yield verdict
-
-    def search(self, query: str) -> NDArray[np.bool_]:
-        """Return which questions have a reply with all words of ``query``."""
-        with self._lock:
-            known = np.append(self._texts.search(query), False)  # the last entry stands for no text
-            text, q = self._replies()
-        mask = np.zeros(self._dataset.columns.count, dtype=bool)
-        mask[q[known[text]]] = True
-        return mask
-
-    def _replies(self) -> tuple[Rows, Rows]:
-        """Return the text and question of each verdict as contiguous arrays, several times as fast
-        as within ROW.
-        """
-        rows, known = self._rows, self._columns
-        if known is None or known[0].size != rows.size:
-            known = self._columns = (rows["text"].copy(), rows["q"].copy())
-        return known
+    def _at(self, starts: Sequence[tuple[int]]) -> Iterator[Verdict]:
+        return (verdict_of(self.folder.record_at(start)) for (start,) in starts)
 
 
-def _last_of_each(rows: Rows) -> Rows:
-    """Return the last verdict of each question, order and repeat."""
-    key = (
-        (rows["q"].astype(np.int64) << 33) | (rows["order"].astype(np.int64) << 32) | rows["repeat"]
+def _row(row: int, question: Question, verdict: Verdict, start: int) -> tuple[Any, ...]:
+    usable, right = is_usable(question, verdict), is_right(question, verdict)
+    wrong = usable and not right and has_answer(question)
+    value = verdict.value
+    return (
+        row,
+        verdict.order == "BA",
+        verdict.repeat,
+        start,
+        (verdict.extra.get("purpose") or "question") != "question",
+        STATUSES.index(verdict.status),
+        verdict.cause[:LONGEST_CAUSE] if verdict.cause else None,
+        value if isinstance(value, str) else f"{value:g}",
+        usable,
+        right,
+        wrong_difference(question, verdict) if wrong else None,
     )
-    _, last = np.unique(key[::-1], return_index=True)
-    return rows if last.size == rows.size else rows[np.sort(rows.size - 1 - last)]

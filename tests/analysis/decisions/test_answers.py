@@ -12,8 +12,8 @@ from decided import World, choices_of, of_task
 from judged_records import pair, write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.decisions import card_page
-from visualjudge.analysis.decisions.card import Card, JudgeCard, answer, card_of
-from visualjudge.analysis.decisions.checks import LABELS, Check, Direction, Threshold
+from visualjudge.analysis.decisions.card import Card, JudgeCard, card_of
+from visualjudge.analysis.decisions.checks import Check, Direction, Threshold
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Question, Verdict
 
@@ -28,29 +28,6 @@ def _judge(questions: list[Question], verdicts: list[Verdict]) -> JudgeCard:
 
 def _line(found: JudgeCard, name: str) -> Check:
     return next(line for line in found.checks if line.name == name)
-
-
-def test_the_number_of_images_in_the_answer_names_the_check_that_needs_them() -> None:
-    questions = World.of(12, 5, gap=0.8).pair_questions()
-    found = _judge(questions, choices_of(questions, 0.88, swap=True))
-    undecided = [line for line in found.checks if line.state == "undecided"]
-    needed = found.needs_images
-    assert found.state == "undecided" and len(undecided) > 1 and needed
-    needing = next(line for line in undecided if line.needs_images == needed)
-    assert f"more images to decide “{LABELS[needing.name]}”" in answer(found)
-
-
-def test_a_number_of_images_that_no_undecided_check_needs_names_none() -> None:
-    questions = World.of(12, 5, gap=0.8).pair_questions()
-    found = _judge(questions, choices_of(questions, 0.88, swap=True))
-    checks = tuple(
-        replace(line, state="not_measured", value=None, needs_images=7)
-        if line.name == "order_of_sources"
-        else replace(line, state="undecided", needs_images=None)
-        for line in found.checks
-    )
-    told = answer(replace(found, checks=checks))
-    assert "7 more images" in told and "to decide" not in told
 
 
 def test_a_source_without_a_usable_answer_costs_only_itself_and_is_named() -> None:
@@ -71,23 +48,7 @@ def test_a_source_without_a_usable_answer_costs_only_itself_and_is_named() -> No
     assert (len(main.names), len(set(main.groups)), main.found.pairs) == (42, 14, 42)
     assert main.left_out == tuple(f"task 03: group 3 model {i}" for i in range(3))
     page = card_page.text(_card(questions, refused))
-    assert (
-        "3 more left out: no usable reply" in " ".join(page.split()) and "group 3 model 0" in page
-    )
-
-
-@pytest.mark.parametrize("images", [10, 14])
-def test_the_same_answer_in_both_orders_is_no_lean(images: int) -> None:
-    questions = World.of(images, 5, gap=0.8).pair_questions()
-    wrong = {q.id for i, q in enumerate(questions) if i % 9 == 0}
-    verdicts = [
-        Verdict(q.id, order, answer, "ok", "")
-        for q in questions
-        for answer in ("AB"[(q.answer == "A") == (q.id in wrong)],)
-        for order in ("AB", "BA")
-    ]
-    line = _line(_judge(questions, verdicts), "lean")
-    assert line.value == 0 and line.state == "pass"
+    assert "Left out" in page and "group 3 model 0" in page
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -106,8 +67,8 @@ def test_a_judge_that_lifts_a_source_by_two_ranks_is_refused_and_the_source_name
     ]
     found = _judge(questions, verdicts)
     favour = _line(found, "favour")
-    assert found.verdict == "no" and favour.state == "fail" and (favour.value or 0) >= 1
-    assert "model 3 is" in str(favour.why) and "above where an unbiased judge" in found.answer
+    assert favour.state == "fail" and (favour.value or 0) >= 1
+    assert "model 3 is" in str(favour.why) and found.models.state != "yes"
 
 
 @pytest.mark.parametrize("direction", ["at_least", "at_most"])
@@ -133,19 +94,6 @@ def test_every_undecided_check_says_how_many_images_would_settle_it() -> None:
     assert (
         found.verdict == "unclear" and f"about {found.needs_images:,} more images" in found.answer
     )
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3, 5])
-def test_images_needed_for_the_order_of_two_sources_follow_from_their_difference(seed: int) -> None:
-    questions = World.of(40, 2, gap=3.0).pair_questions()
-    found = _judge(questions, choices_of(questions, 0.58, seed))
-    order, main = _line(found, "order_of_sources"), found.system.main
-    assert main is not None and set(main.found.true) == {0.0, 1.0}
-    wins = float(main.found.judged[0])
-    z = abs(wins - 0.5) / (wins * (1 - wins) / 39) ** 0.5
-    needed = 40 * ((1.96 + 0.84) / z) ** 2 - 40
-    if order.state == "undecided" and needed < 100 * 40:
-        assert order.needs_images == pytest.approx(needed, rel=0.35)
 
 
 def _two_tasks() -> tuple[list[Question], list[Verdict]]:
@@ -215,7 +163,7 @@ def test_a_task_of_a_few_images_is_named() -> None:
     assert _line(found, "macro_accuracy").why == "a task with fewer than 5 images: depth_estimation"
     assert _line(found, "macro_accuracy").needs_images == 2
     depth = next(task for task in found.tasks if task.task == "depth_estimation")
-    assert depth.verdict == "unclear" and depth.needs_images == 7
+    assert depth.verdict == "unclear" and depth.models.state == "too_few"
 
 
 def test_a_favour_that_moves_no_source_costs_nothing() -> None:

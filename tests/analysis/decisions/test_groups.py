@@ -17,8 +17,7 @@ from visualjudge.analysis.decisions.card import JudgeCard, card_of
 from visualjudge.analysis.decisions.correct import correct_study
 from visualjudge.analysis.decisions.decision_json import card_json, leaderboard_json
 from visualjudge.analysis.leaderboard import source_groups
-from visualjudge.analysis.statistics.image_sums import Sums
-from visualjudge.analysis.statistics.systems import system_agreement
+from visualjudge.analysis.statistics.systems import Sums, system_agreement
 from visualjudge.core.records import Question, Verdict
 
 
@@ -58,10 +57,10 @@ def test_a_judge_that_scores_one_task_too_low_still_orders_its_sources() -> None
     card = _card(questions, scores_of(questions, 0.3, bias=lower))
     main = card.system.main
     assert main is not None and main.found.pairs == 6
-    assert main.found.tau_b.value == main.found.pair_order.value == 1.0
+    assert main.found.tau_b().value == main.found.pair_order.value == 1.0
     assert main.groups == ("instance_segmentation",) * 3 + ("object_detection",) * 3
     assert set(main.found.ranks) == {(1, 1), (2, 2), (3, 3)}
-    assert "6 sources in 2 groups" in card.answer
+    assert card.models.state == "yes"
 
 
 def test_a_task_turned_round_is_not_hidden_by_the_order_of_tasks() -> None:
@@ -71,16 +70,15 @@ def test_a_task_turned_round_is_not_hidden_by_the_order_of_tasks() -> None:
         for v in scores_of(questions, 0.2)
     ]
     main = _card(questions, verdicts).system.main
-    assert main is not None and main.found.tau_b.value == 0.0
+    assert main is not None and main.found.tau_b().value == 0.0
 
 
 def test_tables_name_the_group_of_each_source_where_there_are_several() -> None:
     questions = _two_tasks()
     card = card_of(analyse_study(study_of(questions, {"judge": choices_of(questions, 0.9)})))
     page = card_page.text(card)
-    assert (
-        "object_detection       det 0" in page
-        and "uses the 6 pairs within groups" in card_page.markdown(card)
+    assert "object_detection       det 0" in page and "uses the 6 pairs within groups" in " ".join(
+        card_page.text(card).split()
     )
     rows = card_json(card)["judges"][0]["system"]["sources"]
     assert {row["group"] for row in rows} == {"object_detection", "instance_segmentation"}
@@ -118,9 +116,9 @@ def test_pairs_on_few_images_do_not_borrow_certainty_from_another_group() -> Non
     many = np.zeros((60, 6))
     many[:3, :4], many[3:, 4:] = 1.0, 1.0  # 6 pairs on 3 images, one pair on 57
     level = np.array([4.0, 3.0, 2.0, 1.0, 8.0, 7.0])
-    sums = Sums(many * level, many * level, many * level, many)
+    sums = Sums(many * level, many * level, many)
     found = system_agreement(sums, np.array([0, 0, 0, 0, 1, 1]))
-    assert found is not None and (found.tau_b.value, found.tau_b.interval, found.images) == (
+    assert found is not None and (found.tau_b().value, found.tau_b().interval, found.images) == (
         1.0,
         None,
         60,
@@ -132,7 +130,7 @@ def test_a_resample_without_the_images_of_any_pair_is_left_out_silently() -> Non
     count = np.zeros((6, 2))
     count[0], count[1:, 0] = 1.0, 1.0  # the second source is on one image
     values = np.arange(12.0).reshape(6, 2) * count
-    found = system_agreement(Sums(values, values, values, count))
+    found = system_agreement(Sums(values, values, count))
     assert found is not None and np.isfinite(found.spa.value)
 
 
@@ -159,23 +157,8 @@ def test_an_order_that_the_scores_of_all_annotations_overturn_is_named() -> None
     card = card_of(analyse_study(study_of([*pairs, *scored], {"judge": choices_of(pairs, 1.0)})))
     main = card.judges[0].system.main
     assert main is not None and main.overturned == (("a", "b"),)
-    assert (
-        "The mean true scores of all annotations give another order: a above b."
-        in card_page.markdown(card)
+    assert "The mean true scores of all annotations give another order: a above b." in " ".join(
+        card_page.text(card).split()
     )
     alone = _card(pairs, choices_of(pairs, 1.0)).system.main
     assert alone is not None and alone.overturned == ()
-
-
-def test_why_the_order_is_not_known_is_the_true_reason() -> None:
-    questions = World.of(20, 3).pair_questions()
-    silent = [
-        replace(v, value="Failed", status="refusal") if "-2" in v.id else v
-        for v in choices_of(questions, 0.9)
-    ]
-    answer = _card(questions, silent).answer
-    assert "2 sources (1 more left out: no usable reply)" in answer
-    silent = [replace(v, value="Failed", status="refusal") for v in choices_of(questions, 0.9)]
-    assert "it answered no question on the sources" in _card(questions, silent).answer
-    apart = [replace(q, sources=("one", "one")) for q in questions]
-    assert "compares two named sources of one task" in _card(apart, choices_of(apart, 0.9)).answer

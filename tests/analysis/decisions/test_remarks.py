@@ -4,7 +4,6 @@ not finished.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -69,38 +68,6 @@ def test_every_command_says_that_a_dataset_changed_after_the_run(
     assert CHANGED in str(refused.exception) and "--dataset" in str(refused.exception)
     done = CliRunner().invoke(_app(command), [*words, "--dataset", str(tmp_path / "ds")])
     assert (done.exit_code, CHANGED in done.stderr) == (1, True)
-
-
-def test_files_and_pages_say_what_is_wrong_with_their_runs(
-    runs: list[Path], tmp_path: Path
-) -> None:
-    _edit(tmp_path / "ds")
-    small, _large, named = *map(str, runs), ["--dataset", str(tmp_path / "ds")]
-    page, text, card, other = (
-        tmp_path / name for name in ("card.html", "card.md", "card.json", "other.json")
-    )
-    shown = (
-        CliRunner()
-        .invoke(_app("card"), [small, *named, "--json", str(card), "--out", str(page)])
-        .stdout
-    )
-    CliRunner().invoke(_app("card"), [small, *named, "--out", str(text)])
-    found = json.loads(card.read_text())["judges"][0]
-    assert (found["expected"], found["missing"]) == (360, 270)
-    assert MISSING in found["warnings"][0] and CHANGED in found["problems"][0]
-    for said in (
-        shown,
-        page.read_text(),
-        text.read_text(),
-        vj.card([small], dataset=named[1])._repr_html_(),
-    ):
-        assert "270 of 360" in said
-    labels = ["--labels", _labels(runs, tmp_path / "labels.csv")]
-    for command, words in (("correct", [small, *labels]),):
-        done = CliRunner().invoke(_app(command), [*words, *named, "--json", str(other)])
-        runs_said = json.loads(other.read_text())["runs"]
-        assert MISSING in runs_said["warnings"][0] and CHANGED in runs_said["problems"][0]
-        assert "270 of 360" in done.stdout
 
 
 def test_of_several_datasets_the_one_that_changed_is_named(tmp_path: Path) -> None:

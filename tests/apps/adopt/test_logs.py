@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
 from typer.testing import CliRunner
 
 import visualjudge as vj
 from apps.adopt import logs_of_tools as tools
 from visualjudge.apps.adopt.adopt import Adopted
-from visualjudge.apps.adopt.files import parsed
 from visualjudge.apps.adopt.logs import LOGS
 from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
@@ -136,9 +134,3 @@ def test_without_zstandard_the_extra_is_named(
 
 def _as_before_python_3_14(*_: object) -> bytes:
     raise NotImplementedError
-
-
-@given(st.recursive(st.none() | st.floats() | st.text(), lambda more: st.lists(more, max_size=3)))
-def test_json_of_python_is_read_as_it_was_written(value: Any) -> None:
-    again = parsed(json.dumps(value).encode(), "x")
-    assert json.dumps(again) == json.dumps(value)

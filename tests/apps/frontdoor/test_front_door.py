@@ -45,7 +45,7 @@ def test_the_way_from_data_to_report(tmp_path: Path) -> None:
     assert study.metrics["judges"][0]["pairwise"]["accuracy"] == 1.0
     assert "<html" in study.report(tmp_path / "report.html").read_text()
     assert json.loads(study.report(tmp_path / "metrics.json").read_text())["judges"]
-    assert len(run) == run.to_polars().height == run.to_pandas().shape[0] == run.manifest["asked"]
+    assert len(run) == run.to_polars().height == run.manifest["asked"]
 
 
 @pytest.mark.parametrize("asked", [None, "gpt-4o-mini"])
@@ -107,7 +107,7 @@ def test_a_run_goes_on_where_it_stopped(example: Example, tmp_path: Path) -> Non
     )
     assert len(first) == 3
     assert first.missing == first.manifest["asked"] - 3
-    assert "missing" in first._repr_html_()
+    assert "missing" in repr(first)
     with pytest.raises(UsageError, match="--resume"):
         vj.judge(example.dataset, client, tmp_path / "run", progress=False)
     whole = vj.judge(example.dataset, client, tmp_path / "run", resume=True, progress=False)
@@ -148,27 +148,6 @@ def test_tables_of_a_dataset_have_a_row_a_question(example: Example) -> None:
     dataset = vj.load_dataset(example.dataset)
     table = dataset.to_polars()
     assert table["id"].to_list() == [question.id for question in dataset]
-    assert list(dataset.to_pandas().columns) == table.columns
-
-
-@pytest.mark.parametrize("kind", ["data", "dataset", "run", "study"])
-def test_results_show_themselves_and_escape_what_they_show(
-    kind: str, example: Example, tmp_path: Path
-) -> None:
-    place = tmp_path / "<b>x"
-    if kind == "data":
-        write_data(place)
-        shown = vj.open_data(place)._repr_html_()
-    elif kind == "dataset":
-        write_data(tmp_path / "data")
-        shown = vj.build(tmp_path / "data", place)._repr_html_()
-    else:
-        client = vj.client("baseline", model="first")
-        run = vj.judge(example.dataset, client, place, name="<b>x", progress=False)
-        shown = run._repr_html_() if kind == "run" else vj.analyse(run)._repr_html_()
-    assert shown.startswith("<table>")
-    assert "&lt;b&gt;x" in shown
-    assert "<b>" not in shown
 
 
 def test_invalid_records_are_warned_of_and_left_out(tmp_path: Path) -> None:
@@ -246,7 +225,7 @@ def test_replies_are_cached_where_cache_dir_says(tmp_path: Path) -> None:
         "api", model="m", base_url="http://127.0.0.1:9/v1", cache_dir=tmp_path / "replies"
     )
     assert isinstance(client, Cached)
-    assert client.directory == tmp_path / "replies"
+    assert client.path.parent == tmp_path / "replies"
     with pytest.raises(UsageError, match="cannot be used together"):
         vj.client("api", model="m", cache=False, cache_dir=tmp_path)
 

@@ -99,7 +99,12 @@ def test_what_all_invocations_spent_is_stated(tmp_path):
     )
     assert report.total.tokens == 16
     manifest = json.loads(places.manifest.read_text())
-    assert manifest["total"] == {"tokens_in": 15, "tokens_out": 1, "cost": 0.000016}
+    assert manifest["total"] == {
+        "tokens_in": 15,
+        "tokens_out": 1,
+        "tokens_thinking": 0,
+        "cost": 0.000016,
+    }
     places.manifest.write_text(
         json.dumps({**manifest, "total": {"tokens_in": 0, "tokens_out": 0, "cost": 0}})
     )

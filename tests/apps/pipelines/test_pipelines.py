@@ -28,6 +28,8 @@ from visualjudge.apps.pipelines import (
     read_rows,
     run_pipeline,
 )
+from visualjudge.apps.pipelines.config import prompts_of
+from visualjudge.apps.pipelines.run import settings_of
 from visualjudge.cli.main import app as whole
 from visualjudge.cli.pipeline import app
 from visualjudge.clients import Reply, ScriptedClient
@@ -826,7 +828,7 @@ def test_a_key_in_another_field_is_refused_and_not_shown(
         f"{value.get(field, '${a}')!s}}}}}}}".replace(": ${a}", ": '${a}'")
     )
     with pytest.raises(
-        UsageError, match=rf"init_config\.{field}\S* must not hold the key .*VJ_OTHER_KEY"
+        UsageError, match=rf"init_config\.{field} must not hold the key of VJ_OTHER_KEY"
     ) as refused:
         read_config(file)
     assert key not in str(refused.value)
@@ -835,19 +837,14 @@ def test_a_key_in_another_field_is_refused_and_not_shown(
 def test_a_key_may_stand_where_keys_belong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VJ_OTHER_KEY", key := "sk-in-its-place-0123456789")
     file = tmp_path / "c.yaml"
-    init = (
-        "{api_key: '${k}', headers: {X-Any: '${k}'}, extra_body: {auth_token: '${k}'}, base_url: "
-        "'http://u:${k}@h'}"
-    )
+    init = "{api_key: '${k}', headers: {X-Any: '${k}'}, base_url: 'http://u:${k}@h'}"
     file.write_text(
         f"k: ${{oc.env:VJ_OTHER_KEY}}\nmetric_configs: {{m: {{pipe_name: x, init_config: {init}}}}}"
     )
     assert read_config(file)["m"].init_config["api_key"] == key
 
 
-@pytest.mark.parametrize(
-    "field", ["headers", "extra_body", "largest_reply", "follow_redirects", "structured_output"]
-)
+@pytest.mark.parametrize("field", ["headers", "extra_body", "largest_reply", "structured_output"])
 def test_a_field_of_a_wrong_kind_is_one_clear_line(field: str, tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
     prompt = "{prompt_id: vlm/assessment/visual_consistency/pairwise}"
@@ -876,12 +873,19 @@ client_config:
 model_paths: {clip_path: "${env:VJ_TEST_CLIP:/path/to/models/openai/clip-vit-base-patch32}"}
 """,
         "modules_init/pipes_default.yaml": """
-clip-pipe: {path: "${model_paths.clip_path}", size: !tuple [224, 224]}
-pairwise-judge:
-  backend: api
-  retries: ${client_config.retries}
+_base_:
+  user_config: "../user_config.yaml"
+
+clip-pipe: {path: "${user_config.model_paths.clip_path}", size: !tuple [224, 224]}
+default_vlm_config:
+  backend: null
+  ip_address: ${user_config.client_config.ip_address}
+  base_url: ${user_config.client_config.base_url}
+  api_key: ${user_config.client_config.api_key}
+  retries: ${user_config.client_config.retries}
   timeout: 600
-  prompt_info: {prompt_id: vlm/assessment/visual_consistency/pairwise, version: v1}
+  prompt_info: {prompt_id: null, version: null}
+pairwise-judge: ${pipes_default.default_vlm_config}
 """,
         "modules_init/experts_default.yaml": """
 sam:
@@ -935,6 +939,58 @@ def test_pipelines_of_geditbench_start_as_they_are(name: str, clone: Path) -> No
     (pipe,) = build_pipes(metrics).values()
     assert pipe.retries == 3
     assert pipe.prompt_template.prompt_id == "vlm/assessment/visual_consistency/pairwise"
+
+
+def test_a_server_at_an_address_gets_neither_the_address_nor_the_key_of_a_provider(
+    clone: Path,
+) -> None:
+    (pipe,) = build_pipes(read_config(clone / "vlm_as_a_judge/eval_vc.yaml")).values()
+    assert pipe.client.identity.base_url == "http://100.64.0.1:25930/v1"
+    assert "api_key" not in read_config(clone / "vlm_as_a_judge/eval_vc.yaml")["pair-judge"].merged
+
+
+def test_the_prompts_of_a_clone_are_its_own(clone: Path) -> None:
+    file = clone / "vlm_as_a_judge/eval_vc.yaml"
+    assert prompts_of(file) is None
+    name, version = "vlm/assessment/visual_consistency/pairwise", "v1"
+    own = f"src/prompts/assets/{name}/{version}.yaml"
+    text = "<image><image><image> Which? {{instruction}}"
+    (clone.parents[1] / own).parent.mkdir(parents=True)
+    write(clone.parents[1] / own, f"prompt_id: {name}\nversion: {version}\nuser: '{text}'\n")
+    (pipe,) = build_pipes(read_config(file), store=PromptAssetStore(prompts_of(file))).values()  # type: ignore[arg-type]
+    assert pipe.prompt_template.user == text
+    assert len(settings_of({"m": pipe})["m"]["prompt_sha256"]) == 64
+    (ours,) = build_pipes(read_config(file)).values()
+    assert "prompt_sha256" not in settings_of({"m": ours})["m"]
+
+
+def test_the_minimal_configuration_of_the_document_needs_only_a_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(
+        tmp_path / "judge.yaml",
+        """
+metric_configs:
+  pair-judge:
+    pipe_name: pairwise-judge
+    default_config: ${pipes_default.pairwise-judge}
+    init_config:
+      backend: api
+      model_name: gpt-4o
+      api_key: ${client_config.api_key}
+      base_url: ${client_config.base_url}
+      prompt_info:
+        prompt_id: vlm/assessment/visual_consistency/pairwise
+        version: v1
+""",
+    )
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(UsageError, match="OPENAI_API_KEY is not set"):
+        read_config(file)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+    (pipe,) = build_pipes(read_config(file)).values()
+    assert pipe.client.identity.base_url == "https://api.openai.com/v1"
 
 
 def test_variables_have_defaults_and_the_environment_wins(

@@ -18,6 +18,7 @@ from visualjudge.vision.drawing.palette import (
     name_at,
     random_color_at,
 )
+from visualjudge.vision.encode import encode
 
 # Machado, Oliveira & Fernandes 2009, severity 1, on linear RGB.
 SIMULATED = {
@@ -107,3 +108,13 @@ def test_hex_and_ink() -> None:
     assert hex_of((230, 25, 75)) == "#E6194B"
     assert ink_on((255, 255, 0)) == (0, 0, 0)
     assert ink_on((0, 0, 205)) == (255, 255, 255)
+
+
+def test_the_combo_of_instances_colours_each_instance_without_a_legend() -> None:
+    halves = [np.zeros((40, 60), dtype=bool) for _ in range(2)]
+    halves[0][5:35, 5:25] = halves[1][5:35, 35:55] = True
+    items = [{"label": "person", "segmentation": half} for half in halves]
+    prediction = {"instances": items}
+    shown = encode("instance_segmentation", "1742", prediction, np.zeros((40, 60, 3), np.uint8))
+    assert shown.legend is None and not shown.colors
+    assert shown.image is not None and (shown.image[20, 15] != shown.image[20, 45]).any()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Literal
@@ -15,12 +15,12 @@ import polars as pl
 from visualjudge.analysis import figure_text
 from visualjudge.analysis.accuracy_cells import guessed, pairwise_asked
 from visualjudge.analysis.analysing import PAIRED, Analysis, pairwise_figures
+from visualjudge.analysis.answer import AnswerState
 from visualjudge.analysis.bias import preference, with_swap
 from visualjudge.analysis.decisions.against_people import omega
 from visualjudge.analysis.decisions.card_by_benchmark import BenchmarkRow, rows_of
+from visualjudge.analysis.decisions.check_figures import shown_value
 from visualjudge.analysis.decisions.checks import (
-    LABELS,
-    MEASURED_BY,
     MOST_TIMES,
     NO_ORDER,
     NO_PEOPLE,
@@ -33,10 +33,15 @@ from visualjudge.analysis.decisions.checks import (
     Threshold,
     Thresholds,
     check,
-    needs,
     read_thresholds,
 )
 from visualjudge.analysis.decisions.may_rank_models import System, system, systems
+from visualjudge.analysis.decisions.model_answer import (
+    Facts,
+    ModelAnswer,
+    accuracy_words,
+    model_answer,
+)
 from visualjudge.analysis.estimate import LEAST_IMAGES, TAIL, shares, too_few
 from visualjudge.analysis.figures import JudgeResult, OwnScore, PhotographNeed
 from visualjudge.analysis.pairwise_figures import Pairwise
@@ -50,8 +55,13 @@ from visualjudge.analysis.statistics.systems import SystemAgreement
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, clusters_of
 from visualjudge.analysis.value_and_interval import NO_TRUTH, UNANSWERED, Ends, Estimate
 from visualjudge.analysis.without_truth import in_both_orders
-from visualjudge.core.case_noun import current_noun, in_cases, in_cases_of
 
+STATE_OF: Mapping[AnswerState, State] = {
+    "yes": "pass",
+    "in_part": "undecided",
+    "no": "fail",
+    "too_few": "undecided",
+}
 BISECTIONS = 7
 """Halvings of the range of a number of images, which leave it within 4 %."""
 
@@ -71,56 +81,30 @@ class Answer:
     judge: str
     checks: tuple[Check, ...]
     system: System
-    case_noun: str = field(default_factory=current_noun, kw_only=True)
+    models: ModelAnswer
 
     @property
     def state(self) -> State:
-        """``fail`` if any check fails; ``pass`` if the order of sources and every measured check
-        pass.
-        """
-        states = {line.name: line.state for line in self.checks}
-        if "fail" in states.values():
-            return "fail"
-        if states["order_of_sources"] == "not_measured":
+        """The answer as the state of a check, as in 1.0."""
+        if self.models.state == "too_few" and not self.models.pairs:
             return "not_measured"
-        asked = [line.state for line in self.checks if line.asked]
-        return "pass" if set(asked) == {"pass"} else "undecided"
+        return STATE_OF[self.models.state]
 
     @property
     def verdict(self) -> Verdict:
-        """The state as one word."""
+        """The state as one word, as in 1.0."""
         return {"pass": "yes", "fail": "no"}.get(self.state, "unclear")  # type: ignore[return-value]
 
     @property
     def needs_images(self) -> int | None:
-        """How many more images would probably settle the answer: the smallest number for a "no" if
-        a figure misses its threshold, else the largest that any check needs. None if settled, or if
-        a check needs something other than images.
-        """
-        if self.state == "not_measured":
-            return next(
-                line.needs_images for line in self.checks if line.name == "order_of_sources"
-            )
-        if self.state != "undecided":
-            return None
-        undecided = [line for line in self.checks if line.state == "undecided"]
-        known = {line.name: line.needs_images for line in undecided}
-        missing = [
-            line
-            for line in undecided
-            if line.value is not None and not line.threshold.met_by(line.value)
-        ]
-        towards_no = [n for line in missing if (n := known[line.name]) is not None]
-        if towards_no:
-            return min(towards_no)
-        found = [n for n in known.values() if n is not None]
-        return max(found) if len(found) == len(known) and found else None
+        """The largest number of further images that would probably settle the answer."""
+        needed = self.models.needs_images
+        return None if needed is None else needed[1]
 
     @property
-    @in_cases_of
     def answer(self) -> str:
-        """The answer in one sentence."""
-        return answer(self)
+        """The answer in one sentence, with the judge's name."""
+        return f"{self.judge}: {self.models.sentence}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +140,6 @@ class Card:
     thresholds: Thresholds
     benchmarks: tuple[BenchmarkRow, ...] = ()
     """One row per judge, benchmark and type of question, if the runs are on several datasets."""
-    case_noun: str = field(default_factory=current_noun)
 
     def _repr_html_(self) -> str:
         from visualjudge.analysis.decisions.card_page import body
@@ -169,7 +152,6 @@ class Card:
         return text(self)
 
 
-@in_cases_of
 def card_of(
     analysis: Analysis,
     rules: Thresholds | None = None,
@@ -210,10 +192,11 @@ def _judge(
         rules,
         omega(study, run, people, epsilon) if people else NO_PEOPLE,
         ordered,
+        proven(result),
     )
     names = [cell.name for cell in result.by_task]
     tasks = (
-        (TaskCard(whole.judge, whole.checks, whole.system, *names),)
+        (TaskCard(whole.judge, whole.checks, whole.system, whole.models, *names),)
         if len(names) == 1
         else tuple(_task(study, run, result, name, rules) for name in names)
     )
@@ -221,6 +204,7 @@ def _judge(
         whole.judge,
         whole.checks,
         whole.system,
+        whole.models,
         result.simulated,
         _probabilities(study, run),
         _radius(study, run),
@@ -246,7 +230,7 @@ def _task(study: Study, run: int, result: JudgeResult, task: str, rules: Thresho
         order_shown=study.runs[run].order_shown,
         truth=not unknown,
     )
-    place = preference((in_both_orders(pairs) if unknown else pairs).filter("parsed"), "position")
+    place = preference((in_both_orders(pairs) if unknown else pairs).filter("usable"), "position")
     shown = Shown(
         pairwise,
         with_swap(place, pairwise).estimate,
@@ -254,7 +238,7 @@ def _task(study: Study, run: int, result: JudgeResult, task: str, rules: Thresho
         None if cell.scoring is None else cell.scoring.within,
     )
     found = answer_of(own, 0, shown, rules, NO_PEOPLE)
-    return TaskCard(found.judge, found.checks, found.system, task)
+    return TaskCard(found.judge, found.checks, found.system, found.models, task)
 
 
 @dataclass(frozen=True)
@@ -286,9 +270,10 @@ def answer_of(
     rules: Thresholds,
     people: Evidence,
     ordered: System | None = None,
+    qualifiers: Sequence[str] = (),
 ) -> Answer:
     """Return the answer from ``shown`` and the order of the sources (``ordered``, if it is known);
-    ``people`` is the evidence from people's ratings.
+    ``people`` is the evidence from people's ratings, ``qualifiers`` are what else is proven.
     """
     ordered = ordered or system(study, run, rules.families)
     skill = skill_of(shown, rules.checks["macro_accuracy"])
@@ -302,7 +287,50 @@ def answer_of(
     if not study.runs[run].order_shown and shown.pairwise.questions:
         evidence |= {"right_in_both_orders": NO_ORDER, "lean": NO_ORDER}
     checks = tuple(check(name, evidence[name], rules, skill=skill) for name in rules.checks)
-    return Answer(study.runs[run].name, checks, ordered)
+    accuracy = evidence["macro_accuracy"]
+    facts = Facts(
+        max(accuracy.images, ordered.images),
+        rules.least_images,
+        _accuracy(shown),
+        ordered.why,
+        _unskilled(shown, skill),
+    )
+    models = model_answer(ordered.models, facts, (*_failing(checks), *qualifiers))
+    return Answer(study.runs[run].name, checks, ordered, models)
+
+
+def _accuracy(shown: Shown) -> str | None:
+    share = shown.pairwise.accuracy.share
+    if share.value is None or not share.n:
+        return None
+    return accuracy_words(share.value, _closed(share.interval), figure_text.many(share.n, "pair"))
+
+
+def _unskilled(shown: Shown, skill: Evidence) -> str | None:
+    """Say that the judge is proven to be no better than chance, or than a constant answer."""
+    accuracy = _accuracy(shown)
+    if accuracy is None or skill.interval is None or skill.interval[1] > 0:
+        return None
+    return f"it is right in {accuracy}, which is no better than {skill.note or 'chance'}"
+
+
+FAILING = {
+    "right_in_both_orders": "it is right in both orders in only {}",
+    "lean": "its answers depend on the order of the options ({})",
+    "failed": "{} of its replies cannot be used",
+    "macro_accuracy": "its accuracy over tasks is only {}",
+    "favour": "{why}",
+    "omega": "it could replace fewer people than required (ω {})",
+}
+"""What a check that fails adds to the answer."""
+
+
+def _failing(checks: Sequence[Check]) -> list[str]:
+    return [
+        FAILING[line.name].format(shown_value(line), why=line.why)
+        for line in checks
+        if line.state == "fail" and line.name in FAILING
+    ]
 
 
 def _measured(found: Estimate) -> Evidence:
@@ -352,7 +380,7 @@ def _failed(study: Study, run: int) -> Evidence:
     table = study.joined[run]
     if table.is_empty():
         return NOT_ASKED
-    image, failed = clusters_of(table), (~table["parsed"]).cast(pl.Float64).to_numpy()
+    image, failed = clusters_of(table), (~table["usable"]).cast(pl.Float64).to_numpy()
     top = np.bincount(image, weights=np.asarray(failed, dtype=float)).astype(float)
     found = shares(top, np.bincount(image).astype(float))
     images = int(found.images[0])
@@ -360,8 +388,7 @@ def _failed(study: Study, run: int) -> Evidence:
     note = (
         None
         if failed.any()
-        else "no reply failed here, but all replies may fail on up to "
-        f"{may} of {in_cases('images')}"
+        else f"no reply failed here, but all replies may fail on up to {may} of images"
     )
     return Evidence(float(failed.mean()), found.interval(0), images, found.why(0), note=note)
 
@@ -373,7 +400,7 @@ def _order(found: System, least: int) -> Evidence:
         return Evidence(
             None, None, found.images, found.why, short=least - found.images if few else None
         )
-    tau = main.found.tau_b
+    tau = main.found.tau_b()
     if tau.value is not None and math.isnan(tau.value):
         return Evidence(
             None,
@@ -397,7 +424,7 @@ def _more_images(found: SystemAgreement, threshold: Threshold) -> int | None:
     """
 
     def decided(times: float) -> bool:
-        interval = found.order.tau_b(times, POWER).interval
+        interval = found.tau_b(times / POWER**2).interval
         return interval is not None and threshold.state(interval) != "undecided"
 
     low, high = 0.0, math.log(MOST_TIMES)
@@ -464,8 +491,8 @@ def _probabilities(study: Study, run: int) -> Calibration | None:
 
 def _radius(study: Study, run: int) -> ConformalRadius | None:
     """Return the largest distance of a new image's score from the truth, in nine of ten cases."""
-    scored = study.kind(run, "scoring", ("parsed", "number", "truth", "cluster")).filter(
-        pl.col("parsed") & pl.col("truth").is_not_null()
+    scored = study.kind(run, "scoring", ("usable", "number", "truth", "cluster")).filter(
+        pl.col("usable") & pl.col("truth").is_not_null()
     )
     if scored.is_empty():
         return None
@@ -473,76 +500,12 @@ def _radius(study: Study, run: int) -> ConformalRadius | None:
     return conformal_radius(residuals, RADIUS_ALPHA, scored["cluster"].to_numpy())
 
 
-def answer(found: Answer) -> str:
-    """Return whether the sources may be ranked with this judge, in the report's first sentence:
-    yes, no or undecided.
-
-    It also names the other checks that decide the state, and how many more images would probably
-    settle it.
-    """
-    line = next(item for item in found.checks if item.name == "order_of_sources")
-    said = _order_said(found, line)
-    if found.state == "pass":
-        return f"{found.judge}: yes, {said}."
-    due = [
-        _named(item)
-        for item in found.checks
-        if item is not line and item.state == found.state and item.asked
-    ]
-    if found.state == "fail":
-        failed = [f"it fails {', '.join(due)}"] if due else []
-        parts = [said, *failed] if line.state == "fail" else [*failed, said]
-        return f"{found.judge}: no, do not rank models with it: {'; '.join(parts)}."
-    needed = f"; it {needs(found.needs_images)}{_for_which(found)}" if found.needs_images else ""
-    needed = MEASURED_BY if line.why == NO_TRUTH else needed
-    models = "whether models may be ranked with it"
-    if found.state == "not_measured":
-        return f"{found.judge}: {models} is not measured: {said}{needed}."
-    others = f"; undecided: {', '.join(due)}" if due and line.state == "pass" else ""
-    return f"{found.judge}: can’t tell yet {models}: {said}{others}{needed}."
-
-
-def _for_which(found: Answer) -> str:
-    """Name the check that needs the stated number of images, if several are undecided."""
-    undecided = [line for line in found.checks if line.state == "undecided"]
-    needing = [line for line in undecided if line.needs_images == found.needs_images]
-    if len(undecided) < 2 or not needing:
-        return ""
-    return f" to decide “{LABELS[needing[0].name]}”"
-
-
-def _named(line: Check) -> str:
-    """Name a check that decides the state, with the note on its figure."""
-    # the constant answer, shown beside an accuracy, is not why it fails
-    told = line.state == "fail" and line.why and line.name != "macro_accuracy"
-    said = f" ({line.why})" if told else ""
-    return f"“{LABELS[line.name]}”{said}"
-
-
-def _order_said(found: Answer, line: Check) -> str:
-    """Say whether the judge orders the sources as the truth does, with the figures, or why that is
-    undecided.
-    """
-    main = found.system.main
-    if main is None or line.value is None:
-        return str(line.why)
-    ends = "" if line.interval is None else f", 95 % {figure_text.span(line.interval)}"
-    images = figure_text.many(line.images, "image")
-    facts = f"τ-b {figure_text.number(line.value)}{ends}; {main.extent}, {images}"
-    if line.state == "pass":
-        return f"it puts the sources in the order of the truth ({facts})"
-    if line.state == "fail":
-        return f"it does not order the sources as the truth does ({facts})"
-    return f"the order of the sources is undecided ({facts}): {line.why}"
-
-
-def short_answer(found: Answer) -> str:
-    """Return the answer in plain words: "Can’t tell yet: about 60 more images would settle it"."""
-    if found.state == "pass":
-        return "Yes"
-    if found.state == "fail":
-        return "No"
-    word = "Can’t tell yet" if found.state == "undecided" else "Not measured"
-    if not found.needs_images:
-        return word
-    return f"{word}: {figure_text.about_images(found.needs_images)} would settle it"
+def proven(result: JudgeResult) -> list[str]:
+    """Return what probes prove about a judge, as qualifications of its answer."""
+    said = []
+    if result.photograph is not None and result.photograph.all.state == "not_needed":
+        said.append("it does not need the photograph")
+    failed = [row.name for row in result.probes if row.state == "fail"]
+    if failed:
+        said.append(f"it fails {figure_text.listed([f'the probe “{name}”' for name in failed], 2)}")
+    return said

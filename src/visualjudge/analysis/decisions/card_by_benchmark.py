@@ -49,7 +49,7 @@ def _rows(study: Study, run: int) -> Iterator[BenchmarkRow]:
         table.group_by(["benchmark", "kind"]), key=lambda found: str(found[0])
     ):
         measure, value, interval = FIGURES[str(kind)](part)
-        failed = int((~part["parsed"]).sum())
+        failed = int((~part["usable"]).sum())
         chance = _guessing(study.questions.join(part.select("id").unique(), on="id", how="semi"))
         yield BenchmarkRow(
             str(named),

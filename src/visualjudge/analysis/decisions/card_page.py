@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING
 import visualjudge
 from visualjudge.analysis.decisions.card_by_benchmark import benchmarks_table
 from visualjudge.analysis.decisions.check_figures import UNITS, asked_for, checks_of, shown_value
-from visualjudge.analysis.decisions.checks import ICONS, LABELS, STATES, WITHIN, needs
+from visualjudge.analysis.decisions.checks import ICONS, LABELS, STATES
 from visualjudge.analysis.decisions.decision_tables import GROUPS_NOTE, RANKS_NOTE, number, span
+from visualjudge.analysis.decisions.model_answer import short_answer
+from visualjudge.analysis.decisions.pairs_figure import (
+    pairs_figure,
+    pairs_table,
+    resolution,
+    separated,
+)
 from visualjudge.analysis.figure_text import (
     OWN_SCORES,
     many,
@@ -24,16 +31,13 @@ from visualjudge.analysis.figure_text import (
 )
 from visualjudge.analysis.plots.canvas import LIGHT
 from visualjudge.analysis.plots.figure import Figure, page_style
-from visualjudge.core.case_noun import in_cases, in_cases_of
-from visualjudge.core.text_tables import Styled, Table, folded, markdown_text
+from visualjudge.core.text_tables import Styled, Table, folded
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card, JudgeCard, TaskCard
     from visualjudge.analysis.decisions.checks import Check
     from visualjudge.analysis.decisions.may_rank_models import KindOfSystem
 
-ANSWERS = {"yes": "yes", "no": "no", "unclear": "can’t tell yet"}
-"""Names of the answers on pages."""
 MOST_OVERTURNED = 3
 TASKS_NOTE = "The answer for a task uses only its own questions, the overall answer all questions."
 
@@ -46,7 +50,7 @@ def signed(value: float) -> str:
 def checks_table(found: JudgeCard) -> Table:
     """Return the checks of one judge."""
     rows = tuple(_check_row(line) for line in found.checks)
-    return Table(("Check", "State", "Value", "95 %", "Required", in_cases("Images"), "Why"), rows)
+    return Table(("Check", "State", "Value", "95 %", "Required", "Images", "Why"), rows)
 
 
 def _check_row(line: Check) -> tuple[str, ...]:
@@ -69,59 +73,27 @@ def tasks_table(card: Card) -> Table | None:
     if not any(len(found.tasks) > 1 for found in card.judges):
         return None
     rows = tuple(
-        (found.judge, plain_name(task.task), *_task_cells(task))
+        (found.judge, plain_name(task.task), *task_cells(task))
         for found in card.judges
         for task in found.tasks
     )
-    columns = (
-        "Judge",
-        "Task",
-        "May I rank models?",
-        "Accuracy",
-        "Order of sources (τ-b)",
-        "Reason",
-    )
-    return Table(columns, rows, (TASKS_NOTE,), keys=2, title="By task")
+    return Table(("Judge", "Task", *TASK_COLUMNS), rows, (TASKS_NOTE,), keys=2, title="By task")
 
 
-def _task_cells(task: TaskCard) -> tuple[str, ...]:
-    lines = {line.name: line for line in task.checks}
-    figures = (lines["macro_accuracy"], lines["order_of_sources"])
-    needed = f", {needs(task.needs_images)}" if task.needs_images else ""
-    return said(task) + needed, *(shown_value(line) for line in figures), due(task)
+TASK_COLUMNS = ("May I rank models?", "Pairs separated", "Resolution", "Accuracy")
 
 
-def said(task: TaskCard) -> str:
-    """Return the answer as one word."""
-    return STATES[task.state] if task.state == "not_measured" else ANSWERS[task.verdict]
-
-
-def due(task: TaskCard) -> str:
-    """Explain an answer other than "yes": the checks, or the one reason that they share."""
-    if task.state == "pass":
-        return ""
-    order = [line for line in task.checks if line.name == "order_of_sources"]
-    due = (
-        order
-        if task.state == "not_measured"
-        else [line for line in task.checks if line.state == task.state]
-    )
-    # the constant answer, shown beside an accuracy, is not why it fails
-    reasons = {
-        None if (line.name, line.state) == ("macro_accuracy", "fail") else line.why for line in due
-    }
-    return (
-        str(due[0].why)
-        if len(reasons) == 1 and not reasons & {None, WITHIN}
-        else "; ".join(LABELS[line.name] for line in due)  # labels contain commas
-    )
+def task_cells(task: TaskCard) -> tuple[str, ...]:
+    """Return the cells of :data:`TASK_COLUMNS`."""
+    accuracy = next(line for line in task.checks if line.name == "macro_accuracy")
+    return short_answer(task), separated(task), resolution(task), shown_value(accuracy)
 
 
 def system_table(found: JudgeCard) -> Table:
     """Return the agreement of the sources' order with the truth, by kind of question."""
     rows = []
     for kind in found.system.kinds:
-        tau, order, spa = kind.found.tau_b, kind.found.pair_order, kind.found.spa
+        tau, order, spa = kind.found.tau_b(), kind.found.pair_order, kind.found.spa
         gap = kind.found.smallest_gap
         cells = [
             kind.measure,
@@ -148,7 +120,7 @@ def system_table(found: JudgeCard) -> Table:
         "Smallest gap",
         "n_eff/n",
     )
-    return Table((*columns, in_cases("Images")), tuple(rows))
+    return Table((*columns, "Images"), tuple(rows))
 
 
 def sources_table(kind: KindOfSystem) -> Table:
@@ -239,9 +211,9 @@ def _extras(found: JudgeCard) -> list[str]:
         told = (
             f"the score is within {radius.value:.2f} of the truth"
             if radius.value < float("inf")
-            else in_cases("no bound is known: too few images")
+            else "no bound is known: too few images"
         )
-        out.append(f"{in_cases('In 90 % of new images')}, {told} ({many(radius.images, 'image')}).")
+        out.append(f"In 90 % of new images, {told} ({many(radius.images, 'image')}).")
     return out
 
 
@@ -252,7 +224,9 @@ def _tables(found: JudgeCard) -> list[Table]:
         if any(score.value is not None for score in found.own_scores)
         else []
     )
+    pairs = pairs_table(found)
     return [
+        *([pairs] if pairs else []),
         checks_table(found),
         *own,
         *([system_table(found), sources_table(main)] if main else []),
@@ -285,7 +259,6 @@ def diagram_table(found: JudgeCard) -> Table | None:
     return Table(("Stated", "Came true", "Answers"), rows, title="Reliability")
 
 
-@in_cases_of
 def text(card: Card) -> str:
     """Return the card for a terminal."""
     parts = [table.text() + "\n" for table in _over_all(card)]
@@ -296,38 +269,14 @@ def text(card: Card) -> str:
     return "\n".join(parts).rstrip()
 
 
-@in_cases_of
-def markdown(card: Card) -> str:
-    """Return the card as one Markdown page."""
-    parts = ["# Judge card", "", *(table.markdown() + "\n" for table in _over_all(card))]
-    for found in card.judges:
-        parts += [
-            f"## {markdown_text(found.judge)}{_simulated(found)}",
-            "",
-            *(markdown_text(line) + "\n" for line in _said(found)),
-        ]
-        parts += [f"**{markdown_text(line)}**\n" for line in found.remarks.lines]
-        diagram = diagram_table(found)
-        tables = [*_tables(found), *([diagram] if diagram else [])]
-        parts += [
-            *(table.markdown() + "\n" for table in tables),
-            *(markdown_text(line) + "\n" for line in _extras(found)),
-        ]
-    parts += ["## Methods", "", markdown_text(methods(card))]
-    return "\n".join(parts).rstrip() + "\n"
-
-
 def _simulated(found: JudgeCard) -> str:
     return " (simulated)" if found.simulated else ""
 
 
-@in_cases_of
 def body(card: Card, *, page: bool = False) -> str:
     """Return the answers, their checks and all tables, for a notebook or for the ``page`` with its
     stylesheet.
     """
-    from visualjudge.analysis.decisions.card import short_answer
-
     answers = "".join(
         f'<div class="answer {found.state}"><strong>'
         + (f"{escape(found.judge)}: " if len(card.judges) > 1 else "")
@@ -338,9 +287,11 @@ def body(card: Card, *, page: bool = False) -> str:
         + "".join(f'<p class="remark">{escape(line)}</p>' for line in found.remarks.lines)
         for found in card.judges
     )
-    figure, drawn = checks_of(card.judges), ""
-    if isinstance(figure, Figure):
-        drawn = figure.element("h2") if page else figure._repr_html_()
+    drawn = "".join(
+        figure.element("h2") if page else figure._repr_html_()
+        for figure in (pairs_figure(card.judges), checks_of(card.judges))
+        if isinstance(figure, Figure)
+    )
     parts = [
         f'<div class="slide"><div>{answers}</div>{drawn}</div>',
         *(table.html() for table in _over_all(card)),
@@ -354,7 +305,6 @@ def body(card: Card, *, page: bool = False) -> str:
     return "".join([*parts, f"<h2>Methods</h2><p>{escape(methods(card))}</p>"])
 
 
-@in_cases_of
 def methods(card: Card) -> str:
     """Return a paragraph for the Methods section of a paper, with the source of each statistic."""
     least = card.thresholds.least_images
@@ -362,7 +312,7 @@ def methods(card: Card) -> str:
         f"{LABELS[line.name].lower()} {asked_for(line)}"
         for line in (card.judges[0].checks if card.judges else ())
     )
-    return in_cases(
+    return (
         f"Judges were checked with visualjudge {visualjudge.__version__} against fixed thresholds "
         f"({asked}). A check passes if its whole 95 % interval meets the threshold, and fails if "
         f"the whole interval misses it; otherwise, and on fewer than {least} images, it is "
@@ -382,7 +332,6 @@ def style() -> str:
     )
 
 
-@in_cases_of
 def html(card: Card) -> str:
     """Return one self-contained page whose first screen is a slide."""
     several = len(card.judges) > 1
@@ -393,39 +342,6 @@ def html(card: Card) -> str:
     )
     page = f"<main><h1>{title}</h1>{body(card, page=True)}</main>"
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{page}</body></html>\n'
-
-
-def model_index(card: Card) -> list[dict[str, object]]:
-    """Return the cards as the ``model-index`` of a Hugging Face model card, one entry for each
-    judge.
-    """
-    return [
-        {
-            "name": found.judge,
-            "results": [
-                {
-                    "task": {"type": "other", "name": "Judging vision predictions"},
-                    "dataset": {"type": "visualjudge", "name": "visualjudge"},
-                    "metrics": [
-                        {
-                            "type": line.name,
-                            "name": LABELS[line.name],
-                            "value": line.value,
-                            "args": {
-                                "ci95": line.interval,
-                                "images": line.images,
-                                "threshold": asked_for(line),
-                                "state": line.state,
-                            },
-                        }
-                        for line in found.checks
-                        if line.value is not None
-                    ],
-                }
-            ],
-        }
-        for found in card.judges
-    ]
 
 
 def badge(found: JudgeCard) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +19,6 @@ import yaml
 
 from visualjudge.analysis.figure_text import about_images, many
 from visualjudge.analysis.value_and_interval import NO_TRUTH, ORDER_UNKNOWN
-from visualjudge.core.case_noun import current_noun, in_cases, in_cases_of
 from visualjudge.core.errors import DataError
 from visualjudge.core.yamls import read_yaml
 
@@ -151,7 +150,6 @@ class Check:
     images: int
     why: str | None = None
     needs_images: int | None = None
-    case_noun: str = field(default_factory=current_noun)
 
     @property
     def asked(self) -> bool:
@@ -159,7 +157,6 @@ class Check:
         return self.value is not None
 
     @property
-    @in_cases_of
     def said(self) -> str:
         """The state in words: "undecided, needs about 40 more images"."""
         return STATES[self.state] + (f", {needs(self.needs_images)}" if self.needs_images else "")
@@ -168,9 +165,7 @@ class Check:
 def needs(images: int | None) -> str:
     """Say how many more images would probably settle it."""
     return (
-        f"needs {about_images(images)}"
-        if images
-        else in_cases("no number of images is known to settle it")
+        f"needs {about_images(images)}" if images else "no number of images is known to settle it"
     )
 
 

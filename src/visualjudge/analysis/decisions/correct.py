@@ -5,7 +5,7 @@ alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +33,6 @@ from visualjudge.analysis.statistics import (
     rank_sets,
 )
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
-from visualjudge.core.case_noun import current_noun, in_cases, in_cases_of
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import FloatArray, IntArray
 
@@ -97,7 +96,6 @@ class Leaderboard:
     unlabelled: int = 0
     """Items that could still be labelled."""
     remarks: Remarks = NO_REMARKS
-    case_noun: str = field(default_factory=current_noun)
 
     def _repr_html_(self) -> str:
         from visualjudge.analysis.decisions.decision_tables import leaderboard_table
@@ -132,7 +130,6 @@ def correct(
     return correct_study(load_study(runs, dataset=dataset), labels, kind=kind, gap=gap)
 
 
-@in_cases_of
 def correct_study(
     study: Study, labels: str | Path, *, kind: str | None = None, gap: float | None = None
 ) -> Leaderboard:
@@ -186,7 +183,7 @@ def _means(
         most = int(means.label_images.max())
         raise DataError(
             f"{labels}: a source needs labels on at least {LEAST_LABELLED_IMAGES} "
-            f"{in_cases('images')}, got {most} at most{out}"
+            f"images, got {most} at most{out}"
         )
     return means
 
@@ -194,7 +191,7 @@ def _means(
 def _why_open(means: PooledMeans, s: int) -> str | None:
     """Explain why a source has no interval; None if it has one."""
     if not np.isfinite(means.values[s]):
-        return in_cases(f"labels on fewer than {LEAST_LABELLED_IMAGES} images")
+        return f"labels on fewer than {LEAST_LABELLED_IMAGES} images"
     return "all its labels are equal" if means.interval(s) is None else None
 
 
@@ -238,7 +235,7 @@ def _assumptions(found: Items, placed: Placed, means: PooledMeans) -> tuple[Assu
     few = int(means.label_images[np.isfinite(means.values)].min())
     enough = Assumption(
         "errors are near normal",
-        in_cases("each source has labels on at least 10 images"),
+        "each source has labels on at least 10 images",
         few >= 10,
     )
     absent = float((~np.isfinite(found.said)).mean())

@@ -7,9 +7,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.analysis import columns
+from visualjudge.analysis.table_layout import plain
 
 if TYPE_CHECKING:
-    from visualjudge.analysis.decisions.card import Card, JudgeCard, TaskCard
+    from visualjudge.analysis.decisions.card import Answer, Card, JudgeCard, TaskCard
     from visualjudge.analysis.decisions.checks import Check
     from visualjudge.analysis.decisions.correct import CorrectedRow, Leaderboard
     from visualjudge.analysis.decisions.may_rank_models import KindOfSystem
@@ -93,6 +94,7 @@ def _judge(found: JudgeCard) -> Json:
         "simulated": found.simulated,
         "state": found.state,
         "answer": found.answer,
+        "models": answer_json(found),
         "verdict": found.verdict,
         "needs_images": found.needs_images,
         "tasks": tasks_json(found),
@@ -113,11 +115,30 @@ def _judge(found: JudgeCard) -> Json:
     }
 
 
+def answer_json(found: Answer) -> Json:
+    """Return the answer as in metrics.json."""
+    models = found.models
+    names = ("a", "b", "judge", "judge_ci95", "truth", "truth_ci95", "state", "needs_images")
+    more = ("images", "group", "difference", "by")
+    return {
+        "state": models.state,
+        "sentence": models.sentence,
+        "resolution": models.resolution,
+        "resolution_twice": models.resolution_twice,
+        "pairs": [
+            {name: plain(getattr(pair, name)) for name in (*names, *more)} for pair in models.pairs
+        ],
+    }
+
+
 def tasks_json(found: JudgeCard) -> list[Json]:
     """Return ``[{"task", "card": {"answer": "yes" | "no" | "unclear", "needs_images", ...}}]``, as
     in metrics.json.
     """
-    return [{"task": task.task, "card": _task(task)} for task in found.tasks]
+    return [
+        {"task": task.task, "answer": answer_json(task), "card": _task(task)}
+        for task in found.tasks
+    ]
 
 
 def _task(task: TaskCard) -> Json:
@@ -168,8 +189,8 @@ def _kind(kind: KindOfSystem) -> Json:
     return {
         "kind": kind.kind,
         "measure": kind.measure,
-        "tau_b": found.tau_b.value,
-        "ci95": _pair(found.tau_b.interval),
+        "tau_b": found.tau_b().value,
+        "ci95": _pair(found.tau_b().interval),
         "pair_order": found.pair_order.value,
         "pair_order_ci95": _pair(found.pair_order.interval),
         "spa": found.spa.value,

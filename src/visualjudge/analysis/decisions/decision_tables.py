@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from visualjudge.analysis import figure_text
 from visualjudge.analysis.figure_text import ranks
-from visualjudge.core.case_noun import in_cases, in_cases_of
 from visualjudge.core.text_tables import Table
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ GROUPS_NOTE = (
 )
 
 
-@in_cases_of
 def leaderboard_table(board: Leaderboard) -> Table:
     """Return a corrected leaderboard."""
     apart = len({row.group for row in board.rows}) > 1
@@ -47,7 +45,6 @@ def leaderboard_table(board: Leaderboard) -> Table:
     return Table(tuple(columns), tuple(rows), leaderboard_notes(board), keys=1 + apart)
 
 
-@in_cases_of
 def leaderboard_notes(board: Leaderboard) -> tuple[str, ...]:
     """Return notes on the figures, their assumptions, and how many labels a gap needs."""
     who = " + ".join(board.judges)
@@ -74,7 +71,7 @@ def _needed(board: Leaderboard) -> str:
         return f"{board.labels_for_gap} labels in all"
     if not _compared(board):
         return "not known: no two compared sources have enough labels"
-    return in_cases("labels alone do not decide it: more images are needed")
+    return "labels alone do not decide it: more images are needed"
 
 
 def _compared(board: Leaderboard) -> bool:

@@ -32,7 +32,6 @@ from visualjudge.analysis.statistics import (
     pooled_probabilities,
 )
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
-from visualjudge.core.case_noun import in_cases_of
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
@@ -138,7 +137,6 @@ def label(
     return label_study(load_study(runs, dataset=dataset), n, kind=kind, labels=labels, seed=seed)
 
 
-@in_cases_of
 def label_study(
     study: Study,
     n: int | None = None,

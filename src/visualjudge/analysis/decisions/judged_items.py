@@ -15,6 +15,7 @@ from functools import reduce
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.answer import Comparisons
 from visualjudge.analysis.estimate import renumbered
 from visualjudge.analysis.leaderboard import placed, places_of, points
 from visualjudge.analysis.study_table import Study, has_truth, ordered
@@ -195,7 +196,7 @@ _NEEDED = (
     "options",
     "answer",
     "truth",
-    "parsed",
+    "usable",
     "text",
     "number",
     "probability_a",
@@ -224,7 +225,7 @@ def _scoring(verdicts: pl.DataFrame) -> pl.DataFrame:
         annotation=annotation,
         option=pl.lit(0, dtype=pl.Int64),
         source=pl.col("sources").list.first(),
-        said=pl.when(pl.col("parsed")).then(pl.col("number")),
+        said=pl.when(pl.col("usable")).then(pl.col("number")),
         truth=pl.col("truth"),
         level=pl.col("truth"),
         doubt=pl.lit(None, dtype=pl.Float64),
@@ -253,7 +254,7 @@ def _pairwise(verdicts: pl.DataFrame) -> pl.DataFrame:
                 "cluster",
                 "task",
                 **_option_columns(side),
-                said=pl.when(pl.col("parsed")).then(said),
+                said=pl.when(pl.col("usable")).then(said),
                 truth=truth,
                 level=_above_others(side),
                 doubt=(probability * (1 - probability)).sqrt(),
@@ -289,7 +290,7 @@ def _ranking(verdicts: pl.DataFrame) -> pl.DataFrame:
                 "cluster",
                 "task",
                 **_option_columns(side),
-                said=pl.when(pl.col("parsed")).then(beaten(pl.col("text"))),
+                said=pl.when(pl.col("usable")).then(beaten(pl.col("text"))),
                 truth=beaten(pl.col("answer")),
                 level=_above_others(side),
                 doubt=pl.lit(None, dtype=pl.Float64),
@@ -306,6 +307,66 @@ def _above_others(side: int) -> pl.Expr:
 
 
 _SAID = {"scoring": _scoring, "pairwise": _pairwise, "ranking": _ranking}
+
+
+def comparisons(found: Items) -> Comparisons:
+    """Return each comparison of two comparable sources: by one question, or for scores on one image
+    of a task.
+    """
+    table = pl.DataFrame(
+        {
+            "source": found.source,
+            "image": found.image,
+            "task": found.task,
+            "said": found.said,
+            "truth": found.truth,
+            "level": found.level,
+        }
+    ).with_columns(item=found.item, group=pl.Series(found.group[found.source]))
+    keys = ["item"]
+    if found.kind == "scoring":
+        keys = ["image", "task"]
+        table = table.group_by("group", "source", *keys).agg(
+            pl.col("said").drop_nans().mean(), pl.col("truth", "level").mean()
+        )
+    table = table.filter(pl.col("said").is_not_nan()).with_columns(
+        pl.len().over(*keys, "group").alias("options")
+    )
+    if found.kind != "scoring":
+        keys = ["item", "image"]
+    both = table.join(table, on=[*keys, "group"], suffix="_b").filter(
+        pl.col("source") < pl.col("source_b")
+    )
+    others = (pl.col("options") - 1) / pl.col("options") if found.kind != "scoring" else 1.0
+    preferred = [_preferred(name) for name in ("said", "truth")]
+    rows = both.select(
+        "source",
+        "source_b",
+        "image",
+        *preferred,
+        difference=(pl.col("level") - pl.col("level_b")) * others,
+    ).sort("source", "source_b", "image")
+    judge, truth, difference = (
+        np.asarray(rows[name].cast(pl.Float64).to_numpy())
+        for name in ("said", "truth", "difference")
+    )
+    return Comparisons(
+        found.names,
+        found.groups,
+        rows["source"].to_numpy(),
+        rows["source_b"].to_numpy(),
+        rows["image"].to_numpy(),
+        judge,
+        truth,
+        difference,
+    )
+
+
+def _preferred(name: str) -> pl.Expr:
+    """Return 1 where the first has the higher value, ½ for a tie, 0 otherwise; NaN if unknown."""
+    first, second = pl.col(name), pl.col(f"{name}_b")
+    sign = pl.when(first.is_nan() | second.is_nan()).then(float("nan"))
+    return sign.otherwise(((first - second).sign() + 1) / 2).alias(name)
 
 
 def require_sources(found: Items) -> Items:

@@ -13,22 +13,27 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.decisions.judged_items import MEASURES, RANGES, Items, items
+from visualjudge.analysis.answer import PairsOfModels, compare_models
+from visualjudge.analysis.decisions.judged_items import (
+    MEASURES,
+    RANGES,
+    Items,
+    comparisons,
+    items,
+)
 from visualjudge.analysis.estimate import mean_ends, ratio, shares
 from visualjudge.analysis.figure_text import listed, many
-from visualjudge.analysis.statistics.image_sums import Sums, image_sums
 from visualjudge.analysis.statistics.systems import (
     Favour,
     Interval,
+    Sums,
     SystemAgreement,
-    contrast,
-    fair_judge,
-    fair_reference,
+    fair_fit,
+    image_sums,
     system_agreement,
 )
 from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.value_and_interval import NO_TRUTH
-from visualjudge.core.case_noun import in_cases
 from visualjudge.core.records import FloatArray, IntArray
 
 
@@ -153,6 +158,8 @@ class System:
     kinds: tuple[KindOfSystem, ...]
     why: str | None = None
     images: int = 0
+    models: PairsOfModels | None = None
+    """Each pair of sources by the first kind of question that compares some."""
 
     @property
     def main(self) -> KindOfSystem | None:
@@ -175,6 +182,7 @@ def systems(
         [found for kind in KINDS if (found := items(study, kind, (run,))).comparable]
         for run in runs
     ]
+    models = [_models(every) for every in asked]
     measured = []
     for run, every in zip(runs, asked, strict=True):
         own = _own_sources(study.runs[run].name, families or {})
@@ -182,9 +190,21 @@ def systems(
         measured.append([kind for kind in kinds if kind is not None])
     ends = _true_ends([(sums, kind.kind) for own in measured for kind, sums in own])
     return [
-        _system(every, tuple(replace(kind, true_ends=next(ends)) for kind, _ in own))
-        for every, own in zip(asked, measured, strict=True)
+        replace(
+            _system(every, tuple(replace(kind, true_ends=next(ends)) for kind, _ in own)),
+            models=pairs,
+        )
+        for every, own, pairs in zip(asked, measured, models, strict=True)
     ]
+
+
+def _models(asked: Sequence[Items]) -> PairsOfModels | None:
+    """Return the pairs of the first kind of question with a usable answer."""
+    for found in asked:
+        rows = comparisons(found)
+        if rows.judge.size:
+            return compare_models(rows)
+    return None
 
 
 def _system(asked: Sequence[Items], kinds: tuple[KindOfSystem, ...]) -> System:
@@ -209,7 +229,7 @@ def _why_none(found: Items) -> str:
     if silent:
         every = many(len(set(found.names)), "source")
         return f"it gave no usable answer on {len(silent)} of {every}, the first: {silent[0]}"
-    return in_cases("it answered questions on only one image")
+    return "it answered questions on only one image"
 
 
 def _own_sources(judge: str, families: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
@@ -224,15 +244,18 @@ def _measured(study: Study, asked: Items, own: tuple[str, ...]) -> tuple[KindOfS
     found, silent = asked.answered()
     if not found.names:
         return None
-    fair = fair_reference(
-        found.said, found.truth, found.level, found.source, found.image, found.group, found.task
-    )
-    sums = image_sums(
-        found.said, found.truth, found.source, found.image, len(found.names), fair=fair
-    )
-    agreement = system_agreement(sums, found.group, seed=study.seed)
+    sums = image_sums(found.said, found.truth, found.source, found.image, len(found.names))
+    agreement = system_agreement(sums, found.group)
     if agreement is None:
         return None
+    question = found.item.rank("dense").to_numpy().astype(np.int64)
+    fair = fair_fit(
+        found.said, found.truth, found.level, found.source, question, found.image, found.task,
+        found.group,
+    )  # fmt: skip
+    mine = np.array([name in own for name in found.names], dtype=float)
+    declared = fair is not None and 0 < mine.sum() < mine.size
+    agreement = replace(agreement, favours=() if fair is None else fair.favours())
     kind = KindOfSystem(
         found.kind,
         found.names,
@@ -241,7 +264,7 @@ def _measured(study: Study, asked: Items, own: tuple[str, ...]) -> tuple[KindOfS
         (),
         overturned(study, found, agreement.true),
         worth(found),
-        _self_preference(found, own),
+        fair.against(mine) if fair is not None and declared else None,
         silent,
     )
     return kind, sums
@@ -298,16 +321,3 @@ def worth(found: Items) -> float | None:
         return None
     rho = float(a @ b) / below**0.5
     return None if rho >= 1 - 1e-9 else 1 / (1 - max(rho, 0.0) ** 2)
-
-
-def _self_preference(found: Items, own: tuple[str, ...]) -> Favour | None:
-    """Return how much more the judge favours its own family than all other sources; None if none is
-    declared.
-    """
-    mine = np.array([name in own for name in found.names])
-    if not mine.any() or mine.all():
-        return None
-    fair = fair_judge(found.said, found.truth, found.level, found.task, ~mine[found.source])
-    group = mine[found.source].astype(np.int64)
-    sums = image_sums(found.said, found.truth, group, found.image, 2, fair=fair)
-    return contrast(sums)

@@ -14,7 +14,6 @@ from visualjudge.analysis.decisions.card_page import tasks_table
 from visualjudge.analysis.decisions.check_figures import shown_value
 from visualjudge.analysis.decisions.checks import LABELS, STATES
 from visualjudge.analysis.rule_text import best_rule
-from visualjudge.core.case_noun import in_cases, in_cases_of
 from visualjudge.core.text_tables import Table
 
 TITLE = "May I rank my models with {}?"
@@ -37,7 +36,6 @@ class Opening:
 
 
 @lru_cache(maxsize=1)
-@in_cases_of
 def opening(analysis: Analysis) -> Opening:
     """Return the opening of a report on ``analysis``, for the judges that the report is about."""
     shown, card = analysis.results.shown, usual_card(analysis)
@@ -53,45 +51,8 @@ def opening_of(card: Card) -> Opening:
     names = [line.name for line in card.judges[0].checks] if card.judges else []
     rows = tuple((LABELS[name], *(_cell(judge, name) for judge in card.judges)) for name in names)
     columns = ("Check", *(judge.judge for judge in card.judges))
-    return Opening(tuple(map(_sentence, card.judges)), Table(columns, rows), tasks_table(card))
-
-
-NOT_NEEDED = "it does not need the photograph"
-
-
-def _sentence(judge: JudgeCard) -> str:
-    """The answer, with the tasks for which it differs, and whether the judge looks."""
-    said = [judge.answer.removesuffix(".")]
-    if tasks := task_answers(judge):
-        said.append(f"by task: {tasks}")
-    if ignores_photograph(judge):
-        said.append(NOT_NEEDED)
-    return "; ".join(said) + "."
-
-
-def ignores_photograph(judge: JudgeCard) -> bool:
-    """Whether it is certain that the judge does not need the photograph."""
-    return judge.photograph is not None and judge.photograph.all.state == "not_needed"
-
-
-def task_answers(judge: JudgeCard) -> str:
-    """The answers for single tasks, where they are not all the same as the one for all tasks: those
-    that are decided, and beside a yes also those that are not; else empty.
-    """
-    states = {
-        state: [figure_text.plain_name(task.task) for task in judge.tasks if task.state == state]
-        for state in ("pass", "fail", "undecided")
-    }
-    if judge.state != "pass":
-        del states["undecided"]
-    alike = {task.state for task in judge.tasks} == {judge.state}
-    if len(judge.tasks) < 2 or alike:
-        return ""
-    words = ("yes", "no", "can’t tell yet")
-    return ", ".join(
-        f"{word} for {figure_text.listed(names)}"
-        for word, names in zip(words, states.values(), strict=False)
-        if names
+    return Opening(
+        tuple(judge.answer for judge in card.judges), Table(columns, rows), tasks_table(card)
     )
 
 
@@ -105,8 +66,8 @@ def gamed(analysis: Analysis, card: Card) -> str:
     return (
         f"These questions can be gamed: “{best.rule}” is right in "
         f"{figure_text.with_ends(best.share)} of the {best.share.n:,} questions that it can "
-        f"decide, {in_cases('without using the image')}. A similar accuracy of a judge does not "
-        f"show that the judge uses {in_cases('the image')}."
+        f"decide, without using the image. A similar accuracy of a judge does not "
+        f"show that the judge uses the image."
     )
 
 

@@ -29,7 +29,6 @@ from visualjudge.analysis.plots.panels import heat_map
 from visualjudge.analysis.plots.points import Curve, curves
 from visualjudge.analysis.report.readings import points_tick, rough_points, rough_share
 from visualjudge.analysis.value_and_interval import NO_TRUTH, Estimate
-from visualjudge.core.case_noun import in_cases
 from visualjudge.judges.registry import LOCAL
 from visualjudge.vision.encodings import encoding_title
 
@@ -51,7 +50,7 @@ ICONS_OF_TASKS = (
 
 def intervals() -> str:
     """Return the note below figures with intervals."""
-    return in_cases(
+    return (
         "Lines are 95 % intervals with images as the unit; hollow markers stand for fewer than 5 "
         "images."
     )

@@ -30,7 +30,6 @@ from visualjudge.analysis.report.accuracy_plots import (
 )
 from visualjudge.analysis.report.readings import points_tick, rough_points, rough_share
 from visualjudge.analysis.value_and_interval import ORDER_UNKNOWN, Estimate
-from visualjudge.core.case_noun import in_cases
 
 MOST_POINTS = 400
 """Number of scores per judge in a scatter plot; the calibration uses all."""
@@ -164,8 +163,8 @@ def scores(analysis: Analysis) -> Figure | LeftOut:
     for k, i in enumerate(order(analysis)[:MOST_SERIES]):
         judge = analysis.results.judges[i]
         table = (
-            analysis.study.kind(i, "scoring", ("parsed", "number", "truth"))
-            .filter(pl.col("parsed"))
+            analysis.study.kind(i, "scoring", ("usable", "number", "truth"))
+            .filter(pl.col("usable"))
             .drop_nulls()
         )
         if table.is_empty():
@@ -227,7 +226,7 @@ def _follows(judge: JudgeResult, means: Sequence[tuple[float, float, int]]) -> s
     within = judge.scoring.within
     if within.value is None:
         return said
-    inside = in_cases("τ-b within an image")
+    inside = "τ-b within an image"
     return f"{said}; {inside} {number(within.value)} ({span(within.interval)})"
 
 
@@ -235,9 +234,7 @@ def _orders(judges: Sequence[JudgeResult]) -> str:
     """Say how well each of many judges orders the predictions of an image."""
     known = [(judge.scoring.within.value, judge.name) for judge in judges]
     told = sorted(((tau, name) for tau, name in known if tau is not None), reverse=True)
-    return in_cases("Order within an image (τ-b): ") + ", ".join(
-        f"{n} {number(tau)}" for tau, n in told[:6]
-    )
+    return "Order within an image (τ-b): " + ", ".join(f"{n} {number(tau)}" for tau, n in told[:6])
 
 
 def reliability(analysis: Analysis) -> Figure | LeftOut:

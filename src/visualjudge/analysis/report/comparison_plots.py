@@ -11,6 +11,7 @@ from visualjudge.analysis import repeated_rows
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import usual_card
 from visualjudge.analysis.decisions.check_figures import checks_of
+from visualjudge.analysis.decisions.pairs_figure import pairs_figure
 from visualjudge.analysis.figure_text import (
     about_images,
     counted,
@@ -41,7 +42,6 @@ from visualjudge.analysis.report.readings import points_tick, rough_points, roug
 from visualjudge.analysis.rule_text import as_right, best_rule
 from visualjudge.analysis.source_figures import SourceRow
 from visualjudge.analysis.value_and_interval import NO_TRUTH, Estimate
-from visualjudge.core.case_noun import in_cases
 from visualjudge.judges.registry import LOCAL
 
 LEVEL = 0.05
@@ -307,6 +307,12 @@ def checks(analysis: Analysis) -> Figure | LeftOut:
     return checks_of([card.judges[i] for i in order(analysis)])
 
 
+def pairs(analysis: Analysis) -> Figure | LeftOut:
+    """Draw each pair of models by truth and by judge."""
+    card = usual_card(analysis)
+    return pairs_figure([card.judges[i] for i in order(analysis)])
+
+
 def groups_of(analysis: Analysis) -> list[str]:
     """Return the groups of sources that are compared with each other, largest group first."""
     sizes: dict[str, int] = {}
@@ -482,7 +488,7 @@ def rules(analysis: Analysis) -> Figure | LeftOut:
     return Figure(
         "rules",
         finding,
-        f"Accuracy of rules that never look at the {in_cases('image')}.",
+        "Accuracy of rules that never look at the image.",
         ("rule", "drawn", *ESTIMATE, "p_holm", "flagged"),
         tuple(data),
         lambda width: forest(rows, [""], SHARES, width, chance="guessing"),

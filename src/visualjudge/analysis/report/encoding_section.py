@@ -15,7 +15,6 @@ from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.figure import Figure
 from visualjudge.analysis.report.accuracy_plots import encodings
 from visualjudge.analysis.report.section import Section, across, each, grid, titled
-from visualjudge.core.case_noun import in_cases
 from visualjudge.core.text_tables import Styled, Table
 from visualjudge.vision.encodings import encoding_title
 
@@ -44,7 +43,7 @@ def encoding_section(
         "encodings",
         "Which encoding should I use?",
         "Encodings are compared on the same pairs. An encoding is recommended only if a difference "
-        f"is significant; its accuracy is measured on {in_cases('images')} that were not used to "
+        "is significant; its accuracy is measured on images that were not used to "
         "choose it."
         if figures
         else "",

@@ -49,7 +49,7 @@ NEEDED = (
     "task",
     "kind",
     "margin",
-    "parsed",
+    "usable",
     "text",
     "right",
     "number",
@@ -79,7 +79,7 @@ class VerdictRow(TypedDict, total=False):
     encoding: str
     image: str
     error_type: str
-    parsed: bool
+    usable: bool
     status: str
     text: str | None
     number: float | None
@@ -154,7 +154,7 @@ def _wrong(table: pl.DataFrame, kind: str, *, scored: bool) -> pl.DataFrame:
     """Return usable but wrong replies with ``distance`` (larger is worse) and ``why``; ``scored``
     tells whether the true scores are known.
     """
-    usable = table.filter((pl.col("kind") == kind) & pl.col("parsed"))
+    usable = table.filter((pl.col("kind") == kind) & pl.col("usable"))
     if kind == "pairwise":
         found = usable.filter(~pl.col("right")).with_columns(distance=pl.col("margin"))
         apart = pl.format("wrong, true scores {} apart", pl.col("margin").round(1))
@@ -190,7 +190,7 @@ def _unread(table: pl.DataFrame) -> pl.DataFrame:
     """Return replies that could not be read and calls that failed; declining to answer is not an
     error.
     """
-    failed = table.filter(~pl.col("parsed") & ~pl.col("status").is_in(list(_NO_ANSWER)))
+    failed = table.filter(~pl.col("usable") & ~pl.col("status").is_in(list(_NO_ANSWER)))
     cause = pl.col("cause").cast(pl.String).str.replace("^refusal: ", "")
     cause = cause.str.replace("^unparseable: ", "not read, ")
     return failed.with_columns(distance=pl.lit(0.0), why=pl.format("no answer: {}", cause))
@@ -383,7 +383,7 @@ def _example(study: Study, run: int, stored: VerdictRow, placed: Placed | None) 
         row["error_type"],
         row["order"],
         _word(row["text"], row["number"])
-        if row["parsed"]
+        if row["usable"]
         else _NO_ANSWER.get(row["status"], "nothing that could be read"),
         _word(row["answer"], row["truth"]),
         "" if any(image.truth for image in images) else _options(row, study.has_scores),
@@ -467,12 +467,12 @@ def _reply(raw: str, row: VerdictRow) -> Reply:
     start, end = 0, len(raw)
     recorded = row["text"] if row["text"] is not None else row["number"]
     bare = f"{recorded:g}" if isinstance(recorded, float) else recorded
-    if not row["parsed"] or raw != bare:  # a bare answer need not be read again
+    if not row["usable"] or raw != bare:  # a bare answer need not be read again
         from visualjudge.replies import read_reply as read_text  # imports as slowly as Pillow
 
         kind = cast("QuestionType", row["kind"])
         found = read_text(raw, kind, len(row["scores"]), ties=("tie", "both_bad"))
-        same = found.span and row["parsed"] and found.value == recorded
+        same = found.span and row["usable"] and found.value == recorded
         start, end = found.span if found.span and same else (0, 0)
     first, last = (
         max(0, start - AROUND[0]),

@@ -15,11 +15,9 @@ from visualjudge.analysis.report.accuracy_plots import ranked
 from visualjudge.analysis.report.plots import figures, not_drawn
 from visualjudge.analysis.report.section import headline_grid
 from visualjudge.core.atomic import write_text
-from visualjudge.core.case_noun import IMAGE, in_cases_of
 from visualjudge.core.text_tables import Table, markdown_text
 
 
-@in_cases_of
 def write_figures(analysis: Analysis, folder: Path) -> None:
     """Write every figure of the study, captions.md and tables to ``folder``."""
     found = figures(analysis)
@@ -73,10 +71,7 @@ def paper_tables(analysis: Analysis) -> Iterable[tuple[str, Table]]:
     if rows:
         yield "comparisons", Table(tuple(COMPARISON.titles), rows, keys=2)
     leans = tuple(
-        (judge.name, *columns.PREFERENCE.cells(row))
-        for judge in judges
-        for row in judge.bias
-        if analysis.case_noun == IMAGE or row.estimate.n
+        (judge.name, *columns.PREFERENCE.cells(row)) for judge in judges for row in judge.bias
     )
     if leans:
         yield "leanings", Table(("Judge", *columns.PREFERENCE.titles), leans)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import visualjudge
 from visualjudge.analysis.figures import Results
-from visualjudge.core.case_noun import in_cases
 
 SOURCES = (
     "Kish 1965 (effective number of images)",
@@ -74,11 +73,11 @@ def methods(results: Results) -> str:
     names = ", ".join(judge.name for judge in results.judges)
     dataset = (
         f"{facts.questions:,} questions ({kinds}{probes}) on {facts.images:,} "
-        f"{in_cases('images')}{_checksum(facts.questions_sha256)}"
+        f"images{_checksum(facts.questions_sha256)}"
     )
     asked = f" Asked: {facts.extent}." if facts.asked < facts.questions or facts.where else ""
     return (
-        f"Judges: {names}. Dataset: {dataset}.{asked} {in_cases(TEXT)} Computed with visualjudge "
+        f"Judges: {names}. Dataset: {dataset}.{asked} {TEXT} Computed with visualjudge "
         f"{visualjudge.__version__}."
     )
 

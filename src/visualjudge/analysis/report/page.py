@@ -19,20 +19,10 @@ from markupsafe import Markup
 import visualjudge
 from visualjudge.analysis import figure_text as words
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.card import (
-    Answer,
-    JudgeCard,
-    short_answer,
-    usual_card,
-)
-from visualjudge.analysis.decisions.check_figures import asked_for, shown_value
-from visualjudge.analysis.decisions.checks import ICONS, LABELS
-from visualjudge.analysis.decisions.report_opening import (
-    NOT_NEEDED,
-    gamed,
-    ignores_photograph,
-    task_answers,
-)
+from visualjudge.analysis.decisions.card import Answer, JudgeCard, usual_card
+from visualjudge.analysis.decisions.checks import ICONS
+from visualjudge.analysis.decisions.model_answer import short_answer
+from visualjudge.analysis.decisions.report_opening import gamed
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.figure import page_style, unbroken
 from visualjudge.analysis.report.accuracy_plots import MOST_SERIES, order
@@ -40,11 +30,8 @@ from visualjudge.analysis.report.methods import SOURCES, TERMS, methods
 from visualjudge.analysis.report.plots import PLOTS, not_drawn
 from visualjudge.analysis.report.section import those_drawn
 from visualjudge.analysis.report.sections import pair, sections
-from visualjudge.core.case_noun import in_cases, in_cases_of
 
 BEST_FIRST = ("pass", "undecided", "fail", "not_measured")
-TALL = 6
-"""With more tasks than this, the figure is as tall as the other two of the first screen."""
 MOST_NAMES = 16
 """Number of judges named in a line of the answer; the section names all in words."""
 
@@ -86,7 +73,6 @@ def environment() -> Environment:
         other_warnings=words.other_warnings,
     )
     env.filters["unbroken"] = unbroken
-    env.filters["in_cases"] = in_cases
     return env
 
 
@@ -104,93 +90,36 @@ def _policy(script: str) -> str:
 
 
 def _lines(judges: Sequence[JudgeResult], found: Sequence[JudgeCard]) -> list[Line]:
-    """Return a line for each judge; for many judges a line for each answer, usable judges first."""
+    """Return a line for each judge; for many judges a line for each answer, the best first."""
     if len(judges) <= MOST_SERIES:
         return [
-            Line(
-                j.name,
-                k,
-                j.simulated,
-                *_told(answer),
-                (*_with_tasks(answer), *_unseen(answer)),
-            )
-            for k, (j, answer) in enumerate(zip(judges, found, strict=True))
+            Line(judge.name, k, judge.simulated, *_told(card), _reason(card))
+            for k, (judge, card) in enumerate(zip(judges, found, strict=True))
         ]
-    groups: dict[tuple[str, str, str, tuple[Reason, ...]], list[str]] = {}
-    for judge, answer in zip(judges, found, strict=True):
-        name, more = judge.name, (*_reasons(answer, briefly=True), *_unseen(answer))
-        if answer.needs_images:  # by name, since the numbers differ
-            name, more = f"{name} ({words.about_images(answer.needs_images)})", _unseen(answer)[1:]
-        groups.setdefault((*_told(answer), more), []).append(name)
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for card in sorted(found, key=lambda card: BEST_FIRST.index(card.state)):
+        groups.setdefault(_told(card), []).append(card.judge)
     simulated = all(judge.simulated for judge in judges)
-    best = sorted(groups.items(), key=lambda group: BEST_FIRST.index(group[0][0]))
     return [
-        Line(
-            words.listed(names, MOST_NAMES),
-            None,
-            simulated,
-            state,
-            icon,
-            word,
-            _for_all(more, names),
-            len(names) > 1,
-        )
-        for (state, icon, word, more), names in best
+        Line(words.listed(names, MOST_NAMES), None, simulated, *told, (), len(names) > 1)
+        for told, names in groups.items()
     ]
-
-
-def _for_all(more: Sequence[Reason], names: Sequence[str]) -> tuple[Reason, ...]:
-    """Return the reasons, in the plural for several judges."""
-    if len(names) == 1:
-        return tuple(more)
-    plural = {"it fails ": "they fail ", NOT_NEEDED: NOT_NEEDED.replace("it does", "they do")}
-    return tuple((plural.get(said, said), anchor) for said, anchor in more)
 
 
 def _told(found: Answer) -> tuple[str, str, str]:
     """Return the state, its icon and its word."""
-    return found.state, ICONS[found.state], short_answer(found).partition(": ")[0]
+    return found.state, ICONS[found.state], short_answer(found)
 
 
-def _with_tasks(found: JudgeCard) -> tuple[Reason, ...]:
-    """Return the reasons with the answers for single tasks, if these differ."""
-    said, reasons = task_answers(found), _reasons(found)
-    if not said:
-        return reasons
-    together = ("over all tasks together, ", "")
-    if found.state == "pass":  # a yes first: what is open must not read as its reason
-        return (together, *reasons, ("; by task, ", ""), (said, "answers"))
-    return ((said, "answers"), ("; ", ""), together, *reasons)
-
-
-def _unseen(found: JudgeCard) -> tuple[Reason, ...]:
-    joined = "; " if found.state == "fail" else ", but "
-    return ((joined, ""), (NOT_NEEDED, "photograph")) if ignores_photograph(found) else ()
-
-
-def _reasons(found: Answer, *, briefly: bool = False) -> tuple[Reason, ...]:
-    """Give the reasons: the failed checks, or the number of missing images."""
-    if found.needs_images:
-        return ((short_answer(found).partition(": ")[2], ""),)
-    due = [line for line in found.checks if line.state == found.state]
-    if found.state == "not_measured":
-        due = [line for line in due if line.name == "order_of_sources"]
-        return ((due[0].why or "", CHECKS),)
-    if found.state == "pass":
-        return (("all checks pass", ""),)
-    out = [("it fails " if found.state == "fail" else "undecided: ", "")]
-    for k, line in enumerate(due):
-        note = line.why if line.name == "favour" else ""
-        figure = (
-            "" if briefly else f" ({note or f'{shown_value(line, 2)}, must be {asked_for(line)}'})"
-        )
-        out += [(", " if k else "", ""), (f"“{LABELS[line.name]}”{figure}", CHECKS)]
-    return tuple(out)
+def _reason(found: Answer) -> tuple[Reason, ...]:
+    """Return the sentence after its first words, which stand before the judge's name."""
+    rest = found.models.sentence.removeprefix(short_answer(found)).lstrip(":, ")
+    return ((rest, "figure-pairs"),)
 
 
 CHECKS = "figure-checks"
 """Name of the figure of all checks, with their values and thresholds."""
-FIRST_ANSWERS = {"figure-tasks": "Which task is weakest?", CHECKS: "How many more images?"}
+FIRST_ANSWERS = {"figure-pairs": "Which models does it separate?", CHECKS: "Which checks fail?"}
 """Questions that figures of the first screen answer."""
 
 
@@ -205,10 +134,8 @@ def context(
     card = usual_card(analysis)
     drawn = {name: draw(analysis) for name, draw in PLOTS.items()}
     script = _asset("report.js")
-    tall = any(len(judge.by_task) > TALL for judge in judges)
-    beside = ("checks", "sources") if tall else ("sources", "checks")
     found = sections(analysis, shown, card, drawn, questions)
-    first = those_drawn(*(drawn[name] for name in ("tasks", *beside)))
+    first = those_drawn(*(drawn[name] for name in ("pairs", "tasks", "checks")))
     folders = [str(run.folder) for run in analysis.study.runs if run.folder is not None]
     anchors = {
         *(section.anchor for section in found),
@@ -234,12 +161,10 @@ def context(
         "left_out": not_drawn(analysis, drawn.values()),
         "sections": found,
         "anchors": anchors,
-        "first_answers": [
-            (a, in_cases(title)) for a, title in FIRST_ANSWERS.items() if a in anchors
-        ],
+        "first_answers": [(a, title) for a, title in FIRST_ANSWERS.items() if a in anchors],
         "command": shlex.join(["visualjudge", "report", *folders, "--out", "report.html"]),
         "methods": methods(results),
-        "sources": map(in_cases, SOURCES),
+        "sources": SOURCES,
         "terms": TERMS,
         "version": visualjudge.__version__,
         "setups": [
@@ -252,7 +177,6 @@ def context(
     }
 
 
-@in_cases_of
 def html(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | None = None) -> str:
     """Return the whole page.
 

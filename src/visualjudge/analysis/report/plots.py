@@ -11,10 +11,10 @@ from visualjudge.analysis.report import (
     behaviour_plots as behaviour,
     comparison_plots as comparison,
 )
-from visualjudge.core.case_noun import IMAGE
 
 Drawing = Callable[[Analysis], Figure | LeftOut]
 PLOTS: Mapping[str, Drawing] = {
+    "pairs": comparison.pairs,
     "tasks": accuracy.by_task,
     "sources": comparison.sources,
     "checks": comparison.checks,
@@ -39,10 +39,8 @@ PLOTS: Mapping[str, Drawing] = {
 
 
 def not_drawn(analysis: Analysis, found: Iterable[Figure | LeftOut]) -> list[LeftOut]:
-    """Return the figures without data, except that of photographs in a study without images."""
-    left = [one for one in found if isinstance(one, LeftOut)]
-    images = analysis.case_noun == IMAGE
-    return [one for one in left if images or one.name != "photograph"]
+    """Return the figures without data."""
+    return [one for one in found if isinstance(one, LeftOut)]
 
 
 def figures(analysis: Analysis) -> list[Figure | LeftOut]:

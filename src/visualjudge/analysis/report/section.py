@@ -25,7 +25,6 @@ from visualjudge.analysis.figures import Cell, JudgeResult
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.report.examples import Example
 from visualjudge.analysis.value_and_interval import UNANSWERED
-from visualjudge.core.case_noun import in_cases
 from visualjudge.core.text_tables import Styled, Table
 
 SHORT = 12
@@ -59,7 +58,7 @@ class Section:
     def tables(self) -> list[Table]:
         """Return the tables that have rows; those with a dash explain it."""
         return [
-            replace(table, notes=(*table.notes, in_cases(DASH)))
+            replace(table, notes=(*table.notes, DASH))
             if any(str(cell).startswith(NONE) for row in table.rows for cell in row)
             else table
             for table in self.asked

@@ -17,8 +17,10 @@ from visualjudge.analysis.comparison_columns import (
 )
 from visualjudge.analysis.comparisons import not_compared
 from visualjudge.analysis.decisions.card import Card, JudgeCard
-from visualjudge.analysis.decisions.card_page import TASKS_NOTE, due, said
-from visualjudge.analysis.decisions.checks import ICONS, STATES, needs
+from visualjudge.analysis.decisions.card_page import TASKS_NOTE
+from visualjudge.analysis.decisions.checks import ICONS
+from visualjudge.analysis.decisions.model_answer import short_answer
+from visualjudge.analysis.decisions.pairs_figure import resolution, separated
 from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.figures import JudgeResult, Results
 from visualjudge.analysis.pairwise_figures import unanswered
@@ -48,7 +50,6 @@ from visualjudge.analysis.report.section import (
     why_none,
 )
 from visualjudge.analysis.source_figures import SourceRow
-from visualjudge.core.case_noun import in_cases
 from visualjudge.core.text_tables import Styled, Table
 
 MOST_EXAMPLES = 18
@@ -74,22 +75,20 @@ def _headline(judges: Sequence[JudgeResult]) -> Section:
     return Section("headline", "Headline figures", why, tables, open=True, detail=True)
 
 
-def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Section:
+def _answered(
+    judges: Sequence[JudgeResult],
+    cards: Sequence[JudgeCard],
+    drawn: Mapping[str, Figure | LeftOut],
+) -> Section:
     """Say for each task whether models may be ranked, why not, and how many more images
     are needed.
     """
     found: dict[str, dict[str, str]] = {}
     for card in cards:
         for task in card.tasks if len(card.tasks) > 1 else ():
-            more = [due(task), needs(task.needs_images) if task.state == "undecided" else ""]
-            state = "" if task.state == "not_measured" else f"{STATES[task.state]}: "
-            below = "; ".join(filter(None, more))
-            cell = Styled(
-                said(task),
-                below=state + below if below else "",
-                state=task.state,
-                icon=ICONS[task.state],
-            )
+            below = f"{separated(task)} pairs; resolution {resolution(task)}"
+            word, icon = short_answer(task), ICONS[task.state]
+            cell = Styled(word, below=below, state=task.state, icon=icon)
             found.setdefault(plain_name(task.task), {})[card.judge] = cell
     table = by_rows(["Task"], judges, found)
     return Section(
@@ -97,6 +96,7 @@ def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Sect
         "May I rank models of a single task?",
         TASKS_NOTE,
         [table],
+        figures=those_drawn(drawn["sources"]),
         open=len(judges) <= MOST_SERIES,
     )
 
@@ -104,7 +104,7 @@ def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Sect
 def _where(judges: Sequence[JudgeResult]) -> Section:
     task = across("Task", judges, lambda j: j.by_task, plain_name)
     tables = [task, titled("Rankings and scores", _graded(judges))]
-    return Section("tasks", "Tables by task", in_cases(COUNTED), tables, detail=True)
+    return Section("tasks", "Tables by task", COUNTED, tables, detail=True)
 
 
 def _errors(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
@@ -113,7 +113,7 @@ def _errors(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]
         "errors",
         "Which errors does the judge see?",
         "",
-        [replace(error, notes=(*error.notes, in_cases(COUNTED)))],
+        [replace(error, notes=(*error.notes, COUNTED))],
         figures=those_drawn(drawn["errors"]),
         missing=why_none(drawn["errors"]),
     )
@@ -134,12 +134,12 @@ def _compared(
 ) -> Section:
     rows = [row for row in results.comparisons if row.a in names and row.b in names]
     gap = f"{100 * rows[0].asked_gap:g}" if rows else ""
-    needed = in_cases("Images needed: the number of images like these that detects a difference")
+    needed = "Images needed: the number of images like these that detects a difference"
     pairs = replace(
         titled("Pairs of judges", grid(COMPARISON, rows, hit=lambda row: (row.p_holm or 1) < 0.05)),
         keys=2,
         notes=(
-            f"p is clustered by {in_cases('image')} and adjusted by Holm’s method over all "
+            f"p is clustered by image and adjusted by Holm’s method over all "
             "comparisons; rows with p below 5 % are bold. Intervals are not adjusted. "
             f"{needed} of {gap} points (level 5 %, power 80 %), with its 95 % range.",
             *([left_out] if (left_out := not_compared(len(results.judges))) else []),
@@ -213,7 +213,7 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Lef
         "sensitivity", "How small a difference does the judge see?",
         "The table gives the difference at which a judge is right in 75 % of pairs; lower is "
         "better. It is given only if accuracy rises significantly with the difference "
-        f"({in_cases('images')} as the unit) and the curve fits.{rest}",
+        f"(images as the unit) and the curve fits.{rest}",
         [
             by_rows(["Questions · distance"], judges, found, words.NONE),
             across("Margin between the scores", judges, lambda j: j.by_margin, range_text),
@@ -237,7 +237,7 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
             "Components of variance",
             "The tables give the share of the variance of right and wrong answers that comes from "
             "the pair of options, its encoding, the order shown and chance. The last column gives "
-            f"the increase in {in_cases('images')}, in per cent, that would improve precision as "
+            "the increase in images, in per cent, that would improve precision as "
             "much as twice as many pairs, encodings or orders.",
             [
                 *each(
@@ -422,7 +422,7 @@ def _telling(analysis: Analysis, shown: Sequence[int], count: int) -> Section:
         "questions",
         "Examples of errors",
         "Answers that were wrong by a wide margin or right in only one order, and replies that "
-        f"could not be read, each from a different {in_cases('image')} where possible. The letters "
+        "could not be read, each from a different image where possible. The letters "
         "are those that the judge saw; highlighted words decided how its reply was read.",
         examples=[(name, rows) for name, rows in found if rows],
         notes=[f"Only the first {len(kept)} judges; --questions sets the number of examples."]
@@ -465,7 +465,7 @@ def sections(
         name: image.src for name, image in encoding_images(analysis.study).items() if image.src
     }
     found = [
-        _answered(judges, [card.judges[i] for i in shown]),
+        _answered(judges, [card.judges[i] for i in shown], drawn),
         _compared(results, [judge.name for judge in judges], drawn),
         _baseline(judges, drawn),
         encoding_section(analysis, judges, small),

@@ -11,7 +11,6 @@ from visualjudge.analysis.estimate import LEAST_IMAGES
 from visualjudge.analysis.figure_text import NONE, many, number, p_value, percents, points
 from visualjudge.analysis.figures import JudgeResult, Results
 from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate
-from visualjudge.core.case_noun import cases_named
 from visualjudge.core.text_tables import Table, folded, screen_width
 
 BAR = 25
@@ -23,11 +22,10 @@ TITLE = "How far can the judge be trusted?"
 def text(results: Results, answers: Sequence[str]) -> str:
     """Return the answers, one row for each judge, its biases, and the comparisons."""
     apart = [folded(words.APART)] if len(results.groups) > 1 else []
-    with cases_named(results.dataset.case_noun):
-        tables = [_headline(group).text() for group in results.groups]
-        bars = _bars(results) if screen_width() >= LEAST_WIDTH else []
-        notes, apart_by = map(folded, _notes(results)), _differences(results)
-        return "\n".join([*map(folded, answers), TITLE, *apart, *tables, *bars, *notes, *apart_by])
+    tables = [_headline(group).text() for group in results.groups]
+    bars = _bars(results) if screen_width() >= LEAST_WIDTH else []
+    notes, apart_by = map(folded, _notes(results)), _differences(results)
+    return "\n".join([*map(folded, answers), TITLE, *apart, *tables, *bars, *notes, *apart_by])
 
 
 def bar(estimate: Estimate, mark: float, low_end: float = 0.0, high_end: float = 1.0) -> str:

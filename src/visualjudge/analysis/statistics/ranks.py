@@ -25,7 +25,12 @@ ALPHA = 0.05
 
 
 def rank_sets(
-    values: ArrayLike, covariance: ArrayLike, freedom: ArrayLike, groups: IntArray | None = None
+    values: ArrayLike,
+    covariance: ArrayLike,
+    freedom: ArrayLike,
+    groups: IntArray | None = None,
+    *,
+    together: bool = False,
 ) -> tuple[RankSet | None, ...]:
     """Return the best and the worst rank (1 = highest value) of each of S systems within its group.
 
@@ -39,6 +44,8 @@ def rank_sets(
         Degrees of freedom of the differences: one number, or (S, S).
     groups
         (S,) group numbers; None: one group.
+    together
+        Whether the sets of all systems of a group hold at once.
 
     A set is None if the system's value is NaN or the system is alone in its group. A system with
     value NaN may have any rank, which widens the sets of the others. A difference without spread
@@ -49,27 +56,51 @@ def rank_sets(
     group = np.zeros(means.size, dtype=np.int64) if groups is None else groups
     variance = np.diag(spread)[:, None] + np.diag(spread)[None, :] - 2 * spread
     sets: list[RankSet | None] = []
+    signs = decided(means, spread, free, group) if together else None
     for i in range(means.size):
         beside = (group == group[i]) & (np.arange(means.size) != i)
         if not np.isfinite(means[i]) or not beside.any():
             sets.append(None)
             continue
         others = np.flatnonzero(np.isfinite(means) & beside)
-        differ = _decided(means[others] - means[i], variance[others, i], free[others, i])
+        if signs is None:
+            differ = _decided(means[others] - means[i], variance[others, i], free[others, i])
+        else:
+            differ = signs[others, i]
         above, below = int((differ > 0).sum()), int((differ < 0).sum())
         sets.append((1 + above, int(beside.sum()) + 1 - below))
     return tuple(sets)
 
 
-def _decided(difference: FloatArray, variance: FloatArray, freedom: FloatArray) -> FloatArray:
+def decided(
+    values: FloatArray, covariance: FloatArray, freedom: FloatArray, groups: IntArray
+) -> FloatArray:
+    """Return the sign of the difference of every two systems of a group where it is significant by
+    Holm over all pairs, else 0; (S, S).
+    """
+    first, second = np.triu_indices(values.size, 1)
+    same = (groups[first] == groups[second]) & np.isfinite(values[first] - values[second])
+    first, second = first[same], second[same]
+    own = np.diag(covariance)
+    variance = own[first] + own[second] - 2 * covariance[first, second]
+    free = np.broadcast_to(freedom, covariance.shape)[first, second]
+    out = np.zeros(covariance.shape)
+    out[first, second] = _decided(values[first] - values[second], variance, free, sides=2)
+    return out - out.T
+
+
+def _decided(
+    difference: FloatArray, variance: FloatArray, freedom: FloatArray, sides: int = 1
+) -> FloatArray:
     """Return +1 where a difference is significantly positive, −1 where negative, 0 where open, by
-    Shaffer's steps over all of them.
+    Shaffer's steps over all of them, one-sided (a wrong direction is the only error) or two-sided.
     """
     known = (variance > 1e-18) & (freedom > 0)
     safe = np.where(known, variance, 1.0)
     p = np.where(
         known, special.stdtr(np.maximum(freedom, 1), -np.abs(difference) / np.sqrt(safe)), 1.0
     )
+    p = p * sides
     order = np.argsort(p, kind="stable")
     steps = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
     adjusted = np.empty(p.size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
@@ -20,11 +20,11 @@ from visualjudge.apps.adopt.answers import (
     order_of,
 )
 from visualjudge.apps.adopt.columns import ROLES, find_columns, no_header
-from visualjudge.apps.adopt.files import contents, frame_of, table_of
+from visualjudge.apps.adopt.files import contents, frame_of
 from visualjudge.apps.adopt.items import TEN, Scale, Study
 from visualjudge.apps.adopt.logs import UNIT, log_of, rows_of
-from visualjudge.apps.adopt.notes import Evidence, notes
-from visualjudge.apps.adopt.table import Table, models_of, with_texts
+from visualjudge.apps.adopt.notes import notes, other_values, unknown_orders
+from visualjudge.apps.adopt.table import Answered, Table, models_of, with_texts
 from visualjudge.apps.adopt.writing import DATASET, Origin, verdict_of, write_study
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.plurals import pluralize
@@ -212,10 +212,11 @@ def _file(path: Path, form: str | None) -> tuple[pl.DataFrame, Scale | None]:
         raise UsageError(f"{path}: {reason}")
     content = contents(path)
     log = log_of(path, content, form)
+    if log is None and not isinstance(content, list):
+        raise DataError(f"{path}: must hold an array of objects")
+    table = frame_of(content if log is None else rows_of(log, path, content))
     if log is None:
-        return table_of(path, content), None
-    rows = rows_of(log, path, content)
-    table = pl.DataFrame(rows, infer_schema_length=None, strict=False)
+        return table, None
     if not set(ORDER_NAMES) & set(table.columns):
         # Letters in a log are those of the prompt, in which option A comes first.
         table = table.with_columns(order=pl.lit("AB"))
@@ -339,38 +340,34 @@ def _apart(cells: pl.DataFrame) -> frozenset[str]:
 def _written(
     table: Table, home: Path, left_out: int, drop_duplicates: bool, force: bool
 ) -> Adopted:
-    seen = Evidence()
     origin = Origin("adopted", table.name, table.name, options={"columns": dict(table.columns)})
+    judged = _distinct(table, origin, drop_duplicates)
     by_judge: dict[str, list[Verdict]] = {}
-    for row, verdict in _distinct(table, origin, drop_duplicates):
-        seen.add(table, row, verdict)
+    for row, verdict in judged:
         by_judge.setdefault(row.judge, []).append(verdict)
-    answers = {str(verdict.value) for verdicts in by_judge.values() for verdict in verdicts}
-    answers |= {str(asked.item.answer) for asked in table.questions.values()}
+    items = [item for item, _ in table.questions.values()]
+    answers = {str(verdict.value) for _, verdict in judged} | {str(item.answer) for item in items}
     ties = TIES if "both_bad" in answers else ("tie",) if "tie" in answers else ()
-    items = [
-        replace(asked.item, ties=ties if table.pairs else ()) for asked in table.questions.values()
-    ]
+    items = [replace(item, ties=ties if table.pairs else ()) for item in items]
     askable = {"text_a", "text_b"} if table.pairs else {"text_a"}
     study = Study(items, not askable <= set(table.columns), left_out=("",) * left_out)
-    unknown = frozenset(judge for judge in by_judge if seen.of_order[judge, None])
-    runs = write_study(study, by_judge, home, replace(origin, order_unknown=unknown), force=force)
+    origin = replace(origin, order_unknown=frozenset(unknown_orders(table, judged)))
+    runs = write_study(study, by_judge, home, origin, force=force)
     return Adopted(
         home / DATASET,
         runs,
         table.columns,
         len(items),
-        sum(map(len, by_judge.values())),
-        seen.reread,
-        seen.invented,
-        seen.differing,
+        len(judged),
+        sum(row.reply.text is not None for row, _ in judged),
+        *other_values(judged),
         left_out,
-        notes=tuple(notes(table, seen)),
+        notes=tuple(notes(table, judged)),
     )
 
 
-def _distinct(table: Table, origin: Origin, drop: bool) -> Iterator[tuple[Any, Verdict]]:
-    """Yield each row with its verdict.
+def _distinct(table: Table, origin: Origin, drop: bool) -> list[tuple[Answered, Verdict]]:
+    """Return each row with its verdict.
 
     Raises
     ------
@@ -378,35 +375,31 @@ def _distinct(table: Table, origin: Origin, drop: bool) -> Iterator[tuple[Any, V
         If a judge has answered a question twice in one order, unless the answers are equal and
         such rows are dropped.
     """
-    first: dict[tuple[Any, ...], tuple[int, Verdict]] = {}
+    judged: dict[tuple[Any, ...], tuple[Answered, Verdict]] = {}
+    places: dict[tuple[Any, ...], int] = {}
     again: list[int] = []
+    names = table.names
+    order = "the order shown (--column order=NAME), "
+    apart = "the repeat (--column repeat=NAME) or the item (--column item=NAME)"
     for place, row in enumerate(table.answered()):
-        verdict = verdict_of(origin, row.asked.item, row.reply, table.answers)
-        key = (row.judge, row.asked.item.key, row.reply.order, row.reply.repeat)
-        before, known = first.setdefault(key, (place, verdict))
-        if before == place:
-            yield row, verdict
-        elif verdict.value != known.value and drop:
+        verdict = verdict_of(origin, row.item, row.reply, names)
+        key = (row.judge, row.item.key, row.reply.order, row.reply.repeat)
+        known = judged.setdefault(key, (row, verdict))[1]
+        if places.setdefault(key, place) == place:
+            continue
+        again.append(place)
+        lacking = order if table.pairs and row.shown is None else ""
+        how = f"name a column that tells them apart: {lacking}{apart}"
+        if drop and verdict.value != known.value:
             raise DataError(
                 f"{table.where(place, 'verdict')}: {row.judge} answered {known.value!r} to the "
-                f"same question in {table.row(before)} and {verdict.value!r} here; "
-                f"{_apart_by(table, row.shown is not None)}"
+                f"same question in {table.row(places[key])} and {verdict.value!r} here; {how}"
             )
-        else:
-            again.append(place)
     if again and not drop:
-        places = ", ".join(table.row(place).rpartition("row ")[2] for place in again[:FEW])
+        rows = ", ".join(table.row(place).rpartition("row ")[2] for place in again[:FEW])
         raise DataError(
-            f"{table.row(again[0])}: {pluralize(len(again), 'row')} (row {places}"
+            f"{table.row(again[0])}: {pluralize(len(again), 'row')} (row {rows}"
             f"{', …' if len(again) > FEW else ''}) answer a question that the judge has answered "
-            f"before; --drop-duplicates leaves out rows that are there twice, or "
-            f"{_apart_by(table, row.shown is not None)}"
+            f"before; --drop-duplicates leaves out rows that are there twice, or {how}"
         )
-
-
-def _apart_by(table: Table, ordered: bool) -> str:
-    order = "" if ordered or not table.pairs else "the order shown (--column order=NAME), "
-    return (
-        f"name a column that tells them apart: {order}the repeat (--column repeat=NAME) or the "
-        "item (--column item=NAME)"
-    )
+    return list(judged.values())

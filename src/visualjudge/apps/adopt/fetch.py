@@ -8,20 +8,19 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import orjson
 
-from visualjudge.apps.adopt.files import Row, document, first_tables, records
+from visualjudge.apps.adopt.files import Row, contents, file_in, first_tables, records
 from visualjudge.apps.adopt.items import ImageSource
 from visualjudge.apps.adopt.writing import DATASET, MediaFiles, check_targets, places
 from visualjudge.clients.image_download import fetch_image
-from visualjudge.core.atomic import write_bytes, write_json
-from visualjudge.core.confined_paths import confined_path, own_path
+from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.plurals import pluralize
+from visualjudge.core.untrusted import confined_target
 from visualjudge.dataset.folder import MEDIA
 from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.dataset.write_dataset import write_dataset
@@ -40,8 +39,8 @@ Tick = Callable[[int, int], None]
 
 @dataclass(slots=True)
 class Fetched:
-    """Files that were downloaded, files that were there already, their paths by address, and one
-    line per failure.
+    """Numbers of files that were downloaded and that were there already, bytes downloaded, a line
+    per failure, and the file of each address.
     """
 
     downloaded: int = 0
@@ -53,11 +52,6 @@ class Fetched:
 
 def https_of(address: str) -> str:
     """Convert an ``hf://`` address to the ``https://`` address of the file.
-
-    Raises
-    ------
-    DataError
-        If it does not name a file.
 
     Examples
     --------
@@ -97,56 +91,20 @@ def fetch(
     home = Path(data)
     if not any((home / name).is_dir() for name in INDEXES):
         raise UsageError(f"{home}: must be a data folder, or questions.json with --out")
-    indexes = {path: document(path) for path in _files(home, INDEXES)}
-    annotations = {path: document(path) for path in _files(home, ANNOTATIONS)}
-    stated = [
-        *_texts([_media(one) for one in _records(indexes)]),
-        *_texts(list(annotations.values())),
-    ]
-    done = download(stated, home, FETCHED, allow_private=allow_private, tick=tick)
+    files = {
+        confined_target(home, f"{folder}/{path.name}", of="the data folder"): folder in INDEXES
+        for folder in (*INDEXES, *ANNOTATIONS)
+        for path in sorted((home / folder).glob("*.json*"))
+    }
+    before = {path: contents(path) for path in files}
+    done = download(_texts([*before.values()]), home, FETCHED, allow_private, tick)
     names = {address: path.relative_to(home).as_posix() for address, path in done.paths.items()}
-    for path, index in indexes.items():
-        whole = isinstance(index, dict)
-        changed = [_completed(one, names) for one in (index.values() if whole else index)]
-        _write(path, index, dict(zip(index, changed, strict=True)) if whole else changed)
-    for path, content in annotations.items():
-        _write(path, content, _renamed(content, names))
+    for path, is_index in files.items():
+        after = _renamed(before[path], names, is_index)
+        if after != before[path]:
+            lines = after if path.suffix == ".jsonl" else [after]
+            write_bytes(path, b"".join(orjson.dumps(line) + b"\n" for line in lines))
     return done
-
-
-def _files(home: Path, folders: Iterable[str]) -> Iterator[Path]:
-    """Yield the JSON files of a data folder, none of which may be a link."""
-    for folder in folders:
-        for path in sorted((home / folder).glob("*.json*")):
-            yield own_path(home, f"{folder}/{path.name}", of="the data folder")
-
-
-def _records(contents: Mapping[Path, Any]) -> Iterator[Any]:
-    for content in contents.values():
-        yield from content.values() if isinstance(content, dict) else content
-
-
-def _write(path: Path, before: Any, content: Any) -> None:
-    if content == before:
-        return
-    if path.suffix == ".jsonl":
-        write_bytes(path, b"".join(orjson.dumps(row) + b"\n" for row in content))
-    else:
-        write_json(path, content)
-
-
-def _media(record: Any) -> list[Any]:
-    """Return the files of an image record, or its address if it names no file."""
-    if not isinstance(record, dict):
-        return []
-    return [record.get("file") or record.get("url"), record.get("mask"), record.get("control")]
-
-
-def _completed(record: Any, names: Mapping[str, str]) -> Any:
-    """Return an image record with the downloaded files."""
-    media = zip(("file", "mask", "control"), _media(record), strict=False)
-    files = {name: names[value] for name, value in media if value in names}
-    return {**record, **files} if files else record
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -158,12 +116,17 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
-    """Return the value with each text that is a key of ``names`` replaced."""
+def _renamed(value: Any, names: Mapping[str, str], is_index: bool) -> Any:
+    """Return the value with addresses replaced by files; an index keeps its ``url`` beside the
+    ``file``.
+    """
     if isinstance(value, list):
-        return [_renamed(item, names) for item in value]
+        return [_renamed(item, names, is_index) for item in value]
     if isinstance(value, dict):
-        return {name: _renamed(item, names) for name, item in value.items()}
+        files = {name: _renamed(item, names, is_index) for name, item in value.items()}
+        if is_index and value.get("url") in names:
+            files = {**files, "url": value["url"], "file": files.get("file") or files["url"]}
+        return files
     return names.get(value, value) if isinstance(value, str) else value
 
 
@@ -171,14 +134,14 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def download(
-    stated: Iterable[str], home: Path, folder: str, *, allow_private: bool, tick: Tick
+    texts: Iterable[str], home: Path, folder: str, allow_private: bool, tick: Tick
 ) -> Fetched:
-    """Download the addresses among ``stated`` into a folder of ``home``, each to a file named by
+    """Download the addresses among ``texts`` into a folder of ``home``, each to a file named by
     the address; files that are there stay.
     """
-    stated = list(dict.fromkeys(stated))
-    plain = [text for text in stated if text.startswith("http://")]
-    wanted = [text for text in stated if ADDRESS.fullmatch(text)] + (plain if allow_private else [])
+    texts = list(dict.fromkeys(texts))
+    plain = [text for text in texts if text.startswith("http://")]
+    wanted = [text for text in texts if ADDRESS.fullmatch(text)] + (plain if allow_private else [])
     done = Fetched()
     if plain and not allow_private:
         done.failed.append(
@@ -186,18 +149,16 @@ def download(
             f"{_shown(plain[0])}; --allow-private-urls permits http://"
         )
     if wanted:
-        asyncio.run(_download(wanted, home, folder, allow_private, tick, done))
+        place = confined_target(home, f"{folder}/x", of="the data folder").parent
+        place.mkdir(parents=True, exist_ok=True)
+        asyncio.run(_all(wanted, place, allow_private, tick, done))
     return done
 
 
-async def _download(
-    wanted: Sequence[str], home: Path, folder: str, allow_private: bool, tick: Tick, done: Fetched
+async def _all(
+    wanted: Sequence[str], place: Path, allow_private: bool, tick: Tick, done: Fetched
 ) -> None:
-    place = own_path(home, f"{folder}/x", of="the data folder").parent
-    place.mkdir(parents=True, exist_ok=True)
-    there = {
-        path.stem: path for path in place.iterdir() if path.is_file() and not path.is_symlink()
-    }
+    there = {path.stem: path for path in place.iterdir() if not path.is_symlink()}
     free = asyncio.Semaphore(AT_ONCE)
 
     async def one(address: str) -> None:
@@ -210,57 +171,47 @@ async def _download(
             try:
                 await _one(address, place / stem, allow_private, done)
             except DataError as error:
-                done.failed.append(str(error))
+                done.failed.append(str(error).replace(address, _shown(address)))
         tick(len(done.paths) + len(done.failed), len(wanted))
 
     await asyncio.gather(*map(one, wanted))
 
 
 async def _one(address: str, stem: Path, allow_private: bool, done: Fetched) -> None:
-    url = https_of(address)
     if done.bytes + LARGEST_IMAGE > MOST_BYTES:
-        raise DataError(f"{_shown(url)}: not fetched: {MOST_BYTES / 1e9:g} GB are reached")
+        raise DataError(f"{address}: not fetched: {MOST_BYTES / 1e9:g} GB are reached")
     done.bytes += LARGEST_IMAGE  # until its size is known
     content = b""
     try:
-        content = await fetch_image(url, allow_private=allow_private)
-        path = stem.with_name(stem.name + _suffix(content))
-    except DataError as error:
-        raise DataError(str(error).replace(url, _shown(url))) from None
+        content = await fetch_image(https_of(address), allow_private=allow_private)
     finally:
         done.bytes += len(content) - LARGEST_IMAGE
-    write_bytes(path, content)
-    done.paths[address] = path
+    suffix = ".npy"
+    if not content.startswith(b"\x93NUMPY"):
+        with opened(io.BytesIO(content)) as image:
+            suffix = f".{(image.format or 'png').lower()}"
+    done.paths[address] = stem.with_name(stem.name + suffix)
+    write_bytes(done.paths[address], content)
     done.downloaded += 1
 
 
-def _shown(url: str) -> str:
+def _shown(address: str) -> str:
     """Return an address without what may be a signature."""
-    return url.partition("?")[0][:200]
-
-
-def _suffix(content: bytes) -> str:
-    """Return the file extension for an image or a NumPy array; raise an error if it is neither."""
-    if content.startswith(b"\x93NUMPY"):
-        return ".npy"
-    with opened(io.BytesIO(content)) as image:
-        return f".{(image.format or 'png').lower()}"
+    return address.partition("?")[0][:200]
 
 
 # ---------------------------------------------------------------- questions
 
 
-def is_question_set(path: Path) -> bool:
-    """Return whether a file or folder holds questions of version 2.1 rather than verdicts."""
-    tables = _question_tables(path)
-    rows = records(tables[0])[:1] if tables else []
-    return bool(rows) and {"question_type", "prompt", "images", "answer"} <= set(rows[0])
-
-
-def _question_tables(path: Path) -> list[Path]:
-    if path.is_dir():
-        return first_tables((path, path / "data"), "questions.json", "*.parquet", "*.jsonl")
-    return [path] if path.suffix in (".json", ".jsonl", ".parquet") else []
+def question_tables(path: Path) -> list[Path]:
+    """Return the files of a question set of version 2.1; none if ``path`` holds something else."""
+    inside = first_tables((path, path / "data"), "questions.json", "*.parquet", "*.jsonl")
+    tables = inside if path.is_dir() else [path]
+    if not tables or tables[0].suffix not in (".json", ".jsonl", ".parquet"):
+        return []
+    rows = contents(tables[0])
+    first = rows[0] if isinstance(rows, list) and rows and isinstance(rows[0], dict) else {}
+    return tables if {"question_type", "prompt", "images", "answer"} <= set(first) else []
 
 
 def adopt_questions(
@@ -288,22 +239,25 @@ def adopt_questions(
 
     Raises
     ------
+    UsageError
+        If ``questions`` are none, or the dataset exists.
     DataError
         If a question cannot be read, or an image is missing.
     """
-    tables = _question_tables(Path(questions))
+    tables = question_tables(Path(questions))
+    if not tables:
+        raise UsageError(f"{questions}: must hold questions with prompt, images and answer")
     home, target = Path(media or tables[0].parent), Path(out)
     check_targets(target, (), force)
     rows = [row for table in tables for row in records(table)]
-    stated = dict.fromkeys(text for row in rows for text in _texts(list(row.need("images"))))
-    paths: dict[str, ImageSource] = {
-        text: path for text in stated if (path := _local(text, home)) is not None
-    }
+    texts = dict.fromkeys(text for row in rows for text in _texts(list(row.need("images"))))
+    files = {text: file_in([home], text) for text in texts}
+    paths: dict[str, ImageSource] = {text: path for text, path in files.items() if path is not None}
     if len(set(paths.values())) < len(paths):
         raise DataError(f"{home}: two addresses have one file; keep the folders of the addresses")
-    missing = [text for text in stated if text not in paths]
-    if fetched and missing:
-        done = download(missing, target, "fetched", allow_private=allow_private, tick=tick)
+    if fetched and len(paths) < len(texts):
+        missing = [text for text in texts if text not in paths]
+        done = download(missing, target, "fetched", allow_private, tick)
         paths |= done.paths
         if done.failed:
             raise DataError(
@@ -313,8 +267,10 @@ def adopt_questions(
     with places(target, [DATASET]) as folders:
         stage = folders[DATASET]
         (stage / MEDIA).mkdir(parents=True)
-        files = MediaFiles(stage)
-        made = [question_from_wire(_wire(row, files, paths, home), k) for k, row in enumerate(rows)]
+        images = MediaFiles(stage)
+        made = [
+            question_from_wire(_wire(row, images, paths, home), k) for k, row in enumerate(rows)
+        ]
         write_dataset(stage, made, {"seed": None, "options": {}, "prompts": {}})
     return len(made)
 
@@ -331,17 +287,3 @@ def _wire(row: Row, files: MediaFiles, paths: Mapping[str, ImageSource], home: P
         images.append(files.add(source))
     scored = {"answer": row.get("answer_score", row.get("answer"))}
     return {**row, "images": images, **(scored if row.get("question_type") == "scoring" else {})}
-
-
-def _local(name: str, home: Path) -> Path | None:
-    """Return the file of a path, or of an address, whose path may begin with folders that the copy
-    lacks.
-    """
-    parts = PurePosixPath(unquote(urlsplit(name).path)).parts if "://" in name else ()
-    ends = ["/".join(parts[k:]) for k in range(len(parts))]
-    for end in ends or [name]:
-        try:
-            return confined_path(home, end, of="the media")
-        except DataError:
-            continue
-    return None

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from visualjudge.apps.adopt.table import Answered, Table, models_of
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import FAILED, TURNED, Order, Verdict
 
+Judged = Sequence[tuple[Answered, Verdict]]
 NO_TRUTH = (
     "truth: no column; accuracy is not measured (--column truth=NAME; without answers, "
     "visualjudge label draws questions for people)"
@@ -50,10 +50,8 @@ def other_letters_fit(rows: Sequence[Lettered]) -> bool:
 
 def _association(rows: Sequence[Lettered]) -> float:
     """Return the covariance of verdict and truth, in standard errors."""
-    if not rows:
-        return 0.0
-    verdicts = sum(row.said_a for row in rows) / len(rows)
-    truths = sum(row.truth_a for row in rows) / len(rows)
+    verdicts = sum(row.said_a for row in rows) / max(len(rows), 1)
+    truths = sum(row.truth_a for row in rows) / max(len(rows), 1)
     sums: defaultdict[str, float] = defaultdict(float)
     for row in rows:
         sums[row.cluster] += (row.said_a - verdicts) * (row.truth_a - truths)
@@ -61,55 +59,33 @@ def _association(rows: Sequence[Lettered]) -> float:
     return sum(sums.values()) / spread if spread else 0.0
 
 
-@dataclass(slots=True)
-class Evidence:
-    """What the rows of a table show of it: counts of replies that were read again, of answered
-    rows by judge and order, and of letters.
+def other_values(judged: Judged, *, letters_turned: bool = False) -> tuple[int, int]:
+    """Return the number of replies with a value in the table that cannot be read, and that of
+    replies that state another value; with ``letters_turned``, if letters had the other meaning.
     """
-
-    reread: int = 0
-    invented: int = 0
-    differing: int = 0
-    differing_otherwise: int = 0
-    """Number that would differ if letters had the other meaning."""
-    failed: int = 0
-    of_order: Counter[tuple[str, Order | None]] = field(default_factory=Counter)
-    lettered: int = 0
-    letters: list[Lettered] = field(default_factory=list)
-
-    def add(self, table: Table, row: Answered, verdict: Verdict) -> None:
-        """Count a row and its verdict."""
-        if row.reply.text is not None:
-            theirs, ours = verdict.extra["published_value"], str(verdict.value)
-            self.reread += 1
-            self.invented += ours == FAILED != theirs
-            self.differing += FAILED not in (ours, theirs) and ours != theirs
-            other = TURNED.get(theirs, theirs) if row.shown == "BA" and row.lettered else theirs
-            self.differing_otherwise += FAILED not in (ours, other) and ours != other
-        elif verdict.value == FAILED:
-            self.failed += 1
-        if not table.pairs or verdict.value == FAILED:
-            return
-        self.of_order[row.judge, row.shown] += 1
-        self.lettered += row.lettered
-        truth = row.asked.item.answer
-        if row.lettered and {verdict.value, truth} <= {"A", "B"}:
-            cluster = row.asked.item.cluster
-            self.letters.append(
-                Lettered(cluster, row.shown == "BA", verdict.value == "A", truth == "A")
-            )
-
-    def of(self, order: Order | None) -> int:
-        """Return the number of answered rows with this order."""
-        return sum(count for (_, shown), count in self.of_order.items() if shown == order)
+    invented = differing = 0
+    for row, verdict in judged:
+        theirs, ours = str(verdict.extra.get("published_value", FAILED)), str(verdict.value)
+        if row.reply.text is not None and theirs != FAILED:
+            if letters_turned and row.shown == "BA" and row.lettered:
+                theirs = TURNED.get(theirs, theirs)
+            invented += ours == FAILED
+            differing += ours not in (FAILED, theirs)
+    return invented, differing
 
 
-def notes(table: Table, seen: Evidence) -> Iterator[str]:
+def unknown_orders(table: Table, judged: Judged) -> Counter[str]:
+    """Return the number of answered rows of each judge whose order is unknown."""
+    answered = (row for row, verdict in judged if table.pairs and verdict.value != FAILED)
+    return Counter(row.judge for row in answered if row.shown is None)
+
+
+def notes(table: Table, judged: Judged) -> Iterator[str]:
     """Yield a sentence for each fact that the table lacks."""
-    unknown = seen.of(None)
-    columns: Mapping[str, str] = table.columns
+    columns = table.columns
+    unknown = unknown_orders(table, judged).total()
     if unknown:
-        every = unknown == seen.of_order.total()
+        every = not any(row.shown for row, _ in judged)
         lacking = "no column" if every else f"{pluralize(unknown, 'row')} without it"
         yield (
             f"order: {lacking}; position bias and swaps are not measured (--column order=NAME; "
@@ -117,22 +93,24 @@ def notes(table: Table, seen: Evidence) -> Iterator[str]:
         )
     if table.without_truth:
         yield NO_TRUTH
-    if seen.failed:
+    reread = sum(row.reply.text is not None for row, _ in judged)
+    failed = [row for row, verdict in judged if verdict.value == FAILED and row.reply.text is None]
+    if failed:
         yield (
-            f"{columns['verdict']}: {pluralize(seen.failed, 'row')} without a verdict, which "
+            f"{columns['verdict']}: {pluralize(len(failed), 'row')} without a verdict, which "
             "count as failed replies"
         )
-    if unknown and seen.reread:
+    if unknown and reread:
         yield "replies: read as if model_a was shown first where no order is known"
     if table.apart:
         yield (
             f"{columns['item']}: {pluralize(len(table.apart), 'name')} in several values of "
             f"{columns['group']}, kept apart as different questions, such as {min(table.apart)}"
         )
-    grouped = [row["group"] is not None for row in table.rows if "group" in row]
-    if any(grouped) and not all(grouped):
+    lone = sum(row["group"] is None for row in table.rows if "group" in row)
+    if 0 < lone < len(table.rows):
         yield (
-            f"{columns['group']}: {pluralize(grouped.count(False), 'row')} without it, whose "
+            f"{columns['group']}: {pluralize(lone, 'row')} without it, whose "
             "questions count as independent cases"
         )
     alike = sum(a is not None and a == b for a, b in map(models_of, table.rows))
@@ -141,32 +119,39 @@ def notes(table: Table, seen: Evidence) -> Iterator[str]:
             f"{columns['model_a']}, {columns['model_b']}: the same source in "
             f"{pluralize(alike, 'row')}, which rank no sources"
         )
-    yield from _of_letters(table, seen, seen.of("BA") or unknown)
+    open_order: set[Order | None] = {"BA", None}
+    is_open = any(row.shown in open_order and verdict.value != FAILED for row, verdict in judged)
+    yield from _of_letters(table, judged, reread > 0, table.pairs and is_open)
 
 
-def _of_letters(table: Table, seen: Evidence, open_rows: int) -> Iterator[str]:
-    """Say what letters were taken for; ``open_rows``: in which they could mean something else."""
+def _of_letters(table: Table, judged: Judged, reread: bool, is_open: bool) -> Iterator[str]:
+    """Say what letters were taken for; ``is_open``: they could mean something else in some row."""
     now, other = ("shown", "columns") if table.letters_shown else ("columns", "shown")
-    if seen.reread:
-        if seen.differing_otherwise < seen.differing:
+    lettered = [
+        Lettered(row.item.cluster, row.shown == "BA", verdict.value == "A", row.item.answer == "A")
+        for row, verdict in judged
+        if row.lettered and {verdict.value, row.item.answer} <= {"A", "B"}
+    ]
+    if reread:
+        differing, otherwise = (
+            other_values(judged, letters_turned=turned)[1] for turned in (False, True)
+        )
+        if otherwise < differing:
             yield (
                 f"with the letters those {MEANINGS[other]}, another value for "
-                f"{seen.differing_otherwise}, not {seen.differing}: --letters {other}"
+                f"{otherwise}, not {differing}: --letters {other}"
             )
-    elif other_letters_fit(seen.letters):
-        right = [row.said_a == row.truth_a for row in seen.letters]
-        otherwise = [fits != row.turned for fits, row in zip(right, seen.letters, strict=True)]
+    elif other_letters_fit(lettered):
+        right = [row.said_a == row.truth_a for row in lettered]
+        turned = [fits != row.turned for fits, row in zip(right, lettered, strict=True)]
+        shares = [f"{100 * sum(hits) / len(hits):.1f} %" for hits in (turned, right)]
         yield (
             f"warning: letters in {table.columns['verdict']} seem to be those {MEANINGS[other]}: "
-            f"so read they equal the truth in {_share(otherwise)}, as now read in "
-            f"{_share(right)}; --letters {other}"
+            f"so read they equal the truth in {shares[0]}, as now read in "
+            f"{shares[1]}; --letters {other}"
         )
-    elif seen.lettered and open_rows:
+    elif is_open and any(row.lettered for row, _ in judged):
         yield (
             f"letters in {table.columns['verdict']}: taken as those {MEANINGS[now]}; "
             f"--letters {other} takes them as those {MEANINGS[other]}"
         )
-
-
-def _share(hits: Sequence[bool]) -> str:
-    return f"{100 * sum(hits) / len(hits):.1f} %"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +27,7 @@ from visualjudge.core.records import FAILED, TIES, TURNED, UNKNOWN, Answer, Orde
 TASK = "verdicts"
 TOKENS = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
 TEXTS = (
-    *("item", "group", "model", "model_a", "model_b", "order", "repeat", "reply", "finish_reason"),
+    *("item", "group", "model", "model_a", "model_b", "order", "repeat", "reply"),
     *TOKENS.values(),
 )
 """Roles whose cells are read as text, or as missing."""
@@ -46,22 +47,13 @@ def _texts(cells: pl.Series) -> pl.Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question of the table: its sources as stored, and the first row that states it."""
-
-    item: Item
-    models: tuple[str | None, ...]
-    row: int
-
-
-@dataclass(frozen=True, slots=True)
 class Answered:
     """A row: its question, the judge, what it said, and the order shown, None if unknown.
 
     ``lettered``: the verdict is a letter, which could refer to the order shown.
     """
 
-    asked: Asked
+    item: Item
     judge: str
     reply: Reply
     shown: Order | None
@@ -70,29 +62,37 @@ class Answered:
 
 @dataclass(slots=True)
 class Table:
-    """The rows with their cells by role, and the user's options for reading them."""
+    """The rows with their cells by role, and the user's options for reading them.
+
+    Parameters
+    ----------
+    files
+        Names of the files, each with the index of its first row.
+    numbers
+        File index of each row.
+    graded
+        Whether verdicts are grades, such as pass and fail.
+    letters_shown
+        Whether letters of verdicts refer to the order shown rather than to the columns.
+    replies
+        Whether replies are read.
+    apart
+        Items that stand in several groups, each of which has a question of its own.
+    """
 
     files: Sequence[tuple[int, str]]
-    """Names of the files, each with the index of its first row."""
     rows: Sequence[Cells]
     numbers: Sequence[int]
-    """File index of each row."""
     columns: Mapping[str, str]
     answers: Mapping[str, str]
     scale: Scale
     pairs: bool
     graded: bool
-    """Whether verdicts are grades, such as pass and fail."""
     judge: str
-    letters_shown: bool = False
-    """Whether letters of verdicts refer to the order shown rather than to the columns."""
-    replies: bool = True
-    """Whether replies are read, so that they need no verdict beside them."""
-    apart: frozenset[str] = frozenset()
-    """Items that stand in several groups, each of which has a question of its own."""
-    questions: dict[tuple[str, ...], Asked] = field(default_factory=dict)
-    _cells: dict[tuple[Any, ...], Any] = field(default_factory=dict)
-    """Meanings of the cells read so far."""
+    letters_shown: bool
+    replies: bool
+    apart: frozenset[str]
+    questions: dict[tuple[str, ...], tuple[Item, int]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -113,89 +113,95 @@ class Table:
         """Return file, row and column for a message."""
         return f"{self.row(place)}: {self.columns.get(role, role)}"
 
+    @property
+    def names(self) -> dict[str, str]:
+        """What words of the user's own mean in replies."""
+        meanings = self.answers.items() if self.pairs else ()
+        return {text: to for text, to in meanings if to != FAILED and not is_number(text)}
+
+    @contextmanager
+    def _cell(self, place: int, role: str) -> Iterator[None]:
+        """Begin the message of an error with the place of the cell."""
+        try:
+            yield
+        except DataError as error:
+            raise DataError(f"{self.where(place, role)}{error}") from None
+
     def answered(self) -> Iterator[Answered]:
         """Yield what each row says."""
         for place, row in enumerate(self.rows):
-            asked, turned = self._asked(place, row)
-            shown = self._shown(place, row)
-            lettered = self.pairs and self._is_lettered(row)
-            order: Order = "BA" if (shown == "BA") != turned else "AB"
-            tokens = {
-                name: self._count(place, row, role)
-                for name, role in TOKENS.items()
-                if row.get(role)
-            }
+            item, turned = self._question(place, row)
+            shown: Order | None = None
+            if self.pairs and row.get("order") is not None:
+                with self._cell(place, "order"):
+                    shown = order_of(row["order"], models_of(row), self.columns["order"])
+            text = str(row.get("verdict")).strip()
+            lettered = is_letter(text) or text in self.answers
+            lettered = self.pairs and lettered and text not in models_of(row)
+            value: Answer | None = None
+            if "verdict" in row:
+                value = self._verdict(place, row, turned, shown, lettered)
+            counts = {name: self._count(place, row, role) for name, role in TOKENS.items()}
             reply = Reply(
-                asked.item.key,
-                order,
-                self._verdict(place, row, asked, turned, shown, lettered),
+                item.key,
+                "BA" if (shown == "BA") != turned else "AB",
+                value,
                 row.get("reply") if self.replies else None,
-                finish_reason=row.get("finish_reason") or "stop",
-                repeat=self._count(place, row, "repeat") if row.get("repeat") is not None else 0,
-                usage=tokens or None,
+                finish_reason=str(row.get("finish_reason") or "stop"),
+                repeat=self._count(place, row, "repeat") or 0,
+                usage={name: n for name, n in counts.items() if n is not None} or None,
             )
-            yield Answered(asked, str(row.get("judge") or self.judge), reply, shown, lettered)
+            yield Answered(item, str(row.get("judge") or self.judge), reply, shown, lettered)
 
-    # ------------------------------------------------------------ questions
-
-    def _asked(self, place: int, row: Cells) -> tuple[Asked, bool]:
+    def _question(self, place: int, row: Cells) -> tuple[Item, bool]:
         """Return the question of a row, and whether the row has its options in the other order."""
         names = models_of(row) if self.pairs else (row.get("model"),)
         task = str(row.get("task") or TASK)
-        item = row.get("item") or f"row {self.numbers[place] + 2}"
-        group = [row.get("group") or ""] if item in self.apart else []
-        key = (task, item, *group, *sorted(map(str, names)))
-        truth = self._truth(place, row, names)
-        known = self.questions.get(key)
-        if known is None:
-            made = self._item(place, row, "\0".join(key), truth)
-            self.questions[key] = known = Asked(made, names, place)
-            return known, False
-        turned = self.pairs and names != known.models
-        if (TURNED.get(str(truth), truth) if turned else truth) != known.item.answer:
+        name = row.get("item") or f"row {self.numbers[place] + 2}"
+        group = [row.get("group") or ""] if name in self.apart else []
+        key = (task, name, *group, *sorted(map(str, names)))
+        truth = self._truth(place, row)
+        if key not in self.questions:
+            scores = [self.score(place, row, role) for role in ("score_a", "score_b")]
+            known = [on_ten(score, self.scale) for score in scores if score is not None]
+            texts = (str(row.get(role) or "") for role in ("text_a", "text_b"))
+            item = Item(
+                "\0".join(key),
+                task,
+                row.get("group") or name,
+                str(row.get("request") or name),
+                tuple(Option(text, source=name) for text, name in zip(texts, names, strict=False)),
+                truth,
+                tuple(known) if self.pairs and len(known) == 2 else None,
+                TIES if self.pairs else (),
+                kind="pairwise" if self.pairs else "scoring",
+                scale=self.scale,
+            )
+            self.questions[key] = item, place
+        item, first = self.questions[key]
+        stored = tuple(option.source for option in item.options)
+        turned = self.pairs and names != stored
+        if (TURNED.get(str(truth), truth) if turned else truth) != item.answer:
             exchanged = "; model_a and model_b are exchanged here" if turned else ""
             raise DataError(
                 f"{self.where(place, 'truth')} must be the same in all rows of a question; item "
-                f"{item!r} has {_named(known.item.answer, known.models)} in {self.row(known.row)} "
+                f"{name!r} has {_named(item.answer, stored)} in {self.row(first)} "
                 f"and {_named(truth, names)} here{exchanged}"
             )
-        return known, turned
+        return item, turned
 
-    def _item(self, place: int, row: Cells, key: str, truth: Answer) -> Item:
-        sides = ("_a", "_b") if self.pairs else ("_a",)
-        names = models_of(row) if self.pairs else (row.get("model"),)
-        item = row.get("item") or f"row {self.numbers[place] + 2}"
-        texts = (str(row.get(f"text{side}") or "") for side in sides)
-        scores = [self.score(row.get(f"score{side}"), place, f"score{side}") for side in sides]
-        known = [on_ten(score, self.scale) for score in scores if score is not None]
-        return Item(
-            key=key,
-            task=str(row.get("task") or TASK),
-            cluster=row.get("group") or item,
-            request=str(row.get("request") or item),
-            options=tuple(
-                Option(text, source=name) for text, name in zip(texts, names, strict=True)
-            ),
-            answer=truth,
-            scores=tuple(known) if self.pairs and len(known) == 2 else None,
-            ties=TIES if self.pairs else (),
-            kind="pairwise" if self.pairs else "scoring",
-            scale=self.scale,
-        )
-
-    def _truth(self, place: int, row: Cells, names: tuple[str | None, ...]) -> Answer:
+    def _truth(self, place: int, row: Cells) -> Answer:
         if self.without_truth:
             return UNKNOWN
         if self.pairs and "truth" in row:
-            letter = self._letter(row["truth"], (names[0], names[1]), place, "truth")
-            if letter == FAILED:
-                where = self.where(place, "truth")
-                raise DataError(f"{where} must be A, B, tie or both_bad, got nothing")
-            return letter
-        roles = ("score_a", "score_b") if self.pairs else ("truth",)
+            with self._cell(place, "truth"):
+                letter = letter_of(row["truth"], models_of(row), self.answers, "")
+                if letter == FAILED:
+                    raise DataError(" must be A, B, tie or both_bad, got nothing")
+                return letter
         scores = []
-        for role in roles:
-            score = self.score(row.get(role), place, role)
+        for role in ("score_a", "score_b") if self.pairs else ("truth",):
+            score = self.score(place, row, role)
             if score is None:
                 raise DataError(f"{self.where(place, role)} must be a number, got nothing")
             scores.append(score)
@@ -203,96 +209,54 @@ class Table:
             return on_ten(scores[0], self.scale)
         return "tie" if scores[0] == scores[1] else "AB"[scores[0] < scores[1]]
 
-    # ------------------------------------------------------------ cells
-
     def _verdict(
-        self,
-        place: int,
-        row: Cells,
-        asked: Asked,
-        turned: bool,
-        shown: Order | None,
-        lettered: bool,
-    ) -> Answer | None:
+        self, place: int, row: Cells, turned: bool, shown: Order | None, lettered: bool
+    ) -> Answer:
         """Return the verdict of a row in the letters of the stored question, or on its scale."""
         if not self.pairs:
-            return self.score(row.get("verdict"), place, "verdict")
-        models = models_of(row)
-        letter = self._letter(row.get("verdict"), models, place, "verdict")
-        if self.letters_shown and lettered:
-            if shown is None:
-                raise DataError(
-                    f"{self.where(place, 'order')} must say which option was shown first, since "
-                    "--letters is shown; got nothing"
-                )
-            letter = TURNED.get(letter, letter) if shown == "BA" else letter
-        return TURNED.get(letter, letter) if turned else letter
+            score = self.score(place, row, "verdict")
+            return FAILED if score is None else score
+        with self._cell(place, "verdict"):
+            letter = letter_of(row["verdict"], models_of(row), self.answers, "")
+        if self.letters_shown and lettered and shown is None:
+            raise DataError(
+                f"{self.where(place, 'order')} must say which option was shown first, since "
+                "--letters is shown; got nothing"
+            )
+        other = (self.letters_shown and lettered and shown == "BA") != turned
+        return TURNED.get(letter, letter) if other else letter
 
-    def _letter(self, value: Any, models: Models, place: int, role: str) -> str:
-        """Return the answer in a cell of a pair; "Failed" if there is none."""
-        letter: str = self._once(letter_of, (value, models), place, role, (self.answers, ""))
-        return letter
-
-    def _shown(self, place: int, row: Cells) -> Order | None:
-        """Return the order in which the row's options were shown; None if unknown."""
-        if not self.pairs or row.get("order") is None:
-            return None
-        key = row["order"], models_of(row)
-        order: Order = self._once(order_of, key, place, "order", (self.columns["order"],))
-        return order
-
-    def _once(
-        self,
-        meaning: Callable[..., Any],
-        key: tuple[Any, Models],
-        place: int,
-        role: str,
-        options: tuple[Any, ...],
-    ) -> Any:
-        """Return what a cell means; equal cells are read once."""
-        found = self._cells.get((meaning, *key))
-        if found is None:
-            try:
-                found = self._cells[meaning, *key] = meaning(*key, *options)
-            except DataError as error:
-                raise DataError(f"{self.where(place, role)}{error}") from None
-        return found
-
-    def _is_lettered(self, row: Cells) -> bool:
-        """Return whether the verdict of a row is a letter, which may refer to a position."""
-        text = str(row.get("verdict")).strip()
-        return (is_letter(text) or text in self.answers) and text not in models_of(row)
-
-    def score(self, value: Any, place: int, role: str) -> float | None:
+    def score(self, place: int, row: Cells, role: str) -> float | None:
         """Return a score on the table's scale; None if the cell is empty."""
+        value = row.get(role)
         text = str(value).strip()
         if is_missing(value) and not (self.graded and text.lower() == "failed"):
             return None
-        low, high = self.scale
-        text = self.answers.get(text, text)
+        (low, high), text = self.scale, self.answers.get(text, text)
         if text == FAILED:
             return None
         if self.graded and text.lower() in GRADES:
             return low + GRADES[text.lower()] * (high - low)
-        where = self.where(place, role)
         if not is_number(text):
-            comma = is_number(text.replace(",", "."))
+            point = " with a decimal point" if "," in text else ""
             raise DataError(
-                f"{where} must be a number with a decimal point, got {value!r}; replace the commas"
-                if comma
-                else f"{where} must be a number, got {value!r}; --answer "
-                f"{shlex.quote(f'{text}=NUMBER')} says what it means, --column {role}=NAME names "
-                "another column"
+                f"{self.where(place, role)} must be a number{point}, got {value!r}; "
+                f"--answer {shlex.quote(f'{text}=NUMBER')} says what it means, --column "
+                f"{role}=NAME names another column"
             )
         number = float(text)
         if not low <= number <= high:
-            likely = "--score-range 0 100 reads scores up to 100"
-            hint = likely if high < number <= 100 else "see --score-range"
-            raise DataError(f"{where} must be from {low:g} to {high:g}, got {value!r}; {hint}")
+            likely = high < number <= 100
+            hint = "--score-range 0 100 reads up to 100" if likely else "see --score-range"
+            raise DataError(
+                f"{self.where(place, role)} must be from {low:g} to {high:g}, got {value!r}; {hint}"
+            )
         return number
 
-    def _count(self, place: int, row: Cells, role: str) -> int:
-        value = row[role]
+    def _count(self, place: int, row: Cells, role: str) -> int | None:
+        value = row.get(role)
+        if value is None:
+            return None
         number = float(value) if is_number(value) else -1.0
         if number < 0 or number != int(number):
             raise DataError(

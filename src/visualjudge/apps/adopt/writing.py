@@ -49,7 +49,8 @@ class Origin:
     """Where a study comes from, as ``dataset.json`` states it.
 
     ``backend`` is "adopted" for a table and "published" for a benchmark, whose authors' readings
-    count in their own scores.
+    count in their own ``scores``. ``order_unknown`` are the judges some of whose verdicts do not
+    say which option was shown first.
     """
 
     name: str
@@ -61,13 +62,11 @@ class Origin:
     scores: tuple[Score, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     order_unknown: frozenset[str] = frozenset()
-    """Judges some of whose verdicts do not say which option was shown first."""
 
-
-def folder_name(judge: str) -> str:
-    """Return the folder name of a judge's run."""
-    name = "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in judge).strip(".")
-    return name or "judge"
+    def id_of(self, item: Item) -> str:
+        """Return the id of a question."""
+        key = item.key if self.backend == "adopted" else f"{self.name}\0{item.key}"
+        return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
 def check_targets(home: Path, judges: Iterable[str], force: bool) -> dict[str, str]:
@@ -79,13 +78,15 @@ def check_targets(home: Path, judges: Iterable[str], force: bool) -> dict[str, s
         If two judges would have one folder, or something exists there that is not, with
         ``force``, the result of an earlier adoption.
     """
-    names = {judge: folder_name(judge) for judge in judges}
-    if len({name.lower() for name in (*names.values(), DATASET)}) <= len(names):
-        raise UsageError(f"judges must have different folder names, got {', '.join(names)}")
-    for name in names.values():
-        run = home / name
+    names = {}
+    for judge in judges:
+        signs = (sign if sign.isalnum() or sign in "-_." else "_" for sign in judge)
+        names[judge] = "".join(signs).strip(".") or "judge"
+        run = home / names[judge]
         if run.exists() and not (force and RunFolder(run).manifest().get("backend") in BACKENDS):
             raise UsageError(f"{run} already exists; --force replaces an older adoption")
+    if len({name.lower() for name in (*names.values(), DATASET)}) <= len(names):
+        raise UsageError(f"judges must have different folder names, got {', '.join(names)}")
     dataset = home / DATASET
     if dataset.exists() and not (force and (dataset / META).is_file()):
         raise UsageError(f"{dataset} already exists; --force replaces an older dataset")
@@ -101,26 +102,29 @@ def write_study(
     force: bool = False,
 ) -> tuple[Path, ...]:
     """Write ``home/dataset`` and one run a judge; nothing appears before everything is complete.
-
-    Returns
-    -------
-    The folders of the runs.
+    Return the folders of the runs.
     """
     names = check_targets(home, verdicts, force)
+    about = {
+        **{name: getattr(origin, name) for name in ("name", "title", "licence", "use", "source")},
+        "labels_only": study.labels_only,
+        "left_out": len(study.left_out),
+        "scores": [asdict(score) for score in origin.scores],
+    }
+    meta = {"seed": None, "options": dict(origin.options), "prompts": {PROMPT: "v1"}}
     with places(home, [DATASET, *names.values()]) as folders:
         stage = folders[DATASET]
         (stage / MEDIA).mkdir(parents=True)
         media = MediaFiles(stage)
         questions = [_question(origin, item, media) for item in study.items]
-        write_dataset(stage, questions, _meta(origin, study))
-        about = {
-            "path": str((home / DATASET).resolve()),
-            "checksum": file_sha256(stage / QUESTIONS),
-        }
+        write_dataset(stage, questions, {**meta, "benchmark": about})
+        path, digest = str((home / DATASET).resolve()), file_sha256(stage / QUESTIONS)
         for judge, name in names.items():
-            write_run(
-                folders[name], _manifest(origin, judge, verdicts[judge], about), verdicts[judge]
-            )
+            head: dict[str, Any] = {"judge": judge, "backend": origin.backend, "model": judge}
+            head |= {"base_url": None, "dataset": {"path": path, "checksum": digest}}
+            head |= {"parameters": {"name": origin.name, "source": origin.source}}
+            head |= {"order_shown": False} if judge in origin.order_unknown else {}
+            write_run(folders[name], head, verdicts[judge])
     return tuple(home / name for name in names.values())
 
 
@@ -135,33 +139,16 @@ def places(home: Path, names: Sequence[str]) -> Iterator[dict[str, Path]]:
             yield {name: stage / name for name in names}
 
 
-def write_run(folder: Path, manifest: Mapping[str, Any], verdicts: Sequence[Verdict]) -> None:
-    """Write verdicts from elsewhere as a run."""
+def write_run(folder: Path, head: Mapping[str, Any], verdicts: Sequence[Verdict]) -> None:
+    """Write verdicts from elsewhere as a run; ``head`` describes the judge and the dataset."""
     folder.mkdir(exist_ok=True)
     run = RunFolder(folder)
     lines = (orjson.dumps(verdict_line(verdict)) + b"\n" for verdict in verdicts)
     run.journal_path.write_bytes(b"".join(lines))
-    run.write_manifest(manifest)
-
-
-def _manifest(
-    origin: Origin, judge: str, verdicts: Sequence[Verdict], dataset: Mapping[str, str]
-) -> dict[str, Any]:
-    return {
-        "judge": judge,
-        "backend": origin.backend,
-        "model": judge,
-        "base_url": None,
-        "parameters": {"name": origin.name, "source": origin.source},
-        "limit": None,
-        "swap": any(verdict.order == "BA" for verdict in verdicts),
-        "repeats": 1 + max((verdict.repeat for verdict in verdicts), default=0),
-        **({"order_shown": False} if judge in origin.order_unknown else {}),
-        "simulated": False,
-        "asked": len(verdicts),
-        "dataset": dict(dataset),
-        "version": __version__,
-    }
+    asked: dict[str, Any] = {"limit": None, "simulated": False, "asked": len(verdicts)}
+    asked["swap"] = any(verdict.order == "BA" for verdict in verdicts)
+    asked["repeats"] = 1 + max((verdict.repeat for verdict in verdicts), default=0)
+    run.write_manifest({**head, **asked, "version": __version__})
 
 
 class MediaFiles:
@@ -169,31 +156,24 @@ class MediaFiles:
 
     def __init__(self, stage: Path) -> None:
         self.stage = stage
-        self._names: dict[bytes, str] = {}
 
     def add(self, source: ImageSource) -> str:
         """Add ``source`` and return its path in the dataset."""
-        key = hashlib.sha256(source if isinstance(source, bytes) else str(source).encode()).digest()
-        if key not in self._names:
-            name = f"{MEDIA}/{key.hex()[:16]}.png"
+        key = source if isinstance(source, bytes) else str(source).encode()
+        name = f"{MEDIA}/{hashlib.sha256(key).hexdigest()[:16]}.png"
+        if not (self.stage / name).exists():
             with opened(io.BytesIO(source) if isinstance(source, bytes) else source) as image:
                 write_png(self.stage / name, rgb_of(image))
-            self._names[key] = name
-        return self._names[key]
-
-
-def question_id(origin: Origin, item: Item) -> str:
-    """Return the id of a question."""
-    key = item.key if origin.backend == "adopted" else f"{origin.name}\0{item.key}"
-    return hashlib.sha256(key.encode()).hexdigest()[:16]
+        return name
 
 
 def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
-    words = wording(item)
-    ours = question_id(origin, item) if origin.backend == "adopted" else item.key
+    prompt, spans, images = wording(item)
+    ours = origin.id_of(item) if origin.backend == "adopted" else item.key
+    ids = (option.id or f"{ours}/{LETTERS[k]}" for k, option in enumerate(item.options))
     texts = tuple(OptionFeatures(text_chars=len(option.text)) for option in item.options)
     return Question(
-        id=question_id(origin, item),
+        id=origin.id_of(item),
         task=item.task,
         encoding=origin.backend,
         question_type=item.kind,
@@ -201,25 +181,20 @@ def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
         image_id=item.cluster,
         class_of_interest=None,
         error_type=None,
-        annotation_ids=tuple(
-            option.id or f"{ours}/{letter}"
-            for letter, option in zip(LETTERS, item.options, strict=False)
-        ),
-        final_scores=_scores(item),
+        annotation_ids=tuple(ids),
+        final_scores=item.scores or _scores(item),
         sources=tuple(option.source for option in item.options),
-        prompt=words.prompt,
-        images=tuple(media.add(source) for source in words.images),
+        prompt=prompt,
+        images=tuple(media.add(source) for source in images),
         answer=item.answer,
         features=texts if all(option.text for option in item.options) else None,
-        spans=words.spans,
-        ties=words.ties or None,
+        spans=spans,
+        ties=item.ties or None,
     )
 
 
 def _scores(item: Item) -> tuple[float, ...]:
     """Return true scores that fit the answer; in the middle if it is unknown."""
-    if item.scores is not None:
-        return item.scores
     count = len(item.options)
     if not isinstance(item.answer, str):
         return (item.answer,)
@@ -231,67 +206,43 @@ def _scores(item: Item) -> tuple[float, ...]:
     return SCORES[item.answer]
 
 
-def _meta(origin: Origin, study: Study) -> dict[str, Any]:
-    return {
-        "seed": None,
-        "options": dict(origin.options),
-        "prompts": {PROMPT: "v1"},
-        "benchmark": {
-            "name": origin.name,
-            "title": origin.title,
-            "licence": origin.licence,
-            "use": origin.use,
-            "source": origin.source,
-            "labels_only": study.labels_only,
-            "left_out": len(study.left_out),
-            "scores": [asdict(score) for score in origin.scores],
-        },
-    }
-
-
-# ---------------------------------------------------------------- verdicts
-
-
 def verdict_of(
-    origin: Origin, item: Item, reply: Reply, letters: Mapping[str, str] | None = None
+    origin: Origin, item: Item, reply: Reply, names: Mapping[str, str] | None = None
 ) -> Verdict:
     """Return our reading of a reply, with that of its authors beside it; only theirs if there is no
-    text. ``letters`` are further answers of the judge (``--answer C=tie``).
+    text. ``names`` are further answers of the judge (``--answer C=tie``).
     """
-    stated = FAILED if reply.value is None else _on_ten(reply.value, item)
-    counted = stated if reply.counted is None else _on_ten(reply.counted, item)
+    stated, counted = (
+        value if value is None or isinstance(value, str) else on_ten(value, item.scale)
+        for value in (reply.value, reply.value if reply.counted is None else reply.counted)
+    )
+    failed = stated is None or stated == FAILED
     theirs = Verdict(
-        question_id(origin, item),
+        origin.id_of(item),
         reply.order,
-        stated,
-        "unparseable" if stated == FAILED else "ok",
+        FAILED if stated is None else stated,
+        "unparseable" if failed else "ok",
         reply.text,
         reply.usage,
         repeat=reply.repeat,
-        cause="not read by its authors" if stated == FAILED else None,
-    )
-    published = origin.backend == "published" and (
-        reply.value is not None or reply.counted is not None
+        cause="not read by its authors" if failed else None,
     )
     extra: dict[str, Any] = {}
-    if published or (origin.backend == "adopted" and reply.text is not None):
+    if counted is not None and (origin.backend == "published" or reply.text is not None):
         extra["published_value"] = str(counted)
     if reply.right is not None:
         extra["published_right"] = reply.right
     if reply.text is None:
         return replace(theirs, extra=extra)
-    reading = _read(item, reply, letters or {})
+    reading = _read(item, reply, names or {})
     if reading.rule:
         extra |= {"rule": reading.rule, "read_by": reading.read_by}
-    value = TURNED.get(str(reading.value), reading.value) if reply.order == "BA" else reading.value
+    value: Answer = reading.value
+    value = TURNED.get(str(value), value) if reply.order == "BA" else value
     return replace(theirs, value=value, status=reading.status, cause=reading.cause, extra=extra)
 
 
-def _on_ten(value: Answer, item: Item) -> Answer:
-    return value if isinstance(value, str) else on_ten(value, item.scale)
-
-
-def _read(item: Item, reply: Reply, letters: Mapping[str, str]) -> Reading:
+def _read(item: Item, reply: Reply, names: Mapping[str, str]) -> Reading:
     """Return our reading; a score on 0 to 10, if the judge's scale has it."""
     reading = read_reply(
         reply.text or "",
@@ -299,6 +250,7 @@ def _read(item: Item, reply: Reply, letters: Mapping[str, str]) -> Reading:
         len(item.options),
         finish_reason=reply.finish_reason,
         ties=item.ties,
+        names=names,
     )
     low, high = item.scale
     if isinstance(reading.value, str) or item.scale == TEN:

@@ -1,17 +1,12 @@
-"""Audit of a dataset as a benchmark: unanswerable questions, contradictory labels, and leaks.
+"""Faults of a dataset as a benchmark, and how much its predictions reveal by themselves.
 
-Modules::
+::
 
-    files            leaks through image files: sizes, formats, brightness
-    image_digests    all images: whether they can be read, pixel digests, thumbnails
-    label_faults     contradictory metrics, answers that contradict scores, imbalance
-    shared_images    images shared with another dataset
-    blind_solver     how often predictions alone give the answer away, without the photograph
-    visible_faults   identical options, near-duplicates, unreadable images
-    findings         the records of what an audit found
-    run              all checks over one dataset
+    faults         all checks: duplicates, identical options, contradictory labels, blind rules
+    images         digests and thumbnails of images
+    blind_solver   how often predictions alone give the answer away, without the photograph
 """
 
-from visualjudge.apps.audit.run import Audit, audit
+from visualjudge.apps.audit.faults import Audit, audit
 
 __all__ = ["Audit", "audit"]

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import DataError, Problem, summarized
 from visualjudge.core.records import Annotation
-from visualjudge.core.text_tables import as_pandas, html_table
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.folder import Dataset, load_dataset
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
     from visualjudge.core.workers import EngineName
@@ -83,16 +81,6 @@ class Data:
             for note in notes
         ]
         return pl.DataFrame({**columns, "class_of_interest": classes}, strict=False)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return :meth:`to_polars` as a pandas data frame."""
-        return as_pandas(self.to_polars())
-
-    def _repr_html_(self) -> str:
-        rows = [(task, *self._counts(task)) for task in self.tasks]
-        return html_table(
-            f"Data folder {self.path}", ("task", "annotations", "images", "sources"), rows
-        )
 
     def _counts(self, task: str) -> tuple[int, int, int]:
         notes = [entry.annotation for entry in self._folder.entries(task)]
@@ -218,6 +206,7 @@ def build(
     caps: Caps | None = None,
     prompts: str | Path | PromptSet | None = None,
     prompt_version: str | None = None,
+    score_range: tuple[float, float] | None = None,
     workers: int = 1,
     engine: EngineName = "local",
     skip_invalid: bool = False,
@@ -241,6 +230,8 @@ def build(
     prompts, prompt_version
         A version of the prompts (``"v1"``, the default, or ``"v2"``, which names the form of the
         answer), or a folder with your own prompts, and their version.
+    score_range
+        Range of the data's scores, which become 0 to 10.
     workers
         Number of processes; more than 1 needs ``if __name__ == "__main__":`` in a script.
     skip_invalid
@@ -272,6 +263,7 @@ def build(
         tuple(tasks) if tasks else None,
         caps or Caps(),
         prompts=prompt_set(prompts, prompt_version),
+        score_range=score_range,
     )
     folder = data.path if isinstance(data, Data) else data
     built = build_dataset(

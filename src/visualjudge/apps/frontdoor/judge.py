@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -24,15 +23,14 @@ from visualjudge.judges.schema_trial import trial_of
 from visualjudge.judges.toolbox import Tools, tool_names
 from visualjudge.replies import Tiers
 from visualjudge.runs.asks import RunSettings, check_images
+from visualjudge.runs.batch.batch_journal import parts_of
 from visualjudge.runs.batch.engine import BatchEngine
-from visualjudge.runs.batch.ledger import parts_of
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.job_runner import Listener, Stop, run_until_stopped
 from visualjudge.runs.judge_dataset import run_judge
 from visualjudge.runs.live import Engine
 
 CLIENT = "a client, such as vj.client('api', model='gpt-4o-mini'), or a judge of your own"
-_log = logging.getLogger("visualjudge.batches")
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,11 +292,11 @@ def _engine(
     """Return the engine that asks the judge, None for live calls, and its prices."""
     batched = batched_in(asked)
     if batched is None:
-        open_parts = sum(part.open for part in parts_of(out).values())
+        open_parts = sum(part.status is None for part in parts_of(out).values())
         if open_parts:
             raise UsageError(
-                f"{out}: {open_parts} batches have not ended: add --batch to continue, or "
-                "`visualjudge batch cancel`"
+                f"{out}: {open_parts} batches have not ended: add --batch to continue, with "
+                "--set cancel_batches=true to cancel them"
             )
         return None, prices
     if limits is not None and limits != Limits():
@@ -306,8 +304,8 @@ def _engine(
             "--max-calls, --max-tokens-total and --max-cost cannot be used with --batch; use "
             "--limit"
         )
-    provider = provider_of(batched)
-    engine = BatchEngine(batched, provider, out, trial_of(chosen), _log.info, options.retry_errors)
+    provider = provider_of(batched.inner.backend)(batched.inner)
+    engine = BatchEngine(batched, provider, out, trial_of(chosen), options.retry_errors)
     return engine, None if prices is None else replace(prices, share=provider.discount)
 
 

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import UsageError
-from visualjudge.core.text_tables import as_pandas, html_table
 from visualjudge.runs.budget import token_counts
 from visualjudge.runs.folder import RunFolder
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
     from visualjudge.core.records import Verdict
@@ -101,18 +99,6 @@ class Run:
         schema = {**dict.fromkeys(columns, pl.String), **dict.fromkeys(numbers, pl.Float64)}
         schema |= dict.fromkeys(counts, pl.Int64)
         return pl.DataFrame({**columns, **numbers, **counts}, schema=schema)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return :meth:`to_polars` as a pandas data frame."""
-        return as_pandas(self.to_polars())
-
-    def _repr_html_(self) -> str:
-        rows: list[tuple[str, int]] = [*self.statuses.most_common()]
-        if self.missing:
-            rows.append(("missing", self.missing))
-        return html_table(
-            f"{self.judge}: {len(self)} verdicts in {self.path}", ("status", "verdicts"), rows
-        )
 
     def __repr__(self) -> str:
         missing = f", {self.missing} missing" if self.missing else ""

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
 from visualjudge.core.errors import UsageError, must_end_in
-from visualjudge.core.text_tables import as_pandas, html_table
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
     from visualjudge.analysis import Analysis
@@ -94,10 +92,6 @@ class Study:
         """Return one of the tables."""
         return self.tables[table]
 
-    def to_pandas(self, table: str = "headline") -> pd.DataFrame:
-        """Return :meth:`to_polars` as a pandas data frame."""
-        return as_pandas(self.to_polars(table))
-
     def report(self, path: str | Path) -> Path:
         """Write the report: HTML, or ``metrics.json`` if the name ends in ``.json``.
 
@@ -121,19 +115,6 @@ class Study:
         else:
             write_text(target, html(self.analysis))
         return target
-
-    def _repr_html_(self) -> str:
-        rows = [_headline(judge) for judge in self.metrics["judges"]]
-        headers = (
-            "judge",
-            "pairwise n",
-            "accuracy",
-            "95 % interval",
-            "same when swapped",
-            "Kendall τ",
-            "Spearman ρ",
-        )
-        return html_table("How far can the judge be trusted?", headers, rows)
 
     def __repr__(self) -> str:
         return f"Study({', '.join(judge['judge'] for judge in self.metrics['judges'])})"

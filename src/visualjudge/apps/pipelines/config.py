@@ -9,16 +9,18 @@ A configuration names metrics; each is a judge module with a prompt and a client
         init_config:
           backend: api
           model_name: gpt-4o
-          api_key: ${oc.env:OPENAI_API_KEY}
+          api_key: ${client_config.api_key}
+          base_url: ${client_config.base_url}
           prompt_info:
             prompt_id: vlm/assessment/visual_consistency/pairwise
             version: v1
 
-``init_config`` overrides ``default_config``. API keys are never written to any file.
+``init_config`` overrides ``default_config``. What the file itself does not define is in
+:data:`BUILT_IN`: keys and addresses come from the environment, and are never written to any file.
 
-Files of GEditBench v2 are read unchanged: ``_base_`` includes files under names,
+Files of GEditBench v2 are read unchanged: ``_base_`` includes files under names, and theirs too;
 ``user_config.yaml`` in the folder or a parent adds its own keys, ``${env:NAME:default}`` is an
-environment variable, and ``!tuple`` a list.
+environment variable, ``!tuple`` a list, and a clone's own prompts are used.
 """
 
 from __future__ import annotations
@@ -27,19 +29,19 @@ import io
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
-from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseException
+from omegaconf.errors import OmegaConfBaseException
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from yaml import YAMLError
 
 from visualjudge.clients.masked_secrets import (
     SHORTEST_KEY,
     Redactor,
-    Secret,
     is_secret_name,
     looks_secret,
     public_url,
@@ -52,9 +54,21 @@ from visualjudge.judges.judge_module import ClientPipe, with_defaults
 from visualjudge.judges.registry import PIPE_REGISTRY
 from visualjudge.prompts.store import PromptAssetStore
 
+BUILT_IN = """
+client_config:
+  api_key: ${oc.env:OPENAI_API_KEY}
+  base_url: ${oc.env:OPENAI_BASE_URL,"https://api.openai.com/v1"}
+  ip_address: ${oc.env:VLLM_HOST,127.0.0.1}
+  vlm_port: ${oc.env:VLLM_PORT,8000}
+pipes_default: {pairwise-judge: {}, viescore: {}}
+"""
+"""What a configuration may refer to without defining it."""
 USER_CONFIG = "user_config.yaml"
-USER_CONFIG_ABOVE = 3
+USER_CONFIG_ABOVE, PROMPTS_ABOVE = 3, 5
 """Number of folders to search: the file's own and its parents."""
+PROMPTS = ("src/prompts/assets", "prompts/assets", "prompts")
+"""Where a clone has its prompts."""
+MOST_BASES = 50
 _ENVIRONMENT = re.compile(r"\$\{env:(?P<name>[A-Za-z_]\w*)(?::(?P<default>[^}]*))?\}")
 _UNSET = re.compile(r"Environment variable '([^']*)' not found")
 REPLIES = {"pairwise-judge": "PairJudge", "viescore": "VIEScore"}
@@ -82,8 +96,16 @@ class MetricConfig(BaseModel):
 
     @property
     def merged(self) -> dict[str, Any]:
-        """Return ``init_config`` merged over ``default_config``, level by level."""
-        return _over(self.default_config or {}, self.init_config)
+        """Return ``init_config`` merged over ``default_config``, level by level.
+
+        As in GEditBench, a vLLM server is the one at ``ip_address``: the provider's address and
+        key, which stand in the defaults of all backends, do not go there.
+        """
+        both = _over(self.default_config or {}, self.init_config)
+        if both.get("backend") == "vllm" and both.get("ip_address"):
+            foreign = {"base_url", "api_key"} - self.init_config.keys()
+            both = {name: value for name, value in both.items() if name not in foreign}
+        return both
 
 
 def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,21 +128,16 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
         If it has no metrics, a variable is not set, or a metric has a wrong or unknown field.
     """
     file = Path(path)
-    text, user = yaml_text(file), _user_config(file)
-    bases = {name: yaml_text(place) for name, place in _bases(file, text).items()}
-    whole = "\n".join((text, user, *bases.values()))
     keys = {
         value: name
         for name, value in os.environ.items()
-        if name in whole
-        and len(value) >= SHORTEST_KEY
-        and (is_secret_name(name) or looks_secret(value))
+        if len(value) >= SHORTEST_KEY and (is_secret_name(name) or looks_secret(value))
     }
-    masked = Redactor(map(Secret, keys))
+    masked = Redactor(keys)
     try:
-        named = {name: _loaded(base) for name, base in bases.items()}
-        loaded = OmegaConf.merge(_loaded(user), named, _loaded(text))
-        metrics = OmegaConf.select(loaded, "metric_configs")
+        own = _loaded(yaml_text(file))
+        found = OmegaConf.merge(_loaded(BUILT_IN), _user_config(file), _bases(file, own), own)
+        metrics = OmegaConf.select(found, "metric_configs")
         plain = (
             OmegaConf.to_container(metrics, resolve=True) if OmegaConf.is_config(metrics) else None
         )
@@ -134,39 +151,43 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
             f"{file}: metric_configs must name at least one metric, such as "
             f"{{consistency: {{pipe_name: …}}}}; got {got}"
         )
-    _check_keys(f"{file}: metric_configs", plain, keys)
-    return {str(name): _metric(file, str(name), config) for name, config in plain.items()}
+    return {str(name): _metric(file, str(name), config, keys) for name, config in plain.items()}
 
 
-def _user_config(file: Path) -> str:
-    """Return the text of ``user_config.yaml`` in the file's folder or a parent; "" if there is
-    none.
-    """
+def _user_config(file: Path) -> Any:
+    """Return ``user_config.yaml`` in the file's folder or a parent; empty if there is none."""
     folders = islice(file.resolve().parents, USER_CONFIG_ABOVE)
     places = (folder / USER_CONFIG for folder in folders)
     found = next((place for place in places if place.is_file()), None)
-    return "" if found is None else yaml_text(found)
+    return OmegaConf.create() if found is None else _loaded(yaml_text(found))
 
 
-def _bases(file: Path, text: str) -> dict[str, Path]:
-    """Return the files of ``_base_`` by the name under which their content is included."""
-    try:
-        stated = OmegaConf.select(_loaded(text), "_base_")
-        if OmegaConf.is_config(stated):
-            stated = OmegaConf.to_container(stated, resolve=True)
-    except InterpolationResolutionError as error:
-        raise UsageError(f"{file}: {_first_line(error)}") from None
-    except (OmegaConfBaseException, YAMLError, ValueError, TypeError, RecursionError):
-        return {}  # the reader of the whole file reports the error
-    if stated is None:
-        return {}
-    if not isinstance(stated, dict):
-        raise UsageError(f"{file}: _base_ must name files, such as {{name: path}}")
-    found = {str(name): file.parent / str(place) for name, place in stated.items()}
-    for name, place in found.items():
-        if not place.is_file():
-            raise DataError(f"{file}: _base_.{name}: {place} does not exist")
+def _bases(file: Path, content: Any) -> dict[str, Any]:
+    """Return the content of the files of ``_base_``, and of theirs, by the names under which they
+    are included.
+    """
+    found: dict[str, Any] = {}
+    waiting = [(file, content)]
+    while waiting:
+        place, content = waiting.pop()
+        stated = OmegaConf.select(content, "_base_") if OmegaConf.is_config(content) else None
+        if OmegaConf.is_list(stated) or isinstance(stated, str):
+            raise UsageError(f"{place}: _base_ must name files, such as {{name: path}}")
+        for name, path in (stated or {}).items():
+            base = place.parent / str(path)
+            if not base.is_file():
+                raise DataError(f"{place}: _base_.{name}: {base} does not exist")
+            if str(name) not in found and len(found) < MOST_BASES:
+                found[str(name)] = _loaded(yaml_text(base))
+                waiting.append((base, found[str(name)]))
     return found
+
+
+def prompts_of(path: str | Path) -> Path | None:
+    """Return the folder of prompts of the clone that a configuration belongs to, if any."""
+    folders = islice(Path(path).resolve().parents, PROMPTS_ABOVE)
+    places = (folder / name for folder in folders for name in PROMPTS)
+    return next((place for place in places if (place / "vlm").is_dir()), None)
 
 
 def _loaded(text: str) -> Any:
@@ -185,40 +206,6 @@ def _oc_env(match: re.Match[str]) -> str:
     return default
 
 
-def _check_keys(where: str, value: Any, keys: Mapping[str, str]) -> None:
-    """Refuse an API key from the environment in a field that is sent, written or displayed; the
-    message has the variable's name.
-    """
-    if isinstance(value, list):
-        for number, item in enumerate(value):
-            _check_keys(f"{where}[{number}]", item, keys)
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            _check_text(f"{where}: a name", str(name), keys)
-            if name == "base_url" and isinstance(item, str):
-                item = _without_login(item)
-            if not is_secret_name(str(name)) and name != "headers":
-                _check_keys(f"{where}.{name}", item, keys)
-    elif isinstance(value, str):
-        _check_text(where, value, keys)
-
-
-def _without_login(url: str) -> str:
-    """Return ``url`` for display, without user, password and query, which may contain keys."""
-    try:
-        return public_url(url)
-    except ValueError:
-        return url
-
-
-def _check_text(where: str, text: str, keys: Mapping[str, str]) -> None:
-    found = next((name for key, name in keys.items() if key in text), None)
-    if found is not None:
-        raise UsageError(
-            f"{where} must not hold the key ${{oc.env:{found}}}; keys go into api_key or headers"
-        )
-
-
 def _first_line(error: Exception) -> str:
     said = str(error).strip().splitlines()
     where = getattr(error, "full_key", None)
@@ -230,11 +217,28 @@ def _first_line(error: Exception) -> str:
     return f"{where}: {said[0]}" if where else said[0] if said else type(error).__name__
 
 
-def _metric(file: Path, name: str, config: Any) -> MetricConfig:
+def _metric(file: Path, name: str, config: Any, keys: Mapping[str, str]) -> MetricConfig:
     try:
-        return MetricConfig.model_validate(config)
+        metric = MetricConfig.model_validate(config)
     except ValidationError as error:
         raise UsageError(f"{file}: metric_configs.{name}{_first_problem(error)}") from None
+    for field, value in metric.merged.items():
+        if is_secret_name(field) or field == "headers":
+            continue
+        shown = _without_login(str(value)) if field == "base_url" else str(value)
+        if held := next((keys[key] for key in keys if key in shown), None):
+            raise UsageError(
+                f"{file}: metric_configs.{name}.init_config.{field} must not hold the key of "
+                f"{held}; keys go into api_key or headers"
+            )
+    return metric
+
+
+def _without_login(url: str) -> str:
+    """Return ``url`` as it is shown, without user and password."""
+    with suppress(ValueError):
+        return public_url(url)
+    return url
 
 
 def _first_problem(error: ValidationError) -> str:

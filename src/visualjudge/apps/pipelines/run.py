@@ -5,9 +5,11 @@ run can be resumed.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,10 +21,11 @@ from visualjudge.apps.pipelines.results import MetricCounts, RowResult, count, r
 from visualjudge.apps.pipelines.row_judging import Meter, RowJudge
 from visualjudge.apps.pipelines.rows import Row, checksum
 from visualjudge.core import atomic, jsons
-from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.errors import DataError, UnknownPrompt, UsageError
 from visualjudge.judges.judge_module import ClientPipe
+from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
 from visualjudge.runs.budget import Budget
-from visualjudge.runs.job_runner import Listener, Progress, Stop, run
+from visualjudge.runs.job_runner import Listener, Progress, Runner, Stop
 from visualjudge.runs.journal import Journal
 
 _MOST_KEYS = 5
@@ -33,8 +36,18 @@ def settings_path(out: Path) -> Path:
     return out.with_suffix(".run.json")
 
 
+def is_ours(template: PromptTemplate) -> bool:
+    """Return whether a prompt's text is that of the package's asset of its id and version."""
+    with suppress(UnknownPrompt):
+        known = PromptAssetStore().get_prompt(template.prompt_id, template.version)
+        return (known.system, known.user) == (template.system, template.user)
+    return False
+
+
 def settings_of(pipes: Mapping[str, ClientPipe]) -> dict[str, Any]:
-    """Return all settings that affect results, by metric, without secrets."""
+    """Return all settings that affect results, by metric, without secrets. A prompt that is not
+    ours has the checksum of its text.
+    """
     return {
         name: {
             "pipe": type(pipe).__name__,
@@ -43,8 +56,14 @@ def settings_of(pipes: Mapping[str, ClientPipe]) -> dict[str, Any]:
             "retries": pipe.retries,
         }
         | ({"rules": pipe.rules} if pipe.rules != "strict" else {})
+        | ({} if is_ours(pipe.prompt_template) else {"prompt_sha256": _digest(pipe)})
         for name, pipe in pipes.items()
     }
+
+
+def _digest(pipe: ClientPipe) -> str:
+    text = f"{pipe.prompt_template.system or ''}\n{pipe.prompt_template.user}"
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def check_same(out: Path, settings: Mapping[str, Any]) -> None:
@@ -74,15 +93,19 @@ def check_same(out: Path, settings: Mapping[str, Any]) -> None:
 
 def _stated(place: Path) -> dict[str, Any] | None:
     try:
-        found = jsons.read(place, jsons.LARGEST_MANIFEST)["metrics"]
+        found = jsons.read(place, "manifest")["metrics"]
     except (OSError, DataError, ValueError, KeyError, TypeError):
         return None
     return found if isinstance(found, dict) else None
 
 
-def write_settings(out: Path, settings: Mapping[str, Any], given: Path | None = None) -> None:
-    """Write the settings next to ``out``, with the path of the rows from there."""
-    whole: dict[str, Any] = {"visualjudge": __version__, "metrics": settings}
+def write_settings(
+    out: Path, pipes: Mapping[str, ClientPipe], settings: Mapping[str, Any], given: Path | None
+) -> None:
+    """Write the settings next to ``out``, with the prompts' texts and the path of the rows."""
+    templates = [pipe.prompt_template for pipe in pipes.values()]
+    texts = {one.name: {"system": one.system, "user": one.user} for one in templates}
+    whole: dict[str, Any] = {"visualjudge": __version__, "metrics": settings, "prompts": texts}
     if given is not None:
         whole["rows"] = Path(os.path.relpath(given.resolve(), out.resolve().parent)).as_posix()
     atomic.write_bytes(
@@ -160,18 +183,11 @@ async def run_pipeline(
     journal = Journal.resume(path) if resume else Journal.create(path)
     try:
         with journal:
-            write_settings(path, settings, given)
+            write_settings(path, pipes, settings, given)
             journal.drop(lambda line: bool(line.get("errors")))
-            progress = await run(
-                left,
-                judge,
-                journal,
-                concurrency=concurrency,
-                total=len(left),
-                budget=Budget(prices=meter.budget.prices),
-                on_event=on_event,
-                stop=stop,
-            )
+            own = Budget(prices=meter.budget.prices)
+            progress = Progress(total=len(left), budget=own)
+            await Runner(journal, progress, concurrency, on_event, stop).run(left, judge)
     finally:
         await asyncio.gather(*(pipe.client.aclose() for pipe in pipes.values()))
     progress.budget = meter.budget

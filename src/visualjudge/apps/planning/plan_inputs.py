@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from visualjudge.analysis.study_table import Study, unchanged
 from visualjudge.analysis.variance import variance_row
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import JudgeModel, Pool
-from visualjudge.core.case_noun import cases_named, current_noun, in_cases, in_cases_of
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.data.equal_sources import equal_sources
 from visualjudge.data.folder import DataFolder
@@ -33,14 +32,14 @@ from visualjudge.runs.folder import RunFolder
 USUAL = JudgeModel(
     0.75,
     0.5,
-    (0.05, 0.35, 0.5, 0.6),
+    (0.05, 0.35, 0.6),
     0.03,
     0.01,
     ("share right", *judge_simulation.LEVELS, "lean", "failed"),
 )
 """An unknown judge, in round numbers; ``level`` holds its accuracy here."""
 VERDICTS = (
-    "task", "encoding", "cluster", "pair", "order", "repeat", "margin", "right", "parsed",
+    "task", "encoding", "cluster", "pair", "order", "repeat", "margin", "right", "usable",
     "first_right", "tokens_in", "tokens_out", "latency_s",
 )  # fmt: skip
 
@@ -71,7 +70,6 @@ class Target:
     notes: tuple[str, ...]
     groups: tuple[Group, ...] = ()
     """For a data folder: the records from which its questions are drawn."""
-    case_noun: str = field(default_factory=current_noun)
 
 
 def read_target(
@@ -113,14 +111,13 @@ def _task_of(names: Sequence[str], task: str | None, place: Path) -> str:
     )
 
 
-@in_cases_of
 def _of_run(study: Study, root: Path, task: str | None, encodings: Sequence[str]) -> Target:
     verdicts = study.kind(0, "pairwise", VERDICTS)
     name = _task_of(verdicts["task"].cast(pl.String).unique().to_list(), task, root)
     own = verdicts.filter(pl.col("task").cast(pl.String) == name)
     chosen = _chosen(own["encoding"].cast(pl.String).unique().to_list(), encodings, root)
     own = own.filter(pl.col("encoding").cast(pl.String).is_in(chosen))
-    if not own["parsed"].any():
+    if not own["usable"].any():
         raise DataError(
             f"{root}: no reply to a pairwise question can be used; plan from its dataset"
         )
@@ -144,8 +141,7 @@ def _of_run(study: Study, root: Path, task: str | None, encodings: Sequence[str]
     }
     images = own["cluster"].n_unique()
     notes = [
-        f"The judge is {study.runs[0].name}: {own.height} verdicts of the pilot on "
-        f"{images} {in_cases('images')}."
+        f"The judge is {study.runs[0].name}: {own.height} verdicts of the pilot on {images} images."
     ]
     if estimated is not None:
         notes.append(
@@ -154,7 +150,7 @@ def _of_run(study: Study, root: Path, task: str | None, encodings: Sequence[str]
     notes += _assumed(judge)
     worth = words.gains(variance_row(own, name))
     if worth != words.NONE:
-        notes.append(f"{in_cases(WORTH)}: {worth}.")
+        notes.append(f"{WORTH}: {worth}.")
     return Target("run", str(root), name, pool, judge, rates, tuple(notes))
 
 
@@ -198,7 +194,7 @@ def _pool(questions: pl.DataFrame, task: str, place: Path) -> Pool:
 
 
 def _of_dataset(root: Path, task: str | None, encodings: Sequence[str]) -> Target:
-    table, meta = merged([root])
+    table, _ = merged([root])
     pairwise = table.filter((pl.col("kind") == "pairwise") & unchanged())
     name = _task_of(pairwise["task"].cast(pl.String).unique().to_list(), task, root)
     styles = (
@@ -209,8 +205,7 @@ def _of_dataset(root: Path, task: str | None, encodings: Sequence[str]) -> Targe
     )
     pool = _pool(table, name, root)
     rates = _estimated(root, name, _chosen(styles, encodings, root))
-    with cases_named(str(meta["case_noun"])):
-        return Target("dataset", str(root), name, pool, _usual(pool), rates, _without_pilot(pool))
+    return Target("dataset", str(root), name, pool, _usual(pool), rates, _without_pilot(pool))
 
 
 def _usual(pool: Pool) -> JudgeModel:
@@ -218,12 +213,12 @@ def _usual(pool: Pool) -> JudgeModel:
 
 
 def _without_pilot(pool: Pool) -> tuple[str, ...]:
-    image, pair, encoding, order = USUAL.shared
+    image, pair, order = USUAL.shared
     return (
         "No pilot: the plan assumes a typical judge, right "
         f"{100 * USUAL.level:.0f} % of the time unless stated above, and more often for wide "
-        f"margins; verdicts correlate {image:g} {in_cases('within an image')}, {pair:g} on a pair, "
-        f"{encoding:g} in one encoding of it, {order:g} in one order; position bias "
+        f"margins; verdicts correlate {image:g} within an image, {pair:g} on a pair, "
+        f"{order:g} in one order; position bias "
         f"{USUAL.lean:g}; {100 * USUAL.failed:.0f} % of replies fail. To use figures of your "
         "judge, judge 50 to 200 questions and plan from that run.",
         "Tokens are estimated as `judge --dry-run` estimates them, with reasons in each reply.",

@@ -15,24 +15,23 @@ from typing import Any, BinaryIO
 import orjson
 
 from visualjudge.clients.batch.batched_client import CANCELLED, Result
-from visualjudge.clients.batch.provider import Framing, Look, Provider, Ticket, count_of, rows_of
+from visualjudge.clients.batch.provider import (
+    Framing,
+    Look,
+    Provider,
+    Ticket,
+    count_of,
+    last_id,
+    named,
+)
 from visualjudge.clients.reply_fields import member
+from visualjudge.clients.server_errors import STATUS_OF_TYPE
 
 _COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
-_STATUSES = {
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "billing_error": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
-    "timeout_error": 504,
-    "overloaded_error": 529,
-}
 _ENDED = frozenset({"ended"})
 _CLOCKS_DIFFER = timedelta(days=1)
 _BATCHES = "/v1/messages/batches"
+_CAUSES = {"canceled": CANCELLED, "expired": "batch expired"}
 
 
 class AnthropicBatches(Provider):
@@ -40,11 +39,9 @@ class AnthropicBatches(Provider):
 
     most_requests = 100_000
     most_bytes = 256_000_000
-    anonymous = True
     framing = Framing(b'{"requests":[\n', b",\n", b"\n]}\n")
 
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
-        """Return a request as an entry of the list."""
         return [b'{"custom_id":"', name.encode(), b'","params":', *body, b"}"]
 
     async def create(self, ticket: Ticket, path: Path) -> str:
@@ -52,43 +49,35 @@ class AnthropicBatches(Provider):
             return await self._make(_BATCHES, file, ticket)
 
     async def find(self, ticket: Ticket) -> str | None:
-        """Return the newest unknown batch with the same number of requests that is not older than
-        the ticket."""
 
-        def following(page: dict[str, Any]) -> str | None:
-            rows = rows_of(page, "data")
-            more = page.get("has_more") and rows and _is_newer(rows[-1], ticket.since)
-            return f"&after_id={self.id_in(rows[-1])}" if more else None
+        def following(page: Mapping[str, Any]) -> str | None:
+            last = last_id(page, self)
+            return last and f"&after_id={last}"
 
-        async for page in self._pages(f"{_BATCHES}?limit=100", following):
-            for row in rows_of(page, "data"):
-                total = sum(count_of(member(row.get("request_counts"), name)) for name in _COUNTS)
-                same = total == ticket.requests and _is_newer(row, ticket.since)
-                if same and (found := self.id_in(row)) not in ticket.known:
-                    return found
+        async for row in self._rows(f"{_BATCHES}?limit=100", "data", following):
+            if not _is_newer(row, ticket.since):
+                return None  # the list begins with the newest
+            total = sum(count_of(member(row.get("request_counts"), name)) for name in _COUNTS)
+            if total == ticket.requests and (batch := self.id_in(row)) not in ticket.known:
+                return batch
         return None
 
     async def look(self, batch: str) -> Look:
         body = await self._call("GET", f"{_BATCHES}/{batch}")
-        status = self.status_in(body.get("processing_status"), _ENDED)
+        status = self.state(body.get("processing_status"), _ENDED)
         succeeded = count_of(member(body.get("request_counts"), "succeeded"))
         ended = status in _ENDED
         return Look(status, ended=ended, succeeded=succeeded, files=(batch,) if ended else ())
 
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
-        """Read one line of the results."""
-        name, result = row["custom_id"], row["result"]
-        kind = result["type"]
-        if not isinstance(name, str):
-            raise ValueError("custom_id must be a string")
-        if kind == "succeeded":
+        name, result = named(row["custom_id"]), row["result"]
+        if result["type"] == "succeeded":
             return name, Result(200, orjson.dumps(result["message"]))
-        if kind == "errored":
-            stated = member(member(result["error"], "error"), "type") or member(
-                result["error"], "type"
-            )
-            return name, Result(_STATUSES.get(str(stated), 500), orjson.dumps(result["error"]))
-        cause = {"canceled": CANCELLED, "expired": "batch expired"}[kind]
+        if result["type"] == "errored":
+            error = result["error"]
+            kind = str(member(member(error, "error"), "type") or member(error, "type"))
+            return name, Result(STATUS_OF_TYPE.get(kind, 500), orjson.dumps(error))
+        cause = _CAUSES[result["type"]]
         return name, Result(0, b"", cause, retryable=cause != CANCELLED)
 
     async def download(self, file: str, into: BinaryIO) -> None:
@@ -99,11 +88,9 @@ class AnthropicBatches(Provider):
 
 
 def _is_newer(row: Mapping[str, Any], since: datetime | None) -> bool:
-    """Return whether a batch may have been created since then; True if its time cannot be read."""
+    # Return whether a batch may have been created since then; True if its time cannot be read.
     try:
-        return (
-            since is None
-            or datetime.fromisoformat(str(row.get("created_at"))) > since - _CLOCKS_DIFFER
-        )
+        created = datetime.fromisoformat(str(row.get("created_at")))
+        return since is None or created > since - _CLOCKS_DIFFER
     except (ValueError, TypeError, OverflowError):
         return True

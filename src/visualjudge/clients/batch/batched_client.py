@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Protocol
 
 from visualjudge.clients.base import Client, Reply, Request, Wrapping, with_failed
@@ -20,15 +19,13 @@ from visualjudge.clients.http import Answer
 from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.core.errors import ApiError, ClientError, Pending, TransportError, UsageError
 
+# Maximum number of failed batches per request.
 MOST_TRIES = 4
-"""Maximum number of failed batches per request."""
+# Maximum number of batches per request, with those refused because too much is queued.
 MOST_QUEUED = 50
-"""Maximum number of batches per request that may be refused because too much is queued."""
-CANCELLED, REFUSED, UNSENT = "batch cancelled", "batch refused", "batch not submitted"
-NOT_RUN = frozenset({CANCELLED, REFUSED, UNSENT})
-"""Causes that say nothing about the request, because it was not tried."""
+CANCELLED, QUEUED = "batch cancelled", "too much is queued"
+# Statuses that a refused parameter may cause.
 _PARAMETERS = frozenset({400, 403, 422})
-"""Statuses that a refused parameter may cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +42,8 @@ class Result:
     retryable: bool = True
     learned: frozenset[str] = frozenset()
     old: bool = False
+    # Whether this invocation uses the result for the first time, so that its cost counts once.
+    is_first: bool = True
 
 
 class RequestStore(Protocol):
@@ -56,12 +55,6 @@ class RequestStore(Protocol):
 
     def note(self, name: str, body: Sequence[bytes]) -> None:
         """Add a request to the next batch, unless it is already in a batch."""
-        ...
-
-    def is_first(self, name: str) -> bool:
-        """Return whether this invocation uses the result for the first time, so that its cost is
-        counted only once.
-        """
         ...
 
 
@@ -77,27 +70,24 @@ class Settings:
         Maximum number of seconds between two polls.
     wait
         Whether to wait for the replies; if False, end once everything is submitted.
-    folder
-        Exchange batches as files in this folder, for a program such as vLLM's ``run-batch``; None =
-        use the provider's interface.
+    cancel
+        Whether to cancel the run's batches, keep their replies, and submit no others.
     """
 
     size: int | None = None
     poll_s: float = 120.0
     wait: bool = True
-    folder: Path | None = None
+    cancel: bool = False
 
 
 @dataclass(slots=True)
 class _Call:
-    """One call of one request: its name, and the number of times it was posted so far."""
+    """One call of one request: its name, how often it was posted, and the last result."""
 
     name: str
     posts: int = 0
     result: Result | None = None
-    known: bool = False
     body: Sequence[bytes] = ()
-    """The body of the request that has no result yet."""
 
 
 _call: ContextVar[_Call] = ContextVar("call")
@@ -122,7 +112,7 @@ class Batched(Wrapping):
         super().__init__(inner)
         self.settings = settings
         self.requests: RequestStore | None = None
-        inner.send_through(_BatchWire(self))
+        inner.send_through(self)
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
         """Return the reply from a batch, marked ``cached`` if it was returned before.
@@ -135,69 +125,51 @@ class Batched(Wrapping):
             If the request failed.
         """
         call = _Call(f"{cache_key(self.identity, request)[:40]}-{attempt}")
-        token = _call.set(call)
-        causes, billed = Counter[str | None](), Counter[str]()
-        try:
-            while True:
-                try:
-                    reply = with_failed(await self.inner.ask(request, attempt=attempt), billed)
-                    return replace(reply, cached=True) if call.known else reply
-                # Called here, so that a disk error is not mistaken for a server error.
-                except Pending as pending:
-                    self._requests.note(str(pending), call.body)
+        _call.set(call)
+        billed, tries = Counter[str](), 0
+        while True:
+            try:
+                reply = with_failed(await self.inner.ask(request, attempt=attempt), billed)
+                known = call.result is not None and not call.result.is_first
+                return replace(reply, cached=True) if known else reply
+            except Pending as pending:  # here, so that a disk error is not taken for a server's
+                self._store.note(str(pending), call.body)
+                raise
+            except ClientError as error:
+                billed.update(error.usage)
+                tries += call.result is not None and call.result.cause != QUEUED
+                if call.result is None or not self._again(call, error, tries):
+                    error.usage = dict(billed)
                     raise
-                except ClientError as error:
-                    billed.update(error.usage)
-                    if call.result is not None:
-                        causes[call.result.cause] += 1
-                    if call.result is None or not self._again(call.result, error, causes):
-                        error.usage = dict(billed)
-                        raise
-        finally:
-            _call.reset(token)
 
-    def _again(self, result: Result, error: ClientError, causes: Counter[str | None]) -> bool:
-        """Return whether to retry in another batch a failure that the request may not have
-        caused.
-        """
-        tries = sum(count for cause, count in causes.items() if cause not in NOT_RUN)
+    def _again(self, call: _Call, error: ClientError, tries: int) -> bool:
+        # Return whether to retry in another batch a failure that the request may not have caused.
+        assert call.result is not None
+        if call.result.old:
+            return True
         if isinstance(error, ApiError) and error.status in _PARAMETERS:
-            return result.old or result.learned != self.inner.refused_parameters.learned
-        within = tries < MOST_TRIES and causes[REFUSED] < MOST_QUEUED
-        return result.old or (error.retryable and result.retryable and within)
+            return call.result.learned != self.inner.refused_parameters.learned
+        within = tries < MOST_TRIES and call.posts < MOST_QUEUED
+        return error.retryable and call.result.retryable and within
 
     @property
-    def _requests(self) -> RequestStore:
+    def _store(self) -> RequestStore:
         if self.requests is None:
             raise UsageError("a batched client can be used by `judge` only")
         return self.requests
 
-    def answer(self, body: Sequence[bytes]) -> Answer:
-        """Return the result of a request in its batch."""
+    async def post(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> Answer:
         call = _call.get()
         name = f"{call.name}-{call.posts}"
-        result = self._requests.result(name)
+        result = self._store.result(name)
         if result is None:
             call.body = body
             raise Pending(name)
-        call.posts, call.result, call.known = (
-            call.posts + 1,
-            result,
-            not self._requests.is_first(name),
-        )
+        call.posts, call.result = call.posts + 1, result
         if result.cause is not None:
-            raise TransportError(
-                f"{self.inner.base_url}: no reply: {result.cause}", cause=result.cause
-            )
+            said = f"{self.inner.base_url}: no reply: {result.cause}"
+            raise TransportError(said, cause=result.cause)
         return Answer(result.status, {}, result.body)
-
-
-class _BatchWire:
-    def __init__(self, client: Batched) -> None:
-        self._client = client
-
-    async def post(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> Answer:
-        return self._client.answer(body)
 
     async def aclose(self) -> None:
         """Do nothing: no connection is open."""
@@ -205,8 +177,6 @@ class _BatchWire:
 
 def batched_in(client: object) -> Batched | None:
     """Return the batched client that ``client`` is or contains."""
-    while client is not None:
-        if isinstance(client, Batched):
-            return client
+    while client is not None and not isinstance(client, Batched):
         client = getattr(client, "inner", None)
-    return None
+    return client

@@ -14,21 +14,14 @@ from urllib.parse import quote, urlsplit, urlunsplit
 import orjson
 
 from visualjudge.clients.batch.batched_client import Result
-from visualjudge.clients.batch.provider import (
-    TAG,
-    Look,
-    Provider,
-    Ticket,
-    count_of,
-    rows_of,
-    word_of,
-)
+from visualjudge.clients.batch.provider import TAG, Look, Provider, Ticket, count_of, named
 from visualjudge.clients.reply_fields import member
 from visualjudge.core.errors import TransportError
 
 _ENDED = frozenset({"succeeded", "failed", "cancelled", "expired", "partially_succeeded"})
+# HTTP statuses of google.rpc.Code; all others count as server errors.
 _STATUSES = {3: 400, 5: 404, 7: 403, 8: 429, 9: 400, 11: 400, 16: 401}
-"""HTTP statuses of google.rpc.Code; all others count as server errors."""
+_TYPE = "application/jsonl"
 
 
 class GoogleBatches(Provider):
@@ -38,105 +31,81 @@ class GoogleBatches(Provider):
     most_bytes = 2_000_000_000
 
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
-        """Return a request as a line of the file."""
         return [b'{"key":"', name.encode(), b'","request":', *body, b"}"]
 
-    async def upload(self, part: str, path: Path) -> str | None:
-        """Upload in one piece with the resumable protocol, and return the file's name."""
+    async def create(self, ticket: Ticket, path: Path) -> str:
+        file = await self.patiently(lambda: self._upload(ticket.part, path))
+        model = quote(self.client.model.removeprefix("models/"), safe="")
+        batch = {"displayName": f"{TAG}-{ticket.part}", "inputConfig": {"fileName": file}}
+        address = f"/v1beta/models/{model}:batchGenerateContent"
+        return await self._make(address, orjson.dumps({"batch": batch}), ticket, "name")
 
-        async def send() -> str:
-            about = orjson.dumps({"file": {"displayName": part, "mimeType": "application/jsonl"}})
-            headers = {
-                **self.client.headers(),
-                "X-Goog-Upload-Protocol": "resumable",
-                "X-Goog-Upload-Command": "start",
-                "X-Goog-Upload-Header-Content-Type": "application/jsonl",
-                "X-Goog-Upload-Header-Content-Length": str(path.stat().st_size),
-            }
-            begun = await self._sent(
-                "POST", self.client.address("/upload/v1beta/files"), headers, about
-            )
-            if begun.body or begun.status >= 300:
-                self.client.object_of(begun)
-            target = self._same_server(begun.headers.get("X-Goog-Upload-URL", ""))
-            rest = {"X-Goog-Upload-Offset": "0", "X-Goog-Upload-Command": "upload, finalize"}
-            with path.open("rb") as file:
-                sent = await self._sent("POST", target, {**self.client.headers(), **rest}, file)
-            found = member(self.client.object_of(sent), "file")
-            return self.id_in(found if isinstance(found, Mapping) else {}, "name")
-
-        return await self.patiently(send)
+    async def _upload(self, part: str, path: Path) -> str:
+        # Upload in one piece with the resumable protocol, and return the file's name.
+        about = orjson.dumps({"file": {"displayName": part, "mimeType": _TYPE}})
+        headers = {
+            **self.client.headers(),
+            "X-Goog-Upload-Protocol": "resumable",
+            "X-Goog-Upload-Command": "start",
+            "X-Goog-Upload-Header-Content-Type": _TYPE,
+            "X-Goog-Upload-Header-Content-Length": str(path.stat().st_size),
+        }
+        begun = await self._sent(
+            "POST", self.client.address("/upload/v1beta/files"), headers, about
+        )
+        if begun.status >= 300:
+            self.client.object_of(begun)
+        target = self._same_server(begun.headers.get("X-Goog-Upload-URL", ""))
+        rest = {"X-Goog-Upload-Offset": "0", "X-Goog-Upload-Command": "upload, finalize"}
+        with path.open("rb") as file:
+            sent = await self._sent("POST", target, {**self.client.headers(), **rest}, file)
+        return self.id_in(member(self.client.object_of(sent), "file"), "name")
 
     def _same_server(self, url: str) -> str:
-        """Return the upload address, after checking that the key may be sent there."""
-        own = urlsplit(self.client.address(""))
-        try:
-            stated = urlsplit(url)
-        except ValueError:
-            stated = urlsplit("")
+        own, stated = urlsplit(self.client.address("")), urlsplit(url)
         if (stated.scheme, stated.netloc) != (own.scheme, own.netloc.rpartition("@")[2]):
             raise TransportError(
                 "the reply has no upload URL on the same server", cause="no reply in body"
             )
         return urlunsplit((own.scheme, own.netloc, stated.path, stated.query, ""))
 
-    async def create(self, ticket: Ticket, path: Path) -> str:
-        """Create a batch with the part's name as its display name."""
-        model = quote(self.client.model.removeprefix("models/"), safe="")
-        batch = {"displayName": f"{TAG}-{ticket.part}", "inputConfig": {"fileName": ticket.file}}
-        body = orjson.dumps({"batch": batch})
-        return await self._make(
-            f"/v1beta/models/{model}:batchGenerateContent", body, ticket, "name"
-        )
-
     async def find(self, ticket: Ticket) -> str | None:
-        """Find a batch by its display name."""
 
-        def following(page: dict[str, Any]) -> str | None:
-            token = word_of(page.get("nextPageToken"))
-            return token and f"&pageToken={quote(token, safe='', errors='replace')}"
+        def following(page: Mapping[str, Any]) -> str | None:
+            token = page.get("nextPageToken")
+            return f"&pageToken={quote(token, safe='')}" if isinstance(token, str) else None
 
-        async for page in self._pages("/v1beta/batches?pageSize=100", following):
-            for row in rows_of(page, "operations"):
-                ours = member(row.get("metadata"), "displayName") == f"{TAG}-{ticket.part}"
-                if ours and (found := self.id_in(row, "name")) not in ticket.known:
-                    return found
+        async for row in self._rows("/v1beta/batches?pageSize=100", "operations", following):
+            if member(row.get("metadata"), "displayName") == f"{TAG}-{ticket.part}":
+                return self.id_in(row, "name")
         return None
 
     async def look(self, batch: str) -> Look:
         body = await self._call("GET", f"/v1beta/{batch}")
         about, error = body.get("metadata"), body.get("error")
-        stated = member(about, "state")
+        stated, done = member(about, "state"), body.get("done") is True
         if isinstance(stated, str):
             stated = stated.removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_")
-        state = (
-            "ended" if body.get("done") is True and not stated else self.status_in(stated, _ENDED)
-        )
-        output = member(body.get("response"), "responsesFile") or member(
+        state = "ended" if done and not stated else self.state(stated, _ENDED)
+        file = member(body.get("response"), "responsesFile") or member(
             member(about, "output"), "responsesFile"
         )
-        file = word_of(output)
-        code = member(error, "code")
         return Look(
             state,
-            ended=state in _ENDED or body.get("done") is True,
-            refused=state == "failed" and file is None,
-            limited=code == 8,
+            ended=state in _ENDED or done,
+            limited=member(error, "code") == 8,
             succeeded=count_of(member(member(about, "batchStats"), "successfulRequestCount")),
-            files=(file,) if file else (),
-            reason=self.said([member(error, "message")]),
+            files=(file,) if isinstance(file, str) else (),
+            reason=str(member(error, "message")) if error else None,
         )
 
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
-        """Read one line of the replies."""
-        name, error = row["key"], row.get("error")
-        if not isinstance(name, str):
-            raise ValueError("key must be a string")
-        if isinstance(error, Mapping):
-            code = error.get("code")
-            status = code if isinstance(code, int) and code >= 400 else _STATUSES.get(code, 500)  # type: ignore[arg-type]
-            return name, Result(status, orjson.dumps({"error": {**error, "code": status}}))
-        return name, Result(200, orjson.dumps(row["response"]))
+        name, error = named(row["key"]), row.get("error")
+        if not isinstance(error, Mapping):
+            return name, Result(200, orjson.dumps(row["response"]))
+        code = count_of(error.get("code"))
+        status = code if code >= 400 else _STATUSES.get(code, 500)
+        return name, Result(status, orjson.dumps({"error": {**error, "code": status}}))
 
     async def download(self, file: str, into: BinaryIO) -> None:
         await self._save(f"/v1beta/{self.id_in({'name': file}, 'name')}:download?alt=media", into)

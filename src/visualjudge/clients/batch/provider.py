@@ -6,11 +6,12 @@ import asyncio
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, TypeGuard, TypeVar
+from typing import Any, BinaryIO, ClassVar, NamedTuple, TypeVar
 
 import orjson
 
@@ -25,21 +26,21 @@ from visualjudge.core.errors import ApiError, ClientError, TransportError
 from visualjudge.core.seeding import rng_for
 
 Found = TypeVar("Found")
-PATIENCE = RetryPolicy(attempts=8)
+PATIENCE = RetryPolicy(attempts=8, absent=8, longest_wait_s=120.0, patience_s=3600.0)
+# Field that names the part of a run in a provider's batch metadata.
 TAG = "visualjudge_part"
-"""Field that names the part of a run in a provider's batch metadata."""
+# A batch or file id that is safe in a URL, a file and a message.
+ID = re.compile(r"[A-Za-z0-9_-]+(?:[./][A-Za-z0-9_-]+)*")
+_LONGEST_ID = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Ticket:
-    """The details recorded before a batch is created, by which it can be found again.
-
-    ``file`` is the id of the uploaded file; ``known`` lists the ids of other batches.
+class Ticket(NamedTuple):
+    """What is known of a batch before it is created, by which it can be found again. ``known``
+    lists the ids of other batches.
     """
 
     part: str
     requests: int
-    file: str | None = None
     since: datetime | None = None
     known: frozenset[str] = frozenset()
 
@@ -52,17 +53,14 @@ class Look:
 
     status: str
     ended: bool = False
-    refused: bool = False
-    """Whether the batch ended without running any request."""
+    # Whether it was refused because too much is queued; it can be tried again later.
     limited: bool = False
-    """Whether it was refused because too much is queued; it can be tried again later."""
     succeeded: int = 0
     files: tuple[str, ...] = ()
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Framing:
+class Framing(NamedTuple):
     """How requests are separated in a file."""
 
     head: bytes = b""
@@ -86,10 +84,8 @@ class Provider(ABC):
     most_requests: ClassVar[int]
     most_bytes: ClassVar[int]
     framing: ClassVar[Framing] = Framing()
+    # Price of a batched request as a share of its list price.
     discount: ClassVar[float] = 0.5
-    """Price of a batched request as a share of its list price."""
-    anonymous: ClassVar[bool] = False
-    """Whether :meth:`find` may return someone else's batch, which only its results reveal."""
 
     def __init__(self, client: RemoteClient) -> None:
         self.client = client
@@ -97,17 +93,11 @@ class Provider(ABC):
 
     @abstractmethod
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
-        """Yield one request as pieces of a file."""
-
-    async def upload(self, part: str, path: Path) -> str | None:
-        """Upload a file of requests and return its id, or None if :meth:`create` sends the file.
-        May be called repeatedly.
-        """
-        return None
+        """Return one request as pieces of a file."""
 
     @abstractmethod
     async def create(self, ticket: Ticket, path: Path) -> str:
-        """Create a batch and return its id.
+        """Create a batch of the requests in a file and return its id.
 
         Raises
         ------
@@ -125,7 +115,7 @@ class Provider(ABC):
 
     @abstractmethod
     async def look(self, batch: str) -> Look:
-        """Return the state of a batch. Sends one request.
+        """Return the state of a batch.
 
         Raises
         ------
@@ -143,55 +133,6 @@ class Provider(ABC):
             If the line is not a result.
         """
 
-    def result_of(self, line: bytes) -> tuple[str, Result]:
-        """Return the result of :meth:`read` with secrets masked, because it is written to a
-        file.
-        """
-        name, result = self.read(orjson.loads(line))
-        cause = None if result.cause is None else self.word(result.cause)
-        return name, replace(
-            result, body=self.client.masked_json(result.body, _TOKENS), cause=cause
-        )
-
-    def word(self, said: str) -> str:
-        """Return a short server text as one line, with secrets masked."""
-        return one_line(self.client.masked(said))[:LONGEST_WORD]
-
-    def said(self, messages: Iterable[Any]) -> str | None:
-        """Return error messages as one line, with secrets masked."""
-        return one_line(self.client.masked("; ".join(str(one) for one in messages if one))) or None
-
-    def status_in(self, value: Any, ended: Set[str]) -> str:
-        """Return the state of a batch in lower case: one of ``ended`` or of the known running
-        states.
-
-        Raises
-        ------
-        TransportError
-            If the state is unknown; such a batch would be polled forever.
-        """
-        word = self.word(value).lower() if isinstance(value, str) else ""
-        if word not in ended and word not in _GOES_ON:
-            said = (
-                "the reply does not say whether the batch has ended, its state is "
-                f"{word or 'missing'}"
-            )
-            raise TransportError(said, cause="no reply in body")
-        return word
-
-    def id_in(self, body: Mapping[str, Any], key: str = "id") -> str:
-        """Return an id that is safe in a URL, a file and a message.
-
-        Raises
-        ------
-        TransportError
-            If ``body`` contains no such id.
-        """
-        found = member(body, key)
-        if not is_id(found) or self.client.masked(found) != found:
-            raise TransportError(f"the reply has no usable {key}", cause="no reply in body")
-        return str(found)
-
     @abstractmethod
     async def cancel(self, batch: str) -> None:
         """Cancel a batch, so that no further requests are started."""
@@ -200,24 +141,59 @@ class Provider(ABC):
     async def download(self, file: str, into: BinaryIO) -> None:
         """Write a result file to ``into``."""
 
+    def result_of(self, line: bytes) -> tuple[str, Result]:
+        """Return the result of :meth:`read` with secrets masked, because it is written to a
+        file.
+        """
+        name, result = self.read(orjson.loads(self.client.masked(line.decode())))
+        return str(name), replace(result, cause=result.cause and self._word(result.cause))
+
+    def state(self, value: Any, ended: frozenset[str]) -> str:
+        """Return the state of a batch in lower case: one of ``ended``, or a running state.
+
+        Raises
+        ------
+        TransportError
+            If the state is unknown; such a batch would be polled forever.
+        """
+        word = self._word(value).lower() if isinstance(value, str) else ""
+        if word not in ended and word not in _RUNNING:
+            raise TransportError(
+                "the reply does not say whether the batch has ended, its state is "
+                f"{word or 'missing'}",
+                cause="no reply in body",
+            )
+        return word
+
+    def _word(self, text: str) -> str:
+        return one_line(self.client.masked(text))[:LONGEST_WORD]
+
+    def id_in(self, body: Any, key: str = "id") -> str:
+        """Return an id of the server.
+
+        Raises
+        ------
+        TransportError
+            If ``body`` contains no usable one.
+        """
+        stated = member(body, key)
+        text = stated[: _LONGEST_ID + 1] if isinstance(stated, str) else ""
+        if len(text) > _LONGEST_ID or not ID.fullmatch(text) or self.client.masked(text) != text:
+            raise TransportError(f"the reply has no usable {key}", cause="no reply in body")
+        return text
+
     async def aclose(self) -> None:
         """Close connections."""
         await self._wire.aclose()
 
     # ------------------------------------------------------------ calls
 
-    async def _call(
-        self, method: str, path: str, data: Any = None, **headers: str
-    ) -> dict[str, Any]:
-        """Make one call and return the JSON object in its answer."""
-        own = {
-            name: value
-            for name, value in self.client.headers().items()
-            if name.lower() != "content-type"
-        }
-        return self.client.object_of(
-            await self._sent(method, self.client.address(path), {**own, **headers}, data)
-        )
+    async def _call(self, method: str, path: str, data: Any = None, **extra: str) -> dict[str, Any]:
+        headers = self.client.headers()
+        if not isinstance(data, bytes):
+            del headers["Content-Type"]
+        answer = await self._sent(method, self.client.address(path), {**headers, **extra}, data)
+        return self.client.object_of(answer)
 
     async def _sent(
         self,
@@ -227,7 +203,7 @@ class Provider(ABC):
         data: Any = None,
         into: BinaryIO | None = None,
     ) -> Answer:
-        """Send one request. Files may take long; other calls use the time-out of a live call."""
+        # Send one request. Files may take long; other calls use the time-out of a live call.
         short = into is None and (data is None or isinstance(data, bytes))
         limit_s = self.client.timeout_s if short else LONGEST_TRANSFER_S
         try:
@@ -237,57 +213,39 @@ class Provider(ABC):
             said = f"{self.client.base_url}: no reply within {limit_s:g} s"
         raise TransportError(said, cause="timeout")
 
-    async def _get(self, path: str) -> dict[str, Any]:
-        return await self.patiently(lambda: self._call("GET", path))
-
-    async def _pages(
-        self, path: str, following: Callable[[dict[str, Any]], str | None]
-    ) -> AsyncIterator[dict[str, Any]]:
-        """Yield the pages of a list. ``following`` returns the query of the next page, or None
-        after the last.
-
-        Raises
-        ------
-        TransportError
-            If the list does not end.
-        """
-        page = await self._get(path)
+    async def _rows(
+        self, path: str, key: str, following: Callable[[Mapping[str, Any]], str | None]
+    ) -> AsyncIterator[Mapping[str, Any]]:
+        # Yield the rows of a list. ``following`` returns the query of the next page, or None after
+        # the last.
+        address = path
         for _ in range(MOST_PAGES):
-            yield page
+            page = await self.patiently(partial(self._call, "GET", address))
+            rows = page.get(key)
+            for row in rows if isinstance(rows, list) else ():
+                yield row if isinstance(row, Mapping) else {}
             more = following(page)
             if more is None:
                 return
-            page = await self._get(f"{path}{more}")
-        raise TransportError(
-            f"the server lists more than {MOST_PAGES} pages of batches", cause="too large"
-        )
+            address = f"{path}{more}"
 
     async def _save(self, path: str, into: BinaryIO) -> None:
         async def once() -> None:
             into.seek(0)
             into.truncate()
-            url, headers = (
-                self.client.address(path),
-                {**self.client.headers(), "Accept-Encoding": "identity"},
-            )
-            answer = await self._sent("GET", url, headers, into=into)
-            if answer.body or not 200 <= answer.status < 300:
+            url = self.client.address(path)
+            answer = await self._sent("GET", url, self.client.headers(), into=into)
+            if not 200 <= answer.status < 300:
                 self.client.object_of(answer)
 
         await self.patiently(once)
 
     async def _make(self, path: str, data: Any, ticket: Ticket, key: str = "id") -> str:
-        """Send a POST that creates a batch, once. If the answer is lost, the batch may or may not
-        exist.
-        """
+        # Send a POST that creates a batch, once. If the answer is lost, the batch may or may not
+        # exist.
+        extra = {"Content-Type": "application/json", "Idempotency-Key": ticket.part}
         try:
-            made = await self._call(
-                "POST",
-                path,
-                data,
-                **{"Content-Type": "application/json", "Idempotency-Key": ticket.part},
-            )
-            return self.id_in(made, key)
+            return self.id_in(await self._call("POST", path, data, **extra), key)
         except TransportError as error:
             raise Unsure(str(error)) from None
         except ApiError as error:
@@ -309,62 +267,20 @@ class Provider(ABC):
         raise AssertionError("unreachable")
 
 
-def is_id(value: Any) -> TypeGuard[str]:
-    """Return whether a text is a valid batch or file id: words joined by ``/`` or ``.``, without
-    path traversal.
-    """
-    return isinstance(value, str) and len(value) <= LONGEST_ID and _ID.fullmatch(value) is not None
+# States of a batch that has not ended, for the providers and compatible servers.
+_RUNNING = {
+    *("accepted", "canceling", "cancelling", "created", "finalizing", "in_progress"),
+    *("initializing", "not_started", "paused", "pending", "preparing", "processing", "queued"),
+    *("running", "scheduled", "started", "submitted", "updating", "validating", "waiting"),
+}
 
 
-def is_part(value: Any) -> TypeGuard[str]:
-    """Return whether a text is a part's name: 16 hexadecimal digits, generated by a run."""
-    return isinstance(value, str) and _PART.fullmatch(value) is not None
-
-
-_PART = re.compile(r"[0-9a-f]{16}")
-_ID = re.compile(r"[A-Za-z0-9_-]+(?:[./][A-Za-z0-9_-]+)*")
-LONGEST_ID = 200
-_GOES_ON = frozenset(
-    {
-        "accepted",
-        "canceling",
-        "cancelling",
-        "created",
-        "finalizing",
-        "in_progress",
-        "initializing",
-        "not_started",
-        "paused",
-        "pending",
-        "preparing",
-        "processing",
-        "queued",
-        "running",
-        "scheduled",
-        "started",
-        "submitted",
-        "updating",
-        "validating",
-        "waiting",
-    }
-)
-"""States of a batch that has not ended, for the providers and compatible servers."""
-_TOKENS = frozenset({"logprobs", "logprobsResult"})
-"""Fields that repeat a reply token by token."""
-
-
-def rows_of(page: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    """Return the objects of a list.
-
-    Raises
-    ------
-    TransportError
-        If the value of ``key`` is not a list.
-    """
-    rows = page.get(key, [])
-    if not isinstance(rows, list):
-        raise TransportError(f"the reply has no list of {key}", cause="no reply in body")
-    return [row for row in rows if isinstance(row, Mapping)]
+def last_id(page: Mapping[str, Any], provider: Provider) -> str | None:
+    """Return the id of the last row of a page of ``data``, if more pages follow."""
+    rows = page.get("data")
+    if not page.get("has_more") or not isinstance(rows, list) or not rows:
+        return None
+    return provider.id_in(rows[-1])
 
 
 def count_of(value: Any) -> int:
@@ -374,6 +290,14 @@ def count_of(value: Any) -> int:
     return value if type(value) is int and value >= 0 else 0
 
 
-def word_of(value: Any) -> str | None:
-    """Return a non-empty text, or None."""
-    return value if isinstance(value, str) and value else None
+def named(value: Any) -> str:
+    """Return the name of a request.
+
+    Raises
+    ------
+    ValueError
+        If it is not a text.
+    """
+    if not isinstance(value, str):
+        raise ValueError("a request's name must be a text")
+    return value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from typing import Any
 
 from visualjudge.core.errors import DataError
@@ -24,11 +23,6 @@ def image_bytes(dataset: Dataset, relative: str) -> bytes:
         raise DataError(f"{dataset.root}: {error}") from None
     except OSError as error:
         raise DataError(f"{dataset.root}: {relative}: cannot be read: {error.strerror}") from None
-
-
-def image_uri(dataset: Dataset, relative: str) -> str:
-    """Return the image as a data URI."""
-    return f"data:image/png;base64,{b64encode(image_bytes(dataset, relative)).decode()}"
 
 
 def answer_text(answer: str | float) -> str:

@@ -18,16 +18,16 @@ from typing import Any
 import polars as pl
 
 from visualjudge.core.atomic import atomic_path, write_text
-from visualjudge.core.confined_paths import confined_target
 from visualjudge.core.records import Question
 from visualjudge.core.tables import write_parquet
+from visualjudge.core.untrusted import confined_target
 from visualjudge.dataset.exports.media import answer_text, image_bytes
 from visualjudge.dataset.folder import Dataset
 
 ROWS = 64
 """Questions per row group: about 50 MB of 640×480 images in memory at a time."""
-ROWS_A_FILE = 2048
 SPLIT = "test"
+FILE = f"data/{SPLIT}.parquet"
 
 _TEXTS = ("id", "task", "encoding", "question_type", "image_id", "error_type", "prompt", "answer")
 _TEXT_LISTS = ("subset", "class_of_interest", "annotation_ids", "sources")
@@ -46,23 +46,16 @@ _KINDS: dict[str, pl.DataType] = {
 
 
 def export_parquet(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
-    """Write ``out/data/test-0000k-of-0000n.parquet`` and ``out/README.md``. Image bytes are copied
-    from the dataset.
+    """Write ``out/data/test.parquet`` and ``out/README.md``. Image bytes are copied from the
+    dataset.
     """
-    starts = range(0, max(1, len(dataset)), ROWS_A_FILE)
     footer = {"huggingface": json.dumps({"info": {"features": hf_features()}})}
-    files = []
-    for k, start in enumerate(starts):
-        path = confined_target(out, "data") / f"{SPLIT}-{k:05d}-of-{len(starts):05d}.parquet"
-        with atomic_path(path) as scratch:
-            frames = _frames(dataset, start, tick)
-            write_parquet(scratch, frames, schema(), rows_a_group=ROWS, metadata=footer)
-        files.append(path)
-    for stale in set((out / "data").glob(f"{SPLIT}-?????-of-?????.parquet")) - set(files):
-        # left by an earlier export; the library would read it too
-        stale.unlink()
+    path = confined_target(out, FILE)
+    with atomic_path(path) as scratch:
+        frames = _frames(dataset, tick)
+        write_parquet(scratch, frames, schema(), rows_a_group=ROWS, metadata=footer)
     write_text(out / "README.md", _card(dataset))
-    return [*files, out / "README.md"]
+    return [path, out / "README.md"]
 
 
 def schema() -> pl.Schema:
@@ -103,30 +96,22 @@ def _row(dataset: Dataset, question: Question) -> dict[str, Any]:
     return row
 
 
-def _frames(
-    dataset: Dataset, first: int, tick: Callable[[int, int], None]
-) -> Iterator[pl.DataFrame]:
-    """Yield a file's questions from ``first`` on."""
-    count = len(dataset.questions)
-    for start in range(first, min(first + ROWS_A_FILE, count), ROWS):
-        stop = min(start + ROWS, first + ROWS_A_FILE, count)
-        rows = [_row(dataset, question) for question in dataset.questions[start:stop]]
+def _frames(dataset: Dataset, tick: Callable[[int, int], None]) -> Iterator[pl.DataFrame]:
+    for start in range(0, len(dataset), ROWS):
+        rows = [_row(dataset, question) for question in dataset.questions[start : start + ROWS]]
         yield pl.DataFrame(
             [pl.Series(name, [row[name] for row in rows], kind) for name, kind in schema().items()]
         )
-        tick(stop, count)
+        tick(start + len(rows), len(dataset))
 
 
 def _card(dataset: Dataset) -> str:
-    """Return a dataset card. Its front matter tells the library which files belong to which
-    split.
-    """
     counts = dataset.meta.get("counts", {}).get("by_question_type", {})
     told = ", ".join(f"{count} {name}" for name, count in counts.items())
     return (
         "---\n"
         "configs:\n- config_name: default\n  data_files:\n"
-        f"  - split: {SPLIT}\n    path: data/{SPLIT}-*\n"
+        f"  - split: {SPLIT}\n    path: {FILE}\n"
         "---\n\n"
         f"Judge questions made by visualjudge: {told}. Seed {dataset.meta.get('seed')}, "
         f"SHA-256 of questions.json {dataset.checksum}.\n"

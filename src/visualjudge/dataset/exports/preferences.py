@@ -56,7 +56,6 @@ def _line(dataset: Dataset, question: Question, home: Path) -> Line | None:
 
 
 def _parts(prompt: str) -> list[Line]:
-    """Split ``prompt`` into content parts: an image at each mark, and the text between."""
     parts: list[Line] = []
     for k, text in enumerate(prompt.split(IMAGE_MARK)):
         if k:

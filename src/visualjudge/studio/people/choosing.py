@@ -6,22 +6,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
-
-import numpy as np
-from numpy.typing import NDArray
 
 from visualjudge.analysis.decisions.label_files import read_queue
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.records import QuestionType
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.question_filter import read_ids
-from visualjudge.studio.index import Columns
 from visualjudge.studio.people.plan import Item, Plan, Settings
 from visualjudge.studio.selection import Shelf, State
-from visualjudge.vision.encodings import encodings
 
 # Parameters of the grid's address other than filters.
 _OF_PAGES = frozenset({"sort", "at", "a", "b"})
+_KINDS = {"drawn": ("pixel",), "text": ("text",)}
+"""How the predictions of an ``--encoding`` are shown; others show all."""
 
 
 def named_rows(shelf: Shelf, path: Path) -> list[int]:
@@ -33,7 +32,7 @@ def named_rows(shelf: Shelf, path: Path) -> list[int]:
         If the file cannot be read, or an id is not in the dataset.
     """
     names = read_ids(path)
-    rows = shelf.index.rows_of(names)
+    rows = shelf.study.rows_of(names)
     missing = next((name for name, row in zip(names, rows, strict=True) if row < 0), None)
     if missing is not None:
         raise UsageError(f"--questions: question {missing!r} is not in the dataset")
@@ -49,14 +48,13 @@ def drawn_rows(shelf: Shelf, queue: Path) -> dict[int, float]:
         If the queue cannot be read, or has an item that no question of the dataset asks.
     """
     by, drawn = read_queue(queue)
-    index = shelf.index
+    study = shelf.study
     if by == "question_id":
-        found = dict(zip(drawn, index.rows_of(drawn), strict=True))
+        found = dict(zip(drawn, study.rows_of(drawn), strict=True))
     else:
-        scored = shelf.select(State((("type", ("scoring",)),))).rows.tolist()
         found = dict.fromkeys(drawn, -1)
-        for row in scored:
-            question = index.question(row)
+        for row in shelf.select(State((("type", ("scoring",)),))):
+            question = study.question(row)
             annotation = question.annotation_ids[0]
             for name in (annotation, f"{question.task}/{annotation}"):
                 if found.get(name) == -1:
@@ -80,52 +78,52 @@ def plan_of(
     ``known`` gives the rows of the known questions, instead of the easiest; they need not be among
     the others.
     """
-    columns = shelf.index.columns
-    rows = np.sort(shelf.select(_state_of(shelf, settings.filter)).rows)
-    textual, fit = _textual(columns), rows.size
-    if settings.encoding in ("drawn", "text"):
-        rows = rows[textual[rows] == (settings.encoding == "text")]
-        if fit and not rows.size:
-            raise UsageError(
-                f"--encoding {settings.encoding}: no matching question is shown this way; "
-                "choose another (drawn, text or all)"
-            )
-    left_out = fit - rows.size
-    if drawn is not None:
-        rows = rows[np.isin(rows, list(drawn))]
-    if named is not None:
-        rows = rows[np.isin(rows, named)]
-    if settings.sample is not None and settings.sample < rows.size:
-        places = rng_for(settings.seed, "people", "sample").permutation(rows.size)[
-            : settings.sample
-        ]
-        rows = rows[np.sort(places)]
-    if not rows.size:
-        raise UsageError("no question matches --filter")
-    chosen = np.array(known or (), rows.dtype)
-    rows = np.union1d(rows, chosen)
-    kinds = columns.vocabulary["type"]
-    items = tuple(
-        Item(
-            identity,
-            kinds[columns.single["type"][row]],
-            int(columns.options[row]),
-            (drawn or {}).get(row),
+    fit = sorted(shelf.select(_state_of(shelf, settings.filter)))
+    kinds = _form_of(shelf)
+    allowed = _KINDS.get(settings.encoding)
+    rows = [row for row in fit if allowed is None or kinds[row] in allowed]
+    if fit and not rows:
+        raise UsageError(
+            f"--encoding {settings.encoding}: no matching question is shown this way; "
+            "choose another (drawn, text or all)"
         )
-        for identity, row in zip(shelf.index.identities(rows), rows.tolist(), strict=True)
-    )
-    easy = [items[k].id for k in _easiest(columns, rows).tolist()]
-    checks = shelf.index.identities(chosen) if known is not None else easy[: settings.known]
+    left_out = len(fit) - len(rows)
+    for some in (drawn, named):
+        rows = [row for row in rows if some is None or row in some]
+    if settings.sample is not None and settings.sample < len(rows):
+        order = rng_for(settings.seed, "people", "sample").permutation(len(rows)).tolist()
+        rows = [rows[place] for place in sorted(order[: settings.sample])]
+    if not rows:
+        raise UsageError("no question matches --filter")
+    rows = sorted({*rows, *(known or ())})
+    names = dict(zip(rows, shelf.study.identities(rows), strict=True))
+    facts = _facts(shelf)
+    drawn = drawn or {}
+    items = tuple(Item(names[row], *facts[row][:2], drawn.get(row)) for row in rows)
+    easy = [names[row] for row in _easiest(rows, facts, kinds)]
+    checks = easy[: settings.known] if known is None else [names[row] for row in known]
     practice = [name for name in easy if name not in checks][: settings.practice]
-    return Plan(settings, items, tuple(checks), tuple(practice), int(textual[rows].sum()), left_out)
+    textual = sum(kinds[row] == "text" for row in rows)
+    return Plan(settings, items, tuple(checks), tuple(practice), textual, left_out)
 
 
-def _textual(columns: Columns) -> NDArray[np.bool_]:
-    """Return which questions show predictions only as text."""
-    kinds = {row.stem: row.kind for row in encodings()}
-    stems = [name.rpartition("/")[2] for name in columns.vocabulary.get("encoding", ())]
-    text = np.array([kinds.get(stem) == "text" for stem in stems], dtype=bool)
-    return np.asarray(text[columns.single["encoding"]])
+def _form_of(shelf: Shelf) -> list[str]:
+    """Return how the predictions of each question are shown: pixel, combo or text."""
+    forms = [value.rpartition("/")[2] for (value,) in shelf.study.values["form"]]
+    found = shelf.study.all("SELECT of_form FROM question ORDER BY row")
+    return [forms[code] for (code,) in found]
+
+
+Facts = tuple[QuestionType, int, float | None, bool]
+"""Type, number of options and margin of a question, and whether a probe changed it."""
+
+
+def _facts(shelf: Shelf) -> list[Facts]:
+    kinds: Sequence[Any] = shelf.study.types()
+    found = shelf.study.all(
+        "SELECT of_type, options, difference, changed FROM question ORDER BY row"
+    )
+    return [(kinds[code], *rest) for code, *rest in found]
 
 
 def _state_of(shelf: Shelf, query: str) -> State:
@@ -147,21 +145,15 @@ def _state_of(shelf: Shelf, query: str) -> State:
     return State.from_query(pairs)
 
 
-def _easiest(columns: Columns, rows: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Return the positions in ``rows`` of questions that any attentive rater answers correctly,
-    easiest first.
+def _easiest(rows: Sequence[int], facts: Sequence[Facts], kinds: Sequence[str]) -> list[int]:
+    """Return the questions that any attentive rater answers correctly, easiest first.
 
     Pairs with a positive margin whose options are drawn, widest margin first; then those whose
     options are text. Rankings and scores have no obvious answer.
     """
-    margin = np.nan_to_num(columns.margin[rows], nan=-1.0)
-    pair = (
-        columns.vocabulary["type"].index("pairwise")
-        if "pairwise" in columns.vocabulary["type"]
-        else -1
-    )
-    text = _textual(columns)[rows]
-    fit = (columns.single["type"][rows] == pair) & (columns.changed[rows] == 0) & (margin > 0)
-    order: NDArray[np.intp] = np.lexsort((-margin, text))
-    easy: NDArray[np.intp] = order[fit[order]]
-    return easy
+    fit = []
+    for row in rows:
+        kind, _, margin, changed = facts[row]
+        if kind == "pairwise" and margin and not changed:
+            fit.append((kinds[row] == "text", -margin, row))
+    return [row for _, _, row in sorted(fit)]

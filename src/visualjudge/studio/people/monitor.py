@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from visualjudge.core.answers import CLOSE, is_right
 from visualjudge.core.records import Question, QuestionType
+from visualjudge.runs.verdicts import verdict_of
 from visualjudge.studio.people.plan import Measure, Measured, Plan
 from visualjudge.studio.people.rating_run import Rater
-from visualjudge.studio.question_views import outcome
-from visualjudge.studio.summary import CLOSE
 
 if TYPE_CHECKING:
     from visualjudge.analysis.statistics.alpha import Level
@@ -84,9 +84,7 @@ def _measured(
     seconds = [
         line["latency_s"] for line in counted if isinstance(line.get("latency_s"), int | float)
     ]
-    right = [
-        outcome(line["value"], line["status"], question(line["id"])) == "right" for line in known
-    ]
+    right = [is_right(question(line["id"]), verdict_of(line)) for line in known]
     same = [_same(line["value"], first[line["id"]]["value"]) for line in again]
     unsure = [line["status"] == "cannot_tell" for line in counted]
     return {

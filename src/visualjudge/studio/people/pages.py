@@ -21,14 +21,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from visualjudge.core import jsons
+from visualjudge.core.answers import is_right
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.records import IMAGE_MARK, Question
+from visualjudge.core.records import IMAGE_MARK, Question, Verdict
 from visualjudge.prompts.spans import spans_of
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.app import application, renderer, static
 from visualjudge.studio.guard import LOOPBACK, TOKEN_HEADER, same_token
-from visualjudge.studio.index import DatasetIndex
 from visualjudge.studio.people.access import ADMIN, Tokens, refused
 from visualjudge.studio.people.choosing import drawn_rows, named_rows, plan_of
 from visualjudge.studio.people.monitor import (
@@ -39,11 +39,19 @@ from visualjudge.studio.people.monitor import (
     rater_row,
 )
 from visualjudge.studio.people.plan import Settings, Slot
-from visualjudge.studio.people.rating_run import Given, RatingRun, Stale, as_shown, read_answer
+from visualjudge.studio.people.rating_run import (
+    Given,
+    RatingRun,
+    Stale,
+    as_shown,
+    known_raters,
+    read_answer,
+)
 from visualjudge.studio.people.reading import Instructions, for_people, read_instructions
-from visualjudge.studio.question_views import option_images, option_texts, original_images, outcome
+from visualjudge.studio.question_views import option_images, option_texts, original_images
 from visualjudge.studio.set_pages import csv_file, json_response, missing
 from visualjudge.studio.site import Site
+from visualjudge.studio.study import Study
 from visualjudge.studio.thumbnails import confined, image_response
 
 _LAYOUT = re.compile(r"^\s*(Options:|[A-E]\.|Image:.*)\s*$", re.MULTILINE)
@@ -138,13 +146,13 @@ class PeoplePages:
     def __init__(
         self,
         run: RatingRun,
-        index: DatasetIndex,
+        study: Study,
         tokens: Tokens,
         render: Render,
         told: Instructions | None = None,
     ) -> None:
         self.run = run
-        self.index = index
+        self.study = study
         self.tokens = tokens
         self.render = render
         self.told = told
@@ -237,7 +245,7 @@ class PeoplePages:
         except (KeyError, Stale):
             raise missing("image") from None
         images = shown_images(self._question(slot.id), slot)
-        path = confined(self.index.root, images[number]) if number < len(images) else None
+        path = confined(self.study.root, images[number]) if number < len(images) else None
         if path is None:
             raise missing("image")
         return image_response(path)
@@ -322,10 +330,10 @@ class PeoplePages:
         )
 
     def _question(self, identity: str) -> Question:
-        row = self.index.row_of(identity)
+        row = self.study.row_of(identity)
         if row is None:
             raise DataError(f"question {identity} is not in the dataset")
-        return self.index.question(row)
+        return self.study.question(row)
 
     def _json(
         self,
@@ -352,7 +360,8 @@ def _feedback(slot: Slot, given: Given, question: Question) -> Mapping[str, Any]
     """
     if slot.purpose != "practice":
         return None
-    right = outcome(given.value, given.status, question) == "right"
+    verdict = Verdict(slot.id, slot.order, given.value, given.status, None)
+    right = is_right(question, verdict)
     return {"right": right, "answer": as_shown(question.answer, slot)}
 
 
@@ -406,6 +415,16 @@ def people_pages(
                 f"--rater must be 1 to {LONGEST_NAME} printable characters without '/', got "
                 f"{name!r}"
             )
+    stored = RunFolder(folder).manifest()
+    if not raters and not known_raters(stored):
+        raise UsageError("--people needs at least one --rater")
+    _check_files(
+        stored,
+        items=queue,
+        questions=questions,
+        known_questions=known_questions,
+        instructions=instructions,
+    )
     place = site.places.datasets[0]
     if place.labels_only:
         raise UsageError(f"{place.root}: people cannot be asked: it contains only labels")
@@ -426,11 +445,26 @@ def people_pages(
     run = RatingRun(
         folder,
         plan_of(shelf, settings, drawn, named, known),
-        {"path": str(place.root), "checksum": shelf.index.checksum},
+        {"path": str(place.root), "checksum": shelf.study.checksum},
         list(raters),
     )
     tokens = Tokens(site.home, folder)
-    return PeoplePages(run, shelf.index, tokens, renderer(), told)
+    return PeoplePages(run, shelf.study, tokens, renderer(), told)
+
+
+def _check_files(stored: Mapping[str, Any], **files: Path | None) -> None:
+    """Refuse to continue a study without one of its files, of which ``run.json`` has the checksum.
+
+    Raises
+    ------
+    UsageError
+        If one is missing; the message names its option.
+    """
+    parameters = stored.get("parameters") or {}
+    for name, path in files.items():
+        if parameters.get(name) and path is None:
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"this study has {option}: give the same file again to continue")
 
 
 def going_on(folder: Path, settings: Settings, *, named: bool) -> Settings:

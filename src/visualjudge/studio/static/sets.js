@@ -154,7 +154,7 @@ class Sets extends HTMLElement {
 
   show({ views, undo }) {
     this.undoes(undo);
-    this.list.replaceChildren(...Object.keys(views).map((name) => h("li", {}, h("a", { href: `${root(this)}/v/${encodeURIComponent(name)}` }, name),
+    this.list.replaceChildren(...Object.entries(views).map(([name, query]) => h("li", {}, h("a", { href: `${root(this)}?${query}` }, name),
       h("button", { type: "button", "aria-label": `Remove the view ${name}`, onclick: () => this.save(name, null) }, "✕"))));
   }
 

@@ -160,7 +160,7 @@ INSTANCE = PredictionType(
             "1742",
             _INSTANCE,
             "text_polygon",
-            "pixel_ss1_m0_o0_l1_c0_b1",
+            "pixel_ss1_m0_o0_l1_c1_b1",
             title="Polygons and masks",
         ),
         *_INSTANCE_EXTENDED,

@@ -13,19 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.apps.adopt.benchmarks.layout import Benchmark, Pairs
-from visualjudge.apps.adopt.files import Images, Row, document, first_tables, kinds_of, records
+from visualjudge.apps.adopt.files import Images, Row, contents, first_tables, records
 from visualjudge.apps.adopt.items import Item, Option, Study, dealt
 from visualjudge.core.errors import DataError
 
-if TYPE_CHECKING:
-    from visualjudge.analysis.benchmark_scores import Score
-
 QUALITY = "editreward_bench_visual_quality"
 SHUFFLED = "shuffled_editscore_bench_"
-STORE = "s3://"
 PAIRS = Pairs(
     key="key",
     truth=("winner",),
@@ -33,7 +29,6 @@ PAIRS = Pairs(
     sides=("0", "1"),
     request=("instruction",),
     image=("source_image_path",),
-    cluster=("stated_source",),
     made=("edited_image_paths.{}",),
 )
 
@@ -46,36 +41,23 @@ def _home(folder: Path) -> Path:
 def read_editreward(folder: Path) -> Study:
     """Return the pairs judged for visual quality."""
     home = _home(folder)
-    tables = first_tables((home,), *kinds_of(QUALITY))
+    tables = first_tables((home,), f"{QUALITY}.*")
     if not tables:
         raise DataError(f"{folder}: must hold {QUALITY}.jsonl, found none")
     images = Images(home, home / "editreward_bench_images")
-    items = [PAIRS.item(_local(row), "visual_quality", images) for row in records(tables[0])]
+    items = [PAIRS.item(row, "visual_quality", images) for row in records(tables[0])]
     return Study(items, images.missing > 0)
-
-
-def _local(row: Row) -> Row:
-    """Return the row with paths below the images instead of names in the authors' storage."""
-
-    def local(name: Any) -> Any:
-        stored = isinstance(name, str) and name.startswith(STORE)
-        return name.partition("editreward_bench/")[2] if stored else name
-
-    row["stated_source"] = row.get("source_image_path")
-    row["source_image_path"] = local(row.get("source_image_path"))
-    row["edited_image_paths"] = [local(name) for name in row.need("edited_image_paths")]
-    return row
 
 
 def read_editscore(folder: Path) -> Study:
     """Return the pairs of every dimension whose map or rows the copy has."""
     home = _home(folder)
     maps = {
-        path.stem.removeprefix(SHUFFLED): document(path)
+        path.stem.removeprefix(SHUFFLED): contents(path)
         for path in sorted(home.glob(f"{SHUFFLED}*.json"))
     }
     homes = (home / "EditReward-Bench", home, home / "data")
-    tables = first_tables(homes, "*.arrow", "*.parquet", *kinds_of("EditReward-Bench", "test*"))
+    tables = first_tables(homes, "*.arrow", "*.parquet", "EditReward-Bench.*", "test*.*")
     if not tables and not maps:
         raise DataError(
             f"{folder}: must hold EditReward-Bench/*.arrow or {SHUFFLED}*.json, found neither"
@@ -107,14 +89,10 @@ def _rated(row: Row, maps: Mapping[str, Mapping[str, bool]], images: Images) -> 
 
 
 def _quality(_: tuple[str, ...]) -> tuple[Score, ...]:
-    from visualjudge.analysis.benchmark_scores import Score
-
     return (Score("editreward-bench/visual_quality", "read", scale=1.0, digits=4),)
 
 
 def _by_dimension(parts: tuple[str, ...]) -> tuple[Score, ...]:
-    from visualjudge.analysis.benchmark_scores import Score
-
     dimensions = dict.fromkeys(part.partition("/")[0] for part in parts)
     whole = [(name, tuple(p for p in parts if p.startswith(f"{name}/"))) for name in dimensions]
     every = (*whole, *((part, (part,)) for part in parts))

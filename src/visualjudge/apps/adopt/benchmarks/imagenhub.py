@@ -19,17 +19,15 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.apps.adopt.benchmarks.layout import Benchmark
-from visualjudge.apps.adopt.files import Row, document, records
+from visualjudge.apps.adopt.files import Row, contents, records
 from visualjudge.apps.adopt.items import Item, Option, Reply, Study
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, Answer
-
-if TYPE_CHECKING:
-    from visualjudge.analysis.benchmark_scores import Score
 
 HUMAN = ("human", "_human_annotations", "human_annotations")
 PARTS = ("SC", "PQ", "O")
@@ -97,7 +95,7 @@ def _replies(tasks: list[Path], known: set[str]) -> Iterator[Reply]:
 
 
 def _answers(path: Path) -> dict[str, Any]:
-    answers: Any = document(path) if path.is_file() else {}
+    answers: Any = contents(path) if path.is_file() else {}
     return answers if isinstance(answers, dict) else {}
 
 
@@ -130,8 +128,6 @@ def _counted(both: list[Any]) -> tuple[Answer, ...]:
 
 
 def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
-    from visualjudge.analysis.benchmark_scores import Score
-
     return tuple(Score(f"viescore/{part}", "viescore", (part,), 1.0, 4) for part in parts)
 
 

@@ -13,14 +13,14 @@ from itertools import combinations
 from pathlib import Path
 
 from visualjudge.apps.adopt.benchmarks.layout import Benchmark, by_part
-from visualjudge.apps.adopt.files import Images, Row, first_tables, kinds_of, records
+from visualjudge.apps.adopt.files import Images, Row, first_tables, records
 from visualjudge.apps.adopt.items import Item, Option, Study, dealt
 from visualjudge.core.errors import DataError
 
 
 def read(folder: Path) -> Study:
     """Return all pairs of images of different ranks."""
-    tables = first_tables((folder, folder / "data"), *kinds_of("test"))
+    tables = first_tables((folder, folder / "data"), "test.*")
     if not tables:
         raise DataError(f"{folder}: must hold data/test.json, found none")
     home = tables[0].parent

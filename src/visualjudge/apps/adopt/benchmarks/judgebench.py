@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.apps.adopt.benchmarks.layout import Benchmark, Pairs, by_part
-from visualjudge.apps.adopt.files import Images, Row, document, records
+from visualjudge.apps.adopt.files import Images, Row, contents, records
 from visualjudge.apps.adopt.items import Item, Reply, Study
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, TURNED, Order
@@ -65,7 +65,7 @@ def read(folder: Path) -> Study:
 
 def _rows(path: Path) -> list[Row]:
     """Return the rows of a file; none for a JSON file that is not a table, as configurations."""
-    return [] if path.suffix == ".json" and not isinstance(document(path), list) else records(path)
+    return [] if path.suffix == ".json" and not isinstance(contents(path), list) else records(path)
 
 
 def _add(items: dict[str, Item], rows: list[Row]) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.apps.adopt.files import Images, Row, at, name_of
 from visualjudge.apps.adopt.items import Item, Option, Study
 
-if TYPE_CHECKING:
-    from visualjudge.analysis.benchmark_scores import Score
-
-Scores = Callable[[tuple[str, ...]], tuple["Score", ...]]
+Scores = Callable[[tuple[str, ...]], tuple[Score, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,25 +87,16 @@ class Pairs:
         return Option(str(text or ""), shown, None if model is None else str(model))
 
 
-class Keys:
-    """Unique names of records: the second record of a name becomes ``name#2``."""
-
-    def __init__(self) -> None:
-        self._seen: dict[str, int] = {}
-
-    def unique(self, name: object) -> str:
-        """Return the key of the next record with this name."""
-        key = str(name)
-        self._seen[key] = self._seen.get(key, 0) + 1
-        return key if self._seen[key] == 1 else f"{key}#{self._seen[key]}"
+def unique(seen: Counter[str], name: object) -> str:
+    """Return the key of the next record with this name: the second becomes ``name#2``."""
+    seen[str(name)] += 1
+    return str(name) if seen[str(name)] == 1 else f"{name}#{seen[str(name)]}"
 
 
 def by_part(name: str, rule: str, *overall: tuple[str, str], digits: int = 2) -> Scores:
     """Return scores over all parts (name, rule), and one per part."""
 
     def scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
-        from visualjudge.analysis.benchmark_scores import Score
-
         every = (Score(whole, how, digits=digits) for whole, how in overall)
         return (*every, *(Score(f"{name}/{part}", rule, (part,), digits=digits) for part in parts))
 

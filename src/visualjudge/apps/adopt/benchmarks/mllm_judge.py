@@ -11,21 +11,18 @@ records with ``mllm_judge``.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from visualjudge.apps.adopt.benchmarks.layout import Benchmark, Keys, Pairs
-from visualjudge.apps.adopt.files import Images, Row, at, first_tables, kinds_of, records
+from visualjudge.analysis.benchmark_scores import Score
+from visualjudge.apps.adopt.benchmarks.layout import Benchmark, Pairs, unique
+from visualjudge.apps.adopt.files import Images, Row, at, first_tables, records
 from visualjudge.apps.adopt.items import Item, Option, Reply, Study, on_ten
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import LETTERS
-
-if TYPE_CHECKING:
-    from visualjudge.analysis.benchmark_scores import Score
 
 IDS = {"score": "score_id", "pair": "pair_id", "batch": "id"}
 HOMES = (
@@ -64,7 +61,7 @@ def read(folder: Path) -> Study:
     tables = {
         mode: paths[0]
         for mode in IDS
-        if (paths := first_tables(homes, *kinds_of(mode, f"{mode}_lite", mode.capitalize())))
+        if (paths := first_tables(homes, f"{mode}.*", f"{mode}_lite.*", f"{mode.capitalize()}.*"))
     }
     if not tables:
         raise DataError(
@@ -91,10 +88,10 @@ def read(folder: Path) -> Study:
 
 
 def _keyed(mode: str, path: Path) -> Iterator[tuple[str, Row]]:
-    keys = Keys()
+    keys = Counter[str]()
     for row in records(path):
         name = row[IDS[mode]] if row.get(IDS[mode]) is not None else row.number
-        yield keys.unique(f"{mode}/{name}"), row
+        yield unique(keys, f"{mode}/{name}"), row
 
 
 def _item(mode: str, key: str, row: Row, images: Images) -> Item | None:
@@ -124,8 +121,6 @@ def _replies(files: list[tuple[str, Path]], known: set[str]) -> Iterator[Reply]:
 
 
 def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
-    from visualjudge.analysis.benchmark_scores import Score
-
     scores: list[Score] = []
     for name, mode, rule in _RULES:
         tasks = tuple(part for part in parts if part.startswith(f"{mode}/"))

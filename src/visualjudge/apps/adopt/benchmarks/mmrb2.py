@@ -3,11 +3,10 @@ texts and answers.
 
 ``FOLDER/[benchmark/]{t2i,edit,interleaved,reasoning}[_full|_response_only].json`` (or .jsonl):
 ``{"pairs": [{"id", "prompt_content", "response_a": {"model_name", "response_content": [["image",
-file] | ["text", text], …]}, "response_b", "chosen": "A" | "B"}]}``; or the Hub's rows,
-``{part}/*.parquet`` or ``{part}.parquet``: ``pair_id, prompt_text, prompt_images, response_a_text``
-(``<image_1>`` where an image stands), ``response_a_images, response_a_model, …, chosen``. Replies:
-``FOLDER/**/MODEL_task{1,2,3,4}_*.json`` or ``task{1,2,3,4}_MODEL.json``: ``{id: {"forward":
-[{"judgement"}], "reverse": [{"judgement"}]}}``, the reverse in the letters shown.
+file] | ["text", text], …]}, "response_b", "chosen": "A" | "B"}]}``, which the authors' scripts
+complete with images. Replies: ``FOLDER/**/MODEL_task{1,2,3,4}_*.json`` or
+``task{1,2,3,4}_MODEL.json``: ``{id: {"forward": [{"judgement"}], "reverse": [{"judgement"}]}}``,
+the reverse in the letters shown.
 """
 
 from __future__ import annotations
@@ -17,14 +16,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import orjson
-
-from visualjudge.apps.adopt.benchmarks.layout import Benchmark, Keys, by_part
-from visualjudge.apps.adopt.files import Images, Row, at, document, first_tables, records
+from visualjudge.apps.adopt.benchmarks.layout import Benchmark, by_part, unique
+from visualjudge.apps.adopt.files import Images, Row, at, contents, first_tables
 from visualjudge.apps.adopt.items import Item, Option, Reply, Study, safe
-from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, IMAGE_MARK, TURNED, Order
 
@@ -33,7 +28,6 @@ FORMS = ("", "_full", "_response_only")
 CHOSEN = {"A": "A", "B": "B"}
 ORDERS: tuple[tuple[str, Order], ...] = (("forward", "AB"), ("reverse", "BA"))
 _REPLIES = re.compile(r"(?:(?P<model>.+)_)?task(?P<part>[1-4])(?:_(?P<rest>.+))?\.json")
-_PLACE = re.compile(r"<image_\d+>")
 Named = Mapping[tuple[str, str], Sequence[str]]
 """Keys of the pairs of a part and id."""
 
@@ -45,11 +39,11 @@ def read(folder: Path) -> Study:
     if not pairs:
         raise DataError(f"{folder}: must hold {'|'.join(PARTS)}_response_only.json, found none")
     ids = [str(row["id"] if row.get("id") is not None else row.need("pair_id")) for _, row in pairs]
-    often, keys, named = Counter(ids), Keys(), defaultdict[tuple[str, str], list[str]](list)
+    often, keys, named = Counter(ids), Counter[str](), defaultdict[tuple[str, str], list[str]](list)
     images = Images(home, home / "images", home / "input_images")
     items = []
     for name, (part, row) in zip(ids, pairs, strict=True):
-        key = keys.unique(name if often[name] == 1 else f"{part}/{name}")
+        key = unique(keys, name if often[name] == 1 else f"{part}/{name}")
         named[part, name].append(key)
         items.append(_item(key, part, row, images))
     complete = images.missing == 0 and all(item.request or item.images for item in items)
@@ -63,10 +57,8 @@ def read(folder: Path) -> Study:
 
 
 def _rows(home: Path, part: str) -> Iterator[Row]:
-    names = [f"{part}{form}.{kind}" for form in FORMS for kind in ("json", "jsonl")]
-    hub = first_tables((home / part,), "*.parquet", "*.arrow", "*.jsonl", "*.json")
-    for path in first_tables((home,), *names, f"{part}.parquet", f"{part}-*.parquet") or hub:
-        content = document(path) if path.suffix == ".json" else records(path)
+    for path in first_tables((home,), *(f"{part}{form}.json*" for form in FORMS)):
+        content = contents(path)
         pairs = content.get("pairs") if isinstance(content, dict) else content
         if not isinstance(pairs, list):
             raise DataError(f"{path}: must hold an object with an array pairs of objects")
@@ -78,27 +70,15 @@ def _item(key: str, part: str, row: Row, images: Images) -> Item:
     options = _option(row, "response_a", images), _option(row, "response_b", images)
     chosen = str(row.get("chosen") or row.get("human_preference") or "").strip().upper()
     answer = Row({"chosen": chosen or None}, row.path, row.number).one_of("chosen", CHOSEN)
-    return Item(key, part, _cluster(row, key), about.text, options, answer, images=about.images)
-
-
-def _cluster(row: Row, key: str) -> str:
-    """Return the prompt's name in its source; the Hub's rows have it as JSON text."""
-    about = row.get("prompt_metadata") or {}
-    if isinstance(about, str):
-        try:
-            about = jsons.loads(about)
-        except orjson.JSONDecodeError:
-            about = {}
-    name = at(about, "id")
-    return key if name is None else f"{row.get('prompt_source')}/{name}"
+    name = at(row, "prompt_metadata.id")
+    cluster = key if name is None else f"{row.get('prompt_source')}/{name}"
+    return Item(key, part, cluster, about.text, options, answer, images=about.images)
 
 
 def _option(row: Row, name: str, images: Images) -> Option:
     """Return the prompt or a response, with its texts and images in their order."""
     content = at(row, f"{name}.response_content", f"{name}_content", name)
-    if content is None and f"{name}_text" in row:
-        content = _placed(row[f"{name}_text"] or "", row.get(f"{name}_images") or ())
-    elif content is None and name != "prompt":
+    if content is None and name != "prompt":
         row.need(name)
     segments = [("text", content)] if isinstance(content, str) else list(content or ())
     if not all(isinstance(one, list | tuple) and len(one) == 2 for one in segments):
@@ -110,22 +90,12 @@ def _option(row: Row, name: str, images: Images) -> Option:
     return Option(text, shown, source, marked="\n".join(marked))
 
 
-def _placed(text: str, images: Sequence[Any]) -> list[tuple[str, Any]]:
-    """Split a text of the Hub's rows at its ``<image_1>`` marks; images without a mark follow."""
-    left = list(images)
-    segments: list[tuple[str, Any]] = []
-    for place, part in enumerate(_PLACE.split(text)):
-        segments += [("image", left.pop(0))] if place and left else []
-        segments += [("text", part.strip())] if part.strip() else []
-    return segments + [("image", image) for image in left]
-
-
 def _replies(files: list[tuple[str, Path]], named: Named) -> Iterator[Reply]:
     """Yield the first judgement of each direction that was asked; one that is neither letter counts
     as wrong.
     """
     for part, path in files:
-        for name, answers in document(path).items():
+        for name, answers in contents(path).items():
             for direction, order in ORDERS:
                 judgement = at(answers, f"{direction}.0.judgement")
                 if not answers.get(direction):

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from visualjudge.apps.adopt.benchmarks.layout import Benchmark, Pairs, by_part
-from visualjudge.apps.adopt.files import Images, Row, first_tables, kinds_of, records
+from visualjudge.apps.adopt.files import Images, Row, first_tables, records
 from visualjudge.apps.adopt.items import Reply, Study
 from visualjudge.core.errors import DataError
 
@@ -41,7 +41,7 @@ PAIRS = Pairs(
 def read(folder: Path) -> Study:
     """Return the pairs of ``all_data.json``, or of the replies if the copy has nothing else."""
     outputs = {path.stem: path for path in sorted((folder / "outputs").glob("*.jsonl"))}
-    tables = first_tables((folder / "data", folder), *kinds_of("all_data"))
+    tables = first_tables((folder / "data", folder), "all_data.*")
     if tables:
         rows = records(tables[0])
     elif outputs:

@@ -8,9 +8,10 @@ source, else from the ``id``. Its score (``cal.py``) ignores unreadable replies.
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
-from visualjudge.apps.adopt.benchmarks.layout import Benchmark, Keys, Pairs, by_part
+from visualjudge.apps.adopt.benchmarks.layout import Benchmark, Pairs, by_part, unique
 from visualjudge.apps.adopt.files import Images, Row, first_tables, records
 from visualjudge.apps.adopt.items import Study
 from visualjudge.core.errors import DataError
@@ -42,9 +43,9 @@ def read(folder: Path) -> Study:
     tables = first_tables(homes, "data.json", "*.parquet", "*.arrow", "*.jsonl", "*.json")
     if not tables or (len(tables) > 1 and tables[0].suffix != ".parquet"):
         raise DataError(f"{folder}: must hold data.json or *.parquet, found {len(tables)} tables")
-    images, keys = Images(*homes), Keys()
+    images, keys = Images(*homes), Counter[str]()
     rows = [row for path in tables for row in records(path)]
-    items = [PAIRS.item(row, _part(row), images, keys.unique(row.need("id"))) for row in rows]
+    items = [PAIRS.item(row, _part(row), images, unique(keys, row.need("id"))) for row in rows]
     bare = any(not item.images for item in items)
     return Study(items, bare or images.missing > 0)
 

@@ -87,7 +87,7 @@ def log_of(path: Path, content: Any, name: str | None) -> Log | None:
             raise UsageError(f"--format must be {', '.join(LOGS)} or table, got {name!r}")
         return LOGS.get(name)
     first = content[0] if isinstance(content, list) and content else content
-    fields = set(first if isinstance(first, dict) else getattr(content, "columns", ()))
+    fields = set(first) if isinstance(first, dict) else set()
     return next((log for log in LOGS.values() if _fits(log, path, fields)), None)
 
 
@@ -108,7 +108,6 @@ def rows_of(log: Log, path: Path, content: Any) -> Rows:
     DataError
         If it is not such a log, or holds no verdict.
     """
-    content = content.to_dicts() if hasattr(content, "to_dicts") else content
     try:
         rows = log.rows(path, content)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

@@ -4,12 +4,13 @@ scorer for each sample. A sample that failed is a failed verdict.
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 from visualjudge.apps.adopt.answers import is_answer
-from visualjudge.apps.adopt.files import at, members, parsed
+from visualjudge.apps.adopt.files import at, members
 from visualjudge.apps.adopt.logs.log_rows import log_row, text_of
 from visualjudge.core.errors import DataError
 
@@ -20,7 +21,7 @@ Rows = list[dict[str, Any]]
 def rows(path: Path, log: Any) -> Rows:
     """Return a row per sample, or per sample and grade."""
     if log is None:
-        parts = {name: parsed(text, f"{path}: {name}") for name, text in members(path, MEMBERS)}
+        parts = {name: _kept(json.loads(text)) for name, text in members(path, MEMBERS)}
         log = {**parts.pop("header.json", {}), "samples": list(parts.values())}
     about, samples = log.get("eval"), log["samples"]
     if not isinstance(about, dict) or not samples:
@@ -33,6 +34,11 @@ def rows(path: Path, log: Any) -> Rows:
     if not graders:
         return [_verdict(sample, about) for sample in samples]
     return [_grade(sample, about, *name) for sample in samples for name in graders]
+
+
+def _kept(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a member without the messages and events, which are most of it."""
+    return {name: value for name, value in part.items() if name not in ("messages", "events")}
 
 
 def _target(sample: dict[str, Any]) -> str | None:

@@ -1,0 +1,347 @@
+"""What the intervals, tests and rank sets hold, in designs that break naive ones; a generator of
+its own.
+
+    python benchmarks/coverage.py [--sets 400] [--only strengths] [--write]
+
+``--write`` puts the tables into docs/analysis.md. Judges are right with a probit probability that
+rises with the margin between two sources' scores and falls with the image's difficulty; some images
+fail whole. True values come from 20,000 images.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from scipy import special
+
+from visualjudge.analysis.bias import preference
+from visualjudge.analysis.comparisons import paired
+from visualjudge.analysis.estimate import shares
+from visualjudge.analysis.leaderboard import leaderboard
+from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
+from visualjudge.analysis.statistics.kappa import kappa, kappa_interval
+from visualjudge.analysis.statistics.systems import fair_fit, image_sums, system_agreement
+from visualjudge.core.records import FloatArray, IntArray
+
+PAGE = Path(__file__).parents[1] / "docs/analysis.md"
+BLOCK = re.compile(r"<!-- coverage -->\n.*?<!-- end of coverage -->", re.DOTALL)
+MANY = 20_000
+Rng = np.random.Generator
+Cell = dict[str, tuple[float, float]]
+"""Share of sets in which a figure held, and the mean width of its interval."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """``images`` with ``pairs`` each of 5 sources ``apart`` in quality; ``difficulty`` is the
+    standard deviation of images, ``fail`` the share that fails whole, ``absent`` whether a source
+    is missing on each image, ``uneven`` whether the best source is shown mostly on hard images,
+    ``favour`` what source 2 gains, in ranks.
+    """
+
+    name: str
+    images: int
+    pairs: int = 6
+    apart: float = 0.5
+    difficulty: float = 0.5
+    skill: float = 1.0
+    fail: float = 0.0
+    absent: bool = False
+    uneven: bool = False
+    favour: float = 0.0
+    lean: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Pairs of sources ``a`` and ``b`` with their ``margin`` (scores of a less b), the judge's
+    choice of ``a``, whether a is shown first, and whether it has more of a feature.
+    """
+
+    image: IntArray
+    a: IntArray
+    b: IntArray
+    margin: FloatArray
+    chose_a: FloatArray
+    first: FloatArray
+    more: FloatArray
+
+
+SOURCES = 5
+TWOS = np.array([(i, j) for i in range(SOURCES) for j in range(i + 1, SOURCES)])
+
+
+def draw(design: Design, rng: Rng, images: int | None = None) -> Drawn:
+    """Draw a study."""
+    count = images or design.images
+    hard = rng.normal(0, 1, count)
+    score = np.arange(SOURCES)[::-1] * design.apart + rng.normal(0, 1, (count, SOURCES))
+    order = rng.random((count, len(TWOS)))
+    if design.absent:
+        order += 2 * (rng.integers(0, SOURCES, count)[:, None, None] == TWOS).any(2)
+    if design.uneven:
+        easy = (hard < 0) & (rng.random(count) < 0.9)
+        order += 2 * (easy[:, None] & (TWOS == 0).any(1))
+    chosen = np.argsort(order, axis=1)[:, : design.pairs]
+    image = np.repeat(np.arange(count), design.pairs)
+    a, b = TWOS[chosen.ravel()].T
+    turned = rng.random(a.size) < 0.5
+    a, b = np.where(turned, b, a), np.where(turned, a, b)
+    margin = score[image, a] - score[image, b]
+    first, more = (np.where(rng.random(a.size) < 0.5, 1.0, -1.0) for _ in range(2))
+    shift = design.favour * design.apart * ((a == 2) * 1.0 - (b == 2) * 1.0)
+    z = (margin + shift) * design.skill * np.exp(-design.difficulty * hard[image])
+    said = rng.random(a.size) < special.ndtr(z + design.lean * first)
+    failed = (rng.random(count) < design.fail)[image]
+    return Drawn(image, a, b, margin, np.where(failed, margin < 0, said) * 1.0, first, more)
+
+
+def table(found: Drawn) -> pl.DataFrame:
+    """Return the table of answers."""
+    n, right = found.image.size, (found.margin > 0) == (found.chose_a > 0)
+    first = found.first > 0
+    letters = {name: np.where(on, "A", "B") for name, on in (
+        ("text", found.chose_a > 0), ("answer", found.margin > 0))}  # fmt: skip
+    names = [f"s{k}" for k in range(SOURCES)]
+    return pl.DataFrame(
+        {
+            "question": np.arange(n), "pair": np.arange(n), "cluster": found.image,
+            "repeat": np.zeros(n, int), "order": np.where(first, "AB", "BA"), **letters,
+            "task": ["t"] * n, "usable": np.full(n, True), "tie": np.full(n, False),
+            "right": right, "margin": np.abs(found.margin),
+            "first_right": (found.margin > 0) == first,
+            "more_count": (found.margin > 0) == (found.more > 0),
+            "sources": [[names[i], names[j]] for i, j in zip(found.a, found.b, strict=True)],
+            "annotations": [[f"{i}", f"{i}b"] for i in range(n)],
+            "scores": [[5.0 + x / 2, 5.0 - x / 2] for x in found.margin],
+        },
+        schema_overrides={"sources": pl.List(pl.Categorical), "order": pl.Categorical},
+    )  # fmt: skip
+
+
+def by_image(found: Drawn, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return sums of ``values`` and the number of cases of each image."""
+    return np.bincount(found.image, values), np.bincount(found.image).astype(float)
+
+
+def held(ends: tuple[float | None, float | None] | None, true: float) -> tuple[float, float]:
+    """Return whether an interval holds the true value, and its width; NaN without an interval."""
+    if ends is None:
+        return np.nan, np.nan
+    low, high = (np.nan if end is None else end for end in ends)
+    return bool(not low > true and not high < true), float(high - low)
+
+
+def right_of(found: Drawn) -> FloatArray:
+    return ((found.margin > 0) == (found.chose_a > 0)) * 1.0
+
+
+def accuracy(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Shares, agreement, and paired differences of two judges."""
+    yield "accuracy", held(shares(*by_image(found, right_of(found))).interval(), true.accuracy)
+    other = replace(found, chose_a=np.where(rng.random(found.a.size) < 0.7, found.chose_a, 1.0))
+    both = pl.DataFrame({"question": np.arange(found.a.size), "cluster": found.image,
+                         "right": right_of(found) > 0, "right_b": right_of(other) > 0})  # fmt: skip
+    yield "difference", held(paired(both, ("a", "b"), 0.05).gap.interval, true.difference)
+    ratings = np.stack([found.chose_a, (found.margin > 0) * 1.0])
+    yield "κ", held(kappa_interval(ratings, found.image), true.kappa)
+    pair = np.stack([found.chose_a, other.chose_a])
+    yield "α", held(alpha_interval(pair, "nominal", found.image), true.alpha)
+
+
+def strengths(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Strengths, their differences, and rank sets."""
+    board = leaderboard(table(found))
+    place = {row.source: row for row in board.rows}
+    for name, row in place.items():
+        ends = row.strength.interval or row.bound
+        yield "strength", held(ends, true.strengths[int(name[1])])
+        inside = row.rank_set is None or row.rank_set[0] <= int(name[1]) + 1 <= row.rank_set[1]
+        yield "rank set", (inside, float(np.subtract(*(row.rank_set or (0, 0))[::-1])))
+    sure = [row.rank_set_all[0] <= int(n[1]) + 1 <= row.rank_set_all[1]  # type: ignore[index]
+            for n, row in place.items()]  # fmt: skip
+    yield "all rank sets", (all(sure), np.nan)
+    for row in board.contrasts:
+        i, j = int(row.above[1]), int(row.below[1])
+        yield (
+            "difference of strengths",
+            held(row.difference.interval, true.strengths[i] - true.strengths[j]),
+        )
+
+
+def leanings(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Leanings to a position and to a feature that the judge ignores."""
+    own = table(found)
+    yield "position", held(preference(own, "position").estimate.interval, true.position)
+    fair = preference(own, "count")
+    yield "feature ignored", held(fair.estimate.interval, 0.0)
+
+
+def favours(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Convictions of any source and of the favoured one; pairs called in the wrong order."""
+    del rng
+    n = found.a.size
+    image, item = np.tile(found.image, 2), np.tile(np.arange(n), 2)
+    source = np.concatenate([found.a, found.b])
+    said = np.concatenate([found.chose_a, 1 - found.chose_a])
+    truth, level = np.concatenate([found.margin > 0, found.margin < 0]) * 1.0, found.margin
+    levels, task = np.concatenate([level, -level]), np.zeros(2 * n, dtype=np.int64)
+    group = np.zeros(SOURCES, dtype=np.int64)
+    fit = fair_fit(said, truth, levels, source, item, image, task, group)
+    assert fit is not None
+    sure = [favour.sure for favour in fit.favours()]
+    yield "any source convicted", (any(sure), np.nan)
+    yield "source 2 convicted", (sure[2], np.nan)
+    agreement = system_agreement(image_sums(said, truth, source, image, SOURCES))
+    assert agreement is not None
+    judge, _ = agreement.signs()
+    first, second = agreement.twos
+    yield "a pair in the wrong order", (bool((judge * np.sign(second - first) < 0).any()), np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """True values of a design."""
+
+    accuracy: float
+    difference: float
+    kappa: float
+    alpha: float
+    strengths: FloatArray
+    position: float
+
+
+def truth_of(design: Design) -> Truth:
+    """Return the values of a study of many images."""
+    rng = np.random.default_rng(1)
+    found = draw(design, rng, MANY)
+    other = replace(found, chose_a=np.where(rng.random(found.a.size) < 0.7, found.chose_a, 1.0))
+    board = {row.source: row.strength.value for row in leaderboard(table(found)).rows}
+    place = preference(table(found), "position").estimate.value
+    ratings = np.stack([found.chose_a, (found.margin > 0) * 1.0])
+    return Truth(
+        float(right_of(found).mean()),
+        float((right_of(found) - right_of(other)).mean()),
+        kappa(ratings) or 0.0,
+        alpha(np.stack([found.chose_a, other.chose_a])) or 0.0,
+        np.array([board[f"s{k}"] for k in range(SOURCES)], dtype=float),
+        place or 0.0,
+    )
+
+
+Measure = Callable[[Drawn, Rng, Truth], Iterator[tuple[str, tuple[float, float]]]]
+USUAL = (
+    Design("8 images × 6", 8),
+    Design("20 × 6", 20),
+    Design("60 × 6", 60),
+    Design("60 × 6, difficulty 1", 60, difficulty=1.0),
+    Design("30 × 6, 8 % of images fail whole", 30, fail=0.08),
+    Design("100 × 3, close sources", 100, pairs=3, apart=0.1),
+)
+PARTS: dict[str, tuple[Measure, tuple[Design, ...]]] = {
+    "shares": (accuracy, USUAL),
+    "strengths": (strengths, USUAL[1:]),
+    "leanings": (leanings, (*USUAL[1:], Design("60 × 6, position .3", 60, lean=0.3))),
+    "favouritism": (
+        favours,
+        (
+            *USUAL[1:],
+            Design("60 × 6, best source on hard images", 60, difficulty=0.9, uneven=True),
+            Design("100 × 10, best source on hard images", 100, 10, difficulty=0.9, uneven=True),
+            Design("60 × 6, absent sources", 60, absent=True),
+            Design("100 × 6, favour of 2 ranks", 100, favour=2.0),
+            Design("100 × 3, favour of 2 ranks", 100, pairs=3, favour=2.0),
+        ),
+    ),
+}
+CERTAIN = {
+    "one image holds half, icc .1": ([90] + [10] * 9, 0.8, 0.1, 0.0),
+    "heavy-tailed sizes, icc .1": (None, 0.8, 0.1, 0.0),
+    "5 × 10, icc .2": ([10] * 5, 0.8, 0.2, 0.0),
+    "8 × 10, icc .2": ([10] * 8, 0.8, 0.2, 0.0),
+    "30 × 10, .9, icc 0": ([10] * 30, 0.9, 0.0, 0.0),
+    "30 × 10, .9, icc .3": ([10] * 30, 0.9, 0.3, 0.0),
+    "100 × 10, .97": ([10] * 100, 0.97, 0.0, 0.0),
+    "30 × 10, 8 % of images fail whole": ([10] * 30, 1.0, 0.0, 0.08),
+}
+"""Beta-binomial images: sizes, share, correlation within an image, share of images that fail."""
+
+
+def of_shares(sets: int) -> dict[str, Cell]:
+    """Coverage of shares in the designs of CERTAIN."""
+    rng, out = np.random.default_rng(0), {}
+    for name, (sizes, share, alike, fail) in CERTAIN.items():
+        seen = []
+        for _ in range(sets):
+            drawn = np.ceil(3 * rng.pareto(1.1, 20) + 1).clip(1, 500).astype(int)
+            cases = drawn if sizes is None else np.array(sizes)
+            k = 1 / alike - 1 if alike else 0.0
+            own = rng.beta(share * k, (1 - share) * k, cases.size) if alike else share
+            right = rng.binomial(cases, own) * (rng.random(cases.size) >= fail)
+            found = shares(right.astype(float), cases.astype(float))
+            seen.append(held(found.interval(), share * (1 - fail)))
+        out[name] = {"share": (float(np.nanmean([s[0] for s in seen])),
+                               float(np.nanmean([s[1] for s in seen])))}  # fmt: skip
+    return out
+
+
+def measured(part: str, sets: int) -> dict[str, Cell]:
+    """Each design's figures."""
+    measure, designs = PARTS[part]
+    out: dict[str, Cell] = {}
+    for design in designs:
+        true, seen = truth_of(design), defaultdict(list)
+        for seed in range(sets):
+            rng = np.random.default_rng([seed, 7])
+            for name, one in measure(draw(design, rng), rng, true):
+                seen[name].append(one)
+        out[design.name] = {
+            name: (float(np.nanmean([x[0] for x in rows])), float(np.nanmean([x[1] for x in rows])))
+            for name, rows in seen.items()
+        }
+        print(design.name, out[design.name], flush=True)
+    return out
+
+
+def markdown(found: dict[str, Cell]) -> str:
+    """Return a table: a row a design, share of sets in % / mean width."""
+    names = list(dict.fromkeys(name for cell in found.values() for name in cell))
+    lines = ["| Design | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    for design, cell in found.items():
+        cells = [f"{100 * share:.1f}" + ("" if np.isnan(width) else f" / {width:.2f}")
+                 for share, width in (cell[name] for name in names)]  # fmt: skip
+        lines.append(f"| {design} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the tables."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--sets", type=int, default=400)
+    options.add_argument("--only", choices=["clustered shares", *PARTS])
+    options.add_argument("--write", action="store_true")
+    told = options.parse_args()
+    parts = ["clustered shares", *PARTS] if told.only is None else [told.only]
+    tables = []
+    warnings.simplefilter("ignore", RuntimeWarning)
+    for part in parts:
+        own = of_shares(told.sets) if part == "clustered shares" else measured(part, told.sets)
+        tables.append(f"**{part.capitalize()}**\n\n{markdown(own)}")
+        print(tables[-1], flush=True)
+    if told.write:
+        text = f"Of {told.sets} sets, in %, how many an interval holds (or what is said); / mean "
+        text = f"<!-- coverage -->\n{text}width.\n\n" + "\n\n".join(tables)
+        page = PAGE.read_text("utf-8")
+        PAGE.write_text(BLOCK.sub(lambda _: f"{text}\n<!-- end of coverage -->", page), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

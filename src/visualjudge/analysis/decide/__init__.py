@@ -1,0 +1,1 @@
+"""Decisions about single predictions and models, from verdicts of a judge with known answers."""

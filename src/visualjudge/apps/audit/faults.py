@@ -1,0 +1,238 @@
+"""Look for faults that invalidate the figures of a dataset."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from visualjudge.analysis.bias import binomial_p
+from visualjudge.analysis.estimate import holm
+from visualjudge.analysis.figure_text import percent, percents
+from visualjudge.analysis.figures import Leak
+from visualjudge.analysis.leaks import leak_audit
+from visualjudge.analysis.repeated_rows import leaks
+from visualjudge.analysis.rule_text import RULES
+from visualjudge.analysis.study_table import question_table
+from visualjudge.apps.audit.blind_solver import Blind, blind_accuracy
+from visualjudge.apps.audit.images import Look, Tick, looks, near, original
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import IMAGE_MARK, Question
+from visualjudge.core.text_tables import Table
+from visualjudge.dataset.folder import Dataset
+from visualjudge.prompts.spans import images_within, spans_of
+
+Kind = Literal[
+    "identical_options",
+    "contradictory_labels",
+    "near_duplicates",
+    "constant_answer",
+    "leak",
+    "blind",
+]
+SHOWN = 10
+LEVEL, OFF = 0.01, 0.05
+"""An answer or a rule is at fault if its share of right answers is this far from ½ beyond chance
+(1 %, Holm over tasks).
+"""
+BLIND_NOTE = (
+    "A shallow solver that sees the predictions alone, on images it was not fitted to. Above 60 "
+    "%, with an interval above 50 %, a judge can be right without the photograph."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A kind of fault: ``count`` of the ``total`` items checked are faulty; ``examples`` names up
+    to ten.
+    """
+
+    kind: Kind
+    count: int
+    total: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The checks made, one entry per kind, and the accuracy of a solver that sees no photograph."""
+
+    dataset: str
+    questions: int
+    checked: tuple[Finding, ...]
+    blind: tuple[Blind, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The kinds with at least one fault."""
+        return tuple(row for row in self.checked if row.count)
+
+    def json(self) -> dict[str, Any]:
+        """Return ``{"findings": [{"kind", "count", "total", "examples"}], "checked": {kind: total},
+        "blind": [{"task", "error_type", "accuracy", "interval", "pairs", "images"}]}``.
+        """
+        return {
+            "dataset": self.dataset,
+            "questions": self.questions,
+            "findings": [asdict(row) for row in self.findings],
+            "checked": {row.kind: row.total for row in self.checked},
+            "blind": [asdict(row) for row in self.blind],
+        }
+
+    def __str__(self) -> str:
+        rows = tuple((row.kind, str(row.count), str(row.total)) for row in self.checked)
+        notes = tuple(f"{row.kind}: {line}" for row in self.findings for line in row.examples)
+        faults = Table(("Kind", "Found", "Looked at"), rows, notes, f"Faults of {self.dataset}")
+        if not self.blind:
+            return faults.text()
+        blind = tuple(
+            (
+                row.task,
+                row.error_type,
+                percent(row.accuracy),
+                percents(row.interval),
+                str(row.pairs),
+                str(row.images),
+            )
+            for row in self.blind
+        )
+        titles = (
+            "Task",
+            "Error type",
+            "Right without the photograph",
+            "95 %",
+            "Pairs",
+            "Images",
+        )
+        table = Table(titles, blind, (BLIND_NOTE,), "What the predictions give away", keys=2)
+        return f"{faults.text()}\n{table.text()}"
+
+
+def audit(dataset: Dataset, *, tick: Tick = lambda done, total: None) -> Audit:
+    """Look for identical options, near duplicates, contradictory labels, answers that are constant,
+    and rules or predictions that give the answer away.
+
+    ``tick`` receives the number of images read.
+    """
+    seen = looks(dataset, (name for question in dataset for name in question.images), tick)
+    blind = () if dataset.labels_only else blind_accuracy(dataset)
+    checked = (
+        _identical_options(dataset, seen),
+        _contradictory_labels(dataset),
+        _near_duplicates(dataset, seen),
+        _constant_answer(dataset),
+        _leaks(dataset),
+        _finding("blind", [str(row) for row in blind if row.at_fault], len(blind)),
+    )
+    return Audit(str(dataset.root), len(dataset), checked, blind)
+
+
+def _finding(kind: Kind, faults: list[str], total: int) -> Finding:
+    return Finding(kind, len(faults), total, tuple(faults[:SHOWN]))
+
+
+def _identical_options(dataset: Dataset, seen: Mapping[str, Look]) -> Finding:
+    """Return questions with an answer in which two options have the same text and pixels."""
+    faults, total = [], 0
+    for question in dataset:
+        shown = () if question.question_type == "scoring" else _options(question, seen)
+        if not any(map(any, shown)) or question.answer in (question.ties or ()):
+            continue
+        total += 1
+        if len(set(shown)) < len(shown):
+            faults.append(f"{question.id}: {question.task}: two options are the same")
+    return _finding("identical_options", faults, total)
+
+
+def _options(question: Question, seen: Mapping[str, Look]) -> tuple[tuple[str, ...], ...]:
+    """Return the text and the image digests of each option; empty if the prompt does not show
+    them.
+    """
+    try:
+        spans = spans_of(question).options
+    except DataError:
+        return ()
+    options = []
+    for span in spans:
+        names = question.images[images_within(question, span)]
+        digests = [seen[name].digest if name in seen else name for name in names]
+        text = question.prompt[slice(*span)].replace(IMAGE_MARK, "").strip()
+        options.append((text, *digests))
+    return tuple(options)
+
+
+def _contradictory_labels(dataset: Dataset) -> Finding:
+    """Return annotations with different scores in different questions."""
+    stated: dict[tuple[str, str, str], dict[float, str]] = defaultdict(dict)
+    for question in dataset:
+        for name, score in zip(question.annotation_ids, question.final_scores, strict=False):
+            if isinstance(score, int | float):
+                key = question.task, question.image_id, name
+                stated[key].setdefault(round(float(score), 6), question.id)
+    faults = [
+        f"{task}: {name}: has the scores "
+        + ", ".join(f"{score:g} ({where})" for score, where in scores.items())
+        for (task, _, name), scores in stated.items()
+        if len(scores) > 1
+    ]
+    return _finding("contradictory_labels", faults, len(stated))
+
+
+def _near_duplicates(dataset: Dataset, seen: Mapping[str, Look]) -> Finding:
+    """Return originals of one task that occur under two names: a split by image could put them on
+    both sides.
+    """
+    files: dict[str, dict[str, str]] = defaultdict(dict)
+    for question in dataset:
+        path = original(question)
+        if path in seen:
+            files[question.task].setdefault(question.image_id, str(path))
+    faults = []
+    for task, own in files.items():
+        names, thumbnails = list(own), [seen[path].thumbnail for path in own.values()]
+        faults += [
+            f"{task}: images {names[i]} and {names[j]} are nearly the same"
+            for i, j in near(thumbnails, thumbnails)
+            if i < j and own[names[i]] != own[names[j]]
+        ]
+    return _finding("near_duplicates", faults, sum(map(len, files.values())))
+
+
+def _constant_answer(dataset: Dataset) -> Finding:
+    """Return tasks in which A (or B) is right too often."""
+    answers: dict[str, list[str]] = defaultdict(list)
+    for question in dataset:
+        if question.question_type == "pairwise" and question.answer in ("A", "B"):
+            answers[question.task].append(str(question.answer))
+    shares = {task: (own.count("A"), len(own)) for task, own in answers.items()}
+    adjusted = holm([binomial_p(right, n) for right, n in shares.values()])
+    faults = [
+        f"{task}: A is right in {percent(right / n)} of {n} pairs"
+        for (task, (right, n)), p in zip(shares.items(), adjusted, strict=True)
+        if p is not None and p < LEVEL and abs(right / n - 0.5) > OFF
+    ]
+    return _finding("constant_answer", faults, len(shares))
+
+
+def _leaks(dataset: Dataset) -> Finding:
+    """Return rules that ignore the content (the longer text, the larger file, more items, and all
+    together) and are right more often than chance, or less often, since their reverse leaks.
+    """
+    rows = leaks(leak_audit(question_table(dataset.questions)))
+    rules = [row for row in rows if row.rule != "position" and row.share.value is not None]
+    return _finding("leak", list(_leaking(rules)), len(rules))
+
+
+def _leaking(rows: list[Leak]) -> Iterator[str]:
+    for row in rows:
+        value = row.share.value or 0.0
+        # A rule that is always right has no variance to test, so images count as signs.
+        always = value in (0.0, 1.0) and 2 * 0.5**row.share.images < LEVEL
+        if abs(value - 0.5) >= OFF and (row.flagged or always):
+            verb = "right" if value > 0.5 else "wrong"
+            share = percent(max(value, 1 - value))
+            yield (
+                f"{row.scope}: {RULES[row.rule]} is {verb} in {share} of {row.share.n} pairs whose "
+                "options differ in it"
+            )

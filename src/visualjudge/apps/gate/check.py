@@ -1,0 +1,158 @@
+"""Check a judge against a lock: is it the same, and is it as accurate?
+
+The accuracy is compared question by question, with images as the unit: the gate is broken if the
+judge is worse beyond chance (one-sided, 1.5 %) by more than half of the tolerance, and holds if a
+loss of the tolerance is excluded (one-sided, 95 %).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from visualjudge import __version__
+from visualjudge.analysis.analysing import Analysis
+from visualjudge.analysis.estimate import gap_ends, ratio
+from visualjudge.apps.gate.lock import Lock, counted, identity_of, questions_of
+from visualjudge.core.errors import DataError
+from visualjudge.dataset.folder import Dataset
+from visualjudge.runs.folder import RunFolder
+
+State = Literal["holds", "broken", "can't tell", "stale"]
+STATUS: dict[State, int] = {"holds": 0, "broken": 1, "can't tell": 3, "stale": 4}
+WORSE, EXCLUDED = 0.015, 0.05
+QUESTIONS = {
+    "prompts": "the wording of the prompts",
+    "prompt_versions": "the versions of the prompts",
+    "encodings": "the encodings",
+    "labels": "the right answers",
+    "content": "the questions' images and options",
+}
+JUDGE = {
+    "backend": "the backend",
+    "model": "the model's name",
+    "served": "who answers, by the server's own words",
+    "parameters": "the parameters",
+    "schema": "the schema of answers",
+    "swap": "the orders asked",
+    "repeats": "the repeats",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """The outcome: ``reasons`` in sentences, and the change of the share of right answers with its
+    one-sided ends, if it was measured.
+    """
+
+    state: State
+    reasons: tuple[str, ...]
+    change: float | None = None
+    low: float | None = None
+    high: float | None = None
+    questions: int = 0
+    images: int = 0
+    more_images: int | None = None
+
+    @property
+    def status(self) -> int:
+        """The exit status."""
+        return STATUS[self.state]
+
+
+def changes(
+    lock: Lock, judge: Mapping[str, Any], questions: Mapping[str, Any] | None = None
+) -> tuple[str, ...]:
+    """Return what differs from the lock, in sentences; ``questions`` None: not looked at."""
+    return tuple(_changes(lock, judge, questions))
+
+
+def _changes(
+    lock: Lock, judge: Mapping[str, Any], questions: Mapping[str, Any] | None
+) -> Iterator[str]:
+    if lock.tool != __version__:
+        yield f"the tool was visualjudge {lock.tool}, is {__version__}"
+    for name, text in JUDGE.items():
+        if lock.judge.get(name) != judge.get(name):
+            yield f"{text} was {lock.judge.get(name)!r}, is {judge.get(name)!r}"
+    if questions is None:
+        return
+    if lock.questions["number"] != questions["number"]:
+        yield f"the dataset had {lock.questions['number']} questions, has {questions['number']}"
+        return
+    for name, text in QUESTIONS.items():
+        if lock.questions.get(name) != questions.get(name):
+            yield f"{text} changed"
+
+
+def check_run(lock: Lock, analysis: Analysis, dataset: Dataset, tolerance: float) -> Check:
+    """Check a finished run of all questions of the lock."""
+    run, table = analysis.study.runs[0], counted(analysis)
+    if run.folder is None:
+        raise DataError("the run must have a folder")
+    questions = questions_of(dataset, table["id"])
+    if found := changes(lock, identity_of(RunFolder(run.folder)), questions):
+        return Check("stale", found)
+    if run.unfinished:
+        return Check("can't tell", (run.unfinished,))
+    before = pl.Series("before", [int(digit) for digit in lock.right])
+    check = compared(table.with_columns(before), lock.asks, tolerance)
+    answer = _answer(analysis)
+    if lock.answer == "yes" and answer == "no":
+        reason = "the answer was yes, and is no: models may not be ranked with it"
+        return Check("broken", (reason, *check.reasons), check.change, check.low, check.high)
+    return check
+
+
+def check_canaries(lock: Lock, analysis: Analysis, tolerance: float) -> Check:
+    """Check a run of the canaries alone."""
+    run, table = analysis.study.runs[0], counted(analysis)
+    if run.folder is not None:
+        found = changes(lock, identity_of(RunFolder(run.folder)))
+        if found:
+            return Check("stale", found)
+    before = {
+        row["id"]: sum(answer == row["right"] for answer in row["answers"]) for row in lock.canaries
+    }
+    counts = pl.Series("before", [before[name] for name in table["id"]])
+    return compared(table.with_columns(counts), lock.asks, tolerance)
+
+
+def _answer(analysis: Analysis) -> str:
+    from visualjudge.analysis.decisions.card import usual_card
+    from visualjudge.analysis.decisions.decision_json import card_json
+
+    return str(card_json(usual_card(analysis))["judges"][0]["verdict"])
+
+
+def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:
+    """Compare right answers ``before`` and now (``right``), question by question, by image."""
+    differs = (pl.col("right") != pl.col("before")).sum().alias("differing")
+    gain = (pl.col("right") - pl.col("before")).sum().alias("gain")
+    sums = table.group_by("image").agg(gain, differs, pl.len().alias("n")).sort("image")
+    cases = sums["n"].to_numpy().astype(float)
+    value, spread = ratio(sums["gain"].to_numpy() / asks, cases)
+    apart = np.array([float(sums["differing"].sum())])
+    number = np.array([cases.sum()])
+    ends = [gap_ends(value, spread, apart, number, tail) for tail in (WORSE, EXCLUDED)]
+    change, worst, best = float(value[0]), float(ends[1][0][0]), float(ends[0][1][0])
+    about = f"right answers changed by {100 * change:+.1f} points on {table.height} questions"
+    figures = (change, worst, best, table.height, sums.height)
+    if best < 0 and change < -tolerance / 2:
+        return Check("broken", (f"{about}, beyond chance",), *figures)
+    if worst > -tolerance:
+        return Check(
+            "holds", (f"{about}; a loss of {100 * tolerance:g} points is excluded",), *figures
+        )
+    slack = tolerance + change
+    more = None
+    if slack > 0 and math.isfinite(worst):
+        more = math.ceil(sums.height * max(0.1, ((change - worst) / slack) ** 2 - 1))
+    needs = "" if more is None else f"; about {more} more images would decide"
+    reason = f"{about}; a loss of {100 * tolerance:g} points cannot be excluded{needs}"
+    return Check("can't tell", (reason,), *figures, more)

@@ -1,0 +1,47 @@
+"""A check as text, as Markdown for a pull request, and as JUnit XML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from xml.sax.saxutils import escape, quoteattr
+
+from visualjudge.apps.gate.check import Check
+from visualjudge.apps.gate.lock import Lock
+
+SIGNS = {"holds": "✅", "broken": "❌", "can't tell": "❔", "stale": "⚠️"}
+
+
+def text(check: Check) -> str:
+    """Return one line per reason, after the state."""
+    return "\n".join([f"gate: {check.state}", *(f"- {reason}" for reason in check.reasons)])
+
+
+def markdown(check: Check, lock: Lock) -> str:
+    """Return a summary for a pull request."""
+    return "\n".join(_markdown(check, lock)) + "\n"
+
+
+def _markdown(check: Check, lock: Lock) -> Iterator[str]:
+    yield f"### {SIGNS[check.state]} visualjudge gate: {check.state}\n"
+    yield from (f"- {reason}" for reason in check.reasons)
+    yield f"\nLocked: {lock.judge.get('model')}, answer **{lock.answer}**\n"
+    yield "| Task | Answer | Accuracy | 95 % | Questions | Images |\n|---|---|---:|---|---:|---:|"
+    for task, row in {"all": {"answer": lock.answer, **lock.accuracy}, **lock.tasks}.items():
+        ends = row.get("ci95")
+        interval = "–" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}"
+        cells = (task, row.get("answer"), f"{100 * row['value']:.1f} %", interval)
+        yield "| " + " | ".join(map(str, (*cells, row["questions"], row["images"]))) + " |"
+
+
+def junit(check: Check) -> str:
+    """Return JUnit XML with one test case, which fails where the gate does not hold."""
+    reasons = "\n".join(check.reasons)
+    failures = int(check.state != "holds")
+    body = f"<system-out>{escape(reasons)}</system-out>"
+    if failures:
+        body = f"<failure message={quoteattr(check.state)}>{escape(reasons)}</failure>"
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        f'<testsuite name="visualjudge gate" tests="1" failures="{failures}">\n'
+        f'<testcase classname="visualjudge" name="gate">{body}</testcase>\n</testsuite>\n'
+    )

@@ -1,0 +1,67 @@
+"""``visualjudge accept``: from which score predictions may be accepted, and which they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from visualjudge.cli.options import JsonFile, MovedDataset, TaskOption, WhereOption, conditions
+from visualjudge.cli.output import following, say, unused
+from visualjudge.core.atomic import write_json, write_text
+from visualjudge.core.errors import UsageError, must_end_in
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+@app.command(epilog="visualjudge accept runs/known --apply runs/new --out accepted.csv")
+def accept(
+    run: Annotated[Path, typer.Argument(help="Run with known scores.", metavar="RUN")],
+    bad_below: Annotated[
+        float, typer.Option(help="True score below which one is bad.", metavar="SCORE")
+    ] = 5.0,
+    risk: Annotated[
+        float, typer.Option(help="Largest share of bad ones among the accepted.", metavar="SHARE")
+    ] = 0.05,
+    base_rate: Annotated[
+        float | None,
+        typer.Option(help="Share of bad ones in your own predictions.", metavar="SHARE"),
+    ] = None,
+    apply: Annotated[
+        Path | None, typer.Option(help="Run whose predictions to mark.", metavar="RUN")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Table of the marked predictions, .csv.", metavar="FILE")
+    ] = None,
+    json: JsonFile = None,
+    dataset: MovedDataset = None,
+    task: TaskOption = None,
+    where: WhereOption = None,
+) -> None:
+    """Find the score of a judge from which predictions may be accepted (exit status 1 if there is
+    none), and mark those of another run.
+    """
+    from visualjudge.analysis.decide.accept import accept as find, coco_of, marked
+    from visualjudge.analysis.load import load_study
+
+    must_end_in("--out", out, (".csv",))
+    if (apply is None) != (out is None):
+        raise UsageError("--apply and --out belong together")
+    known = load_study([run], dataset=dataset, where=conditions(task, where))
+    found = find(known, bad_below=bad_below, risk=risk, base_rate=base_rate)
+    if json is not None:
+        write_json(json, found.json())
+    typer.echo(str(found))
+    if found.threshold is None:
+        raise typer.Exit(1)
+    if apply is None or out is None:
+        following("accept", run, "--apply", "RUN", "--out", unused("accepted.csv"))
+        return
+    new = load_study([apply])
+    table = marked(found, new)
+    write_text(out, table.write_csv())
+    say(f"{out}: {table['accepted'].sum():,} of {table.height:,} predictions are accepted")
+    if new.root is not None and (coco := coco_of(new.root, table))["annotations"]:
+        write_json(out.with_suffix(".coco.json"), coco)
+        say(f"{out.with_suffix('.coco.json')}: their boxes and masks")

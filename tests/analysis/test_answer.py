@@ -1,0 +1,170 @@
+"""May I rank my models with this judge: pairs of models, resolution, and the sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from decided import World, choices_of, of_task, scores_of
+from judged_records import said
+from visualjudge.analysis import analyse_study, study_of
+from visualjudge.analysis.answer import Comparisons, PairsOfModels, compare_models
+from visualjudge.analysis.decisions.card import JudgeCard, card_of
+from visualjudge.analysis.decisions.decision_json import answer_json
+from visualjudge.core.records import Question, Verdict
+
+CLOSE = (0, 1)
+
+
+def compared(
+    means: tuple[float, ...],
+    images: int,
+    right: float,
+    seed: int,
+    lifted: float = 0.0,
+) -> PairsOfModels:
+    """Models of these mean scores, each pair judged once an image; model 0 is preferred more often
+    than it should by ``lifted``.
+    """
+    rng = np.random.default_rng(seed)
+    first, second = np.triu_indices(len(means), 1)
+    scores = rng.normal(means, 1.0, (images, len(means))) + rng.normal(0, 1, (images, 1))
+    difference = scores[:, first] - scores[:, second]
+    chance = np.where(difference > 0, right, 1 - right) + lifted * (first == 0)
+    rows = first.size * images
+    return compare_models(
+        Comparisons(
+            tuple(f"m{k}" for k in range(len(means))),
+            ("task",) * len(means),
+            np.tile(first, images),
+            np.tile(second, images),
+            np.repeat(np.arange(images), first.size),
+            (rng.random(difference.shape) < chance).astype(float).reshape(rows),
+            (difference > 0).astype(float).reshape(rows),
+            difference.reshape(rows),
+        )
+    )
+
+
+def state(found: PairsOfModels, a: str = "m0", b: str = "m1") -> str:
+    return next(pair.state for pair in found.pairs if {pair.a, pair.b} == {a, b})
+
+
+def test_a_judge_that_is_always_right_separates_what_the_truth_separates() -> None:
+    found = compared((2.0, 4.0, 6.0), 40, 1.0, 0)
+    assert {pair.state for pair in found.pairs} == {"right"}
+    for pair in found.pairs:
+        assert pair.judge == pair.truth and pair.judge_ci95 == pair.truth_ci95
+        assert (pair.difference or 0) > 0 and pair.needs_images is None
+    assert {(pair.a, pair.b) for pair in found.pairs} == {("m1", "m0"), ("m2", "m0"), ("m2", "m1")}
+
+
+def test_a_judge_that_reverses_a_pair_is_wrong_about_it() -> None:
+    found = compared((4.0, 5.5, 8.0), 150, 0.9, 0, lifted=0.8)
+    assert (state(found), state(found, "m1", "m2")) == ("wrong", "right")
+
+
+def test_models_equal_by_truth_are_rarely_separated() -> None:
+    states = [state(compared((5.0, 5.0, 7.0), 60, 0.9, seed)) for seed in range(60)]
+    assert sum(found in ("right", "wrong") for found in states) <= 3
+
+
+def test_at_the_resolution_the_power_is_as_stated() -> None:
+    points = [compared((5.0, 5.5), 80, 0.8, seed).resolution.points for seed in range(20)]
+    resolution = float(np.mean([point for point in points if point is not None]))
+    states = [state(compared((5.0, 5.0 + resolution), 80, 0.8, seed)) for seed in range(150)]
+    assert 0.68 <= states.count("right") / len(states) <= 0.92
+
+
+def test_twice_the_images_resolve_smaller_differences() -> None:
+    few, many = (compared((5.0, 5.6, 7.0), images, 0.85, 1).resolution for images in (60, 120))
+    assert few.points is not None and few.twice is not None and many.points is not None
+    assert few.twice < few.points
+    assert many.points == pytest.approx(few.twice, rel=0.35)
+
+
+def card(questions: list[Question], verdicts: list[Verdict]) -> JudgeCard:
+    return card_of(analyse_study(study_of(questions, {"judge": verdicts}))).judges[0]
+
+
+def questions_of(images: int = 60, sources: int = 4, gap: float = 1.0) -> list[Question]:
+    return World.of(images, sources, gap=gap).pair_questions()
+
+
+def failed(verdicts: list[Verdict]) -> list[Verdict]:
+    return [replace(verdict, value="Failed", status="refusal") for verdict in verdicts]
+
+
+def without_truth(questions: list[Question]) -> list[Question]:
+    return [replace(question, answer="", final_scores=()) for question in questions]
+
+
+def test_the_sentence_says_what_is_known_and_what_to_do() -> None:
+    """Situations of new users: each first sentence has content."""
+    asked = questions_of()
+    good = choices_of(asked, 0.97, swap=True)
+    few = questions_of(8)
+    close = questions_of(20, 3, gap=0.05)
+    turned = [replace(v, value={"A": "B", "B": "A"}[str(v.value)]) for v in good]
+    cases = {
+        "yes": ("Yes, for differences of", card(asked, good)),
+        "wrong": ("No: ", card(asked, turned)),
+        "few images": ("Not with these images: 8 of at least 10", card(few, choices_of(few, 0.97))),
+        "all failed": ("Not known: ", card(asked, failed(good))),
+        "close": ("Not with these images: none of 3 pairs", card(close, choices_of(close, 0.9))),
+        "guesses": ("Not with these images: ", card(asked, choices_of(asked, 0.5, swap=True))),
+    }
+    for name, (start, found) in cases.items():
+        assert found.models.sentence.startswith(start), (name, found.models.sentence)
+        assert found.answer == f"judge: {found.models.sentence}"
+    assert cases["yes"][1].models.state == "yes" and cases["wrong"][1].models.state == "no"
+
+
+def test_what_else_fails_qualifies_the_answer_and_does_not_change_it() -> None:
+    asked = questions_of(100)
+    always_first = [
+        replace(verdict, value="A") if k % 6 == 0 else verdict
+        for k, verdict in enumerate(choices_of(asked, 0.97, swap=True))
+    ]
+    lost = [
+        replace(verdict, value="Failed", status="refusal") if k % 5 == 0 else verdict
+        for k, verdict in enumerate(always_first)
+    ]
+    found = card(asked, lost)
+    assert found.models.state in ("yes", "in_part")
+    assert "of its replies cannot be used" in found.models.sentence
+
+
+def test_each_task_has_its_own_answer_in_the_same_form() -> None:
+    one, two = questions_of(40), of_task(questions_of(40), "keypoint")
+    other = [replace(question, id=f"k{question.id}") for question in two]
+    found = card([*one, *other], [*choices_of(one, 1.0), *choices_of(other, 0.5, 3)])
+    assert [task.models.state for task in found.tasks] == ["too_few", "yes"]
+    shown = answer_json(found)
+    assert set(shown) == {"state", "sentence", "resolution", "resolution_twice", "pairs"}
+    first = shown["pairs"][0]
+    assert {"a", "b", "judge", "judge_ci95", "truth", "truth_ci95", "state"} <= set(first)
+
+
+def test_scores_are_compared_on_the_image_that_both_models_have() -> None:
+    world = World.of(40, 3, gap=1.5)
+    asked = world.scoring_questions()
+    found = card(asked, scores_of(asked, 0.5))
+    assert {pair.state for pair in found.models.pairs} <= {"right", "close"}
+    assert {pair.images for pair in found.models.pairs} == {40}
+
+
+def test_the_answer_is_the_same_for_every_seed() -> None:
+    asked = questions_of(30, 5, gap=0.4)
+    verdicts = choices_of(asked, 0.85, swap=True)
+    studies = (replace(study_of(asked, {"judge": verdicts}), seed=seed) for seed in range(4))
+    answers = {card_of(analyse_study(study)).judges[0].answer for study in studies}
+    assert len(answers) == 1
+
+
+def test_a_reply_with_a_tie_prefers_neither() -> None:
+    asked = questions_of(30, 2)
+    found = card(asked, [said(question, "tie") for question in asked])
+    assert found.models.state != "yes"

@@ -1,0 +1,54 @@
+"""Ties, refusals, cut, declined and repeated answers, decided once and told alike everywhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from judged_records import pair, said
+from visualjudge.analysis import analyse_study, study_of
+from visualjudge.core.records import Question, Verdict
+
+
+def asked(count: int = 240) -> list[Question]:
+    return [
+        pair(i, (8.0, 2.0) if i % 2 else (2.0, 8.0), id=f"q{i}", image_id=f"image{i // 6}")
+        for i in range(count)
+    ]
+
+
+def test_a_tie_on_an_ordinary_question_is_read_and_not_right() -> None:
+    questions = asked()
+    verdicts: list[Verdict] = []
+    for i, question in enumerate(questions):
+        answer = "tie" if i % 3 == 0 else str(question.answer)
+        verdicts += [said(question, answer, order) for order in ("AB", "BA")]
+    study = study_of(questions, {"judge": verdicts})
+    found = analyse_study(study)
+    pairwise = found.results.judges[0].pairwise
+    assert pairwise.accuracy.failed == 0 and not pairwise.accuracy.causes
+    assert pairwise.accuracy.share.value == pairwise.accuracy.parsed.value == pytest.approx(2 / 3)
+    assert pairwise.accuracy.upper_bound == pytest.approx(2 / 3)
+    assert pairwise.ties == pytest.approx(1 / 3)
+    assert pairwise.swap.consistency.value == 1
+    table = study.answered[0]
+    assert table["tie"].sum() == 160 and table["chosen"].null_count() == 160
+    assert table.filter("tie")["right"].sum() == 0 and table["usable"].all()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "cause"),
+    [
+        ({"status": "refusal", "cause": "declined"}, "refusal: declined"),
+        ({"status": "truncated"}, "truncated"),
+        ({"status": "api_error", "cause": "connection"}, "api_error: connection"),
+    ],
+)
+def test_what_is_no_answer_has_failed_for_its_cause(verdict: dict[str, str], cause: str) -> None:
+    questions = asked(60)
+    verdicts = [
+        said(q, "Failed", **verdict) if i % 4 == 0 else said(q, str(q.answer))
+        for i, q in enumerate(questions)
+    ]
+    pairwise = analyse_study(study_of(questions, {"judge": verdicts})).results.judges[0].pairwise
+    assert (pairwise.accuracy.failed, pairwise.accuracy.causes) == (15, {cause: 15})
+    assert (pairwise.accuracy.share.value, pairwise.accuracy.parsed.value) == (0.75, 1.0)

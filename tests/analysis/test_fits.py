@@ -1,0 +1,60 @@
+"""The one fit: equal to statsmodels, finite where answers are separated, wider on few images."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+from visualjudge.analysis.fits import fit
+from visualjudge.core.records import FloatArray, IntArray
+from visualjudge.core.seeding import rng_for
+
+APART = np.array([[-1.0, 1, 0, 0, 0], [-1, 0, 1, 0, 0], [-1, 0, 0, 1, 0], [0, 0, 0, 0, 1]])
+
+
+def games(images: int, each: int = 10) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Games of four sources, with ties and a covariate."""
+    rng, n = rng_for(0, "games", images), images * each
+    a = rng.integers(0, 4, n)
+    b = (a + rng.integers(1, 4, n)) % 4
+    x = np.zeros((n, 5))
+    x[np.arange(n), a], x[np.arange(n), b], x[:, 4] = 1.0, -1.0, rng.normal(size=n)
+    odds = x @ [0.8, 0.2, -0.3, -0.7, 0.3]
+    outcome = (rng.random(n) < 1 / (1 + np.exp(-odds))).astype(float)
+    outcome[rng.random(n) < 0.1] = 0.5
+    return x, outcome, np.repeat(np.arange(images), each)
+
+
+@pytest.mark.parametrize("link", ["logit", "identity"])
+def test_strengths_and_errors_equal_statsmodels(link: str) -> None:
+    x, y, image = games(60)
+    found = fit(x, y, image, link=link)  # type: ignore[arg-type]
+    family = sm.families.Binomial() if link == "logit" else sm.families.Gaussian()
+    told = sm.GLM(y, x[:, 1:], family=family)
+    told = told.fit(cov_type="cluster", cov_kwds={"groups": image})
+    assert APART @ found.coefficients == pytest.approx(told.params, abs=1e-8)
+    assert np.sqrt(found.variance(APART)) == pytest.approx(told.bse, abs=1e-8)
+    assert found.coefficients[:4].sum() == pytest.approx(0, abs=1e-9)
+
+
+def test_on_few_images_errors_are_those_of_leaving_each_out() -> None:
+    x, y, image = games(12)
+    found = fit(x, y, image, link="identity")
+    without = [np.linalg.lstsq(x[image != k], y[image != k], rcond=None)[0] for k in range(12)]
+    moved = (found.coefficients - np.array(without)) @ APART.T
+    assert found.variance(APART) == pytest.approx((moved**2).sum(0) * 11 / 12, rel=1e-6)
+
+
+def test_a_source_that_never_lost_has_a_finite_strength_and_an_honest_error() -> None:
+    x, y, image = games(30)
+    y = np.where(x[:, 0] > 0, 1.0, np.where(x[:, 0] < 0, 0.0, y))
+    found = fit(x, y, image, penalised=True)
+    lead, error = APART[0] @ found.coefficients, float(found.variance(APART[:1])[0]) ** 0.5
+    assert -10 < lead < -2 and error > 0.8
+
+
+def test_a_column_that_the_others_give_is_not_determined() -> None:
+    x, y, image = games(20)
+    doubled = np.column_stack([x[:, 4], 2 * x[:, 4], x[:, :4]])
+    assert fit(doubled, y, image, link="identity").determined[0] < 0.5

@@ -1,0 +1,190 @@
+"""A gate names what changed, finds a worse judge, and ends with the status that CI reads."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from judged_records import pair, said, write_dataset, write_run
+from runs.made_dataset import make_dataset
+from visualjudge.analysis.analysing import analyse
+from visualjudge.apps.gate.check import Check, check_run, compared
+from visualjudge.apps.gate.lock import Lock, lock_of, read_lock
+from visualjudge.apps.gate.results import junit, markdown
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Question
+from visualjudge.dataset.folder import load_dataset
+
+PROMPT = "Which is better? A. <box one> B. <box two> Answer with A or B."
+
+
+def questions(count: int = 60) -> list[Question]:
+    return [
+        pair(k, (7.0, 3.0) if k % 2 else (3.0, 7.0), image_id=f"i{k // 2}", prompt=PROMPT)
+        for k in range(count)
+    ]
+
+
+def run_of(
+    root: Path,
+    asked: list[Question],
+    *,
+    wrong: int = 0,
+    served: str = "gpt-4o-2026-01-01",
+    fingerprint: str = "fp_1",
+    **manifest: Any,
+) -> Path:
+    """A run that answers the first ``wrong`` questions wrongly."""
+    dataset = write_dataset(root / "ds", asked)
+    verdicts = [
+        said(q, q.answer if k >= wrong else {"A": "B", "B": "A"}[str(q.answer)])
+        for k, q in enumerate(asked)
+    ]
+    run = write_run(root / "run", dataset, verdicts, judge="gpt")
+    stated = json.loads((run / "run.json").read_text())
+    identity = [{"model": served, "fingerprint": fingerprint, "provider": None, "n": len(asked)}]
+    stated |= {"backend": "api", "model": "gpt-4o", "parameters": {"mode": "json"}}
+    stated |= {"identity": identity, "swap": False, "repeats": 1, "schema": "followed", **manifest}
+    (run / "run.json").write_text(json.dumps(stated))
+    return run
+
+
+def locked(run: Path) -> Lock:
+    return lock_of(analyse([run]), run, load_dataset(run.parent / "ds"))
+
+
+def checked(lock: Lock, run: Path, tolerance: float = 0.1) -> Check:
+    return check_run(lock, analyse([run]), load_dataset(run.parent / "ds"), tolerance)
+
+
+def test_a_lock_is_read_as_it_was_written_and_names_no_path(tmp_path: Path) -> None:
+    lock = locked(run_of(tmp_path, questions(), wrong=6))
+    lock.write(tmp_path / "judge.lock")
+    again = read_lock(tmp_path / "judge.lock")
+    assert (again.judge, again.right, again.accuracy) == (lock.judge, lock.right, lock.accuracy)
+    assert lock.right.count("0") == 6 and lock.accuracy["value"] == 0.9
+    assert len(lock.canaries) == 60 and lock.canaries[0].keys() == {"id", "right", "answers"}
+    assert str(tmp_path) not in (tmp_path / "judge.lock").read_text()
+    (tmp_path / "bad.lock").write_text("format: other\n")
+    with pytest.raises(DataError, match=r"bad\.lock: is not a file of `visualjudge gate write`"):
+        read_lock(tmp_path / "bad.lock")
+
+
+Change = Callable[[Path], Path]
+CHANGED: dict[str, tuple[Change, str]] = {
+    "alias": (lambda root: run_of(root, questions(), model="gpt-4o-mini"), "the model's name"),
+    "fingerprint": (lambda root: run_of(root, questions(), fingerprint="fp_2"), "who answers"),
+    "prompt": (
+        lambda root: run_of(
+            root, [replace(q, prompt=q.prompt.replace("better", "worse")) for q in questions()]
+        ),
+        "the wording of the prompts",
+    ),
+    "schema": (
+        lambda root: run_of(root, questions(), parameters={"mode": "text"}),
+        "the parameters",
+    ),
+    "encoding": (
+        lambda root: run_of(root, [replace(q, encoding="text_xywh") for q in questions()]),
+        "the encodings",
+    ),
+    "labels": (
+        lambda root: run_of(
+            root,
+            [replace(q, answer="A", final_scores=(7.0, 3.0)) for q in questions()],
+        ),
+        "the right answers",
+    ),
+    "dataset": (lambda root: run_of(root, questions(50)), "the dataset had 60 questions, has 50"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGED)
+def test_a_change_is_stale_and_named(tmp_path: Path, change: str) -> None:
+    lock = locked(run_of(tmp_path / "before", questions()))
+    make, words = CHANGED[change]
+    found = checked(lock, make(tmp_path / "after"))
+    assert (found.state, found.status) == ("stale", 4)
+    assert any(words in reason for reason in found.reasons), found.reasons
+
+
+def test_another_version_of_the_tool_is_stale(tmp_path: Path) -> None:
+    run = run_of(tmp_path, questions())
+    found = checked(replace(locked(run), tool="0.9"), run)
+    assert found.status == 4 and "the tool was visualjudge 0.9" in found.reasons[0]
+
+
+def test_a_judge_that_became_worse_breaks_the_gate(tmp_path: Path) -> None:
+    lock = locked(run_of(tmp_path / "a", questions(200)))
+    assert checked(lock, run_of(tmp_path / "b", questions(200))).state == "holds"
+    found = checked(lock, run_of(tmp_path / "c", questions(200), wrong=30))
+    assert (found.state, found.change) == ("broken", pytest.approx(-0.15))
+    few = locked(run_of(tmp_path / "d", questions(20)))
+    assert checked(few, run_of(tmp_path / "e", questions(20), wrong=1)).state == "can't tell"
+
+
+def test_a_judge_with_noise_rarely_breaks_the_gate_and_a_worse_one_mostly() -> None:
+    rng = np.random.default_rng(4)
+
+    def state(loss: float) -> str:
+        chance = np.where(rng.random(200) < 0.88, 0.97, 0.03)
+        before, now = rng.random(200) < chance, rng.random(200) < chance - loss * (chance > 0.5)
+        image = [str(k // 2) for k in range(200)]
+        table = pl.DataFrame({"image": image, "before": before * 1, "right": now * 1})
+        return compared(table, 1, 0.1).state
+
+    assert sum(state(0.0) == "broken" for _ in range(150)) <= 5
+    assert sum(state(0.12) == "broken" for _ in range(150)) >= 130
+
+
+def test_results_say_what_was_found(tmp_path: Path) -> None:
+    lock = locked(run_of(tmp_path, questions()))
+    found = Check("broken", ("right answers changed by -12.0 points & more",))
+    case = ElementTree.fromstring(junit(found)).find("testcase")
+    assert case is not None and case.find("failure") is not None
+    assert "❌ visualjudge gate: broken" in markdown(found, lock)
+    assert "| object_detection |" in markdown(found, lock)
+
+
+def shell(line: str, folder: Path) -> tuple[int, str]:
+    env = {**os.environ, "GITHUB_STEP_SUMMARY": str(folder / "step.md")}
+    line = line.replace("visualjudge", f"{shlex.quote(sys.executable)} -m visualjudge")
+    done = subprocess.run(
+        ["sh", "-c", line], cwd=folder, capture_output=True, text=True, env=env, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_statuses_in_a_shell(tmp_path: Path) -> None:
+    make_dataset(tmp_path / "ds", pairwise=40, ranking=0, scoring=0)
+    model = "--backend baseline --model oracle:0.9"
+    status, out = shell(
+        f"visualjudge judge ds {model} --out a && visualjudge gate write a --out judge.lock "
+        f"&& visualjudge gate check a --lock judge.lock --junit g.xml",
+        tmp_path,
+    )
+    assert status == 0 and "gate: holds" in out, out
+    assert (tmp_path / "g.xml").is_file() and "gate: holds" in (tmp_path / "step.md").read_text()
+    asked = f"visualjudge gate check --dataset ds {model} --lock judge.lock"
+    assert shell(asked, tmp_path)[0] == 0
+    assert shell(asked.replace("0.9", "0.5"), tmp_path)[0] == 4
+    assert shell(f"{asked} --tolerance 0.01", tmp_path)[0] == 3
+    assert shell("visualjudge gate check a", tmp_path)[0] == 2
+    journal = tmp_path / "a" / "verdicts.jsonl"
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    turned = [{**line, "value": {"A": "B", "B": "A"}[line["value"]]} for line in lines]
+    journal.write_text("".join(json.dumps(line) + "\n" for line in turned))
+    status, out = shell("visualjudge gate check a --lock judge.lock", tmp_path)
+    assert status == 1 and "gate: broken" in out, out
