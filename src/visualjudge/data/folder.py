@@ -32,7 +32,7 @@ from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord, Size
 from visualjudge.core.registry import lacking, note_made_with
 from visualjudge.data.record_checks import annotation_from_wire, image_from_wire, name_of
 from visualjudge.data.record_scan import FORMATS, Span, parsed, spans, spool_parquet
-from visualjudge.formats.outputs import given_score, other_range
+from visualjudge.formats.outputs import given_score
 from visualjudge.vision.predictions import ReadContext, read_prediction, type_of
 from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.tasks import TASKS, task_named
@@ -219,14 +219,16 @@ class DataFolder:
         return sorted(unique, key=lambda entry: entry.annotation.annotation_id)
 
     def other_ranges(self, tasks: Iterable[str]) -> list[str]:
-        """Return a line for each task whose scores look like another range than 0 to 10."""
-        if self.score_range is not None:
-            return []
-        found = {
-            task: other_range([one.annotation.final_score for one in self.entries(task)], (0, 10))
-            for task in tasks
-        }
-        return [f"{task}: final_score: {told}" for task, told in found.items() if told]
+        """Return a line for each task whose scores look like a range of 0 to 1."""
+        found = []
+        for task in tasks if self.score_range is None else ():
+            scores = [one.annotation.final_score for one in self.entries(task)]
+            if len(scores) > 1 and 0 < max(scores) <= 1:
+                found.append(
+                    f"{task}: final_score: all {len(scores)} lie between 0 and 1, and were read as "
+                    "0 (worst) to 10 (best); if 1 is the best, build with --score-range 0 1"
+                )
+        return found
 
     def annotations(self, task: str) -> Iterator[Annotation]:
         """Yield every valid annotation of ``task`` with its prediction, sorted by

@@ -221,29 +221,22 @@ def _samples(
             yield Problem(Path(table).name, str(first.output.name), "output", str(error))
 
 
-def other_range(ratings: Sequence[float], limits: tuple[float, float]) -> str | None:
-    """Return a sentence about ratings that look like a scale up to 1 or 5 if another range is
-    assumed.
-    """
+def warn_of_range(where: str, ratings: Sequence[float], limits: tuple[float, float]) -> None:
+    """Warn about ratings that look like a scale up to 1 or 5 if another range is assumed."""
     low, high = limits
     if len(ratings) < 2 or high <= 1:
-        return None
+        return
     if all(0 <= value <= 1 for value in ratings) and any(ratings):
         look, range_ = "numbers from 0 to 1", "0 1"
     elif high > 5 and all(1 <= value <= 5 and value * 2 % 1 == 0 for value in ratings):
         look, range_ = "whole or half numbers from 1 to 5", "1 5"
     else:
-        return None
-    return (
-        f"all {len(ratings)} values are {look}, and were read as ranging from {low:g} to {high:g}; "
-        f"state their range: --score-range {range_}, or --score-range {low:g} {high:g}"
+        return
+    warnings.warn(
+        f"{where}: all {len(ratings)} values are {look}, and were read as ranging from {low:g} to "
+        f"{high:g}; state their range: --score-range {range_}, or --score-range {low:g} {high:g}",
+        stacklevel=3,
     )
-
-
-def warn_of_range(where: str, ratings: Sequence[float], limits: tuple[float, float]) -> None:
-    """Warn about ratings that look like another scale (:func:`other_range`)."""
-    if told := other_range(ratings, limits):
-        warnings.warn(f"{where}: {told}", stacklevel=3)
 
 
 def given_score(value: Any, limits: tuple[float, float]) -> float:
