@@ -1,4 +1,4 @@
-"""Over 300 bad or odd inputs: each ends with one line that names what is wrong, and never with a
+"""Over 200 bad or odd inputs: each ends with one line that names what is wrong, and never with a
 traceback.
 """
 
@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from corpus import build_cases, coco_cases, file_cases
+from corpus import coco_cases, file_cases
 from corpus.workspace import Case
 from visualjudge.cli.main import run
 
-CASES = [*coco_cases.cases(), *file_cases.cases(), *build_cases.cases()]
+CASES = [*coco_cases.cases(), *file_cases.cases()]
 _COUNT = re.compile(
     r"visualjudge: (invalid records left out: \d+|\d+ invalid records? left|\S+: must contain "
     r"predictions for images of)"
