@@ -55,10 +55,8 @@ class Stated:
         )
         explained = isinstance(self.value, float) and rest[:1] and rest[0].text in ":-–—"
         blamed = any(word.of("worse", "blames") for word in rest[:6])
-        return (
-            not rest
-            or (not blamed
-            and bool(aside or (explained and all(w.number is None for w in rest))))
+        return not rest or (
+            not blamed and bool(aside or (explained and all(w.number is None for w in rest)))
         )
 
 
