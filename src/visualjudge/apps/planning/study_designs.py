@@ -446,7 +446,7 @@ def read_build(path: str | Path) -> tuple[str, int, Caps, list[str]]:
 
     place = Path(path)
     try:
-        plan = jsons.read(place, jsons.LARGEST_META)
+        plan = jsons.read(place, "description")
         told, asked = plan["build"], plan["judge"]
         task, seed, caps = told["task"], told["seed"], told["caps"]
         options = judge_options(asked["encodings"], swap=asked["swap"], repeats=asked["repeats"])
