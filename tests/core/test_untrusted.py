@@ -195,3 +195,11 @@ def test_reading_apart_costs_no_more_than_it_may(
     (root / "b.png").touch()
     with pytest.raises(DataError, match=r"^b\.png: must be a$"):
         apart(size_of, root / "b.png", "image")
+
+
+def test_the_page_of_security_states_the_bounds() -> None:
+    page = (Path(__file__).parents[2] / "docs/security.md").read_text("utf-8")
+    assert len(page.split()) <= 900
+    for kind, bound in BOUNDS.items():
+        [row] = [line for line in page.splitlines() if line.startswith(f"| `{kind}`")]
+        assert f"| {bound.size >> 20} MiB |" in row
