@@ -335,7 +335,7 @@ def test_more_images_separate_more_pairs_and_none_that_are_equal() -> None:
     powers = []
     for images in (20, 80, 320):
         study = judge_simulation.simulated(pool, judge, Design(images, 3), 60, rng_for(2, images))
-        powers.append(judge_simulation.separated(study, 0.5).mean())
+        powers.append(judge_simulation.separated(study, 1.0).mean())
         low, high = judge_simulation.share_intervals(study)
         assert ((low < 0.85) & (high > 0.85)).mean() > 0.85
     assert powers[0] < powers[1] < powers[2]
