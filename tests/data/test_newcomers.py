@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from collections.abc import Callable
@@ -241,16 +240,6 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
         1,
         "--gt and --images seem to be swapped",
     ),
-    "scores without keys": (
-        pairs("made", "", "low", "--scores", "{}/scores.csv"),
-        2,
-        "scores.csv: must have a column 'key', got file, score",
-    ),
-    "semicolons": (
-        ratings("output;prompt;score\n0.png;a;3\n"),
-        1,
-        "its columns are separated by semicolons",
-    ),
     "ratings from 0 to 1": (
         ratings("output,prompt,score\n0.png,a,0.5\n1.png,a,0.9\n"),
         0,
@@ -285,20 +274,10 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
         "verdict and truth must be two columns, got truth",
     ),
     "merged cells": (merged_cells, 1, "v.xlsx: row 3: judge must be given in all rows or in none"),
-    "a comma within a cell": (
-        verdicts(lines("item,verdict,truth", "q1,A,B", "q2,A,B,or so")),
-        1,
-        "v.csv: row 3: must have 3 cells, got 4; quote cells that hold the separator",
-    ),
     "a table of another code page": (
         verdicts("item,verdict,truth\né,A,B\n".encode("latin-1")),
         1,
         "v.csv: must be UTF-8",
-    ),
-    "JSON of columns": (
-        verdicts(json.dumps({"item": ["a"], "verdict": ["A"], "truth": ["B"]}), name="v.json"),
-        2,
-        "columns of lists or objects are not read: item, verdict, truth",
     ),
     "a folder of verdicts": (
         lambda root: ("adopt", "{}", "--out", "{}/study"),
@@ -320,14 +299,6 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
         )[-1],
         2,
         "_base_.x: the environment variable NOT_SET_HERE is not set",
-    ),
-    "http addresses": (
-        lambda root: (
-            dump(root / "q.json", [{"id": "a", "images": ["http://example.org/a.png"]}]),
-            ("fetch", "{}/q.json", "--out", "{}/dataset"),
-        )[-1],
-        1,
-        "images: must be https:// or hf:// (see --allow-private-urls), got 'http://example.org",
     ),
 }
 

@@ -12,8 +12,7 @@ from PIL import Image
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import DataFolder
-from visualjudge.data.pending_files import slug
-from visualjudge.data.writer import FolderWriter
+from visualjudge.data.writer import FolderWriter, slug
 from visualjudge.vision.predictions import DepthMap
 
 TASK = "object_detection"
@@ -102,17 +101,6 @@ def test_fields_that_others_wrote_are_kept(tmp_path: Path) -> None:
     path.write_text(json.dumps(rows))
     grow(tmp_path / "data", image, note("y"))
     assert json.loads(path.read_text())[0]["mine"] == {"kept": True}
-
-
-def test_json_lines_grow_as_json_lines(tmp_path: Path) -> None:
-    image = photo(tmp_path / "p.png")
-    grow(tmp_path / "data", image, note("x"))
-    folder = tmp_path / "data" / "annotations"
-    rows = json.loads((folder / f"{TASK}_annotations.json").read_text())
-    (folder / f"{TASK}_annotations.json").unlink()
-    (folder / f"{TASK}_annotations.jsonl").write_text(json.dumps(rows[0]) + "\n")
-    grow(tmp_path / "data", image, note("y"))
-    assert read(tmp_path / "data") == {"x:a": 5, "y:a": 5}
 
 
 def test_a_folder_whose_records_cannot_be_read_is_not_written_over(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from PIL import Image
 import visualjudge as vj
 from faults.malicious import SIZE, good_folder
 from making import make_folder
-from visualjudge.data.pending_files import slug
+from visualjudge.data.writer import slug
 from visualjudge.dataset.build import BuildOptions, build
 
 

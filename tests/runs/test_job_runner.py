@@ -15,7 +15,7 @@ import pytest
 
 from visualjudge.core.errors import RunError
 from visualjudge.runs.budget import Budget, Limits, Prices
-from visualjudge.runs.job_runner import Outcome, Progress, Stop, run, run_until_stopped
+from visualjudge.runs.job_runner import Outcome, Progress, Runner, Stop, run_until_stopped
 from visualjudge.runs.journal import Journal, read_records
 
 
@@ -31,7 +31,15 @@ def outcome(number: int, status: str = "ok", cause: str | None = None) -> Outcom
 def runs(path: Path, jobs: Any, ask: Any, **options: Any) -> Progress:
     async def main() -> Progress:
         with Journal.resume(path) as journal:
-            return await run(jobs, ask, journal, **options)
+            own = {name: options.pop(name) for name in ("total", "budget") if name in options}
+            runner = Runner(
+                journal,
+                options.get("progress") or Progress(**own),
+                options.get("concurrency", 8),
+                options.get("on_event"),
+                options.get("stop") or Stop(),
+            )
+            return await runner.run(jobs, ask)
 
     return asyncio.run(main())
 
@@ -228,7 +236,7 @@ def test_where_failures_are_asked_again_those_of_a_living_server_do_not_end_it(
 INTERRUPTED = """
 import asyncio, sys
 from visualjudge.runs.journal import Journal
-from visualjudge.runs.job_runner import Outcome, Progress, run, run_until_stopped
+from visualjudge.runs.job_runner import Outcome, Progress, Runner, run_until_stopped
 
 async def ask(number):
     print(number, flush=True)
@@ -237,7 +245,7 @@ async def ask(number):
 
 async def main(stop):
     with Journal.resume(sys.argv[1]) as journal:
-        return await run(range(1000), ask, journal, concurrency=2, stop=stop)
+        return await Runner(journal, concurrency=2, stop=stop).run(range(1000), ask)
 
 try:
     print(run_until_stopped(main).stopped)

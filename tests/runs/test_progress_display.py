@@ -108,7 +108,8 @@ def test_the_run_tells_how_it_stands_while_nothing_comes_back(
             told.set()
 
         with Journal.create(tmp_path / "journal.jsonl") as journal:
-            await asyncio.wait_for(job_runner.run([1, 2], ask, journal, total=2, on_event=hear), 20)
+            runner = job_runner.Runner(journal, Progress(total=2), on_event=hear)
+            await asyncio.wait_for(runner.run([1, 2], ask), 20)
 
     asyncio.run(main())
     assert seen[0] == (0, 2) and seen[-1] == (2, 0)

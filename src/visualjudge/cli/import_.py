@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import GenericAlias, NoneType
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 import typer
 
 from visualjudge.cli.main import LazyCommands
-from visualjudge.cli.output import following, say, shell, stages, tell, warnings_told
-from visualjudge.core.errors import DataError, UsageError, VisualJudgeError
+from visualjudge.cli.output import following, say, stages, tell, warnings_told
+from visualjudge.core.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from visualjudge.data.importing import Imported
@@ -32,8 +32,6 @@ SCRATCH = "scratch"
 """A reader with a parameter of this name gets a folder that is removed after the import."""
 SIMPLE = {"str": str, "int": int, "float": float, "bool": bool}
 """Types of a metric's options that become command options."""
-MIXED_UP = ("coco", "yolo", "voc")
-"""Importers of detections whose errors name the right one if a file has another's format."""
 Options = dict[str, inspect.Parameter]
 
 
@@ -261,8 +259,9 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
 
     The exit status is 1 if there are problems, unless they are skipped.
     """
-    from visualjudge.core.confined_paths import importing
-    from visualjudge.data.equal_sources import equal_sources_of
+    from visualjudge.core.untrusted import importing
+    from visualjudge.data.equal_sources import equal_sources
+    from visualjudge.data.folder import DataFolder
     from visualjudge.data.importing import Intake, import_samples
     from visualjudge.data.writer import FolderWriter
     from visualjudge.formats.image_ids import Ids
@@ -287,8 +286,8 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     classes = tuple(values.get("class_of_interest") or ("each",))
     left_out = written = 0
     frames = nullcontext() if values["exif"] == "apply" else stored_frames()
-    outside, hints = importing(outside=values["allow_outside"]), _other_importer(row, values)
-    with hints, outside, frames, warnings_told(), ExitStack() as stack:
+    outside = importing(outside=values["allow_outside"])
+    with outside, frames, warnings_told(), ExitStack() as stack:
         if SCRATCH in own:
             folder = stack.enter_context(TemporaryDirectory(prefix="visualjudge-"))
             given[SCRATCH] = Path(folder)
@@ -313,7 +312,7 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
             left_out += len(done.problems)
             written += done.annotations
     if written:
-        equal = equal_sources_of(writer.committed, writer.root, writer.task)
+        equal = equal_sources(DataFolder(values["out"]), values["task"])
         say(*(f"warning: {told}" for told in equal))
         following("describe", values["out"])
     elif not left_out:
@@ -321,30 +320,6 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     if left_out and not values["skip_invalid"]:
         say(f"invalid records left out: {left_out}")
         raise typer.Exit(1)
-
-
-@contextmanager
-def _other_importer(row: Importer, values: Mapping[str, Any]) -> Iterator[None]:
-    """Add the right command to an error if a file has the format of another importer."""
-    from visualjudge.formats.importers import DETECTION_FORMATS, IMPORTERS, formats_at, tasks_of
-
-    try:
-        yield
-    except VisualJudgeError as error:
-        own = "coco" if row.name == "lvis" else row.name
-        given = [("gt", values.get("gt")), *(("pred", one) for one in values.get("pred") or ())]
-        for name, path in given if own in MIXED_UP else ():
-            found = formats_at(Path(path))
-            others = [one for one in found if values["task"] in tasks_of(IMPORTERS[one])]
-            if others and own not in found:
-                sides = {"gt": "GT", "pred": "PRED", name: path, "images": values["images"]}
-                words = [word for key, value in sides.items() for word in (f"--{key}", value)]
-                words += [*DETECTION_FORMATS[others[0]], "--source", "NAME", "--out", values["out"]]
-                read = shell("visualjudge", "import", others[0], "--task", values["task"], *words)
-                told = f"{path} looks like input of `{read}`, with --gt and --pred in that format"
-                error.args = (f"{error}; {told}",)
-                break
-        raise
 
 
 def _mapping(name: str, stated: Sequence[str]) -> dict[str, str]:

@@ -98,7 +98,7 @@ def _whole(path: Path) -> str | None:
 def _parts() -> dict[str, tuple[str, ...]]:
     """Return the files and folders of each kind of folder; the first one identifies it."""
     from visualjudge.core.image_storage import PACKED
-    from visualjudge.data.pending_files import FILES
+    from visualjudge.data.writer import FILES
     from visualjudge.dataset.folder import MEDIA, META
     from visualjudge.dataset.json_form import QUESTIONS
     from visualjudge.dataset.predictions_file import PREDICTIONS

@@ -106,9 +106,6 @@ class Cached(Wrapping):
         return file
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """Return the cached reply, marked ``cached``, or ask the inner client and cache its
-        reply.
-        """
         key = cache_key(self.identity, request)
         lock = self._asking.setdefault(f"{key} {attempt}", asyncio.Lock())
         async with lock:
@@ -123,7 +120,6 @@ class Cached(Wrapping):
             return reply
 
     async def aclose(self) -> None:
-        """Close the file and the inner client."""
         if file := self.__dict__.pop("_replies", None):
             file.close()
         await super().aclose()

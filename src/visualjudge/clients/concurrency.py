@@ -113,7 +113,6 @@ class Limited(Wrapping):
         self.limit = AdaptiveLimit(limit)
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """Ask the inner client once a place is available."""
         number = await self.limit.enter()
         failure: BaseException | None = None
         try:

@@ -42,7 +42,6 @@ class Shrinking(Wrapping):
 
     @property
     def identity(self) -> Identity:
-        """The inner client's identity, with the maximum image size."""
         inner = self.inner.identity
         return replace(inner, parameters={**inner.parameters, "max_image_side": self.longest_side})
 
@@ -50,7 +49,6 @@ class Shrinking(Wrapping):
         return f"Shrinking({self.inner!r}, {self.longest_side})"
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """Ask the inner client with resized images."""
         notes: list[str] = []
         numbers = itertools.count(1)
 

@@ -181,14 +181,12 @@ class RemoteClient(ABC):
 
     @property
     def identity(self) -> Identity:
-        """Backend, base URL, model and parameters, with secrets masked."""
         return Identity(
             self.backend, self.base_url, self.model, self._redact.mapping(self.sampling.as_dict())
         )
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """Return the parameters that the server refused."""
         return Diagnostics(adjustments=self.refused_parameters.adjustments)
 
     def __repr__(self) -> str:
@@ -246,7 +244,6 @@ class RemoteClient(ABC):
         return [name.removeprefix("models/") for name in names if isinstance(name, str)]
 
     async def aclose(self) -> None:
-        """Close the connections of the running loop."""
         await self._wire.aclose()
 
     def _parameters(self, full: Request) -> frozenset[str]:

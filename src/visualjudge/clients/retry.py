@@ -88,7 +88,6 @@ class Retrying(Wrapping):
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """Return the inner client's diagnostics, including the failed calls counted here."""
         return replace(self.inner.diagnostics, failures=self.failures)
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:

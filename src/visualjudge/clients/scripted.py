@@ -36,16 +36,13 @@ class ScriptedClient:
 
     @property
     def identity(self) -> Identity:
-        """Backend ``scripted``, without a URL."""
         return Identity(self.backend, None, self.model)
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """Return empty diagnostics."""
         return Diagnostics()
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """Return the next line."""
         number = len(self.requests)
         self.requests.append(request)
         self.attempts.append(attempt)
@@ -60,5 +57,4 @@ class ScriptedClient:
         return self._script[min(number, len(self._script) - 1)]
 
     async def aclose(self) -> None:
-        """Set ``closed``. There is nothing to close."""
         self.closed = True

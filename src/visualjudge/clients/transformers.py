@@ -100,12 +100,10 @@ class TransformersClient:
 
     @property
     def identity(self) -> Identity:
-        """Backend, model and parameters."""
         return Identity(self.backend, None, self.model, self.sampling.as_dict())
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """Return empty diagnostics: nothing is retried or adjusted."""
         return Diagnostics()
 
     def __repr__(self) -> str:
@@ -130,9 +128,6 @@ class TransformersClient:
         return await item.answer
 
     async def aclose(self) -> None:
-        """Stop processing for the running loop. The weights stay in memory as long as the client
-        exists.
-        """
         queue = self._queues.pop(asyncio.get_running_loop(), None)
         if queue is not None and queue.worker is not None:
             queue.worker.cancel()

@@ -36,10 +36,9 @@ EACH, ALL = "each", "all"
 
 
 BEST_F1 = "best-f1"
+# Limit on the classes asked about in one image times its predictions: each prediction is checked
+# for each class.
 MOST_LOOKED_AT = 20_000_000
-"""Limit on the classes asked about in one image times its predictions: each prediction is checked
-for each class.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,37 +74,36 @@ class Imported:
     images: set[str] = field(default_factory=set)
     truths: int = 0
     predictions: int = 0
+    # Number of predictions below the threshold.
     left_out: int = 0
-    """Number of predictions below the threshold."""
+    # The threshold, if it was chosen by best F1.
     point: OperatingPoint | None = None
-    """The threshold, if it was chosen by best F1."""
+    # No prediction matches a ground truth at any threshold.
     unmatched: bool = False
-    """No prediction matches a ground truth at any threshold."""
+    # Number of predictions of classes missing from their image's ground truth, if each of its
+    # classes is asked about.
     unasked: int = 0
-    """Number of predictions of classes missing from their image's ground truth, if each of its
-    classes is asked about.
-    """
+    # Number of predictions without a confidence, in a task where predictions have one.
     unscored: int = 0
-    """Number of predictions without a confidence, in a task where predictions have one."""
+    # Number of predictions that are identical to an earlier one of their image.
     repeated: int = 0
-    """Number of predictions that are identical to an earlier one of their image."""
+    # Number of predictions without an identical one in their image.
     single: int = 0
-    """Number of predictions without an identical one in their image."""
+    # Number of annotations that score 10.
     exact: int = 0
-    """Number of annotations that score 10."""
+    # Sum of the scores of all annotations.
     total: float = 0.0
-    """Sum of the scores of all annotations."""
+    # Labels that occur in a ground truth or a prediction.
     labels: set[str] = field(default_factory=set)
-    """Labels that occur in a ground truth or a prediction."""
     problems: list[Problem] = field(default_factory=list)
+    # (prediction, truth) of each image, for AP.
     pairs: list[tuple[Prediction, Prediction]] = field(default_factory=list)
-    """(prediction, truth) of each image, for AP."""
+    # Images on which a low score is explained.
     tried: Tried = field(default_factory=Tried)
-    """Images on which a low score is explained."""
+    # Why the scores are low, if a likely mistake was found.
     mistake: str | None = None
-    """Why the scores are low, if a likely mistake was found."""
+    # Matches of all samples, if the threshold of best F1 requires them.
     matches: Matches | None = None
-    """Matches of all samples, if the threshold of best F1 requires them."""
 
 
 def import_samples(
@@ -177,8 +175,8 @@ def measured_by(task: str, metric: str | None) -> dict[str, str]:
     return {} if metric in (None, *default) else {"metric": str(metric)}
 
 
+# Return the sample with its labels, or the problem that makes it unusable.
 def _checked(sample: Sample | Problem, file: str) -> Sample | Problem:
-    """Return the sample with its labels, or the problem that makes it unusable."""
     if not isinstance(sample, Sample):
         return sample
     try:
@@ -191,10 +189,9 @@ def _checked(sample: Sample | Problem, file: str) -> Sample | Problem:
     return sample
 
 
+# Check that a sample has a score, or a ground truth to compute one; without either it must not
+# score 0. Its predictions must fit their image and have labels of text.
 def _check_given(sample: Sample) -> None:
-    """Check that a sample has a score, or a ground truth to compute one; without either it must not
-    score 0. Its predictions must fit their image and have labels of text.
-    """
     for name, text in (("image_id", sample.image_id), ("key", sample.key)):
         if not text.isprintable() and any("\ud800" <= character <= "\udfff" for character in text):
             raise DataError(f"{name}: must be text in UTF-8, got {text!r:.80}; rename the file")
@@ -249,10 +246,9 @@ def check_truths(done: Imported, file: str) -> None:
         )
 
 
+# Match all images if the threshold of best F1 is requested, or is the default because all have
+# confidences.
 def _matches(task: str, samples: Sequence[Sample | Problem], how: Intake) -> Matches | None:
-    """Match all images if the threshold of best F1 is requested, or is the default because all have
-    confidences.
-    """
     pairs = [
         (one.prediction, one.truth)
         for one in samples
@@ -280,8 +276,8 @@ def _thresholded(sample: Sample, threshold: float | None, how: Intake, done: Imp
     return replace(sample, prediction=shown, metadata={**sample.metadata, **told})
 
 
+# Record what AP and the final checks need from the unmodified sample.
 def _note(sample: Sample, done: Imported) -> None:
-    """Record what AP and the final checks need from the unmodified sample."""
     done.predictions += _size(sample.prediction)
     items = _items(sample.prediction)
     done.unscored += sum(getattr(item, "score", None) is None for item in items)
@@ -295,8 +291,8 @@ def _note(sample: Sample, done: Imported) -> None:
     done.labels.update(sample.prediction.labels)
 
 
+# Return an item as a value that equals that of an identical item.
 def _content(value: Any) -> Hashable:
-    """Return an item as a value that equals that of an identical item."""
     if isinstance(value, np.ndarray):
         return value.shape, value.tobytes()
     if is_dataclass(value):
@@ -304,10 +300,8 @@ def _content(value: Any) -> Hashable:
     return value if isinstance(value, Hashable) else id(value)
 
 
+# Reject a class that occurs nowhere; with both sides empty, it would score 10 on every image.
 def _check_classes(task: str, classes: tuple[str, ...], done: Imported) -> None:
-    """Reject a class that occurs nowhere; with both sides empty, it would score 10 on every
-    image.
-    """
     if not TASKS[task].classed or classes in ((EACH,), (ALL,)):
         return
     absent = [label for label in classes if label not in done.labels]
@@ -406,8 +400,8 @@ def _annotation(
     )
 
 
+# Return the name, ending in a hash if it would be longer than an annotation_id may be.
 def _short(name: str) -> str:
-    """Return the name, ending in a hash if it would be longer than an annotation_id may be."""
     if len(name.encode()) <= LONGEST_NAME:
         return name
     kept = name.encode()[: LONGEST_NAME - 11].decode(errors="ignore")

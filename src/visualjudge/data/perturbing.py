@@ -21,8 +21,8 @@ from visualjudge.vision.raster.images import image_size, read_rgb
 from visualjudge.vision.rows import Task
 from visualjudge.vision.tasks import TASKS
 
+# Source of the prediction without an error.
 TRUTH = "truth"
-"""Source of the prediction without an error."""
 
 
 @dataclass(eq=False)

@@ -25,12 +25,11 @@ from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord
 from visualjudge.vision.tasks import TASKS
 
 _CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+# Maximum length of a text of a record (a prompt, an id, a source) in characters.
 LONGEST_TEXT = 20_000
-"""Maximum length of a text of a record (a prompt, an id, a source) in characters."""
+# Maximum length of an image_id in bytes: it becomes part of a file name, which file systems limit
+# to 255.
 LONGEST_NAME = 180
-"""Maximum length of an image_id in bytes: it becomes part of a file name, which file systems limit
-to 255.
-"""
 
 
 def _without_mark(text: str) -> str:

@@ -24,17 +24,16 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import LONGEST_RECORD
 from visualjudge.core.tables import table_parts
 
+# A string or a brace. An unclosed string extends to the end, so that no byte is scanned twice.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
-"""A string or a brace. An unclosed string extends to the end, so that no byte is scanned twice."""
 _BLANK = re.compile(rb"\s*+")
 _COMMA = re.compile(rb"\s*+,\s*+")
 _END = re.compile(rb"\s*+\]\s*+")
 _BOM = b"\xef\xbb\xbf"
 _PARQUET_BATCH = 256
+# Maximum size of a Parquet table's rows as JSON: this many bytes, or this many times the file's
+# size, whichever is larger.
 LARGEST_SPOOL, SPOOL_RATIO = 256 << 20, 64
-"""Maximum size of a Parquet table's rows as JSON: this many bytes, or this many times the file's
-size, whichever is larger.
-"""
 FORMATS = (".json", ".jsonl", ".parquet")
 
 
@@ -118,8 +117,8 @@ def _tried(text: bytes, file: str) -> Any:
         return error
 
 
+# Start and end of a record, and why it is invalid, if it is.
 Place = tuple[int, int, str | None]
-"""Start and end of a record, and why it is invalid, if it is."""
 
 
 def _lines(content: mmap.mmap, name: str) -> Iterator[Place]:
@@ -132,10 +131,9 @@ def _lines(content: mmap.mmap, name: str) -> Iterator[Place]:
         start = stop + 1
 
 
+# Yield objects at depth 1 of an array, skipping strings, so that only structural braces are
+# counted.
 def _array(content: mmap.mmap, name: str) -> Iterator[Place]:
-    """Yield objects at depth 1 of an array, skipping strings, so that only structural braces are
-    counted.
-    """
     place = _opening(content, name)
     depth, start, gap = 0, place, _BLANK
     for token in _TOKEN.finditer(content, place):

@@ -8,30 +8,36 @@ readable folder. A lock on the folder allows concurrent imports.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
+import shutil
+import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import filelock
 import numpy as np
 
-from visualjudge.core.atomic import write_bytes, write_json
+from visualjudge.core.atomic import write_json, writing
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError, in_field
 from visualjudge.core.records import Annotation, Size
 from visualjudge.core.registry import in_use
 from visualjudge.data.folder import LAYOUTS, PLUGINS, read_plugins
-from visualjudge.data.pending_files import WaitingFiles, stem_of
 from visualjudge.vision.predictions import Prediction, payload_of
 from visualjudge.vision.raster.images import check_whole, oriented, png_bytes, read_rgb
 from visualjudge.vision.raster.masks import mask_from_png, resized_mask
 from visualjudge.vision.tasks import TASKS, task_named
 
+FILES = "files"
+LONGEST_STEM = 100
+# Files that show that a folder is not a data folder; nothing is written to it.
 NOT_DATA = {"dataset.json": "a dataset", "run.json": "a run"}
-"""Files that show that a folder is not a data folder; nothing is written to it."""
+# EXIF orientations above this one swap height and width.
 _LAST_UPRIGHT = 4
-"""EXIF orientations above this one swap height and width."""
 ID_REMEDY = "give --id-prefix, or --id-from folder"
 
 
@@ -71,14 +77,12 @@ class FolderWriter:
         self._given: dict[str, dict[str, Path | None]] = {}
         self._annotations: dict[str, dict[str, Any]] = {}
         self._files = WaitingFiles(self.root)
-        self.committed: list[Any] = []
-        """All records of the task in the folder after :meth:`commit`."""
 
     def __enter__(self) -> Self:
         return self
 
+    # Remove the files that were not committed.
     def __exit__(self, *_: object) -> None:
-        """Remove the files that were not committed."""
         self._files.discard()
 
     def __len__(self) -> int:
@@ -170,10 +174,8 @@ class FolderWriter:
         """
         return self._files.copy(path, stem)
 
+    # Copy the image, or write its stored frame as PNG if its EXIF orientation turn is ignored.
     def _image(self, path: Path, stem: str, turn: int) -> str:
-        """Copy the image, or write its stored frame as PNG if its EXIF orientation ``turn`` is
-        ignored.
-        """
         if oriented() or turn == 1:
             return self.copied(path, stem)
         return self._files.write(png_bytes(read_rgb(path)), stem, ".png")
@@ -210,12 +212,11 @@ class FolderWriter:
             annotations = self._merged_annotations()
             self._files.move()
             write_json(self._image_file, images)
-            self._write_annotations(annotations)
+            write_json(self._annotation_file, annotations, indent=False)
             self._write_plugins()
-        self.committed = annotations
 
+    # Add the plug-ins whose rows the new records need to those already stated.
     def _write_plugins(self) -> None:
-        """Add the plug-ins whose rows the new records need to those already stated."""
         kind = task_named(self.task).type
         rows: set[tuple[str, Any]] = {("task", self.task), ("prediction type", kind)}
         for record in self._annotations.values():
@@ -238,13 +239,12 @@ class FolderWriter:
     @property
     def _annotation_file(self) -> Path:
         stem = self.root / "annotations" / f"{self.task}_annotations"
-        table = stem.with_suffix(".parquet")
-        if table.exists():
-            raise DataError(
-                f"{table}: a parquet table cannot grow; write its records as .jsonl first"
-            )
-        lines = stem.with_suffix(".jsonl")
-        return lines if lines.exists() else stem.with_suffix(".json")
+        for other in (stem.with_suffix(".parquet"), stem.with_suffix(".jsonl")):
+            if other.exists():
+                raise DataError(
+                    f"{other}: only a .json file can grow; write its records as one array"
+                )
+        return stem.with_suffix(".json")
 
     def _merged_images(self) -> dict[str, Any]:
         path = self._image_file
@@ -269,10 +269,9 @@ class FolderWriter:
             there[image_id] = {**old, **{name: record[name] for name in record if name not in old}}
         return there
 
+    # Check that an image_id names one image (and mask) in all tasks, because a dataset stores each
+    # original once.
     def _check_other_tasks(self) -> None:
-        """Check that an image_id names one image (and mask) in all tasks, because a dataset stores
-        each original once.
-        """
         if not task_named(self.task).sourced:
             return
         for path in sorted((self.root / "images").glob("*.json")):
@@ -309,7 +308,7 @@ class FolderWriter:
 
     def _merged_annotations(self) -> list[Any]:
         path = self._annotation_file
-        there = _parsed_lines(path) if path.suffix == ".jsonl" else _parsed(path, list)
+        there = _parsed(path, list)
         changed = set()
         for old in there:
             new = self._annotations.get(_id_of(old))
@@ -321,8 +320,8 @@ class FolderWriter:
         names = {_id_of(old) for old in kept}
         return kept + [new for name, new in self._annotations.items() if name not in names]
 
+    # Reject scores of two metrics, which cannot be compared.
     def _check_metric(self, kept: list[Any], path: Path) -> None:
-        """Reject scores of two metrics, which cannot be compared."""
         for new in [*self._annotations.values()][:1]:
             other = next((old for old in kept if _metric_of(old) != _metric_of(new)), None)
             if other is not None:
@@ -351,16 +350,6 @@ class FolderWriter:
                 "score there; "
                 "give another --source, or --replace to import this one again"
             )
-
-    def _write_annotations(self, annotations: list[Any]) -> None:
-        path = self._annotation_file
-        if path.suffix == ".json":
-            write_json(path, annotations, indent=False)
-            return
-        write_bytes(
-            path,
-            b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in annotations),
-        )
 
 
 def _metric_of(record: Mapping[str, Any]) -> str:
@@ -406,19 +395,92 @@ def _parsed(path: Path, kind: type[Any]) -> Any:
     return value
 
 
-def _parsed_lines(path: Path) -> list[Any]:
-    try:
-        rows = [json.loads(line) for line in path.read_bytes().split(b"\n") if line.strip()]
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise DataError(
-            f"{path}: is not JSON lines, so nothing can be added to it: {error}"
-        ) from None
-    if not all(isinstance(row, Mapping) for row in rows):
-        raise DataError(f"{path}: must contain one JSON object per line")
-    return rows
-
-
 def _same(first: Path, second: Path) -> bool:
     return first.stat().st_size == second.stat().st_size and file_sha256(first) == file_sha256(
         second
     )
+
+
+class WaitingFiles:
+    """Files staged for the data folder ``root`` until :meth:`move` is called.
+
+    If a different file of the same name exists or is staged, the new file's name ends in a part of
+    its content's hash.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._is_new = not root.exists()
+        self._stage: Path | None = None
+
+    def folder(self) -> Path:
+        """Return the hidden folder, created at first use."""
+        if self._stage is None:
+            self._root.mkdir(parents=True, exist_ok=True)
+            self._stage = Path(tempfile.mkdtemp(prefix=".import-", dir=self._root))
+            (self._stage / FILES).mkdir()
+        return self._stage
+
+    def at(self, name: str) -> Path:
+        """Return the current path of the file ``name`` (relative to the data folder), staged or
+        final.
+        """
+        waiting = None if self._stage is None else self._stage / name
+        return waiting if waiting is not None and waiting.exists() else self._root / name
+
+    def copy(self, path: Path, stem: str) -> str:
+        """Copy a file under a name that begins with ``stem``. Return its path relative to the data
+        folder."""
+        return self.write(path.read_bytes(), stem, path.suffix.lower())
+
+    def write(self, content: bytes, stem: str, suffix: str) -> str:
+        """Write a file under a name that begins with ``stem``. Return its path relative to the data
+        folder."""
+        name = stem_of(stem) + suffix
+        there = self.at(name)
+        if there.exists():
+            if there.read_bytes() == content:
+                return name
+            name = f"{stem_of(stem)}-{hashlib.sha256(content).hexdigest()[:12]}{suffix}"
+            if self.at(name).exists():
+                return name
+        path = self.folder() / name
+        with writing(path):
+            path.write_bytes(content)
+        return name
+
+    def move(self) -> None:
+        """Move the files to their final places."""
+        if self._stage is not None:
+            for path in [path for path in self._stage.rglob("*") if path.is_file()]:
+                target = self._root / path.relative_to(self._stage)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                path.replace(target)
+        self.discard()
+
+    def discard(self) -> None:
+        """Remove staged files, and the data folder if it was created for them."""
+        if self._stage is not None:
+            shutil.rmtree(self._stage, ignore_errors=True)
+            self._stage = None
+        if self._is_new:
+            with suppress(OSError):  # missing or not empty
+                self._root.rmdir()
+
+
+def stem_of(text: str) -> str:
+    """Return the path in a data folder, without its suffix, of a file named after ``text``."""
+    return f"{FILES}/{slug(text)}"
+
+
+def slug(text: str) -> str:
+    """Return a file name's stem made from any text: letters, digits, ``. _ -``; long ones are
+    shortened with a hash.
+
+    Texts that differ only in other characters give different stems.
+    """
+    plain = re.sub(r"[^A-Za-z0-9._-]", "_", text).lstrip(".")
+    if plain == text and 0 < len(plain) <= LONGEST_STEM:
+        return plain
+    digest = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:10]
+    return f"{plain[: LONGEST_STEM - 11]}-{digest}"

@@ -17,14 +17,14 @@ from visualjudge.formats.sample import Found, Sample, check_type, fitted, paired
 from visualjudge.vision.predictions import DepthMap
 from visualjudge.vision.raster.images import image_size, read_depth
 
+# Suffixes of maps that are copied to the data folder unchanged; other maps are saved as npy.
 AS_THEY_ARE = (".npy", ".png")
-"""Suffixes of maps that are copied to the data folder unchanged; other maps are saved as npy."""
 
 
+# The largest value of 16 bits, and the number of pixels from which it is a hole, not a depth.
 HOLE, PATCH = 65535, 16
-"""The largest value of 16 bits, and the number of pixels from which it is a hole, not a depth."""
+# PNG depths beyond this are assumed to be in another unit.
 FARTHEST_METRES = 255
-"""PNG depths beyond this are assumed to be in another unit."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +117,9 @@ def depth_maps(
         yield Sample(image.stem, image, guess, real, file=kept, extra=found.extra() if kept else {})
 
 
+# Return the values with those of a hole as NaN: some data sets mark it by the largest value of 16
+# bits. told gets the file's name.
 def _without_holes(values: FloatArray, file: Path, told: set[Any]) -> FloatArray:
-    """Return the values with those of a hole as NaN: some data sets mark it by the largest value of
-    16 bits. ``told`` gets the file's name.
-    """
     holes = values == HOLE
     if not PATCH <= int(holes.sum()) < holes.size or (values % 1).any():
         return values

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visualjudge.core.registry import Registry
@@ -176,36 +174,4 @@ def tasks_of(importer: Importer) -> list[str]:
     return [task.name for task in TASKS.values() if task.type in importer.types]
 
 
-DETECTION_FORMATS = {
-    "coco": (),
-    "yolo": ("--classes", "CLASSES"),
-    "voc": (),
-    "shapes": ("--format", "labelme"),
-}
-"""Importers whose input is easily given to another one, with the options that only they need."""
-LOOKED_AT, FIRST_BYTES = 100, 1 << 16
-"""How many files of a folder, and how much of each, tell its formats."""
-
-
-def formats_at(path: Path) -> set[str]:
-    """The names in :data:`DETECTION_FORMATS` whose files are at ``path``, as far as their endings
-    and first lines tell.
-    """
-    if path.is_file():
-        return {"coco"} if path.suffix.lower() == ".json" else set()
-    files = sorted(path.iterdir())[:LOOKED_AT] if path.is_dir() else []
-    return {name for file in files if file.is_file() and (name := _format_of(file))}
-
-
-def _format_of(file: Path) -> str | None:
-    if file.suffix.lower() == ".xml":
-        return "voc"
-    with file.open("rb") as content:
-        text = content.read(FIRST_BYTES).decode(errors="replace")
-    if file.suffix.lower() == ".json":
-        return "shapes" if '"shapes"' in text else None
-    number, *shares = text.partition("\n")[0].split() or [""]
-    with suppress(ValueError):
-        if file.suffix.lower() == ".txt" and number.isdigit() and len(shares) >= 4:
-            return "yolo" if max(map(float, shares)) <= 1 else None
-    return None
+# Importers whose input is easily given to another one, with the options that only they need.

@@ -28,11 +28,11 @@ from visualjudge.vision.raster.masks import mask_from_array
 
 NUMBER_COLUMNS = ("id", "idx", "index", "value", "label", "class_id", "number", "trainid")
 NAME_COLUMNS = ("name", "class", "label_name", "class_name")
+# A file with more values without a class, or more colours, is assumed to be a photograph.
 FEW_UNKNOWN, MOST_COLOURS = 10, 256
-"""A file with more values without a class, or more colours, is assumed to be a photograph."""
 PLACES = "--gt and --pred take label maps, --images photographs"
+# Values that mean "no label" unless the class table names them.
 UNNAMED = (0, 255)
-"""Values that mean "no label" unless the class table names them."""
 
 
 def label_maps(

@@ -1,19 +1,26 @@
-"""Generated or restored images, with a table of scores given by people or by a metric."""
+"""Generated or restored images, with a table of scores given by people or by a metric.
+
+Published layouts of ratings become rows of ours: TIFA (https://github.com/Yushi-Hu/tifa,
+human_annotations), ImageReward (https://github.com/THUDM/ImageReward, data/test.json), EditScore
+(https://github.com/VectorSpaceLab/EditScore, output of evaluation.py) and ImagenHub
+(https://github.com/TIGER-AI-Lab/ImagenHub, eval/human_ratings).
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from visualjudge.core.errors import DataError, Problem, UsageError
-from visualjudge.formats.rating_layouts import LAYOUTS, files_of, with_prompts
-from visualjudge.formats.sample import Found, Sample, check_type, stated_file
+from visualjudge.formats.hugging_face import is_hugging_face, read_data_set
+from visualjudge.formats.sample import Found, Sample, check_type, read_json, read_table, stated_file
 from visualjudge.vision.predictions import WholeImage
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.tasks import TASKS
@@ -57,7 +64,7 @@ def outputs(
     layout
         Layout of the table: rows, editscore, imagenhub, imagereward or tifa.
 
-        See :data:`~visualjudge.formats.rating_layouts.LAYOUTS`.
+        See :data:`LAYOUTS`.
     prompts
         JSON of prompts by image_id, if the table has none.
     score_range
@@ -134,6 +141,7 @@ def outputs(
     yield from _samples(task, table, list(rated.values()), masks)
 
 
+# Check that each required column occurs. A row without a value becomes a problem later.
 def _check_columns(
     table: str,
     rows: Sequence[dict[str, Any] | Problem],
@@ -141,7 +149,6 @@ def _check_columns(
     *,
     sourced: bool,
 ) -> None:
-    """Check that each required column occurs. A row without a value becomes a problem later."""
     known = dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row)
     if not known:
         return
@@ -177,12 +184,10 @@ class _Row:
     scores: tuple[float, ...]
 
 
+# Yield one sample per output with the mean of its ratings; number outputs with the same file name.
 def _samples(
     task: str, table: str, rated: Sequence[Sequence[_Row]], masks: Mapping[str, Any]
 ) -> Found:
-    """Yield one sample per output with the mean of its ratings; number outputs with the same file
-    name.
-    """
     seen: Counter[tuple[str, str, str | None]] = Counter()
     for ratings in rated:
         first = ratings[0]
@@ -214,29 +219,22 @@ def _samples(
             yield Problem(Path(table).name, str(first.output.name), "output", str(error))
 
 
-def other_range(ratings: Sequence[float], limits: tuple[float, float]) -> str | None:
-    """Return a sentence about ratings that look like a scale up to 1 or 5 if another range is
-    assumed.
-    """
+def warn_of_range(where: str, ratings: Sequence[float], limits: tuple[float, float]) -> None:
+    """Warn about ratings that look like a scale up to 1 or 5 if another range is assumed."""
     low, high = limits
     if len(ratings) < 2 or high <= 1:
-        return None
+        return
     if all(0 <= value <= 1 for value in ratings) and any(ratings):
         look, range_ = "numbers from 0 to 1", "0 1"
     elif high > 5 and all(1 <= value <= 5 and value * 2 % 1 == 0 for value in ratings):
         look, range_ = "whole or half numbers from 1 to 5", "1 5"
     else:
-        return None
-    return (
-        f"all {len(ratings)} values are {look}, and were read as ranging from {low:g} to {high:g}; "
-        f"state their range: --score-range {range_}, or --score-range {low:g} {high:g}"
+        return
+    warnings.warn(
+        f"{where}: all {len(ratings)} values are {look}, and were read as ranging from {low:g} to "
+        f"{high:g}; state their range: --score-range {range_}, or --score-range {low:g} {high:g}",
+        stacklevel=3,
     )
-
-
-def warn_of_range(where: str, ratings: Sequence[float], limits: tuple[float, float]) -> None:
-    """Warn about ratings that look like another scale (:func:`other_range`)."""
-    if told := other_range(ratings, limits):
-        warnings.warn(f"{where}: {told}", stacklevel=3)
 
 
 def given_score(value: Any, limits: tuple[float, float]) -> float:
@@ -308,3 +306,201 @@ def _path(row: Mapping[str, Any], field: str, root: Path) -> Path | None:
     if stated in (None, ""):
         return None
     return stated if isinstance(stated, Path) else stated_file(root, stated, field)
+
+
+# ---------------------------------------------------------------- layouts
+
+Rows = Iterator[dict[str, Any] | Problem]
+PROMPT_FIELDS = ("prompt", "instruction", "text", "caption")
+# ImagenHub's folders other than those of models, and the columns for their files.
+FOLDERS = {"input": "image", "control": "control", "mask": "mask"}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A layout: a function (files, root, scratch) → rows, and the range of its scores."""
+
+    rows: Callable[[Sequence[Path], Path, Path | None], Rows]
+    limits: tuple[float, float]
+
+
+def files_of(table: str | Path) -> list[Path]:
+    """Return the files of a table: one, or all that match a pattern with one ``*`` in its name.
+
+    Raises
+    ------
+    UsageError
+        If no file matches.
+    """
+    path = Path(table)
+    found = (
+        sorted(path.parent.glob(path.name))
+        if "*" in path.name and path.suffix != ".parquet"
+        else [path]
+    )
+    if not found:
+        raise UsageError(f"{table}: no file matches")
+    return found
+
+
+def with_prompts(rows: Rows, file: Path | None) -> Rows:
+    """Yield the rows with prompts from a JSON object, by ``image_id``, output file name or ``key``.
+
+    The values of the JSON object are strings, or objects with ``prompt``, ``instruction``, ``text``
+    or ``caption``.
+    """
+    if file is None:
+        yield from rows
+        return
+    prompts = read_json(file)
+    if not isinstance(prompts, dict):
+        raise DataError(f"{file}: must be a JSON object of prompts by image_id")
+    for row in rows:
+        if isinstance(row, dict) and not row.get("prompt"):
+            name = PurePosixPath(str(row.get("output", "")))
+            keys = (row.get("image_id"), row.get("key"), name.name, name.stem)
+            value = next((prompts[key] for key in keys if key in prompts), None)
+            row["prompt"] = _prompt(value)
+        yield row
+
+
+def _prompt(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return next((value[name] for name in PROMPT_FIELDS if value.get(name)), None)
+    return value
+
+
+def _plain(files: Sequence[Path], _root: Path, scratch: Path | None) -> Rows:
+    for file in files:
+        if scratch is not None and is_hugging_face(file):
+            yield from read_data_set(file, scratch).rows
+        else:
+            yield from read_table(file)
+
+
+def _tifa(files: Sequence[Path], _root: Path, _scratch: Path | None) -> Rows:
+    for file in files:
+        content = read_json(file)
+        if not isinstance(content, dict):
+            raise DataError(
+                f"{file}: must be a JSON object of annotations by image, as in TIFA's "
+                "human_annotations.json"
+            )
+        for key, row in content.items():
+            if (
+                not isinstance(row, dict)
+                or not {"image_path", "text", "human_scores"} <= row.keys()
+            ):
+                yield Problem(
+                    file.name, key, "human_scores", "must be given with image_path and text"
+                )
+                continue
+            text_id = str(row.get("text_id", key))
+            source = key.removeprefix(text_id).strip("_") or None
+            names = {
+                "output": row["image_path"],
+                "prompt": row["text"],
+                "score": row["human_scores"],
+            }
+            yield {**row, **names, "image_id": text_id, "source": source}
+
+
+# Convert a rank r of n images to the score (n − r) / (n − 1), of which only the order is
+# meaningful. If a rank is larger than n, ranks were left out (as in a tenth of the test split); r
+# is then one more than the number of better images.
+def _imagereward(files: Sequence[Path], _root: Path, _scratch: Path | None) -> Rows:
+    for file in files:
+        for number, row in enumerate(read_table(file)):
+            images: Any = row.get("generations")
+            ranks: Any = row.get("ranking")
+            if not _ranked(images, ranks):
+                reason = (
+                    "must contain a rank from 1 (best) for each of 'generations', and "
+                    "there must be two or more"
+                )
+                if images is None and ranks is None:
+                    reason = "is missing, as is generations; does --layout fit the table?"
+                yield Problem(file.name, f"[{number}]", "ranking", reason)
+                continue
+            if max(ranks) > len(ranks):
+                ranks = [1 + sum(other < rank for other in ranks) for rank in ranks]
+            for image, rank in zip(images, ranks, strict=True):
+                score = (len(ranks) - rank) / (len(ranks) - 1)
+                yield {
+                    "output": image,
+                    "image_id": row.get("id"),
+                    "prompt": row.get("prompt"),
+                    "score": score,
+                }
+
+
+def _ranked(images: Any, ranks: Any) -> bool:
+    if (
+        not isinstance(images, list)
+        or not isinstance(ranks, list)
+        or not len(images) == len(ranks) > 1
+    ):
+        return False
+    return all(isinstance(rank, int) and not isinstance(rank, bool) and rank >= 1 for rank in ranks)
+
+
+# Read one pair per line. Paths end in images/NAME, relative to the results folder.
+def _editscore(files: Sequence[Path], _root: Path, _scratch: Path | None) -> Rows:
+    for file in files:
+        for number, row in enumerate(read_table(file), 1):
+            lists: list[Any] = [row.get(name) for name in ("output_images", "score", "key")]
+            if not all(isinstance(one, list) and len(one) == 2 for one in lists) or not row.get(
+                "input_image"
+            ):
+                reason = "must be two, with input_image and two each of 'score' and 'key'"
+                yield Problem(file.name, f"line {number}", "output_images", reason)
+                continue
+            for output, score, key in zip(*lists, strict=True):
+                paths = {"output": _last_two(output), "image": _last_two(row["input_image"])}
+                yield {**paths, "score": score, "key": key, "prompt": row.get("instruction")}
+
+
+def _last_two(path: Any) -> str:
+    return "/".join(PurePosixPath(str(path).replace("\\", "/")).parts[-2:])
+
+
+# Read one file per rater, with a row per input and a column per model. A cell is [SC, PQ], and the
+# score is √(SC · PQ).
+def _imagenhub(files: Sequence[Path], root: Path, _scratch: Path | None) -> Rows:
+    for file in files:
+        for row in read_table(file):
+            uid = row.pop("uid", None)
+            if uid is None:
+                raise DataError(f"{file}: must have a column 'uid', as in ImagenHub's ratings")
+            given = {
+                name: f"{folder}/{uid}"
+                for folder, name in FOLDERS.items()
+                if (root / folder / uid).is_file()
+            }
+            for model, cell in row.items():
+                try:
+                    meaning, quality = (float(value) for value in json.loads(cell))
+                except (TypeError, ValueError):
+                    yield Problem(file.name, uid, model, f"must be [SC, PQ], got {cell!r}")
+                    continue
+                scores = {
+                    "SC": meaning,
+                    "PQ": quality,
+                    "score": math.sqrt(max(0.0, meaning * quality)),
+                }
+                yield {
+                    **given,
+                    **scores,
+                    "output": f"{model}/{uid}",
+                    "image_id": Path(uid).stem,
+                    "source": model,
+                }
+
+
+LAYOUTS = {
+    "rows": Layout(_plain, (0, 10)),
+    "editscore": Layout(_editscore, (0, 10)),
+    "imagenhub": Layout(_imagenhub, (0, 1)),
+    "imagereward": Layout(_imagereward, (0, 1)),
+    "tifa": Layout(_tifa, (1, 5)),
+}

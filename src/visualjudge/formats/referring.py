@@ -47,8 +47,8 @@ class Expression:
     file_name: str
     text: str
     region: Any
+    # [x1, y1, x2, y2], used if there is no mask.
     bbox: Any = None
-    """[x1, y1, x2, y2], used if there is no mask."""
 
 
 def referring(

@@ -11,6 +11,7 @@ import pickle
 import warnings
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
@@ -20,11 +21,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.core import jsons
-from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError, in_field
-from visualjudge.core.jsons import DEEPEST_JSON, is_deep
+from visualjudge.core.jsons import DEEPEST_JSON, LONGEST_RECORD, is_deep
 from visualjudge.core.records import Size, Xyxy
+from visualjudge.core.untrusted import confined_path
 from visualjudge.vision.predictions import Prediction
 from visualjudge.vision.raster.images import orientation
 from visualjudge.vision.tasks import TASKS, task_named
@@ -44,10 +44,9 @@ class Sample:
     image: Path | None
     prediction: Prediction
     truth: Prediction | None = None
+    # Classes that can be scored on this image, for tasks with a class of interest. The default is
+    # the classes of the ground truth without its crowd regions.
     labels: tuple[str, ...] | None = None
-    """Classes that can be scored on this image, for tasks with a class of interest. The default is
-    the classes of the ground truth without its crowd regions.
-    """
     key: str = ""
     prompt: str | None = None
     source: str | None = None
@@ -57,19 +56,18 @@ class Sample:
     mask: Path | None = None
     control: Path | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    # Whether the input itself names the image. Otherwise image_id is the image's file name without
+    # its suffix.
     named: bool = False
-    """Whether the input itself names the image. Otherwise ``image_id`` is the image's file name
-    without its suffix.
-    """
+    # Whether white in mask is the region to fill or the region to keep.
     mask_white: Literal["fill", "keep"] = "fill"
-    """Whether white in ``mask`` is the region to fill or the region to keep."""
+    # Whether a mask of another size than the image is resized to it.
     resize_mask: bool = False
-    """Whether a mask of another size than the image is resized to it."""
 
 
 T = TypeVar("T")
 Side = TypeVar("Side", bound=Prediction)
-LARGEST_PICKLE = 1 << 30
+LARGEST_FILE = 1 << 30
 Found = Iterator[Sample | Problem]
 
 
@@ -221,6 +219,25 @@ RESIZE = "--resize-pred resizes predictions to the image's size"
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 
 
+# Refuse a file that is too large, and name the file in an error of reading it.
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise DataError(f"{path}: must have at most {LARGEST_FILE >> 20} MiB")
+        yield
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise DataError(f"{path}: must be a file, got a folder") from None
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path}: must be UTF-8, got an invalid byte at {error.start}; save it as UTF-8"
+        ) from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error}") from None
+
+
 def read_json(path: Path) -> Any:
     """Read a JSON file.
 
@@ -229,32 +246,33 @@ def read_json(path: Path) -> Any:
     DataError
         If there is no such file, or it is not JSON; the message names the line.
     """
-    try:
+    with _readable(path):
         content = path.read_bytes()
-        value = _shallow(json.loads(content))
-        if b"\\ud" in content.lower():
+        text = content.decode(json.detect_encoding(content))
+    return _parsed(text.removeprefix("\ufeff"), path)
+
+
+# Return the value of a JSON text: a file, or its line of that number.
+def _parsed(text: str, path: Path, line: int | None = None) -> Any:
+    try:
+        value = _shallow(json.loads(text))
+        if "\\ud" in text.lower():  # half a surrogate pair, which cannot be written
             json.dumps(value, ensure_ascii=False).encode()
         return value
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise DataError(f"{path}: must be a file, got a folder") from None
+    except json.JSONDecodeError as error:
+        several = error.msg == "Extra data" and line is None
+        hint = "; JSON lines must become one array" if several else ""
+        where = f"{path}: line {line or error.lineno}"
+        raise DataError(f"{where}: is not JSON: {error.msg}{hint}") from None
     except UnicodeEncodeError:
         raise DataError(f"{path}: contains an unpaired surrogate") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from None
-    except json.JSONDecodeError as error:
-        hint = "; JSON lines must become one array" if error.msg == "Extra data" else ""
-        raise DataError(f"{path}: line {error.lineno}: is not JSON: {error.msg}{hint}") from None
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # numbers of thousands of digits, or thousands of levels
-        raise DataError(f"{path}: cannot be read as JSON: {error}") from None
+    except (ValueError, RecursionError) as error:  # thousands of digits or levels
+        where = str(path) if line is None else f"{path}: line {line}"
+        raise DataError(f"{where}: cannot be read as JSON: {error}") from None
 
 
+# Return value after checking its nesting depth, so that messages can show it.
 def _shallow(value: Any) -> Any:
-    """Return ``value`` after checking its nesting depth, so that messages can show it."""
     if is_deep(value):
         raise ValueError(f"must be nested at most {DEEPEST_JSON} levels deep")
     return value
@@ -278,27 +296,11 @@ def read_pickle(path: Path) -> Any:
         plain data.
     """
     try:
-        if path.stat().st_size > LARGEST_PICKLE:
-            raise DataError(
-                f"{path}: must be at most {LARGEST_PICKLE} bytes, got {path.stat().st_size}"
-            )
-        with path.open("rb") as file:
+        with _readable(path), path.open("rb") as file:
             return _shallow(_DataOnly(file, encoding="latin1").load())
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except (
-        OSError,
-        pickle.UnpicklingError,
-        EOFError,
-        ValueError,
-        IndexError,
-        KeyError,
-        AttributeError,
-        TypeError,
-        MemoryError,
-        OverflowError,
-        RecursionError,
-    ) as error:
+    except DataError:
+        raise
+    except Exception as error:  # an unpickler of a damaged file raises anything
         raise DataError(f"{path}: must be a pickle of plain data: {error}") from None
 
 
@@ -314,7 +316,7 @@ def read_table(path: Path) -> list[dict[str, Any]]:
     if path.suffix.lower() in (".csv", ".tsv"):
         return _separated(path, "\t" if path.suffix.lower() == ".tsv" else ",")
     if path.suffix.lower() == ".jsonl":
-        lines = enumerate(_lines(path), 1)
+        lines = enumerate(read_text(path).split("\n"), 1)
         return [_object(line, path, number) for number, line in lines if line.strip()]
     if path.suffix.lower() == ".json":
         content = read_json(path)
@@ -323,35 +325,6 @@ def read_table(path: Path) -> list[dict[str, Any]]:
             raise DataError(f"{path}: must be a JSON array of objects, or an object of objects")
         return rows
     raise UsageError(f"{path}: a table must be a .csv, .tsv, .jsonl or .json file")
-
-
-def _lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a file in an encoding that :func:`read_text` accepts. UTF-8 files are
-    streamed.
-    """
-    try:
-        with path.open("rb") as file:
-            wide = file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE)
-        if wide and path.stat().st_size > jsons.LONGEST_RECORD:
-            raise DataError(
-                f"{path}: must have at most {jsons.LONGEST_RECORD >> 20} MiB in UTF-16; save it "
-                "as UTF-8"
-            )
-        if wide:
-            yield from read_text(path).split("\n")
-            return
-        for number, line in enumerate(jsons.lines(path), 1):
-            try:
-                yield line.decode()
-            except UnicodeDecodeError as error:
-                where = f"{error.start} of line {number}"
-                raise DataError(
-                    f"{path}: must be UTF-8, got an invalid byte at {where}; save it as UTF-8"
-                ) from None
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error}") from None
 
 
 def read_text(path: Path) -> str:
@@ -363,21 +336,10 @@ def read_text(path: Path) -> str:
     DataError
         If there is no such file, or it has another encoding.
     """
-    try:
+    with _readable(path):
         content = path.read_bytes()
-        return content.decode(
-            "utf-16" if content[:2] in (BOM_UTF16_LE, BOM_UTF16_BE) else "utf-8-sig"
-        )
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise DataError(f"{path}: must be a file, got a folder") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error}") from None
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path}: must be UTF-8, got an invalid byte at {error.start}; save it as UTF-8"
-        ) from None
+        wide = content[:2] in (BOM_UTF16_LE, BOM_UTF16_BE)
+        return content.decode("utf-16" if wide else "utf-8-sig")
 
 
 def check_names(path: Path) -> None:
@@ -544,12 +506,9 @@ def _separated(path: Path, delimiter: str) -> list[dict[str, Any]]:
 
 
 def _object(line: str, path: Path, number: int) -> dict[str, Any]:
-    try:
-        value = _shallow(json.loads(line))
-    except json.JSONDecodeError as error:
-        raise DataError(f"{path}: line {number}: is not JSON: {error.msg}") from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: line {number}: cannot be read as JSON: {error}") from None
+    if len(line) > LONGEST_RECORD:
+        raise DataError(f"{path}: line {number}: must have at most {LONGEST_RECORD >> 20} MiB")
+    value = _parsed(line, path, number)
     if not isinstance(value, dict):
         raise DataError(f"{path}: line {number}: is not a JSON object")
     return value

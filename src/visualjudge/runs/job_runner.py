@@ -83,6 +83,15 @@ class Progress:
     # Time when the last job ended or, before that, when the first began.
     heard: float = field(default_factory=time.monotonic)
 
+    def count(self, outcome: Outcome) -> None:
+        """Add a job that has ended."""
+        self.done += 1
+        self.heard = time.monotonic()
+        self.statuses[outcome.status] += 1
+        self.causes.update([outcome.cause] if outcome.cause else [])
+        self.free += not outcome.calls and outcome.status != "api_error"
+        self.error = outcome.error or self.error
+
     @property
     def seconds(self) -> float:
         """Seconds since the start."""
@@ -109,94 +118,31 @@ class Stop:
         self.reason = self.reason or reason
 
 
-class _Streak:
-    """Stop a run that can only fail: a refused key, an unknown model, a server that is down."""
-
-    def __init__(self) -> None:
-        self.fatal = 0
-        self.failures = 0
-
-    def after(self, outcome: Outcome, *, again: bool) -> str | None:
-        failed, cause = outcome.status == "api_error", outcome.cause or ""
-        counts = cause in _GONE if again else not cause.startswith("HTTP 4")
-        self.failures = self.failures + 1 if failed and counts else 0
-        self.fatal = self.fatal + 1 if failed and outcome.cause in FATAL_CAUSES else 0
-        if self.fatal >= FATAL_AFTER:
-            return f"given up: {outcome.cause} {self.fatal} times in a row"
-        if self.failures >= FAILURES_AFTER:
-            return f"given up: {self.failures} calls in a row failed, the last with {outcome.cause}"
-        return None
-
-
-async def run(
-    jobs: Iterable[Job],
-    ask: Ask[Job],
-    journal: Journal,
-    *,
-    concurrency: int = 8,
-    total: int | None = None,
-    budget: Budget | None = None,
-    progress: Progress | None = None,
-    on_event: Listener | None = None,
-    stop: Stop | None = None,
-    give_up: bool = True,
-) -> Progress:
-    """Do all ``jobs``, at most ``concurrency`` at the same time.
+@dataclass
+class Runner:
+    """Does jobs with bounded concurrency.
 
     Parameters
     ----------
-    jobs
-        Jobs to do, drawn lazily.
-    ask
-        Function that does one job and returns None if there is no outcome yet. An exception ends
-        the run once the records so far are on disk. Failures of single jobs must be returned as an
-        :class:`Outcome`.
-    total
-        Number of jobs, for the display.
+    journal
+        Where one record a job is written.
     progress
-        Progress to continue, instead of a new one with ``total`` and ``budget``.
+        The counts; later jobs are added to them.
     on_event
-        Called with the progress after each record written to disk, and from time to time without
-        one.
-    give_up
-        Whether to stop after many failures in a row. Not useful if the calls were made before.
-
-    Returns
-    -------
-    Progress
-        The final counts; ``stopped`` is set if the run ended early.
-    """
-    counts = progress or Progress(total=total, budget=budget or Budget())
-    counts.heard = time.monotonic()
-    shared = _JobWorkers(
-        iter(jobs), ask, journal, counts, on_event, stop or Stop(), _Streak() if give_up else None
-    )
-    workers = [asyncio.create_task(shared.work()) for _ in range(max(1, concurrency))]
-    reporter = asyncio.create_task(shared.keep_reporting())
-    try:
-        await asyncio.gather(*workers)
-    finally:
-        for task in (*workers, reporter):
-            task.cancel()
-        await asyncio.gather(*workers, reporter, return_exceptions=True)
-        await shared.report()
-    if shared.error:
-        raise shared.error
-    shared.progress.stopped = shared.stop.reason
-    return shared.progress
-
-
-@dataclass(frozen=True)
-class RunControl:
-    """The shared state of a run's engines: its journal and counts, and how it is reported and
-    stopped.
+        Called with the progress after each record on disk, and from time to time without one.
+    stop
+        Asks to end early: calls in flight finish.
     """
 
     journal: Journal
-    concurrency: int
-    progress: Progress
+    progress: Progress = field(default_factory=Progress)
+    concurrency: int = 8
     on_event: Listener | None = None
     stop: Stop = field(default_factory=Stop)
+    _unreported: list[Outcome] = field(default_factory=list)
+    _settled: asyncio.Event = field(default_factory=asyncio.Event)
+    _fatal: int = 0
+    _failures: int = 0
 
     async def run(
         self,
@@ -206,127 +152,113 @@ class RunControl:
         concurrency: int | None = None,
         give_up: bool = True,
     ) -> Progress:
-        """Do ``jobs`` as :func:`run` does; ``concurrency`` defaults to that of the run."""
-        return await run(
-            jobs,
-            ask,
-            self.journal,
-            concurrency=concurrency or self.concurrency,
-            progress=self.progress,
-            on_event=self.on_event,
-            stop=self.stop,
-            give_up=give_up,
-        )
+        """Do all ``jobs``, which are drawn lazily.
 
-
-@dataclass(slots=True)
-class _JobWorkers:
-    jobs: Iterator[Any]
-    ask: Ask[Any]
-    journal: Journal
-    progress: Progress
-    on_event: Listener | None
-    stop: Stop
-    streak: _Streak | None
-    unreported: list[Outcome] = field(default_factory=list)
-    error: Exception | None = None
-    breath_at: float = 0.0
-    settled: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def work(self) -> None:
-        """Do job after job. An error stops the other workers after the call that they have in
-        flight.
+        Parameters
+        ----------
+        ask
+            Function that does one job and returns None if there is no outcome yet. An exception
+            ends the run once the records so far are on disk. Failures of single jobs must be
+            returned as an :class:`Outcome`.
+        give_up
+            Whether to stop after many failures in a row. Not useful if the calls were made before.
         """
+        self.progress.heard = time.monotonic()
+        rest = iter(jobs)
+        reporter = asyncio.create_task(self._keep_reporting())
+        workers = [
+            asyncio.create_task(self._work(rest, ask, give_up=give_up))
+            for _ in range(max(1, concurrency or self.concurrency))
+        ]
+        work: asyncio.Future[Any] = asyncio.gather(*workers)
+        tasks: set[asyncio.Future[Any]] = {work, reporter}
         try:
-            await self._work()
-        except Exception as error:
-            self._fail(error)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            first = work if work.done() else reporter
+            if error := first.exception():  # the others end after the call that they have in flight
+                self.stop.request(str(error))
+                await asyncio.gather(*workers, return_exceptions=True)
+                raise error
+        finally:
+            for task in (*workers, reporter):
+                task.cancel()
+            await asyncio.gather(*workers, reporter, return_exceptions=True)
+            await self._report()
+        self.progress.stopped = self.stop.reason
+        return self.progress
 
-    def _fail(self, error: Exception) -> None:
-        self.error = self.error or error
-        self.stop.request(str(error))
-
-    async def _work(self) -> None:
-        while self.stop.reason is None:
-            try:
-                job = next(self.jobs)
-            except StopIteration:
+    async def _work(self, jobs: Iterator[Job], ask: Ask[Job], *, give_up: bool) -> None:
+        breath_at = 0.0
+        for job in jobs:
+            if self.stop.reason is not None or not await self._has_room():
                 return
-            if not await self._has_room():
-                return
-            await self._do(job)
-            # Jobs that never wait would block all other tasks.
-            if time.monotonic() >= self.breath_at:
+            await self._do(job, ask, give_up=give_up)
+            if time.monotonic() >= breath_at:  # jobs that never wait would block all other tasks
                 await asyncio.sleep(0)
-                self.breath_at = time.monotonic() + _REPORT_EVERY_S
+                breath_at = time.monotonic() + _REPORT_EVERY_S
 
     async def _has_room(self) -> bool:
-        # Return whether the budget has room for one more job, waiting for jobs in flight if they
-        # may leave some.
+        # Waits for jobs in flight if they may leave room in the budget.
         budget = self.progress.budget
         while refusal := budget.refusal():
             if not budget.in_flight:
                 self.stop.request(refusal)
                 return False
-            self.settled.clear()
-            await self.settled.wait()
+            self._settled.clear()
+            await self._settled.wait()
         return self.stop.reason is None
 
-    async def _do(self, job: Any) -> None:
+    async def _do(self, job: Job, ask: Ask[Job], *, give_up: bool) -> None:
         budget, outcome = self.progress.budget, None
         budget.begin()
         try:
-            outcome = await self.ask(job)
+            outcome = await ask(job)
         finally:
             if outcome is None:
                 budget.abandon()
             else:
                 budget.settle(outcome.paid, calls=outcome.calls)
-            self.settled.set()
-        if outcome is None:
-            return
-        self.journal.write(outcome.record)
-        self.unreported.append(outcome)
-        hopeless = self.streak and self.streak.after(outcome, again=self.progress.again)
-        if hopeless:
-            self.stop.request(hopeless)
+            self._settled.set()
+        if outcome is not None:
+            self.journal.write(outcome.record)
+            self._unreported.append(outcome)
+            if give_up:
+                self._give_up_after(outcome)
 
-    async def keep_reporting(self) -> None:
-        """Sync and report a few times per second, so that workers need not wait for the disk."""
-        told = time.monotonic()
+    def _give_up_after(self, outcome: Outcome) -> None:
+        # Stops a run that can only fail: a refused key, an unknown model, a server that is down.
+        failed, cause = outcome.status == "api_error", outcome.cause or ""
+        counts = cause in _GONE if self.progress.again else not cause.startswith("HTTP 4")
+        self._failures = self._failures + 1 if failed and counts else 0
+        self._fatal = self._fatal + 1 if failed and cause in FATAL_CAUSES else 0
+        if self._fatal >= FATAL_AFTER:
+            self.stop.request(f"given up: {cause} {self._fatal} times in a row")
+        if self._failures >= FAILURES_AFTER:
+            failures = f"{self._failures} calls in a row failed"
+            self.stop.request(f"given up: {failures}, the last with {cause}")
+
+    async def _keep_reporting(self) -> None:
+        # Syncs and reports a few times per second, so that workers need not wait for the disk.
+        reported = time.monotonic()
         while True:
             await asyncio.sleep(_REPORT_EVERY_S)
-            try:
-                if self.unreported:
-                    await self.report()
-                elif time.monotonic() - told < _QUIET_EVERY_S:
-                    continue
-                elif self.on_event:
-                    self.on_event(self.progress)
-                told = time.monotonic()
-            except Exception as error:
-                self._fail(error)
-                return
+            if self._unreported:
+                await self._report()
+            elif time.monotonic() - reported < _QUIET_EVERY_S:
+                continue
+            elif self.on_event:
+                self.on_event(self.progress)
+            reported = time.monotonic()
 
-    async def report(self) -> None:
-        """Report written records once they are on disk."""
-        written = len(self.unreported)
+    async def _report(self) -> None:
+        written = len(self._unreported)
         await self.journal.synced()
-        reported = self.unreported[:written]
-        del self.unreported[:written]
+        reported = self._unreported[:written]
+        del self._unreported[:written]
         for outcome in reported:
-            self._count(outcome)
-
-    def _count(self, outcome: Outcome) -> None:
-        self.progress.done += 1
-        self.progress.heard = time.monotonic()
-        self.progress.statuses[outcome.status] += 1
-        self.progress.free += not outcome.calls and outcome.status != "api_error"
-        if outcome.cause:
-            self.progress.causes[outcome.cause] += 1
-        self.progress.error = outcome.error or self.progress.error
-        if self.on_event:
-            self.on_event(self.progress)
+            self.progress.count(outcome)
+            if self.on_event:
+                self.on_event(self.progress)
 
 
 # ---------------------------------------------------------------- from ordinary code

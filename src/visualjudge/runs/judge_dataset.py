@@ -34,7 +34,7 @@ from visualjudge.runs.asks import (
 )
 from visualjudge.runs.budget import PAID, Budget, Spending, spent_before
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.job_runner import Ask as AskOne, Listener, Outcome, Progress, RunControl, Stop
+from visualjudge.runs.job_runner import Ask as AskOne, Listener, Outcome, Progress, Runner, Stop
 from visualjudge.runs.live import Engine, FirstQuestionFailed, LiveEngine, client_of
 from visualjudge.runs.verdicts import verdict_line
 
@@ -116,7 +116,7 @@ async def run_judge(
                 failed_calls=_diagnostics(judge).failures,
                 again=again,
             )
-            control = RunControl(journal, options.concurrency, progress, on_event, stop or Stop())
+            control = Runner(journal, progress, options.concurrency, on_event, stop or Stop())
             engine = engine or LiveEngine(judge, list(before.served), options.accept_changes)
             try:
                 await engine(

@@ -19,7 +19,7 @@ from visualjudge.core.errors import RunError, UsageError
 from visualjudge.core.records import Served
 from visualjudge.judges.base import Ask, Judge
 from visualjudge.runs.budget import thinking_tokens, token_counts
-from visualjudge.runs.job_runner import FATAL_CAUSES, Ask as AskOne, Outcome, Progress, RunControl
+from visualjudge.runs.job_runner import FATAL_CAUSES, Ask as AskOne, Outcome, Progress, Runner
 
 # Number of questions whose replies are looked at before all others are asked.
 PREFLIGHT = 12
@@ -40,7 +40,7 @@ Todo = Callable[[], Iterator[Ask]]
 class Engine(Protocol):
     """Passes the asks of a run to its judge."""
 
-    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: RunControl) -> Progress:
+    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: Runner) -> Progress:
         """Do all of ``todo``, which may be iterated repeatedly; return the progress of
         ``control``.
         """
@@ -68,8 +68,7 @@ class LiveEngine:
     accept: bool = False
     _first: list[Outcome] = field(default_factory=list)
 
-    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: RunControl) -> Progress:
-        """Do all of ``todo``."""
+    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: Runner) -> Progress:
         asks = todo()
         if client_of(self.judge) is not None:
             few = (control.progress.total or 0) <= PREFLIGHT
@@ -107,9 +106,9 @@ class LiveEngine:
         now = Served(*(first.record.get(name) for name in ("served_model", "fingerprint")))
         before = {Served(served.model, served.fingerprint) for served in self.known}
         if now != Served() and before and now not in before and not self.accept:
-            was = " and ".join(sorted(map(identity_text, before)))
+            was = " and ".join(sorted(map(str, before)))
             raise UsageError(
-                f"the run was answered by {was}, now {identity_text(now)} answers. Choose another "
+                f"the run was answered by {was}, now {now} answers. Choose another "
                 "--out, or add --set accept_changes=true to record both"
             )
         asked = str(self.judge.describe().get("model"))
@@ -150,9 +149,3 @@ def client_of(judge: Judge) -> Client | None:
 
 def _is_blank(outcome: Outcome) -> bool:
     return not str(outcome.record.get("raw_response") or "").strip()
-
-
-def identity_text(served: Served) -> str:
-    """Return who answered in words: ``gpt-4o-2024-08-06 (fp_1)``."""
-    name = served.model or "an unnamed model"
-    return f"{name} ({served.fingerprint})" if served.fingerprint else name

@@ -16,7 +16,7 @@ from visualjudge.clients.base import Client, Request, TextPart
 from visualjudge.clients.retry import cause_of
 from visualjudge.core.errors import ClientError
 from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
-from visualjudge.runs.job_runner import Listener, Outcome, Progress, Stop, run
+from visualjudge.runs.job_runner import Listener, Outcome, Progress, Runner, Stop
 from visualjudge.runs.journal import Journal, read_records
 
 CONCURRENCY = 16
@@ -70,15 +70,9 @@ async def match(
     todo = [line for line, _ in wanted.values() if keys[line.row.index] not in before]
     try:
         with Journal.resume(journal) as file:
-            progress = await run(
-                todo,
-                ask,
-                file,
-                concurrency=CONCURRENCY,
-                total=len(todo),
-                on_event=on_event,
-                stop=stop,
-            )
+            progress = Progress(total=len(todo))
+            runner = Runner(file, progress, CONCURRENCY, on_event, stop or Stop())
+            await runner.run(todo, ask)
     finally:
         await client.aclose()
     after = _known(journal)

@@ -25,7 +25,7 @@ from visualjudge.core.errors import DataError, UnknownPrompt, UsageError
 from visualjudge.judges.judge_module import ClientPipe
 from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
 from visualjudge.runs.budget import Budget
-from visualjudge.runs.job_runner import Listener, Progress, Stop, run
+from visualjudge.runs.job_runner import Listener, Progress, Runner, Stop
 from visualjudge.runs.journal import Journal
 
 _MOST_KEYS = 5
@@ -93,7 +93,7 @@ def check_same(out: Path, settings: Mapping[str, Any]) -> None:
 
 def _stated(place: Path) -> dict[str, Any] | None:
     try:
-        found = jsons.read(place, jsons.LARGEST_MANIFEST)["metrics"]
+        found = jsons.read(place, "manifest")["metrics"]
     except (OSError, DataError, ValueError, KeyError, TypeError):
         return None
     return found if isinstance(found, dict) else None
@@ -185,16 +185,9 @@ async def run_pipeline(
         with journal:
             write_settings(path, pipes, settings, given)
             journal.drop(lambda line: bool(line.get("errors")))
-            progress = await run(
-                left,
-                judge,
-                journal,
-                concurrency=concurrency,
-                total=len(left),
-                budget=Budget(prices=meter.budget.prices),
-                on_event=on_event,
-                stop=stop,
-            )
+            own = Budget(prices=meter.budget.prices)
+            progress = Progress(total=len(left), budget=own)
+            await Runner(journal, progress, concurrency, on_event, stop).run(left, judge)
     finally:
         await asyncio.gather(*(pipe.client.aclose() for pipe in pipes.values()))
     progress.budget = meter.budget

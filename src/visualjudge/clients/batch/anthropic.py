@@ -42,7 +42,6 @@ class AnthropicBatches(Provider):
     framing = Framing(b'{"requests":[\n', b",\n", b"\n]}\n")
 
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
-        """Return a request as an entry of the list."""
         return [b'{"custom_id":"', name.encode(), b'","params":', *body, b"}"]
 
     async def create(self, ticket: Ticket, path: Path) -> str:
@@ -50,9 +49,6 @@ class AnthropicBatches(Provider):
             return await self._make(_BATCHES, file, ticket)
 
     async def find(self, ticket: Ticket) -> str | None:
-        """Return the newest unknown batch with the same number of requests that is not older than
-        the ticket.
-        """
 
         def following(page: Mapping[str, Any]) -> str | None:
             last = last_id(page, self)
@@ -74,7 +70,6 @@ class AnthropicBatches(Provider):
         return Look(status, ended=ended, succeeded=succeeded, files=(batch,) if ended else ())
 
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
-        """Read one line of the results."""
         name, result = named(row["custom_id"]), row["result"]
         if result["type"] == "succeeded":
             return name, Result(200, orjson.dumps(result["message"]))

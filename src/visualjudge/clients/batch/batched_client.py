@@ -159,7 +159,6 @@ class Batched(Wrapping):
         return self.requests
 
     async def post(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> Answer:
-        """Return the result of a request in its batch, as its transport."""
         call = _call.get()
         name = f"{call.name}-{call.posts}"
         result = self._store.result(name)

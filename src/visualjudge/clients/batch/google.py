@@ -31,11 +31,9 @@ class GoogleBatches(Provider):
     most_bytes = 2_000_000_000
 
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
-        """Return a request as a line of the file."""
         return [b'{"key":"', name.encode(), b'","request":', *body, b"}"]
 
     async def create(self, ticket: Ticket, path: Path) -> str:
-        """Upload the file, and create a batch with the part's name as its display name."""
         file = await self.patiently(lambda: self._upload(ticket.part, path))
         model = quote(self.client.model.removeprefix("models/"), safe="")
         batch = {"displayName": f"{TAG}-{ticket.part}", "inputConfig": {"fileName": file}}
@@ -72,7 +70,6 @@ class GoogleBatches(Provider):
         return urlunsplit((own.scheme, own.netloc, stated.path, stated.query, ""))
 
     async def find(self, ticket: Ticket) -> str | None:
-        """Find a batch by its display name."""
 
         def following(page: Mapping[str, Any]) -> str | None:
             token = page.get("nextPageToken")
@@ -103,7 +100,6 @@ class GoogleBatches(Provider):
         )
 
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
-        """Read one line of the replies."""
         name, error = named(row["key"]), row.get("error")
         if not isinstance(error, Mapping):
             return name, Result(200, orjson.dumps(row["response"]))

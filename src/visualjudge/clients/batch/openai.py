@@ -30,12 +30,10 @@ class OpenAiBatches(Provider):
     most_bytes = 200_000_000
 
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
-        """Return a request as a line of a batch file."""
         head = orjson.dumps({"custom_id": name, "method": "POST", "url": ENDPOINT})
         return [head[:-1], b',"body":', *body, b"}"]
 
     async def create(self, ticket: Ticket, path: Path) -> str:
-        """Upload the file, and create a batch with the part's name in its metadata."""
 
         async def upload() -> str:
             with path.open("rb") as file:
@@ -53,7 +51,6 @@ class OpenAiBatches(Provider):
         return await self._make("/batches", orjson.dumps(body), ticket)
 
     async def find(self, ticket: Ticket) -> str | None:
-        """Find a batch by its metadata."""
 
         def following(page: Mapping[str, Any]) -> str | None:
             last = last_id(page, self)
@@ -80,7 +77,6 @@ class OpenAiBatches(Provider):
         )
 
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
-        """Read one line of an output or error file."""
         name, response, error = named(row["custom_id"]), row.get("response"), row.get("error")
         if isinstance(response, dict) and type(response.get("status_code")) is int:
             return name, Result(response["status_code"], orjson.dumps(response.get("body")))

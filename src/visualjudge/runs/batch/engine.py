@@ -25,7 +25,7 @@ from visualjudge.core.errors import ApiError, ClientError, Pending, RunError
 from visualjudge.judges.base import Ask
 from visualjudge.judges.schema_trial import SchemaTrial
 from visualjudge.runs.batch.batch_journal import LOST, BatchJournal, Part
-from visualjudge.runs.job_runner import FATAL_CAUSES, Ask as AskOne, Outcome, Progress, RunControl
+from visualjudge.runs.job_runner import FATAL_CAUSES, Ask as AskOne, Outcome, Progress, Runner
 from visualjudge.runs.live import Todo
 
 _TICK_S, _UNSURE_S, _FIRST_LOOK_S = 0.25, 5.0, 2.0
@@ -67,8 +67,7 @@ class BatchEngine:
     # Why no more batches are submitted.
     _problem: str | None = None
 
-    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: RunControl) -> Progress:
-        """Answer all of ``todo``. The provider decides on the concurrency."""
+    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: Runner) -> Progress:
         self._stop, settings = control.stop, self.client.settings
         if self.trial is not None and self.trial.open:
             self.trial.recall("followed")
@@ -103,11 +102,9 @@ class BatchEngine:
     # ------------------------------------------------------------ requests of the client
 
     def result(self, name: str) -> Result | None:
-        """Return the result of a request, or None if there is none yet."""
         return self.journal.result(name)
 
     def note(self, name: str, body: Sequence[bytes]) -> None:
-        """Add a request to the next batch, unless it is already in a batch."""
         if name not in self.journal.waiting and not self.client.settings.cancel:
             self.journal.add(name, body)
 
