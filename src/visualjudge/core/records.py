@@ -68,7 +68,6 @@ class Mask:
 
     @property
     def area(self) -> int:
-        """Number of pixels."""
         return int(np.count_nonzero(self.crop))
 
     @property
@@ -85,7 +84,6 @@ class Mask:
 
     @property
     def box(self) -> Xyxy:
-        """:attr:`xyxy` in floating point."""
         left, top, right, bottom = map(float, self.xyxy)
         return left, top, right, bottom
 
@@ -224,6 +222,10 @@ class Served:
     model: str | None = None
     fingerprint: str | None = None
     provider: str | None = None
+
+    def __str__(self) -> str:
+        name = self.model or "an unnamed model"
+        return f"{name} ({self.fingerprint})" if self.fingerprint else name
 
 
 @dataclass(frozen=True, slots=True)

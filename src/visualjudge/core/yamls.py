@@ -6,17 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.core.errors import DataError
+from visualjudge.core.untrusted import BOUNDS, read_untrusted
 
-LARGEST_YAML = 4 * 2**20
-"""Maximum size of a file in bytes."""
-DEEPEST_YAML = 64
-"""Maximum nesting depth: parsers recurse, and the native one crashes at about ten thousand
-levels.
-"""
-MOST_NODES = 100_000
-"""Maximum number of values in a file, with aliases expanded."""
-MOST_REFERENCES = 64
-"""Maximum number of interpolations (``${…}``) in a text."""
+_BOUND = BOUNDS["yaml"]
 
 
 def read_yaml(path: str | Path) -> Any:
@@ -37,27 +29,13 @@ def read_yaml(path: str | Path) -> Any:
 
 
 def yaml_text(path: str | Path) -> str:
-    """Return the text of a YAML file after checking size, depth and number of values.
-
-    Raises
-    ------
-    DataError
-        For the same reasons as :func:`read_yaml`.
-    """
     import yaml
 
-    file = Path(path)
     try:
-        with file.open("rb") as stream:
-            raw = stream.read(LARGEST_YAML + 1)
-        if len(raw) > LARGEST_YAML:
-            raise ValueError(f"must be at most {LARGEST_YAML >> 20} MiB")
-        text = raw.decode("utf-8-sig")
+        text = read_untrusted(Path(path), "yaml").decode("utf-8-sig")
         _check(text)
-    except FileNotFoundError:
-        raise DataError(f"{file}: no such file") from None
-    except (yaml.YAMLError, OSError, ValueError) as error:
-        raise _unreadable(file, error) from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise _unreadable(path, error) from None
     return text
 
 
@@ -69,23 +47,19 @@ def _check(text: str) -> None:
     opened: list[tuple[str | None, int]] = []
     count = 0
     for event in yaml.parse(text, Loader=_loader()):
-        match event:
-            case yaml.CollectionStartEvent():
-                opened.append((event.anchor, count))
-                if len(opened) > DEEPEST_YAML:
-                    raise ValueError(f"must be at most {DEEPEST_YAML} levels deep")
-            case yaml.CollectionEndEvent():
-                anchor, before = opened.pop()
-                sizes[anchor] = count - before
-            case yaml.AliasEvent():
-                count += sizes.get(event.anchor, 1)
-            case yaml.ScalarEvent():
-                count += 1
-                if event.value.count("${") > MOST_REFERENCES:
-                    raise ValueError(f"a text must hold at most {MOST_REFERENCES} interpolations")
-        if count > MOST_NODES:
+        if isinstance(event, yaml.CollectionStartEvent):
+            opened.append((event.anchor, count))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = opened.pop()
+            sizes[anchor] = count - before
+        elif isinstance(event, yaml.AliasEvent):
+            count += sizes.get(event.anchor, 1)
+        elif isinstance(event, yaml.ScalarEvent):
+            count += 1 + event.value.count("${") ** 3  # what interpolations may grow to
+        if len(opened) > _BOUND.depth or count > _BOUND.items:
             raise ValueError(
-                f"must hold at most {MOST_NODES} values, counting what aliases refer to"
+                f"must be at most {_BOUND.depth} levels deep and hold at most {_BOUND.items} "
+                "values, counting what aliases and interpolations refer to"
             )
 
 

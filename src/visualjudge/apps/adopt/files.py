@@ -12,9 +12,9 @@ from urllib.parse import unquote, urlsplit
 import polars as pl
 
 from visualjudge.apps.adopt.items import ImageSource
-from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.tables import table_parts
+from visualjudge.core.untrusted import apart, confined_path
 from visualjudge.formats.sample import read_json, read_table
 
 LARGEST = 1 << 30
@@ -65,18 +65,22 @@ def contents(path: Path) -> Any:
     if kind not in TABLES:
         raise UsageError(f"{path}: must end in {', '.join(TABLES)} or .eval")
     if kind == ".xlsx":
-        return _workbook(path)
+        return apart(_workbook, path, "workbook").to_dicts()
     if kind in (".parquet", ".arrow"):
-        parts = table_parts(path, ROWS_AT_ONCE)
-        return [row for part in parts for row in part.iter_rows(named=True)]
+        return apart(_columns, path, "parquet").to_dicts()
     return read_json(path) if kind == ".json" else read_table(path)
 
 
-def _workbook(path: Path) -> list[dict[str, Any]]:
+def _columns(path: Path) -> pl.DataFrame:
+    return pl.concat(table_parts(path, ROWS_AT_ONCE), rechunk=False)
+
+
+def _workbook(path: Path) -> pl.DataFrame:
     try:
-        return pl.read_excel(path, engine="openpyxl").to_dicts()
+        return pl.read_excel(path, engine="openpyxl")
     except Exception as error:  # whatever a library says of a stranger's bytes
-        raise DataError(f"{path}: cannot be read: {' '.join(str(error).split())[:300]}") from None
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        raise DataError(f"{path}: cannot be read: {reason}") from None
 
 
 class Row(dict[str, Any]):

@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from visualjudge.core.confined_paths import confined_target
 from visualjudge.core.image_storage import PACKED
+from visualjudge.core.untrusted import confined_target
 from visualjudge.dataset.exports.media import image_bytes
 from visualjudge.dataset.folder import MEDIA, META, Dataset
 from visualjudge.dataset.json_form import QUESTIONS
@@ -17,13 +17,11 @@ from visualjudge.dataset.write_dataset import pack, write_dataset
 
 
 def export_json(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
-    """Write ``out/questions.json`` and ``out/media``."""
     _write(dataset, out, tick, packed=False)
     return [out / QUESTIONS, out / META]
 
 
 def export_packed(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
-    """Write ``out/dataset.parquet``."""
     _write(dataset, out, tick, packed=True)
     return [out / PACKED, out / META]
 

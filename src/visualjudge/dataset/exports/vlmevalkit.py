@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from visualjudge.core.atomic import atomic_path, write_bytes
-from visualjudge.core.confined_paths import confined_target
 from visualjudge.core.records import IMAGE_MARK, Question
+from visualjudge.core.untrusted import confined_target
 from visualjudge.dataset.exports.media import answer_text, image_bytes
 from visualjudge.dataset.folder import Dataset
 
@@ -53,7 +53,6 @@ def export_vlmevalkit(dataset: Dataset, out: Path, tick: Callable[[int, int], No
 
 
 def numbered(prompt: str) -> str:
-    """Return ``prompt`` with numbered image marks: ``<image 1>``, ``<image 2>`` …"""
     first, *rest = prompt.split(IMAGE_MARK)
     return first + "".join(f"<image {k}>{part}" for k, part in enumerate(rest, start=1))
 
