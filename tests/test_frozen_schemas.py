@@ -15,7 +15,8 @@ FIELDS = {
         id task encoding question_type subset image_id annotation_ids final_scores answer prompt
         images class_of_interest sources""",
     "verdict": "id order value status raw_response usage latency_s",
-    "run": "backend base_url model parameters judge simulated swap repeats dataset version statuses",
+    "run": """
+        backend base_url model parameters judge simulated swap repeats dataset version statuses""",
     "metrics": "judges warnings comparisons judge_agreement leak_audit dataset bootstrap",
     "judge": """
         judge simulated verdicts questions status tokens latency_median_s pairwise ranking scoring
