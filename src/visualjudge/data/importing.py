@@ -17,8 +17,7 @@ from visualjudge.data.folder import check_labels
 from visualjudge.data.import_mistakes import Tried, check_forms, likely_mistake
 from visualjudge.data.record_checks import LONGEST_NAME
 from visualjudge.data.writer import FolderWriter
-from visualjudge.formats.image_ids import Ids
-from visualjudge.formats.sample import Sample
+from visualjudge.formats.sample import Sample, named
 from visualjudge.vision.metrics import metrics_of
 from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.raster.limits import check_items
@@ -50,7 +49,7 @@ class Intake:
     operating point of a detector. ``min_score=0`` keeps all of them.
     """
 
-    ids: Ids = field(default_factory=Ids)
+    id_prefix: str = ""
     min_score: float | None = None
     top_k: int | None = None
     score_at: str | None = None
@@ -154,11 +153,10 @@ def import_samples(
             done.problems.append(sample)
         else:
             try:
-                named = replace(
-                    sample, image_id=how.ids.of(sample), metadata={**sample.metadata, **measured}
-                )
-                _note(named, done)
-                shown = _thresholded(named, threshold, how, done)
+                image_id = named(sample, how.id_prefix)
+                noted = replace(sample, image_id=image_id, metadata={**sample.metadata, **measured})
+                _note(noted, done)
+                shown = _thresholded(noted, threshold, how, done)
                 if shown.truth is not None and shown.final_score is None:
                     done.tried.keep(shown.prediction, shown.truth)
                 _add(writer, shown, source, classes, options, done)

@@ -38,7 +38,7 @@ LONGEST_STEM = 100
 NOT_DATA = {"dataset.json": "a dataset", "run.json": "a run"}
 # EXIF orientations above this one swap height and width.
 _LAST_UPRIGHT = 4
-ID_REMEDY = "give --id-prefix, or --id-from folder"
+ID_REMEDY = "give --id-prefix, such as '{folder}_'"
 
 
 class FolderWriter:

@@ -93,7 +93,7 @@ def hugging_face(
     Parameters
     ----------
     gt
-        Folder written by save_to_disk or with Parquet files; a file; or a pattern.
+        Folder, file or pattern.
 
         ``pred`` takes the same forms. Rows of both are matched by image name.
     scratch
@@ -103,7 +103,7 @@ def hugging_face(
     box_format
         Format of objects.bbox: xywh or xyxy.
     column
-        OURS=THEIRS: read column THEIRS as column OURS, such as prompt=text; may be repeated.
+        OURS=THEIRS, such as prompt=text.
 
         OURS is ``image``, ``image_id``, ``objects`` with ``bbox``, ``category`` and ``score``, or
         ``label`` (the label-map image).

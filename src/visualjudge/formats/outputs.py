@@ -48,7 +48,7 @@ def outputs(
     Parameters
     ----------
     table
-        Table with output, score and optional columns: csv, tsv, jsonl, json, parquet.
+        csv, tsv, jsonl, json or parquet.
 
         The columns are ``output`` (path or image), a score, and optionally ``image`` (source
         image), ``image_id``, ``prompt``, ``source``, ``mask`` and ``control``. Outputs for the same
@@ -56,33 +56,33 @@ def outputs(
         name or, if there is no image, derived from the prompt. A pattern with one ``*`` selects
         several files.
     source
-        Name of the model, if the table has no column 'source'; repeat with --table for several.
+        Name of the model.
 
         Without it, rows that do not name their source are rejected.
     root
-        Folder that paths in the table are relative to.
+        Folder of the table's paths.
     layout
-        Layout of the table: rows, editscore, imagenhub, imagereward or tifa.
+        rows, editscore, imagenhub, imagereward, tifa.
 
         See :data:`LAYOUTS`.
     prompts
-        JSON of prompts by image_id, if the table has none.
+        JSON of prompts by image_id.
     score_range
-        Range of the scores [default: the layout's; rows: 0 10].
+        Range of the scores.
 
         It is rescaled to 0–10.
     score_column
-        Column of the score [score]; repeat for several raters.
+        Column of the score.
 
         A cell may be a list. Lists, several columns and several rows for the same output are all
         ratings of that output: the sample has their mean as its score and their number in
         ``metadata.raters``.
     mask_white
-        Whether white in a mask is the area to fill or to keep.
+        White in a mask is to fill or keep.
     resize_mask
-        Resize masks to their images.
+        Resize masks to images.
     column
-        OURS=THEIRS: read column THEIRS as column OURS, such as prompt=text; may be repeated.
+        OURS=THEIRS, such as prompt=text.
     scratch
         Folder for images embedded in a data set; must be kept until the samples are written.
 

@@ -167,6 +167,14 @@ def fitted(
     return np.asarray(cv2.resize(values, size[::-1], interpolation=cv2.INTER_NEAREST))
 
 
+def named(sample: Sample, prefix: str) -> str:
+    """Return the ``image_id`` of a sample: ``prefix``, in which ``{folder}`` stands for its image's
+    folder, and its own name.
+    """
+    folder = "" if sample.image is None else sample.image.resolve().parent.name
+    return prefix.replace("{folder}", folder) + sample.image_id
+
+
 def whole(value: Any) -> Any:
     """Return a whole number for a float without a fraction, as data frames write 99.0."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
