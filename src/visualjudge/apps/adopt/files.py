@@ -19,7 +19,7 @@ from visualjudge.formats.sample import read_json, read_table
 
 LARGEST = 1 << 30
 """Most bytes of a file, and of the members of an archive together."""
-LARGEST_MEMBER = 32 << 20
+LARGEST_MEMBER, LARGEST_WORKBOOK = 32 << 20, 256 << 20
 MOST_PACKED = 200
 """Most bytes of an archive's member for each byte that it takes there."""
 COLUMNS = 4096
@@ -43,8 +43,8 @@ def frame_of(table: Any) -> pl.DataFrame:
 
 
 def contents(path: Path) -> Any:
-    """Return the value of a JSON file, the rows of another table, and None for an archive; cells of
-    CSV and TSV are text.
+    """Return the value of a JSON file, the rows of a table, a data frame of Parquet and Arrow,
+    and None for an archive; cells of CSV and TSV are text.
 
     Raises
     ------
@@ -67,16 +67,45 @@ def contents(path: Path) -> Any:
     if kind == ".xlsx":
         return _workbook(path)
     if kind in (".parquet", ".arrow"):
-        parts = table_parts(path, ROWS_AT_ONCE)
-        return [row for part in parts for row in part.iter_rows(named=True)]
+        return _bounded(path)
     return read_json(path) if kind == ".json" else read_table(path)
 
 
 def _workbook(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of the first sheet that are not empty."""
+    import openpyxl
+
     try:
-        return pl.read_excel(path, engine="openpyxl").to_dicts()
-    except Exception as error:  # whatever a library says of a stranger's bytes
-        raise DataError(f"{path}: cannot be read: {' '.join(str(error).split())[:300]}") from None
+        with zipfile.ZipFile(path) as archive:
+            size = sum(part.file_size for part in archive.infolist())
+        if size > LARGEST_WORKBOOK:
+            raise ValueError(f"it must have at most {LARGEST_WORKBOOK >> 20} MiB unpacked")
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        sheet = book.worksheets[0]
+        first = next(sheet.iter_rows(values_only=True, max_row=1, max_col=COLUMNS), ())
+        names = [
+            str(name) if name is not None else f"column {k}" for k, name in enumerate(first, 1)
+        ]
+        width = max((k for k, name in enumerate(first, 1) if name is not None), default=0)
+        rows = sheet.iter_rows(values_only=True, min_row=2, max_col=width)
+        return [
+            dict(zip(names, row, strict=False))
+            for row in rows
+            if any(cell is not None for cell in row)
+        ]
+    except Exception as error:  # whatever an archive, an XML parser and openpyxl say of these bytes
+        raise DataError(f"{path}: is no workbook: {' '.join(str(error).split())[:300]}") from None
+
+
+def _bounded(path: Path) -> pl.DataFrame:
+    """Return a table with columns, refused before it takes more than 1 GiB."""
+    parts, left = [], LARGEST
+    for part in table_parts(path, ROWS_AT_ONCE):
+        left -= int(part.estimated_size())
+        if left < 0:
+            raise DataError(f"{path}: must have at most {LARGEST >> 20} MiB unpacked")
+        parts.append(part)
+    return pl.concat(parts) if parts else pl.DataFrame()
 
 
 class Row(dict[str, Any]):
@@ -111,6 +140,7 @@ class Row(dict[str, Any]):
 def records(path: Path) -> list[Row]:
     """Return the rows of a table; raise an error if the file cannot be read or holds others."""
     values = contents(path)
+    values = values.to_dicts() if isinstance(values, pl.DataFrame) else values
     if not isinstance(values, list):
         raise DataError(f"{path}: must hold an array of objects")
     return [Row(value, path, number) for number, value in enumerate(values, 1)]
