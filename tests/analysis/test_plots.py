@@ -540,7 +540,7 @@ def test_the_photograph_s_gain_is_that_of_metrics(tmp_path: Path) -> None:
             (8.0, 3.0),
             id=f"{name}{i}",
             task=("keypoint", "object_detection")[i % 2],
-            probe=Probe(name, design, f"g{i}", "", "same"),
+            probe=Probe(name, design, f"g{i}", "", "any"),
         )
         for i in range(60)
         for name, design in (("control", "control"), ("grey", "photograph"))

@@ -49,3 +49,20 @@ def wait(number: int) -> None:
 
 def map_forever() -> None:
     list(map_chunks(wait, range(8), 2))
+
+
+def grown(path: Path) -> int:
+    return len(bytearray(8 << 30))
+
+
+def late(path: Path) -> int:
+    began = time.process_time()
+    while time.process_time() - began < 60:
+        pass
+    return 0
+
+
+def size_of(path: Path) -> int:
+    if path.name == "b.png":
+        raise DataError(f"{path.name}: must be a")
+    return path.stat().st_size

@@ -173,7 +173,3 @@ def test_a_missing_row_is_named_with_its_plugin_only_where_a_file_says_so(stated
         task_named("quads")
     with pytest.raises(UsageError, match=r"^unknown task 'other'; known: "):
         task_named("other")
-    registry.note_made_with([{**aerial, "name": "old", "rows": None}])
-    assert registry.lacking("task", "other").startswith(
-        ", perhaps of the plug-in old (vj-aerial 1.0)"
-    )

@@ -144,17 +144,21 @@ def test_people_a_vlm_and_a_baseline_stand_in_one_report(
         tmp_path / "r.html",
         "--json",
         tmp_path / "m.json",
+        "--compare",
+        tmp_path / "vlm",  # a path, as it was given
+        "first",
     )
     page = (tmp_path / "r.html").read_text()
     assert all(name in page for name in ("people", "vlm", "first"))
 
     pairs = [word for run in runs for word in ("--run", run)]
-    _run("agreement", *pairs, "--level", "nominal", "--json", tmp_path / "a.json")
+    _run("agreement", *pairs, "--json", tmp_path / "a.json")
     found = json.loads((tmp_path / "a.json").read_text())
     names = sorted({name for told in said.values() for name in told})
     table = np.array([[said[rater].get(name, np.nan) for name in names] for rater in RATERS])
     (alpha,) = found["alpha"]  # none for the task that no person was asked about
     assert alpha["dimension"] == "object_detection/pairwise"
+    assert alpha["level"] == "nominal"  # of choices, unless asked
     expected = krippendorff.alpha(reliability_data=table, level_of_measurement="nominal")
     assert alpha["alpha"] == pytest.approx(expected, abs=1e-9)
 

@@ -9,6 +9,7 @@ import io
 import itertools
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from visualjudge.studio.people.plan import Settings
 from visualjudge.studio.people.reading import ASKED, for_people, read_instructions
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
+from visualjudge.vision.encodings import encodings
 
 PROMPT = "Options:\n\nA. left {}\n\nB. right\n\nWhich one? Please answer with A or B."
 
@@ -134,7 +136,7 @@ def test_instructions_are_markdown_without_html_and_with_their_own_images(
     )
     assert study.client.get("/instructions-image/1").status_code == 404
     study.pages.run.close()
-    with pytest.raises(UsageError, match="instructions was"):
+    with pytest.raises(UsageError, match="has --instructions: give the same file again"):
         Study(dataset, Settings())
     for bad in ("../ds/questions.json", "http://elsewhere/x.png", "/etc/passwd.png", "none.png"):
         (tmp_path / "how.md").write_text(f"![x]({bad})")
@@ -404,3 +406,49 @@ def test_a_proxys_name_is_served_and_no_other(dataset: Path) -> None:
 def test_an_address_that_is_no_proxys_is_refused(dataset: Path, url: str) -> None:
     with pytest.raises(UsageError, match="--url must be https://NAME"):
         serve_people([dataset], dataset.parent / "p", ["a"], Settings(), StudyFiles(), 8421, url)
+
+
+def test_without_a_rater_no_study_is_begun_and_a_later_start_works(dataset: Path) -> None:
+    site = Site(find_places([dataset]), dataset.parent / "cache")
+    folder = dataset.parent / "people"
+    with pytest.raises(UsageError, match="--people needs at least one --rater"):
+        people_pages(site, folder, Settings(), [])
+    assert not folder.exists()
+    folder.mkdir()
+    (folder / "verdicts.jsonl").touch()  # as 1.0 left it
+    study = Study(dataset, Settings())
+    assert study.next()["question"]
+    study.pages.run.close()
+    again = people_pages(site, folder, going_on(folder, Settings(), named=False), [])
+    assert list(again.run.raters) == ["anna"]
+    again.run.close()
+
+
+def test_a_study_with_instructions_goes_on_with_the_same_file_only(dataset: Path) -> None:
+    text = dataset.parent / "how.md"
+    text.write_text("# Look well")
+    study = Study(dataset, Settings(), instructions=text)
+    study.pages.run.close()
+    settings = going_on(study.folder, Settings(), named=False)
+    with pytest.raises(UsageError, match="has --instructions: give the same file again"):
+        Study(dataset, settings)
+    Study(dataset, settings, instructions=text).pages.run.close()
+    text.write_text("# Look twice")
+    with pytest.raises(UsageError, match="instructions was"):
+        Study(dataset, settings, instructions=text)
+
+
+def test_images_beside_text_are_asked_only_when_named(tmp_path: Path) -> None:
+    known = {row.kind: row.stem for row in encodings("object_detection")}
+    questions = [
+        pair(i, (9.0, 1.0), encoding=known[kind])
+        for i, kind in enumerate(("pixel", "combo", "text"))
+    ]
+    site = Site(find_places([write_dataset(tmp_path / "ds", questions)]), tmp_path / "cache")
+    shelf = site.shelf(site.places.datasets[0].slug)
+    settings = going_on(tmp_path / "people", Settings(), named=False)
+    asked = {
+        encoding: sorted(plan_of(shelf, replace(settings, encoding=encoding)).by_id)
+        for encoding in (settings.encoding, "text", "all")
+    }
+    assert asked == {"drawn": ["q0"], "text": ["q2"], "all": ["q0", "q1", "q2"]}

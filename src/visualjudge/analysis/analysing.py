@@ -50,6 +50,7 @@ from visualjudge.analysis.figures import (
     Sensitivity,
     Variance,
 )
+from visualjudge.analysis.identity import moved, served_by
 from visualjudge.analysis.leaderboard import PLAYED, leaderboard, leads_of
 from visualjudge.analysis.leaks import NEEDED, leak_audit, with_order_shown
 from visualjudge.analysis.load import load_study
@@ -345,6 +346,7 @@ def judge_result(
         *(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median()
     )
     tokens_in, tokens_out, latency = told.row(0)
+    identity = served_by(study.joined[index])
     result = JudgeResult(
         name=run.name,
         simulated=run.simulated,
@@ -359,7 +361,7 @@ def judge_result(
         tokens_out=tokens_out,
         latency_s=latency,
         problems=run.problems,
-        warnings=run.warnings,
+        warnings=(*run.warnings, *moved(identity)),
         info={
             k: v for k, v in run.info.items() if isinstance(v, (str, int, float, bool, dict, list))
         },
@@ -386,6 +388,7 @@ def judge_result(
         photograph=photograph_need(study.answered[index]),
         above_baseline=above_baseline(study, index, baseline, guessed(asked)),
         rater_checks=run.checks,
+        identity=identity,
     )
     return result_without_truth(result) if unknown else result
 

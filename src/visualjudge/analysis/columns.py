@@ -10,6 +10,7 @@ here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from typing import TypeVar
 
 from visualjudge.analysis import figure_text as words, figures as f
@@ -443,6 +444,7 @@ JUDGE: Table[f.JudgeResult] = Table(
         Column("problems", lambda j: list(j.problems)),
         Column("warnings", lambda j: list(j.warnings)),
         Column("info", lambda j: j.info),
+        Column("identity", lambda j: [asdict(row) for row in j.identity]),
         Column(
             None, lambda j: j, "Verdicts on pairs", lambda j: number(j.pairwise.accuracy.share.n)
         ),

@@ -492,7 +492,19 @@ class OwnScore:
     """How many of its questions in the dataset the run answered, if not all."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class ServedBy:
+    """A model that answered, with its number of verdicts and its accuracy on pairs if they are
+    enough.
+    """
+
+    model: str | None
+    fingerprint: str | None
+    n: int
+    accuracy: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class JudgeResult:
     """All results of one judge."""
 
@@ -535,6 +547,7 @@ class JudgeResult:
     above_baseline: tuple[Above, ...] = ()
     rater_checks: tuple[RaterChecks, ...] = ()
     """Control questions of a people's run; no other figure counts these verdicts."""
+    identity: tuple[ServedBy, ...] = ()
 
     @property
     def order_shown(self) -> bool:

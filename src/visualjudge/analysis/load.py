@@ -22,6 +22,7 @@ from visualjudge.analysis.study_table import WORD, Run, Study
 from visualjudge.analysis.verdict_table import read_verdicts
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.runs.folder import RunFolder, check_questions, excluded_raters
+from visualjudge.runs.judge_names import distinct_names
 
 CLOSE = 1.0
 """Maximum distance at which a score counts as right, and at which two scores count as the same
@@ -149,39 +150,6 @@ def _runs_below(folder: Path) -> str:
 _MOST_NAMED = 5
 
 
-def _distinct_names(told: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
-    """Return a distinct name for each run. Simulated judges without a name are named after their
-    folders. Runs of the same judge are distinguished by the last parts of their paths.
-    """
-    names = {
-        home: home.name
-        if info.get("simulated") and info.get("judge") == info.get("model")
-        else str(info.get("judge") or info.get("model") or home.name)
-        for home, info in told.items()
-    }
-    out: dict[Path, str] = {}
-    for home, name in names.items():
-        alike = [other for other, own in names.items() if own == name]
-        unlike = name if len(alike) == 1 else f"{name} ({_ending(home, alike)})"
-        while unlike in out.values():
-            unlike += "′"
-        out[home] = unlike
-    return out
-
-
-def _ending(folder: Path, others: Sequence[Path]) -> str:
-    """Return the last parts of the path of ``folder``, as many as needed to distinguish
-    ``others``.
-    """
-    paths = {home.resolve().parts for home in others}
-    longest = max(map(len, paths))
-    depth = next(
-        (n for n in range(1, longest) if len({parts[-n:] for parts in paths}) == len(paths)),
-        longest,
-    )
-    return "/".join(folder.resolve().parts[-depth:])
-
-
 def _refuse_twice(folders: Sequence[str | Path]) -> None:
     seen = set[Path]()
     for folder in folders:
@@ -266,7 +234,7 @@ def load_study(
         raise UsageError(f"{error}{hint}") from None
     kinds = table["kind"] if len(roots) == 1 else None
     runs = (
-        _run(home, name, told[home], table, kinds) for home, name in _distinct_names(told).items()
+        _run(home, name, told[home], table, kinds) for home, name in distinct_names(told).items()
     )
     digests = [meta["digests"].get(place) for place in places.values()]
     checked = tuple(

@@ -329,6 +329,15 @@ def _ceiling(people: Sequence[RaterRow]) -> RaterRow:
     )
 
 
+def level_of(panel: Panel, of_tasks: bool = False) -> Level:
+    """Return the level of a dimension's scores: nominal for choices between two options, interval
+    for the scores of a study (``of_tasks``), ordinal for ratings on a scale that nobody stated.
+    """
+    if panel.dimension.endswith("/pairwise"):
+        return "nominal"
+    return "interval" if of_tasks else "ordinal"
+
+
 def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
     """Return Krippendorff's α among the people of one dimension; a unit is one source's output for
     one item.
@@ -430,14 +439,15 @@ def agreement(
     table: pl.DataFrame,
     judges: Sequence[str] = (),
     *,
-    level: Level = "ordinal",
+    level: Level | None = None,
     epsilon: float | None = None,
     of_tasks: bool = False,
 ) -> PeopleAgreement:
     """Return all figures by dimension: ``rows`` (judges and people), ``alpha`` (if people rated),
     ``sources``.
 
-    ``epsilon`` is the extra cost of a person's answer compared with a judge's (:func:`alt_test`);
+    ``level`` is that of α; None = that of each dimension (:func:`level_of`). ``epsilon`` is
+    the extra cost of a person's answer compared with a judge's (:func:`alt_test`);
     with None that test is skipped. ``of_tasks`` states that the dimensions are tasks on one scale,
     so that ``alpha`` is also computed over all of them, separately for scores and choices.
     """
@@ -446,9 +456,13 @@ def agreement(
     rated = [panel for panel in (*found, *together) if panel.people.shape[0]]
     return PeopleAgreement(
         tuple(row for panel in found for row in panel_rows(panel)),
-        tuple(alpha_row(panel, level) for panel in rated),
+        tuple(alpha_row(panel, level or level_of(panel, of_tasks)) for panel in rated),
         {panel.dimension: panel.sources for panel in found},
         ()
         if epsilon is None
-        else tuple(row for panel in found for row in alt_rows(panel, epsilon, level)),
+        else tuple(
+            row
+            for panel in found
+            for row in alt_rows(panel, epsilon, level or level_of(panel, of_tasks))
+        ),
     )

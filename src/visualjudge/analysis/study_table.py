@@ -71,6 +71,8 @@ VERDICT_SCHEMA: ColumnTypes = {
     "published_value": WORD,
     "published_right": pl.Boolean,
     "read_by": WORD,
+    "served_model": WORD,
+    "fingerprint": WORD,
 }
 
 
@@ -162,6 +164,8 @@ def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
             v.cause,
             *published_of(v.extra),
             v.extra.get("read_by"),
+            v.served.model if v.served else None,
+            v.served.fingerprint if v.served else None,
         )
         for v in verdicts
     ]

@@ -41,8 +41,8 @@ def agreement(
         list[Path] | None, typer.Option(help="Run of a judge or of people.", metavar="RUN")
     ] = None,
     level: Annotated[
-        str, typer.Option(help="Of α: nominal, ordinal or interval.", metavar="LEVEL")
-    ] = "ordinal",
+        str | None, typer.Option(help="Of α; default: by question type.", metavar="LEVEL")
+    ] = None,
     alt_test: Annotated[
         float | None,
         typer.Option(help="Could a judge replace people? ε, as 0.2.", metavar="EPSILON"),
@@ -69,7 +69,7 @@ def agreement(
     must_end_in("--out", out, [".html"])
     if alt_test is not None and not 0 <= alt_test < 1:
         raise UsageError(f"--alt-test must be at least 0 and below 1, got {alt_test:g}")
-    if level not in ("nominal", "ordinal", "interval"):
+    if level not in (None, "nominal", "ordinal", "interval"):
         raise UsageError(f"--level must be nominal, ordinal or interval, got {level!r}")
     tables, problems = [], []
     for path in ratings or []:

@@ -259,7 +259,7 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
 
     The exit status is 1 if there are problems, unless they are skipped.
     """
-    from visualjudge.core.confined_paths import importing
+    from visualjudge.core.untrusted import importing
     from visualjudge.data.equal_sources import equal_sources
     from visualjudge.data.folder import DataFolder
     from visualjudge.data.importing import Intake, import_samples

@@ -182,7 +182,6 @@ def _dry_run(
 
 def _finish(report: RunReport, out: Path) -> None:
     """Report how the run ended; exit with status 1 if a call failed or verdicts are missing."""
-    from visualjudge.runs.live import identity_text
     from visualjudge.runs.progress_display import counted, spent_in_all
 
     progress = report.progress
@@ -198,7 +197,7 @@ def _finish(report: RunReport, out: Path) -> None:
         say(excess)
     say(*report.diagnostics.adjustments)
     if len(report.served) > 1:
-        counts = (f"{identity_text(who)} {n}" for who, n in report.served.most_common())
+        counts = (f"{who} {n}" for who, n in report.served.most_common())
         say(f"answered by {len(report.served)} models: {' · '.join(counts)}")
     if failures := report.diagnostics.failures:
         say(f"failed calls, including those that succeeded on retry: {counted(failures)}")

@@ -51,7 +51,7 @@ def plan(
     ] = "rank",
     effect: Annotated[
         float | None,
-        typer.Option(help="Effect to detect, 0 to 1; default: the pilot's.", metavar="X"),
+        typer.Option(help="rank: points of score; right: 0 to 1.", metavar="X"),
     ] = None,
     power: Annotated[
         float, typer.Option(help="Probability of reaching the goal.", metavar="P")
@@ -72,8 +72,7 @@ def plan(
 ) -> None:
     """Plan a study before you pay: images, pairs, orders, repeats, labels, cost and power."""
     from visualjudge.apps.planning.plan_page import commands
-    from visualjudge.apps.planning.study_designs import plan as planned
-    from visualjudge.apps.planning.study_goals import Terms
+    from visualjudge.apps.planning.study_designs import Terms, plan as planned
     from visualjudge.runs.budget import Prices
 
     must_end_in("--out", out, (".html",))

@@ -217,8 +217,6 @@ def serve_people(
         known_questions=files.known_questions,
         instructions=files.instructions,
     )
-    if not pages.run.raters:
-        raise UsageError("--people needs at least one --rater")
     plan = pages.run.plan
     typer.echo(plan.said, err=True)
     if plan.left_out:

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Protocol
+from typing import Any
 
 
-class Openable(Protocol):
-    """A file, or an image inside a shard."""
-
-    def open(self, mode: Any, /) -> Any:
-        """Open it for reading bytes."""
-        ...
-
-
-def file_sha256(file: Openable) -> str:
+def file_sha256(file: Any) -> str:
     """Return the SHA-256 of a file as 64 hexadecimal digits, reading it in parts.
 
     Raises

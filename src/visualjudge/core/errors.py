@@ -112,20 +112,19 @@ def summarized(problems: Iterable[Problem]) -> list[str]:
         kind = (_LINE.sub("", problem.file), problem.field, _VARYING.sub("…", problem.reason))
         kinds.setdefault(kind, []).append(problem)
     lines: list[str] = []
-    for same in kinds.values():
+    for (file, field, _), same in kinds.items():
         if len(same) <= EXAMPLES:
-            lines += [str(problem) for problem in same]
-            continue
-        first = same[0]
-        records = ", ".join(problem.record[:LONGEST_NAME] for problem in same[:EXAMPLES])
-        rest = f"{records} and {len(same) - EXAMPLES} more"
-        told = (
-            ""
-            if all(problem.reason == first.reason for problem in same)
-            else f" (of {first.record[:LONGEST_NAME]})"
-        )
-        lines.append(f"{_LINE.sub('', first.file)}: {rest}: {first.field}: {first.reason}{told}")
+            lines += map(str, same)
+        else:
+            records = ", ".join(problem.record[:LONGEST_NAME] for problem in same[:EXAMPLES])
+            rest = f"{records} and {len(same) - EXAMPLES} more"
+            lines.append(f"{file}: {rest}: {field}: {same[0].reason}{_whose(same)}")
     return [" ".join(line.split()) for line in lines]
+
+
+def _whose(same: Sequence[Problem]) -> str:
+    differ = any(problem.reason != same[0].reason for problem in same)
+    return f" (of {same[0].record[:LONGEST_NAME]})" if differ else ""
 
 
 class InvalidRecord(DataError):

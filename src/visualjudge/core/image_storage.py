@@ -17,9 +17,9 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Literal, NamedTuple
 
-from visualjudge.core.confined_paths import confined_path, stated_path
 from visualjudge.core.errors import DataError
 from visualjudge.core.tables import is_remote, readable, scan
+from visualjudge.core.untrusted import confined_path, stated_path
 
 FOLDER = "media"
 PACKED = "dataset.parquet"

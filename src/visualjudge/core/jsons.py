@@ -14,17 +14,12 @@ from typing import Any
 import orjson
 
 from visualjudge.core.errors import DataError
+from visualjudge.core.untrusted import BOUNDS, Kind, read_untrusted
 
-DEEPEST_JSON = 100
+DEEPEST_JSON = BOUNDS["json"].depth
 """Maximum depth of nested lists and objects."""
-LONGEST_RECORD = 32 << 20
+LONGEST_RECORD = BOUNDS["record"].size
 """Maximum size of a record, or of a line with one, in bytes."""
-LARGEST_META = 256 << 20
-"""Maximum size in bytes of a file that describes a dataset: ``dataset.json``, the index of its
-shards.
-"""
-LARGEST_MANIFEST = 16 << 20
-"""Maximum size of a run's manifest in bytes."""
 _CONTAINERS = frozenset({list, dict, tuple})
 _NAMES: dict[type | None, str] = {
     str: "text",
@@ -59,21 +54,18 @@ def lines(path: Path) -> Iterator[bytes]:
             yield (line.removeprefix(BOM_UTF8) if number == 1 else line).rstrip(b"\r\n")
 
 
-def read(path: Path, most: int) -> Any:
-    """Return the value of a JSON file of at most ``most`` bytes.
+def read(path: Path, kind: Kind, hint: str = "") -> Any:
+    """Return the value of a JSON file; ``hint`` follows the message that it is not JSON.
 
     Raises
     ------
     DataError
-        If the file is larger.
-    orjson.JSONDecodeError
-        If :func:`loads` raises it.
-    OSError
-        If it cannot be read.
+        If it cannot be read, is larger than its kind may be, or is not JSON.
     """
-    if path.stat().st_size > most:
-        raise DataError(f"{path}: must have at most {most >> 20} MiB")
-    return loads(path.read_bytes())
+    try:
+        return loads(read_untrusted(path, kind))
+    except orjson.JSONDecodeError as error:
+        raise DataError(f"{path}: must be JSON: {error}{hint}") from None
 
 
 def loads(text: bytes | str) -> Any:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
@@ -17,7 +18,7 @@ Row = TypeVar("Row")
 
 class Guarded:
     """Call ``call``, and raise :class:`~visualjudge.core.errors.PluginError` for any exception that
-    is not visualjudge's.
+    is not visualjudge's, also for ``sys.exit``.
 
     Exceptions of visualjudge, such as ``DataError("field: reason")``, propagate unchanged. An
     iterator that ``call`` returns is guarded too.
@@ -27,25 +28,25 @@ class Guarded:
         functools.update_wrapper(self, call)
         self._call, self._name = call, name
 
-    def __call__(self, *given: Any, **named: Any) -> Any:
-        try:
-            found = self._call(*given, **named)
-        except VisualJudgeError:
-            raise
-        except Exception as error:  # plug-ins may raise anything
-            raise self._fault(error) from error
-        return self._each(found) if isinstance(found, Iterator) else found
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        with _faults_of(self._name):
+            result = self._call(*args, **named)
+        return self._each(result) if isinstance(result, Iterator) else result
 
-    def _each(self, found: Iterator[Any]) -> Iterator[Any]:
-        try:
-            yield from found
-        except VisualJudgeError:
-            raise
-        except Exception as error:  # plug-ins may raise anything
-            raise self._fault(error) from error
+    def _each(self, results: Iterator[Any]) -> Iterator[Any]:
+        with _faults_of(self._name):
+            yield from results
 
-    def _fault(self, error: Exception) -> PluginError:
-        return PluginError(f"{self._name}: {type(error).__name__}: {' '.join(str(error).split())}")
+
+@contextmanager
+def _faults_of(name: str) -> Iterator[None]:
+    try:
+        yield
+    except VisualJudgeError:
+        raise
+    except (Exception, SystemExit) as error:  # plug-ins may raise anything
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise PluginError(f"{name}: {reason}") from error
 
 
 def guarded(call: Callable[..., Any], what: str) -> Guarded:

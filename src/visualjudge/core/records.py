@@ -225,6 +225,10 @@ class Served:
     fingerprint: str | None = None
     provider: str | None = None
 
+    def __str__(self) -> str:
+        name = self.model or "an unnamed model"
+        return f"{name} ({self.fingerprint})" if self.fingerprint else name
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

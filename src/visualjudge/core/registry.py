@@ -148,8 +148,8 @@ class _State:
         self.loading: str | None = None
         self.plugins: list[Plugin] = []
         self.added: list[Registration] = []
-        self.stated: dict[str, Plugin] = {}
-        """Plug-ins named in the files read, by the name of the plug-in and of its distribution."""
+        self.stated: dict[str, list[str]] = {}
+        """Name, distribution and version of the plug-in of each row, as the files read state."""
 
 
 _STATE = _State()
@@ -197,12 +197,6 @@ def added(what: str) -> tuple[Any, ...]:
     return tuple(row.key for row in _STATE.added if row.table.what == what)
 
 
-def rows_of(plugin: str) -> tuple[tuple[str, Any], ...]:
-    """Return (table, name) of each row that a plug-in registered, in order of registration."""
-    load_plugins()
-    return tuple((row.table.what, row.key) for row in _STATE.added if row.plugin == plugin)
-
-
 def in_use(rows: Collection[tuple[str, Any]]) -> list[dict[str, Any]]:
     """Return the plug-ins that added any of these (table, key), with their versions; "script" for
     rows that a script added.
@@ -237,47 +231,27 @@ def note_made_with(stated: object) -> None:
     kept.
     """
     for one in stated if isinstance(stated, list) else []:
-        given = (
-            [one.get(name) for name in ("name", "distribution", "version")]
-            if isinstance(one, dict)
-            else []
-        )
-        plain = [word for word in given if isinstance(word, str) and _WORD.fullmatch(word)]
-        if len(plain) == 3:
-            name, distribution, version = plain
-            rows, place = one.get("rows"), f"{name}:{distribution}"
-            listed = (
-                {row for row in rows if isinstance(row, str)} if isinstance(rows, list) else set()
-            )
-            if place in _STATE.stated:
-                listed.update(_STATE.stated[place].registered)
-            _STATE.stated[place] = Plugin(
-                name, distribution, version, registered=tuple(sorted(listed))
-            )
+        known = one if isinstance(one, dict) else {}
+        words = [str(known.get(name, "?")) for name in ("name", "distribution", "version")]
+        if all(map(_WORD.fullmatch, words)) and isinstance(known.get("rows"), list):
+            _STATE.stated.update(dict.fromkeys(map(str, known["rows"]), words))
 
 
 def lacking(what: str, key: object) -> str:
     """Return which plug-in provides a missing row, according to the files read, and how to install
     it; empty if unknown.
-
-    A file written before rows were listed may use any row of its plug-in.
     """
-    for one in _STATE.stated.values():
-        if one.registered and f"{what} {_shown(key)}" not in one.registered:
-            continue
-        there = next((found for found in plugins() if found.name == one.name), None)
-        maybe = "" if one.registered else "perhaps "
-        told = f", {maybe}of the plug-in {one.name} ({one.distribution} {one.version}), which is "
-        if there is None:
-            return (
-                f"{told}not installed; if you trust its makers: pip install "
-                f"{one.distribution}=={one.version}"
-            )
-        if there.problem is not None:
-            return f"{told}skipped: {there.problem}"
-        if one.registered:
-            return f"{told}installed as {there.distribution} {there.version}, without it"
-    return ""
+    if (words := _STATE.stated.get(f"{what} {_shown(key)}")) is None:
+        return ""
+    name, distribution, version = words
+    there = next((plugin for plugin in plugins() if plugin.name == name), None)
+    if there is None:
+        state = f"not installed; if you trust its makers: pip install {distribution}=={version}"
+    elif there.problem is not None:
+        state = f"skipped: {there.problem}"
+    else:
+        state = f"installed as {there.distribution} {there.version}, without it"
+    return f", of the plug-in {name} ({distribution} {version}), which is {state}"
 
 
 def registering() -> str:

@@ -87,36 +87,6 @@ def markdown_text(value: object) -> str:
     return line.replace("|", "\\|").replace("](", "]\\(")
 
 
-LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "\u2212": "$-$",
-    "≥": r"$\geq$",
-    "≤": r"$\leq$",
-    "±": r"$\pm$",
-    "τ": r"$\tau$",
-    "ρ": r"$\rho$",
-    "α": r"$\alpha$",
-    "ω": r"$\omega$",
-    "∞": r"$\infty$",
-    "·": r"$\cdot$",
-    "–": "--",
-    "’": "'",
-    "“": "``",
-    "”": "''",
-}
-
-
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return CSV with a header. Numbers are written in full, None as an empty cell, and formulas
     are made harmless for spreadsheets.
@@ -243,15 +213,6 @@ class Table:
             else:
                 parts[-1] = together
         return parts
-
-    def markdown(self) -> str:
-        """Return a Markdown table with all texts escaped."""
-        head, *body = (
-            "| " + " | ".join(map(markdown_text, row)) + " |" for row in (self.columns, *self.rows)
-        )
-        title = [f"### {markdown_text(self.title)}", ""] if self.title else []
-        notes = (f"{markdown_text(note)}\n" for note in self.notes)
-        return "\n".join([*title, head, "|" + "---|" * len(self.columns), *body, "", *notes])
 
     def csv(self) -> str:
         """Return the cells as shown, after a header."""

@@ -6,15 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.core.errors import DataError
+from visualjudge.core.untrusted import BOUNDS, read_untrusted
 
-LARGEST_YAML = 4 * 2**20
-"""Maximum size of a file in bytes."""
-DEEPEST_YAML = 64
-"""Maximum nesting depth: parsers recurse, and the native one crashes at about ten thousand
-levels.
-"""
-MOST_NODES = 100_000
-"""Maximum number of values in a file, with aliases expanded."""
+_BOUND = BOUNDS["yaml"]
 MOST_REFERENCES = 64
 """Maximum number of interpolations (``${…}``) in a text."""
 
@@ -46,18 +40,11 @@ def yaml_text(path: str | Path) -> str:
     """
     import yaml
 
-    file = Path(path)
     try:
-        with file.open("rb") as stream:
-            raw = stream.read(LARGEST_YAML + 1)
-        if len(raw) > LARGEST_YAML:
-            raise ValueError(f"must be at most {LARGEST_YAML >> 20} MiB")
-        text = raw.decode("utf-8-sig")
+        text = read_untrusted(Path(path), "yaml").decode("utf-8-sig")
         _check(text)
-    except FileNotFoundError:
-        raise DataError(f"{file}: no such file") from None
-    except (yaml.YAMLError, OSError, ValueError) as error:
-        raise _unreadable(file, error) from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise _unreadable(path, error) from None
     return text
 
 
@@ -72,8 +59,8 @@ def _check(text: str) -> None:
         match event:
             case yaml.CollectionStartEvent():
                 opened.append((event.anchor, count))
-                if len(opened) > DEEPEST_YAML:
-                    raise ValueError(f"must be at most {DEEPEST_YAML} levels deep")
+                if len(opened) > _BOUND.depth:
+                    raise ValueError(f"must be at most {_BOUND.depth} levels deep")
             case yaml.CollectionEndEvent():
                 anchor, before = opened.pop()
                 sizes[anchor] = count - before
@@ -83,9 +70,9 @@ def _check(text: str) -> None:
                 count += 1
                 if event.value.count("${") > MOST_REFERENCES:
                     raise ValueError(f"a text must hold at most {MOST_REFERENCES} interpolations")
-        if count > MOST_NODES:
+        if count > _BOUND.items:
             raise ValueError(
-                f"must hold at most {MOST_NODES} values, counting what aliases refer to"
+                f"must hold at most {_BOUND.items} values, counting what aliases refer to"
             )
 
 

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import (
     DataError,
     InvalidRecord,
@@ -30,6 +29,7 @@ from visualjudge.core.errors import (
 )
 from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord, Size
 from visualjudge.core.registry import lacking, note_made_with
+from visualjudge.core.untrusted import confined_path
 from visualjudge.data.record_checks import annotation_from_wire, image_from_wire, name_of
 from visualjudge.data.record_scan import FORMATS, Span, parsed, spans, spool_parquet
 from visualjudge.formats.outputs import given_score, other_range

@@ -283,14 +283,10 @@ def read_meta(root: Path) -> dict[str, Any]:
         If it cannot be read, is not a JSON object, or has a field of another type.
     """
     try:
-        if is_remote(root):
-            meta: dict[str, Any] = jsons.loads(image_at(root, META).read_bytes())
-        else:
-            meta = jsons.read(root / META, jsons.LARGEST_META)
-    except OSError as error:
-        raise DataError(f"{root / META}: cannot be read: {error.strerror}") from None
+        remote = jsons.loads(image_at(root, META).read_bytes()) if is_remote(root) else None
     except orjson.JSONDecodeError as error:
         raise DataError(f"{root / META}: must be JSON: {error}") from None
+    meta: dict[str, Any] = remote or jsons.read(root / META, "description")
     jsons.check_kinds(str(root / META), meta, _KINDS)
     note_made_with(meta.get("plugins"))
     return meta

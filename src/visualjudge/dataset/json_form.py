@@ -17,6 +17,7 @@ from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import LETTERS, TIES, UNKNOWN, Question, Spans
+from visualjudge.core.untrusted import read_untrusted
 
 QUESTIONS = "questions.json"
 FIRST, BETWEEN, LAST = b"[\n", b",\n", b"\n]\n"
@@ -134,10 +135,7 @@ def read_questions(path: Path) -> tuple[tuple[Question, ...], str]:
     DataError
         If it cannot be read, is not a JSON array, or an item is not a question.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+    content = read_untrusted(path, "json")
     digest = hashlib.sha256(content).hexdigest()
     try:
         return tuple(map(_checked, _all_adapter().validate_json(content, strict=True))), digest

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError, in_field
 from visualjudge.core.records import Size, Xyxy
+from visualjudge.core.untrusted import confined_path
 from visualjudge.formats.sample import (
     RESIZE,
     Found,

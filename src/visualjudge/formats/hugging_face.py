@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.core.atomic import write_bytes, write_json
-from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.tables import table_metadata, table_parts
+from visualjudge.core.untrusted import confined_path
 from visualjudge.formats.coco import CocoTruth, ImageEntry, detections_of, samples_of
 from visualjudge.formats.label_maps import label_maps
 from visualjudge.formats.sample import Found, check_type, class_name, read_json

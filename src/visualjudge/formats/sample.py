@@ -21,10 +21,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError, in_field
 from visualjudge.core.jsons import DEEPEST_JSON, LONGEST_RECORD, is_deep
 from visualjudge.core.records import Size, Xyxy
+from visualjudge.core.untrusted import confined_path
 from visualjudge.vision.predictions import Prediction
 from visualjudge.vision.raster.images import orientation
 from visualjudge.vision.tasks import TASKS, task_named

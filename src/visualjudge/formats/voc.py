@@ -14,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from xml.etree import ElementTree
 
-from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.core.records import Size, Xyxy
+from visualjudge.core.untrusted import confined_path
 from visualjudge.formats.sample import (
     Found,
     Sample,

@@ -9,13 +9,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from visualjudge.core import atomic, jsons
-from visualjudge.core.confined_paths import own_path
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Verdict
 from visualjudge.core.registry import note_made_with
+from visualjudge.core.untrusted import confined_target
 from visualjudge.judges.base import Key
 from visualjudge.runs.budget import KINDS
 from visualjudge.runs.journal import Journal
@@ -119,12 +117,12 @@ class RunFolder:
         """Path of ``verdicts.jsonl``, which need not exist. A link is refused, because the folder
         may be untrusted.
         """
-        return own_path(self.path, VERDICTS, of=_OF)
+        return confined_target(self.path, VERDICTS, of=_OF)
 
     @property
     def manifest_path(self) -> Path:
         """``run.json``; it need not exist."""
-        return own_path(self.path, RUN, of=_OF)
+        return confined_target(self.path, RUN, of=_OF)
 
     def manifest(self) -> dict[str, Any]:
         """``run.json``; empty if the file does not exist.
@@ -136,12 +134,8 @@ class RunFolder:
         """
         if not self.manifest_path.is_file():
             return {}
-        try:
-            found = jsons.read(self.manifest_path, jsons.LARGEST_MANIFEST)
-        except orjson.JSONDecodeError as error:
-            raise DataError(
-                f"{self.manifest_path}: must be JSON: {error}; delete it and judge with --resume"
-            ) from None
+        hint = "; delete it and judge with --resume"
+        found = jsons.read(self.manifest_path, "manifest", hint)
         jsons.check_kinds(str(self.manifest_path), found, _KINDS)
         note_made_with(found.get("plugins"))
         manifest: dict[str, Any] = found
@@ -186,7 +180,7 @@ class RunFolder:
         """The file that holds the verdicts: the journal, or ``verdicts.parquet`` of a compacted run
         of version 1.0; it need not exist.
         """
-        compacted = own_path(self.path, COMPACTED, of=_OF)
+        compacted = confined_target(self.path, COMPACTED, of=_OF)
         only = compacted.is_file() and not self.journal_path.is_file()
         return compacted if only else self.journal_path
 

@@ -106,9 +106,9 @@ class LiveEngine:
         now = Served(*(first.record.get(name) for name in ("served_model", "fingerprint")))
         before = {Served(served.model, served.fingerprint) for served in self.known}
         if now != Served() and before and now not in before and not self.accept:
-            was = " and ".join(sorted(map(identity_text, before)))
+            was = " and ".join(sorted(map(str, before)))
             raise UsageError(
-                f"the run was answered by {was}, now {identity_text(now)} answers. Choose another "
+                f"the run was answered by {was}, now {now} answers. Choose another "
                 "--out, or add --set accept_changes=true to record both"
             )
         asked = str(self.judge.describe().get("model"))
@@ -149,9 +149,3 @@ def client_of(judge: Judge) -> Client | None:
 
 def _is_blank(outcome: Outcome) -> bool:
     return not str(outcome.record.get("raw_response") or "").strip()
-
-
-def identity_text(served: Served) -> str:
-    """Return who answered in words: ``gpt-4o-2024-08-06 (fp_1)``."""
-    name = served.model or "an unnamed model"
-    return f"{name} ({served.fingerprint})" if served.fingerprint else name

@@ -80,7 +80,7 @@ def templates() -> Environment:
     env.globals["share_titles"] = SHARE_TITLES
     env.filters["path"] = lambda text: quote(str(text), safe="")
     env.filters["filepath"] = lambda text: quote(str(text), safe="/")
-    env.filters["count"] = lambda n: f"{n:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    env.filters["count"] = "{:,}".format
     env.filters["share"] = lambda part, whole: (
         f"{100 * part / whole:.1f} %" if whole else "\N{EN DASH}"
     )

@@ -12,7 +12,6 @@ from visualjudge.studio.study import FACETS, MARGIN_NAMES, MIXED, Study
 from visualjudge.studio.verdicts import CONSISTENCY, NO_WRONG, OUTCOMES, STATUSES, RunVerdicts
 from visualjudge.studio.working_sets import Marked
 from visualjudge.vision.encodings import encoding_title
-from visualjudge.vision.tasks import TASKS
 
 TITLES = {
     "task": "Task",
@@ -84,15 +83,10 @@ def encoding_label(value: str) -> str:
     return encoding_title(task, stem)
 
 
-def task_label(value: str) -> str:
-    """Return the name of a task in prose."""
-    return TASKS[value].prose if value in TASKS else spaced(value)
-
-
 def form_label(value: str) -> str:
     """Return the human name of ``task/kind``."""
     task, _, kind = value.partition("/")
-    return f"{task_label(task)}: {_KINDS.get(kind, kind)}"
+    return f"{spaced(task)}: {_KINDS.get(kind, kind)}"
 
 
 def spaced(value: str) -> str:
@@ -102,7 +96,7 @@ def spaced(value: str) -> str:
 
 _LABELS: dict[str, Callable[[str], str]] = {
     "encoding": encoding_label,
-    "task": task_label,
+    "task": spaced,
     "form": form_label,
     "status": spaced,
     "probe": spaced,
@@ -236,7 +230,7 @@ def shown_facet(
         FacetValue(
             value,
             facet.label(value),
-            task_label(value.partition("/")[0]) if facet.name == "encoding" else "",
+            spaced(value.partition("/")[0]) if facet.name == "encoding" else "",
             counts[value],
             value in chosen,
         )

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.folder import META, questions_file, read_meta
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.runs.folder import REMOTE, RUN, RunFolder
+from visualjudge.runs.judge_names import distinct_names
 
 DEPTH = 4
 """Maximum depth of the search."""
@@ -175,16 +176,12 @@ class _Found:
                 place = _dataset_place(Path(stated))
                 if place is not None and place.checksum == checksum:
                     self.datasets.setdefault(place.root, place)
-        runs = [
-            RunPlace(
-                slug_of(root),
-                str(info.get("judge") or info.get("model") or root.name),
-                root,
-                self._dataset(info),
-            )
+        names = distinct_names(self.runs)
+        runs = tuple(
+            RunPlace(slug_of(root), names[root], root, self._dataset(info))
             for root, info in self.runs.items()
-        ]
-        return Places(tuple(self.datasets.values()), tuple(_distinct(runs)), tuple(self.data))
+        )
+        return Places(tuple(self.datasets.values()), runs, tuple(self.data))
 
     def _dataset(self, info: Mapping[str, Any]) -> str | None:
         """Return the slug of a run's dataset by its path, else by its checksum, since folders may
@@ -196,27 +193,6 @@ class _Found:
             place for place in self.datasets.values() if checksum and place.checksum == checksum
         ]
         return here.slug if here else same[0].slug if same else None
-
-
-def _distinct(runs: list[RunPlace]) -> Iterator[RunPlace]:
-    """Distinguish runs of one judge on one dataset by their folder, with as few parents
-    as needed.
-    """
-    alike: dict[tuple[str, str | None], list[Path]] = {}
-    for run in runs:
-        alike.setdefault((run.name, run.dataset), []).append(run.root)
-    for run in runs:
-        roots = alike[run.name, run.dataset]
-        yield replace(run, name=f"{run.name} ({_tail(run.root, roots)})") if len(roots) > 1 else run
-
-
-def _tail(root: Path, others: Sequence[Path]) -> str:
-    """Return the shortest ending of a path that no other path shares."""
-    for n in range(1, len(root.parts)):
-        tail = root.parts[-n:]
-        if sum(other.parts[-n:] == tail for other in others) == 1:
-            return "/".join(tail)
-    return str(root)
 
 
 def _stated(info: Mapping[str, Any], field: str) -> str | None:

@@ -12,7 +12,7 @@ from visualjudge.core.records import IMAGE_MARK, LETTERS, TURNED, UNKNOWN, Quest
 from visualjudge.prompts.spans import images_within, interleaved, spans_of, swapped
 from visualjudge.replies import read_reply
 from visualjudge.runs.budget import token_counts
-from visualjudge.studio.facets import spaced, task_label
+from visualjudge.studio.facets import spaced
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import Shelf
 from visualjudge.studio.study import difference_of, shown_as
@@ -133,7 +133,7 @@ def cards(shelf: Shelf, rows: Sequence[int]) -> list[Card]:
             Card(
                 id=question.id,
                 type=question.question_type,
-                task=task_label(question.task),
+                task=spaced(question.task),
                 encoding=encoding_title(question.task, question.encoding),
                 stem=question.encoding,
                 image=question.image_id,
@@ -509,7 +509,7 @@ def facts(question: Question) -> list[tuple[str, str]]:
     title, stem = encoding_title(question.task, question.encoding), question.encoding
     probe = question.probe
     rows = [
-        ("Task", task_label(question.task)),
+        ("Task", spaced(question.task)),
         ("Encoding", title if title == stem else f"{title} ({stem})"),
         ("Type", question.question_type),
         ("Answer", shown_value(question.answer) if has_answer(question) else none),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.studio.facets import Facet, Pair, task_label
+from visualjudge.studio.facets import Facet, Pair, spaced
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import Shelf, State, unchanged_only
 from visualjudge.studio.study import MARGIN_NAMES
@@ -254,7 +254,7 @@ def _label(facet: Facet, code: int) -> str:
     tasks share names.
     """
     value = list(_names(facet))[code]
-    task = f" ({task_label(value.partition('/')[0])})" if facet.name == "encoding" else ""
+    task = f" ({spaced(value.partition('/')[0])})" if facet.name == "encoding" else ""
     return facet.label(value) + task
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Size, Xyxy
+from visualjudge.core.untrusted import confined_path
 from visualjudge.vision.base import Payload
 from visualjudge.vision.raster.limits import LARGEST_COORDINATE, check_items
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 
@@ -33,7 +34,10 @@ def named_run(analysis: Analysis, name: str) -> int:
     runs = analysis.study.runs
     found = [k for k, run in enumerate(runs) if run.name == name]
     found = found or [
-        k for k, run in enumerate(runs) if run.folder is not None and run.folder.name == name
+        k
+        for k, run in enumerate(runs)
+        if run.folder is not None
+        and (run.folder.name == name or run.folder.resolve() == Path(name).resolve())
     ]
     if len(found) != 1:
         known = ", ".join(sorted({run.name for run in runs}))

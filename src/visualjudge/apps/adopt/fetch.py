@@ -18,9 +18,9 @@ from visualjudge.apps.adopt.items import ImageSource
 from visualjudge.apps.adopt.writing import DATASET, MediaFiles, check_targets, places
 from visualjudge.clients.image_download import fetch_image
 from visualjudge.core.atomic import write_bytes
-from visualjudge.core.confined_paths import own_path
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.plurals import pluralize
+from visualjudge.core.untrusted import confined_target
 from visualjudge.dataset.folder import MEDIA
 from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.dataset.write_dataset import write_dataset
@@ -92,7 +92,7 @@ def fetch(
     if not any((home / name).is_dir() for name in INDEXES):
         raise UsageError(f"{home}: must be a data folder, or questions.json with --out")
     files = {
-        own_path(home, f"{folder}/{path.name}", of="the data folder"): folder in INDEXES
+        confined_target(home, f"{folder}/{path.name}", of="the data folder"): folder in INDEXES
         for folder in (*INDEXES, *ANNOTATIONS)
         for path in sorted((home / folder).glob("*.json*"))
     }
@@ -149,7 +149,7 @@ def download(
             f"{_shown(plain[0])}; --allow-private-urls permits http://"
         )
     if wanted:
-        place = own_path(home, f"{folder}/x", of="the data folder").parent
+        place = confined_target(home, f"{folder}/x", of="the data folder").parent
         place.mkdir(parents=True, exist_ok=True)
         asyncio.run(_all(wanted, place, allow_private, tick, done))
     return done

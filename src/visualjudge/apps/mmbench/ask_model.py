@@ -14,8 +14,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from visualjudge import __version__
 from visualjudge.apps.mmbench.question_prompt import prompt_text
 from visualjudge.apps.mmbench.reply_files import replies, write_workbook
@@ -24,7 +22,7 @@ from visualjudge.apps.mmbench.table_images import image_part
 from visualjudge.clients.base import Client, ImagePart, Reply, Request, TextPart
 from visualjudge.clients.retry import cause_of
 from visualjudge.core import atomic, jsons
-from visualjudge.core.errors import ClientError, DataError, UsageError
+from visualjudge.core.errors import ClientError, UsageError
 from visualjudge.prompts.store import PromptTemplate
 from visualjudge.runs.budget import KINDS, PAID, Budget, Spending, paid_for, spent_before
 from visualjudge.runs.job_runner import Listener, Outcome, Progress, Runner, Stop
@@ -236,12 +234,8 @@ def _earlier(path: Path) -> Mapping[str, Any]:
     """Return the manifest of earlier invocations, or an empty dict."""
     if not path.is_file():
         return {}
-    try:
-        before = jsons.read(path, jsons.LARGEST_MANIFEST)
-    except orjson.JSONDecodeError:
-        raise DataError(
-            f"{path}: not JSON; delete it together with the .jsonl to start again"
-        ) from None
+    hint = "; delete it together with the .jsonl to start again"
+    before = jsons.read(path, "manifest", hint)
     jsons.check_kinds(str(path), before, KINDS)
     found: Mapping[str, Any] = before
     return found

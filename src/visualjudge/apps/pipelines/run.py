@@ -93,7 +93,7 @@ def check_same(out: Path, settings: Mapping[str, Any]) -> None:
 
 def _stated(place: Path) -> dict[str, Any] | None:
     try:
-        found = jsons.read(place, jsons.LARGEST_MANIFEST)["metrics"]
+        found = jsons.read(place, "manifest")["metrics"]
     except (OSError, DataError, ValueError, KeyError, TypeError):
         return None
     return found if isinstance(found, dict) else None

@@ -2,33 +2,29 @@
 
 A verdict is right if a normal variable falls below a threshold that rises with the log of the
 margin between the two scores. The variable is a sum of effects: of the image, of the pair, of the
-pair in its encoding, of the order, and of the repeat (a nested random-effects probit; Searle,
-Casella & McCulloch 1992). The position of the better option shifts the threshold by the judge's
-position bias. From a pilot run, the threshold is fitted by maximum likelihood, and the correlations
-by the method of moments on residuals: two verdicts that share an image, a pair, … are right
-together as often as observed.
+order, and of the repeat (a nested random-effects probit; Searle, Casella & McCulloch 1992). The
+position of the better option shifts the threshold by the judge's position bias. From a pilot run,
+the threshold is fitted by maximum likelihood, and the correlations by the method of moments on
+residuals: two verdicts that share an image, a pair, … are right together as often as observed.
 
 Images, with their pairs and true scores, are drawn with replacement from the available ones, and
-the checks are those of the card (:mod:`visualjudge.analysis.decisions.checks`), so the plan matches
-the analysis of the study.
+the intervals and tests are those of the report, so the plan matches the analysis of the study.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 from scipy import optimize, stats
 
-from visualjudge.analysis.decisions.checks import Check, Evidence, State, Thresholds, check
-from visualjudge.analysis.estimate import Shares, renumbered, shares, sums
-from visualjudge.analysis.statistics.systems import Sums, system_agreement
+from visualjudge.analysis.estimate import LEVEL, ratio, renumbered, share_test, shares
 from visualjudge.analysis.variance import ordered_pairs
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
-LEVELS = ("image", "pair", "encoding", "order")
+LEVELS = ("image", "pair", "order")
 """Factors that two verdicts may share, from the least to the most; each level includes the previous
 ones.
 """
@@ -36,7 +32,6 @@ NODES = stats.norm.ppf((np.arange(400) + 0.5) / 400)
 """Quantiles over which normal effects are averaged; steep functions rule out polynomials."""
 MOST_CELLS = 4_000_000
 """Number of verdicts drawn at once."""
-POPULATION_IMAGES = 20_000
 ALMOST = 0.999
 
 
@@ -64,6 +59,22 @@ class Pool:
         """Number of pairs of each image, (images,)."""
         return np.bincount(self.image, minlength=self.images)
 
+    @cached_property
+    def differences(self) -> FloatArray:
+        """Mean difference of the scores of every two sources on the same images, sources ×
+        sources; NaN where they never meet.
+        """
+        size = len(self.sources)
+        known = (self.better >= 0) & (self.worse >= 0)
+        cell = self.better[known] * size + self.worse[known]
+        total, count = (
+            np.bincount(cell, values, size**2).reshape(size, size)
+            for values in (self.margin[known], np.ones(cell.size))
+        )
+        met = count + count.T
+        signed = total - total.T
+        return np.asarray(np.divide(signed, met, out=np.full(met.shape, np.nan), where=met > 0))
+
     @property
     def hardness(self) -> FloatArray:
         """Log of 1 + margin, centred, (P,): thresholds are linear on this scale."""
@@ -84,7 +95,7 @@ class JudgeModel:
 
     level: float
     slope: float
-    shared: tuple[float, float, float, float]
+    shared: tuple[float, float, float]
     lean: float = 0.0
     failed: float = 0.0
     assumed: tuple[str, ...] = ()
@@ -108,7 +119,7 @@ class JudgeModel:
 
     @property
     def loads(self) -> tuple[float, ...]:
-        """Standard deviations of the effects of image, pair, encoding, order and repeat; their
+        """Standard deviations of the effects of image, pair, order and repeat; their
         squares sum to 1.
         """
         steps = np.diff([0.0, *np.maximum.accumulate(np.clip(self.shared, 0, ALMOST)), 1.0])
@@ -117,18 +128,17 @@ class JudgeModel:
 
 @dataclass(frozen=True, order=True)
 class Design:
-    """Design of a study: pairs per image, encodings per pair, orders (1 or 2), repeats."""
+    """Design of a study: pairs per image, orders (1 or 2), repeats."""
 
     images: int
     pairs: int = 1
-    encodings: int = 1
     orders: int = 2
     repeats: int = 1
 
     @property
     def calls(self) -> int:
         """Number of calls."""
-        return self.images * self.pairs * self.encodings * self.orders * self.repeats
+        return self.images * self.pairs * self.orders * self.repeats
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +146,7 @@ class Studies:
     """B simulated studies of one design.
 
     ``pair`` (B, n, k) is an index into the pool, valid where ``held``; ``first`` says whether the
-    better option is stored first. ``right`` and ``read`` have shape (B, n, k, encodings, orders,
-    repeats).
+    better option is stored first. ``right`` and ``read`` have shape (B, n, k, orders, repeats).
     """
 
     pool: Pool
@@ -228,15 +237,15 @@ def _threshold_line(
 
 def _shared(
     table: pl.DataFrame, line: FloatArray, default: JudgeModel
-) -> tuple[tuple[float, float, float, float], list[str]]:
+) -> tuple[tuple[float, float, float], list[str]]:
     """Return the correlations by level, from products of two residuals that share exactly that
     level.
     """
-    keys = ["cluster", "pair", "encoding", "order"]
-    sums_of = [ordered_pairs(table, keys[: k + 1]) for k in range(4)]
+    keys = ["encoding", "cluster", "pair", "order"]  # two encodings of a pair are two questions
+    sums_of = [ordered_pairs(table, keys[: k + 2]) for k in range(3)]
     sums_of.append((float((table["y"] ** 2).sum()), float(table.height)))
     found: list[float | None] = []
-    for k in range(4):
+    for k in range(3):
         count = sums_of[k][1] - sums_of[k + 1][1]
         moment = None if count < 0.5 else (sums_of[k][0] - sums_of[k + 1][0]) / count
         found.append(None if moment is None else correlation_of(moment, line, apart=k == 0))
@@ -245,7 +254,7 @@ def _shared(
     for k, value in enumerate(found):
         least = out[-1] if out else 0.0
         out.append(max(least, default.shared[k] if value is None else value))
-    return (out[0], out[1], out[2], out[3]), unknown
+    return (out[0], out[1], out[2]), unknown
 
 
 # ---------------------------------------------------------------- studies
@@ -274,22 +283,22 @@ def simulated(
     first = rng.random(pair.shape) < 0.5
     flipped = rng.random(pair.shape) < labels_wrong
     effects = _effects(pair.shape, design, rng)
-    edge = judge.thresholds(pool)[pair][..., None, None, None]
+    edge = judge.thresholds(pool)[pair][..., None, None]
     shown_first = first[..., None] ^ (np.arange(design.orders) == 1)
     shift = _shift(judge, pool, judge.lean)
-    edge = edge + np.where(shown_first, shift, -shift)[..., None, :, None]
+    edge = edge + np.where(shown_first, shift, -shift)[..., None]
     noise = sum(load * effect for load, effect in zip(judge.loads, effects, strict=True))
     read = np.asarray(rng.random(noise.shape) >= judge.failed)  # type: ignore[union-attr]
-    right = (noise < edge) ^ flipped[..., None, None, None]
+    right = (noise < edge) ^ flipped[..., None, None]
     return Studies(pool, design, pair, held, first, right & read, read)
 
 
 def _effects(shape: tuple[int, ...], design: Design, rng: np.random.Generator) -> list[FloatArray]:
-    """Draw normal effects of image, pair, encoding, order and repeat, each as wide as the verdicts
+    """Draw normal effects of image, pair, order and repeat, each as wide as the verdicts
     that share it.
     """
-    nested = (design.encodings, design.orders, design.repeats)
-    sizes = [(*shape[:2], 1, 1, 1, 1)] + [(*shape, *nested[:d], *[1] * (3 - d)) for d in range(4)]
+    nested = (design.orders, design.repeats)
+    sizes = [(*shape[:2], 1, 1, 1)] + [(*shape, *nested[:d], *[1] * (2 - d)) for d in range(3)]
     return [np.asarray(rng.standard_normal(size, dtype=np.float32), dtype=float) for size in sizes]
 
 
@@ -308,143 +317,76 @@ def _shift(judge: JudgeModel, pool: Pool, lean: float) -> float:
     return float(np.copysign(optimize.brentq(beyond, 0, 12), lean))
 
 
-# ---------------------------------------------------------------- checks of the card
+# ---------------------------------------------------------------- goals
 
 
-def image_shares(studies: Studies, hit: BoolArray, asked: BoolArray | None = None) -> Shares:
-    """Return the share of ``hit`` in each study, with the report's bounds; both (B, n, k, …)."""
-    held = studies.held.reshape(*studies.held.shape, *[1] * (hit.ndim - 3))
-    counted = np.broadcast_to(held if asked is None else held & asked, hit.shape)
-    axes = tuple(range(2, hit.ndim))
-    top, bottom = (hit & counted).sum(axes).astype(float), counted.sum(axes).astype(float)
+def share_intervals(studies: Studies) -> tuple[FloatArray, FloatArray]:
+    """Return the interval of the accuracy of each study, (B,) each; failed replies are wrong."""
+    held = np.broadcast_to(studies.held[..., None, None], studies.right.shape)
+    top, bottom = (x.sum((2, 3, 4)).astype(float) for x in (studies.right & held, held))
     column = np.repeat(np.arange(studies.count), top.shape[1])
-    return shares(top.ravel(), bottom.ravel(), column, studies.count)
+    found = shares(top.ravel(), bottom.ravel(), column, studies.count)
+    return found.low, found.high
 
 
-def failures(studies: Studies) -> Shares:
-    """Return the share of unusable replies, with the card's bounds."""
-    held = np.broadcast_to(studies.held[..., None, None, None], studies.read.shape)
-    axes = (2, 3, 4, 5)
-    top = (held & ~studies.read).sum(axes).astype(float)
-    column = np.repeat(np.arange(studies.count), top.shape[1])
-    bottom = held.sum(axes).astype(float)
-    return shares(top.ravel(), bottom.ravel(), column, studies.count)
-
-
-def source_sums(studies: Studies, b: int) -> Sums:
-    """Return the sums by judge and truth of each named source on each image of study ``b``."""
-    pool, pair = studies.pool, studies.pair[b]
-    read = studies.read[b].sum((3, 4))
-    said = np.divide(studies.right[b].sum((3, 4)), read, out=np.zeros(read.shape), where=read > 0)
-    told = (studies.held[b] & (pool.better[pair] >= 0) & (pool.worse[pair] >= 0))[..., None] & (
-        read > 0
+def separated(studies: Studies, effect: float) -> BoolArray:
+    """Return the studies in which every pair of sources whose mean scores differ by ``effect`` or
+    more is separated in the right order, by judge and by truth: shares of direct questions against
+    ½, Holm over the pairs.
+    """
+    pool, (count, images) = studies.pool, studies.pair.shape[:2]
+    better, worse = pool.better[studies.pair], pool.worse[studies.pair]
+    read = studies.read.sum((3, 4))
+    told = studies.held & (better >= 0) & (worse >= 0) & (read > 0)
+    right = np.divide(studies.right.sum((3, 4)), read, out=np.zeros(told.shape), where=read > 0)
+    low, high = np.minimum(better, worse)[told], np.maximum(better, worse)[told]
+    two = low * len(pool.sources) + high
+    study, image = (
+        np.broadcast_to(np.arange(size).reshape(shape), told.shape)[told]
+        for size, shape in ((count, (-1, 1, 1)), (images, (1, -1, 1)))
     )
-    image, place, _ = np.nonzero(told)
-    size, source = pair.shape[0], len(pool.sources)
-
-    def total(best: FloatArray, worst: FloatArray) -> FloatArray:
-        cells = [image * source + side[pair[image, place]] for side in (pool.better, pool.worse)]
-        return sums(np.concatenate(cells), np.concatenate([best, worst]), size * source).reshape(
-            size, source
-        )
-
-    value, ones = said[told], np.ones(image.size)
-    judged, count = total(value, 1 - value), total(ones, ones)
-    true = total(ones, 0 * ones)
-    return Sums(judged, true, count)
-
-
-def population_tau(
-    pool: Pool, judge: JudgeModel, design: Design, rng: np.random.Generator
-) -> float:
-    """Return the τ-b of a study of unlimited size."""
-    many = replace(
-        design, images=POPULATION_IMAGES // max(1, design.pairs * design.encodings // 4), repeats=1
-    )
-    study = simulated(pool, judge, many, 1, rng)
-    found = system_agreement(source_sums(study, 0))
-    return float("nan") if found is None else found.tau_b().value
+    twos, place = renumbered(two)
+    cell, where = renumbered((study * twos.size + place) * images + image)
+    column, columns = cell // images, count * twos.size
+    up, ones = (better < worse)[told], np.ones(two.size)
+    bottom = np.bincount(where, ones).astype(float)
+    found = []
+    for outcome in (np.where(up, right[told], 1 - right[told]), up.astype(float)):
+        top = np.bincount(where, outcome).astype(float)
+        value, spread = ratio(top, bottom, column, columns)
+        p = share_test(value, spread, np.full(columns, np.inf))
+        known = np.where(spread.enough & np.isfinite(value), p, 1.0).reshape(count, -1)
+        found.append(np.where(_holm(known) < LEVEL, np.sign(value - 0.5).reshape(count, -1), 0.0))
+    gaps = pool.differences[twos // len(pool.sources), twos % len(pool.sources)]
+    wanted = np.abs(gaps) >= effect
+    right_order = (found[0] == np.sign(gaps)) & (found[1] == np.sign(gaps))
+    return np.asarray((right_order | ~wanted).all(1) & bool(wanted.any()))
 
 
-Checked = Mapping[str, Sequence[Check]]
-
-
-def checked(studies: Studies, rules: Thresholds, names: Sequence[str]) -> Checked:
-    """Return the checks of each study by name; only those in ``names``."""
-    accuracy = image_shares(studies, studies.right)
-    out: dict[str, list[Check]] = {name: [] for name in names}
-    both = None
-    if "right_in_both_orders" in names and studies.design.orders == 2:
-        both = image_shares(studies, np.asarray(studies.right.all(4)))
-    failed = failures(studies) if "failed" in names else None
-    orders = _orders(studies) if "order_of_sources" in names else []
-    for b in range(studies.count):
-        shown = _evidence(accuracy, b)
-        skill = Evidence(None, None, 0) if shown.value is None else _less_chance(shown)
-        for name in names:
-            match name:
-                case "macro_accuracy":
-                    evidence = shown
-                case "right_in_both_orders":
-                    evidence = Evidence(None, None, 0) if both is None else _evidence(both, b)
-                case "failed":
-                    assert failed is not None
-                    evidence = _evidence(failed, b)
-                case _:
-                    evidence = orders[b]
-            out[name].append(check(name, evidence, rules, skill=skill))
-    return out
-
-
-def _evidence(found: Shares, b: int) -> Evidence:
-    value = float(found.value[b])
-    known = value if np.isfinite(value) else None
-    return Evidence(known, found.interval(b), int(found.images[b]))
-
-
-def _less_chance(shown: Evidence) -> Evidence:
-    ends = None if shown.interval is None else (shown.interval[0] - 0.5, shown.interval[1] - 0.5)
-    return Evidence((shown.value or 0.0) - 0.5, ends, shown.images)
-
-
-def _orders(studies: Studies) -> list[Evidence]:
-    """Return each study's evidence on the order of the sources."""
-    out = list[Evidence]()
-    for b in range(studies.count):
-        own = source_sums(studies, b)
-        found, images = system_agreement(own), int((own.count.sum(1) > 0).sum())
-        tau = None if found is None else found.tau_b()
-        nothing = Evidence(None, None, images)
-        out.append(nothing if tau is None else Evidence(tau.value, tau.interval, images))
+def _holm(p: FloatArray) -> FloatArray:
+    """Return Holm's adjustment of each row."""
+    order = np.argsort(p, axis=1)
+    steps = np.take_along_axis(p, order, 1) * np.arange(p.shape[1], 0, -1)
+    out = np.empty(p.shape)
+    np.put_along_axis(out, order, np.maximum.accumulate(steps, axis=1), 1)
     return out
 
 
 @dataclass(frozen=True)
 class Power:
-    """Share of simulated studies that reach the goal, and the standard error of the simulation.
-
-    ``width`` is the mean width of the 95 % interval, and ``states`` the frequency of each state.
-    """
+    """Share of simulated studies that reach the goal, and the standard error of the simulation."""
 
     value: float
     error: float
-    studies: int
-    width: float | None = None
-    states: Mapping[str, float] = field(default_factory=dict)
 
 
-def power_of(
-    reached: Sequence[bool], widths: Sequence[float] = (), states: Sequence[State] = ()
-) -> Power:
+def power_of(reached: BoolArray) -> Power:
     """Return the power from one value per study; the error is binomial, with at least one study in
     doubt.
     """
-    n = len(reached)
-    value = sum(reached) / n
+    n, value = reached.size, float(reached.mean())
     bounded = min(max(value, 1 / n), 1 - 1 / n)
-    shares_of = {str(state): states.count(state) / n for state in dict.fromkeys(states)}
-    width = float(np.mean(widths)) if len(widths) else None
-    return Power(value, float(np.sqrt(bounded * (1 - bounded) / n)), n, width, shares_of)
+    return Power(value, float(np.sqrt(bounded * (1 - bounded) / n)))
 
 
 def pool_of(rows: pl.DataFrame) -> Pool:

@@ -32,7 +32,7 @@ from visualjudge.runs.folder import RunFolder
 USUAL = JudgeModel(
     0.75,
     0.5,
-    (0.05, 0.35, 0.5, 0.6),
+    (0.05, 0.35, 0.6),
     0.03,
     0.01,
     ("share right", *judge_simulation.LEVELS, "lean", "failed"),
@@ -213,12 +213,12 @@ def _usual(pool: Pool) -> JudgeModel:
 
 
 def _without_pilot(pool: Pool) -> tuple[str, ...]:
-    image, pair, encoding, order = USUAL.shared
+    image, pair, order = USUAL.shared
     return (
         "No pilot: the plan assumes a typical judge, right "
         f"{100 * USUAL.level:.0f} % of the time unless stated above, and more often for wide "
         f"margins; verdicts correlate {image:g} within an image, {pair:g} on a pair, "
-        f"{encoding:g} in one encoding of it, {order:g} in one order; position bias "
+        f"{order:g} in one order; position bias "
         f"{USUAL.lean:g}; {100 * USUAL.failed:.0f} % of replies fail. To use figures of your "
         "judge, judge 50 to 200 questions and plan from that run.",
         "Tokens are estimated as `judge --dry-run` estimates them, with reasons in each reply.",

@@ -1,4 +1,4 @@
-"""A plan as text, HTML with its figure, and JSON, which `build --plan` reads."""
+"""A plan as text, HTML, and JSON, which `build --plan` reads."""
 
 from __future__ import annotations
 
@@ -10,18 +10,7 @@ from pathlib import Path
 
 from visualjudge import __version__
 from visualjudge.analysis.decisions.card_page import style
-from visualjudge.analysis.decisions.checks import LABELS
-from visualjudge.analysis.figure_text import many, number, percent
-from visualjudge.analysis.plots.canvas import (
-    Box,
-    Canvas,
-    colour,
-    legend,
-    percent_tick,
-    x_axis,
-    y_axis,
-)
-from visualjudge.analysis.plots.figure import Figure
+from visualjudge.analysis.figure_text import many, percent
 from visualjudge.apps.planning.judge_simulation import Power
 from visualjudge.apps.planning.study_designs import Option, Plan
 from visualjudge.core.atomic import write_json, write_text
@@ -29,7 +18,6 @@ from visualjudge.core.errors import must_end_in
 from visualjudge.core.text_tables import Table, folded
 from visualjudge.runs.budget import money
 
-HEIGHT = 320
 QUESTIONS = {
     "rank": "May the models be ranked with this judge?",
     "right": "Is the judge right often enough?",
@@ -54,7 +42,6 @@ def shape(one: Option) -> str:
     """Describe a design apart from its images: 3 pairs, both orders."""
     design = one.design
     parts = [many(design.pairs, "pair"), "both orders" if design.orders == 2 else "one order"]
-    parts += [many(design.encodings, "encoding")] if design.encodings > 1 else []
     parts += [many(design.repeats, "repeat")] if design.repeats > 1 else []
     return ", ".join(parts)
 
@@ -99,8 +86,7 @@ def designs_table(plan: Plan) -> Table:
         (
             str(one.design.images), shape(one), f"{one.calls:,}", f"{one.labels:,}",
             "–" if one.cost is None else money(one.cost), duration(one.minutes),
-            with_error(one.power),
-            number(one.power.width), str(one.missing) if one.missing else "–",
+            with_error(one.power), str(one.missing) if one.missing else "–",
         )
         for one in plan.options
     ]  # fmt: skip
@@ -112,32 +98,10 @@ def designs_table(plan: Plan) -> Table:
         "Cost",
         "Time",
         "Power, %",
-        "Width",
         "Images missing",
     )
-    note = "Power ± twice the error of the simulation; width: of the 95 % interval on average."
+    note = "Power ± twice the error of the simulation."
     return Table(columns, tuple(rows), (note,), keys=0)
-
-
-def checks_table(plan: Plan) -> Table | None:
-    """Return the card's expected checks after the chosen design."""
-    if not plan.checks:
-        return None
-    rows = [
-        (
-            LABELS[row.name],
-            *(
-                percent(row.power.states.get(state, 0.0), 0)
-                for state in ("pass", "fail", "undecided")
-            ),
-            number(row.power.width),
-        )
-        for row in plan.checks
-    ]
-    error = max(row.power.error for row in plan.checks)
-    studies = plan.checks[0].power.studies
-    note = f"Shares of {studies} simulated studies, ± {200 * error:.0f} points at most."
-    return Table(("Check of the card", "Pass", "Fail", "Undecided", "Width"), tuple(rows), (note,))
 
 
 def commands(plan: Plan, file: str = "plan.json") -> tuple[str, str]:
@@ -154,37 +118,31 @@ def judge_options(encodings: Sequence[str], *, swap: bool, repeats: int) -> list
     """Return the options of `judge` that ask only the design's questions."""
     words = ["--type", "pairwise", *(word for name in encodings for word in ("--encoding", name))]
     words += ["--swap"] if swap else []
-    return [*words, "--repeats", str(repeats)] if repeats > 1 else words
+    return [*words, "--set", f"repeats={repeats}"] if repeats > 1 else words
 
 
 def text(plan: Plan) -> str:
     """Return the plan for a terminal."""
-    tables = [designs_table(plan), checks_table(plan)]
     parts = [folded(f"{QUESTIONS[plan.goal]} {answer(plan)}"), folded(f"Assumed: {plan.claim}.")]
-    parts += [table.text() for table in tables if table is not None]
-    return "\n\n".join([*parts, "\n".join(folded(line) for line in plan.notes)])
+    notes = "\n".join(folded(line) for line in plan.notes)
+    return "\n\n".join([*parts, designs_table(plan).text(), notes])
 
 
-def body(plan: Plan, *, page: bool = False) -> str:
-    """Return the answer, the figure and the tables."""
-    drawn = figure(plan)
-    image = drawn.inline() if page else drawn.svg()
-    tables = "".join(
-        table.html() for table in (designs_table(plan), checks_table(plan)) if table is not None
-    )
+def body(plan: Plan) -> str:
+    """Return the answer and the table."""
     state = "pass" if plan.goal_reached else "undecided"
     notes = "".join(f"<p>{escape(note)}</p>" for note in plan.notes)
     return (
         f'<div class="answer {state}"><strong>{escape(_short(plan))}</strong>'
         f"<p>{escape(answer(plan))}</p></div><p>Assumed: {escape(plan.claim)}.</p>"
-        f"<figure>{image}<figcaption>{escape(drawn.caption)}</figcaption></figure>{tables}"
+        f"{designs_table(plan).html()}"
         f"<pre style='overflow-x:auto'>{escape(chr(10).join(commands(plan)))}</pre>{notes}"
     )
 
 
 def html(plan: Plan) -> str:
     """Return one self-contained page."""
-    return document(f"Plan: {QUESTIONS[plan.goal]}", body(plan, page=True))
+    return document(f"Plan: {QUESTIONS[plan.goal]}", body(plan))
 
 
 def document(title: str, content: str) -> str:
@@ -198,80 +156,13 @@ def document(title: str, content: str) -> str:
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{page}</body></html>\n'
 
 
-def figure(plan: Plan) -> Figure:
-    """Plot power against images for the best designs, each with its cost."""
-    rows = tuple(
-        (
-            shape(one),
-            n,
-            power.value,
-            power.error,
-            None if one.cost is None else one.cost * n / one.design.images,
-        )
-        for one, points in plan.curves
-        for n, power in points
-    )
-    return Figure(
-        "plan",
-        answer(plan),
-        f"Power against images; bars: twice the simulation's standard error. Large "
-        f"markers: {percent(plan.wanted, 0)} reached. The data have "
-        f"{many(plan.target.pool.images, 'image')}.",
-        ("design", "images", "power", "error", "cost"),
-        rows,
-        lambda width: _drawn(plan, width),
-    )
-
-
-def _drawn(plan: Plan, width: float) -> Canvas:
-    canvas = Canvas(width)
-    names = [
-        shape(one) + (f": {money(one.cost)}" if one.cost is not None else f": {one.calls:,} calls")
-        for one, _ in plan.curves
-    ]
-    top = legend(canvas, names, range(len(names))) + 24
-    most = 1.05 * max(n for _, points in plan.curves for n, _ in points)
-    box = Box(48, width - 14, top, top + HEIGHT - 80, (0.0, most), (0.0, 1.0))
-    x_axis(canvas, box, "{:g}".format, "Images")
-    y_axis(canvas, box, percent_tick, "Power")
-    canvas.line(box.left, box.y(plan.wanted), box.right, box.y(plan.wanted), "threshold")
-    there = plan.target.pool.images
-    if there < most:
-        canvas.line(box.x(there), box.top, box.x(there), box.bottom, "chance")
-        side = "end" if box.x(there) > (box.left + box.right) / 2 else "start"
-        canvas.text(
-            box.x(there) + (-5 if side == "end" else 5),
-            box.bottom - 8,
-            f"images at hand: {there}",
-            "small",
-            side,
-        )
-    for k, (one, points) in enumerate(plan.curves):
-        canvas.lines([(box.x(n), box.y(power.value)) for n, power in points], f"ci l{colour(k)}")
-        for n, power in points:
-            low, high = (
-                max(0.0, power.value - 2 * power.error),
-                min(1.0, power.value + 2 * power.error),
-            )
-            canvas.line(box.x(n), box.y(low), box.x(n), box.y(high), f"thin l{colour(k)}")
-            size = 6.0 if n == one.design.images else 3.5
-            canvas.marker(
-                box.x(n),
-                box.y(power.value),
-                k,
-                radius=size,
-                title=f"{n} images: {with_error(power)}",
-            )
-    return canvas
-
-
 def as_json(plan: Plan) -> dict[str, object]:
     """Return the plan as a file: what is built and asked, expected, and assumed."""
 
     def option(one: Option) -> dict[str, object]:
         return {**asdict(one.design), "calls": one.calls, "labels": one.labels, "cost": one.cost,
                 "minutes": one.minutes, "images_missing": one.missing, "power": one.power.value,
-                "power_error": one.power.error, "width": one.power.width}  # fmt: skip
+                "power_error": one.power.error}  # fmt: skip
 
     design = plan.chosen.design
     return {
@@ -284,27 +175,22 @@ def as_json(plan: Plan) -> dict[str, object]:
         "judge": {"type": "pairwise", "encodings": list(plan.encodings), "swap": design.orders == 2,
                   "repeats": design.repeats},
         "designs": [option(one) for one in plan.options],
-        "checks": {row.name: {**row.power.states, "width": row.power.width,
-                              "error": row.power.error} for row in plan.checks},
         "model": asdict(plan.target.judge),
         "notes": list(plan.notes),
     }  # fmt: skip
 
 
 def save(plan: Plan, path: Path) -> Path:
-    """Write ``.json``, ``.html``, or the figure as ``.svg``.
+    """Write ``.json`` or ``.html``.
 
     Raises
     ------
     UsageError
         If the name ends in anything else.
     """
-    must_end_in("path", path, [".json", ".html", ".svg"])
-    kind = path.suffix.lower()
-    if kind == ".json":
+    must_end_in("path", path, [".json", ".html"])
+    if path.suffix.lower() == ".json":
         write_json(path, as_json(plan))
-    elif kind == ".svg":
-        write_text(path, figure(plan).svg())
     else:
         write_text(path, html(plan))
     return path

@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from visualjudge.core.confined_paths import confined_target
 from visualjudge.core.image_storage import PACKED
+from visualjudge.core.untrusted import confined_target
 from visualjudge.dataset.exports.media import image_bytes
 from visualjudge.dataset.folder import MEDIA, META, Dataset
 from visualjudge.dataset.json_form import QUESTIONS

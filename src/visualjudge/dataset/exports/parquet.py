@@ -18,9 +18,9 @@ from typing import Any
 import polars as pl
 
 from visualjudge.core.atomic import atomic_path, write_text
-from visualjudge.core.confined_paths import confined_target
 from visualjudge.core.records import Question
 from visualjudge.core.tables import write_parquet
+from visualjudge.core.untrusted import confined_target
 from visualjudge.dataset.exports.media import answer_text, image_bytes
 from visualjudge.dataset.folder import Dataset
 

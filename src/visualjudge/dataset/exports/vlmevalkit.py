@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from visualjudge.core.atomic import atomic_path, write_bytes
-from visualjudge.core.confined_paths import confined_target
 from visualjudge.core.records import IMAGE_MARK, Question
+from visualjudge.core.untrusted import confined_target
 from visualjudge.dataset.exports.media import answer_text, image_bytes
 from visualjudge.dataset.folder import Dataset
 

@@ -28,8 +28,8 @@ from visualjudge.clients.batch.provider import ID, Look, Provider, Ticket
 from visualjudge.clients.reply_bounds import LONGEST_LINE
 from visualjudge.core import jsons
 from visualjudge.core.atomic import atomic_path, writing
-from visualjudge.core.confined_paths import own_path
 from visualjudge.core.errors import DataError, TransportError
+from visualjudge.core.untrusted import confined_target
 from visualjudge.runs.journal import Journal, read_records
 
 _FOLDER = "batches"
@@ -102,7 +102,7 @@ def parts_of(run: str | Path) -> dict[str, Part]:
     DataError
         If the file is not a journal of batches.
     """
-    path, parts = own_path(run, f"{_FOLDER}/journal.jsonl", of=_OF), dict[str, Part]()
+    path, parts = confined_target(run, f"{_FOLDER}/journal.jsonl", of=_OF), dict[str, Part]()
     for number, record in enumerate(read_records(path) if path.is_file() else (), 1):
         where = f"{path}: line {number}"
         jsons.check_kinds(where, record, _KINDS)
@@ -165,7 +165,7 @@ class BatchJournal:
         self._journal.close()
 
     def _own(self, name: str) -> Path:
-        return own_path(self._run, f"{_FOLDER}/{name}", of=_OF)
+        return confined_target(self._run, f"{_FOLDER}/{name}", of=_OF)
 
     def requests_of(self, part: str) -> Path:
         """Return the path of a part's requests."""

@@ -39,7 +39,14 @@ from visualjudge.studio.people.monitor import (
     rater_row,
 )
 from visualjudge.studio.people.plan import Settings, Slot
-from visualjudge.studio.people.rating_run import Given, RatingRun, Stale, as_shown, read_answer
+from visualjudge.studio.people.rating_run import (
+    Given,
+    RatingRun,
+    Stale,
+    as_shown,
+    known_raters,
+    read_answer,
+)
 from visualjudge.studio.people.reading import Instructions, for_people, read_instructions
 from visualjudge.studio.question_views import option_images, option_texts, original_images
 from visualjudge.studio.set_pages import csv_file, json_response, missing
@@ -408,6 +415,16 @@ def people_pages(
                 f"--rater must be 1 to {LONGEST_NAME} printable characters without '/', got "
                 f"{name!r}"
             )
+    stored = RunFolder(folder).manifest()
+    if not raters and not known_raters(stored):
+        raise UsageError("--people needs at least one --rater")
+    _check_files(
+        stored,
+        items=queue,
+        questions=questions,
+        known_questions=known_questions,
+        instructions=instructions,
+    )
     place = site.places.datasets[0]
     if place.labels_only:
         raise UsageError(f"{place.root}: people cannot be asked: it contains only labels")
@@ -433,6 +450,21 @@ def people_pages(
     )
     tokens = Tokens(site.home, folder)
     return PeoplePages(run, shelf.study, tokens, renderer(), told)
+
+
+def _check_files(stored: Mapping[str, Any], **files: Path | None) -> None:
+    """Refuse to continue a study without one of its files, of which ``run.json`` has the checksum.
+
+    Raises
+    ------
+    UsageError
+        If one is missing; the message names its option.
+    """
+    parameters = stored.get("parameters") or {}
+    for name, path in files.items():
+        if parameters.get(name) and path is None:
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"this study has {option}: give the same file again to continue")
 
 
 def going_on(folder: Path, settings: Settings, *, named: bool) -> Settings:

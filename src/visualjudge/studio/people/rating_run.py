@@ -182,12 +182,13 @@ class RatingRun:
                 f"{folder}: cannot continue with other settings: {'; '.join(map(str, changed))}. "
                 "Start another study with another --people"
             )
-        if not old and self._folder.journal_path.exists():
+        path = self._folder.journal_path
+        if not old and path.exists() and path.stat().st_size:  # an empty one is left by 1.0
             raise UsageError(f"{folder}: holds verdicts without a run.json; name another --people")
         self._journal = self._folder.open_journal(resume=True)
         for record in self._journal.records():
             self._take_in(record)
-        for name in [*_known_raters(old), *raters]:
+        for name in [*known_raters(old), *raters]:
             self.join(name)
 
     def join(self, name: str) -> None:
@@ -429,7 +430,8 @@ def _without_dropped(manifest: dict[str, Any]) -> dict[str, Any]:
     return manifest | {"parameters": kept}
 
 
-def _known_raters(manifest: Mapping[str, Any]) -> list[str]:
+def known_raters(manifest: Mapping[str, Any]) -> list[str]:
+    """Return the raters that a study already has."""
     people = manifest.get("people")
     raters = people.get("raters") if isinstance(people, dict) else None
     return [name for name in raters if isinstance(name, str)] if isinstance(raters, list) else []

@@ -11,7 +11,7 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-export const count = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
+export const count = (n) => n.toLocaleString("en");
 
 export async function getJSON(address, signal) {
   const response = await fetch(address, { signal });

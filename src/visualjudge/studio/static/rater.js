@@ -40,13 +40,16 @@ class Rater extends HTMLElement {
     return response.json();
   }
 
+  /** Until the reply is here, keys and buttons do nothing: an answer would be to a question that is on its way out. */
   async load(path) {
+    this.sending = true;
     try {
       this.show(await this.ask(path));
     } catch (error) {
       this.say(error.status ? error.message : "The server cannot be reached. Your answers are saved; reload the page when the server is running again.");
       if (path !== "next") this.steps = Math.max(0, this.steps - 1);
     }
+    this.sending = false;
   }
 
   async send(extra) {
@@ -135,7 +138,7 @@ class Rater extends HTMLElement {
     const stage = layers.length ? h("vj-stage", { class: "stage", "data-layers": JSON.stringify(layers), "data-all": "1", "data-digits": "off", "data-patient": "" }) : null;
     this.replaceChildren(h("div", { class: "rate" }, h("div", { class: "rate-main" }, stage,
       texts.length ? h("section", { class: "texts", "aria-label": "Options as text" }, texts.map((o) =>
-        h("div", { class: "text-option" }, h("h3", {}, question.type === "scoring" ? "Prediction" : o.letter), h("pre", { tabindex: 0 }, o.text)))) : null), aside));
+        h("div", { class: "text-option" }, h("h3", {}, question.type === "scoring" ? "Prediction" : o.letter), h("pre", { tabindex: 0 }, swatches(o.text))))) : null), aside));
     this.draw();
     this.wait(stage);
   }
@@ -270,11 +273,13 @@ class Rater extends HTMLElement {
 
   /** Keep an earlier answer and return to the current question. */
   keep() {
+    if (this.sending) return;
     this.steps = 0;
     this.load("next");
   }
 
   undo() {
+    if (this.sending) return;
     this.steps += 1;
     this.load(`back?steps=${this.steps}`);
   }
@@ -323,6 +328,16 @@ class Rater extends HTMLElement {
     else return false;
     return true;
   }
+}
+
+/** A text with a sample of each colour in place of its code. */
+function swatches(text) {
+  return text.split(/ \((#[0-9A-Fa-f]{6})\)/).map((part, i) => {
+    if (i % 2 === 0) return part;
+    const sample = h("span", { class: "swatch", "aria-hidden": "true" });
+    sample.style.background = part;
+    return sample;
+  });
 }
 
 function swapIn(letters, letter, place) {

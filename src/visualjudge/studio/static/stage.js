@@ -321,14 +321,21 @@ class Stage extends HTMLElement {
     this.frame = requestAnimationFrame(() => this.paint());
   }
 
+  /** The number of columns in which this many images of one shape are largest. */
+  columns(panes) {
+    const { clientWidth: width, clientHeight: height } = this.panes;
+    const shape = this.base ? this.base.width / this.base.height : 1;
+    const size = (n) => Math.min(width / n / shape, height / Math.ceil(panes / n));
+    return [...Array(panes).keys()].map((k) => k + 1).reduce((best, n) => (size(n) > 1.01 * size(best) ? n : best), 1);
+  }
+
   paint() {
     const side = this.dataset.all ? this.layers.map((layer) => layer.key) : [this.a, this.b];
     const shown = { side, flicker: [this.turned ? this.b : this.a], slider: [this.a], difference: [this.a], one: [this.layers[this.at].key] }[this.mode];
     const panes = this.layers.length === 1 ? [this.a] : shown;
     while (this.panes.children.length > panes.length) this.panes.lastElementChild.remove();
     while (this.panes.children.length < panes.length) this.panes.append(h("figure", {}, h("canvas"), h("figcaption")));
-    this.panes.classList.toggle("many", panes.length > 3);
-    this.panes.dataset.count = panes.length;
+    this.panes.style.gridTemplateColumns = `repeat(${this.columns(panes.length)}, minmax(0, 1fr))`;
     if (this.base && this.scale() > 0) this.view = this.clamped();
     panes.forEach((key, i) => this.paintPane(this.panes.children[i], key));
     this.dataset.scale = this.base ? this.scale().toFixed(4) : "";

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pycocotools import mask as coco_mask
 
-from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, Mask, Size
+from visualjudge.core.untrusted import confined_path
 from visualjudge.vision.raster.images import largest_channel, read_samples
 from visualjudge.vision.raster.limits import (
     LARGEST_VERTEX,

@@ -25,7 +25,7 @@ OF_ROW = frozenset(("key", "instruction", "input_image", "edited_images"))
 def rows(path: Path, _: Any) -> list[dict[str, Any]]:
     """Return the verdicts of all metrics."""
     place = settings_path(path)
-    settings = jsons.read(place, jsons.LARGEST_MANIFEST) if place.is_file() else {}
+    settings = jsons.read(place, "manifest") if place.is_file() else {}
     asked = path.parent / str(at(settings, "rows"))
     inputs = {str(row.get("key")): row for row in (records(asked) if asked.is_file() else ())}
     results = list(read_results(path))

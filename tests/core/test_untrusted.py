@@ -1,14 +1,26 @@
-"""Paths that a dataset states stay inside it, whatever they look like."""
+"""What a stranger's folder states stays inside it, and costs no more than its kind may."""
 
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from visualjudge.core.confined_paths import confined_path, confined_target, importing
+from core.worker_chunks import grown, late, size_of
+from visualjudge.core import jsons, untrusted, yamls
 from visualjudge.core.errors import DataError
+from visualjudge.core.untrusted import (
+    BOUNDS,
+    Bound,
+    apart,
+    confined_path,
+    confined_target,
+    importing,
+    open_untrusted,
+    read_untrusted,
+)
 
 
 @pytest.fixture
@@ -123,3 +135,71 @@ def test_an_import_that_is_told_so_reads_files_anywhere_but_no_devices(
     with pytest.raises(DataError) as caught:
         confined_path(root, names[0])
     assert "--allow-outside" not in str(caught.value)
+
+
+def test_a_file_over_the_bound_of_its_kind_is_refused_before_it_is_read(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = root / "media/large"
+    with large.open("wb") as file:
+        file.truncate(BOUNDS["manifest"].size + 1)
+    with pytest.raises(DataError, match=r"large: must have at most 16 MiB, got 16$"):
+        read_untrusted(large, "manifest")
+    with pytest.raises(DataError, match="must have at most"):
+        open_untrusted(root, "media/large", "manifest")
+    with open_untrusted(root, "media/a.png", "image") as file:
+        assert file.read() == b"a"
+    with pytest.raises(DataError, match="leads out"):
+        open_untrusted(root, "../secret.png", "image")
+    os.mkfifo(root / "endless")
+    monkeypatch.setitem(BOUNDS, "yaml", Bound(4))
+    (root / "b.yaml").write_text("a: 12")
+    with pytest.raises(DataError, match=r"b\.yaml: must have at most"):
+        yamls.read_yaml(root / "b.yaml")
+
+
+LETTERS = "abcdefghijklmnopqr"
+ALIASES = "a: &a [x, x]\n" + "".join(f"{k}: &{k} [*{p}, *{p}]\n" for p, k in pairwise(LETTERS))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: " + "[" * 99 + "]" * 99,
+        ALIASES,
+        "a: '" + "${b}" * 65 + "'",
+        "a: !!python/object/apply:os.system [ls]",
+        "a: b: c",
+    ],
+)  # fmt: skip
+def test_yaml_that_nests_grows_or_acts_is_refused(root: Path, text: str) -> None:
+    (root / "a.yaml").write_text(text)
+    with pytest.raises(DataError, match=r"a\.yaml: must be YAML"):
+        yamls.read_yaml(root / "a.yaml")
+
+
+def test_json_that_nests_is_refused(root: Path) -> None:
+    (root / "a.json").write_text("[" * 101 + "]" * 101)
+    with pytest.raises(DataError, match=r"a\.json: must be JSON"):
+        jsons.read(root / "a.json", "json")
+
+
+def test_reading_apart_costs_no_more_than_it_may(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(untrusted, "SECONDS_APART", 1)
+    assert apart(size_of, root / "media/a.png", "image") == 1
+    for function in (grown, late):
+        with pytest.raises(DataError, match=r"a\.png: takes more than 768 MiB .* or 1 s to read"):
+            apart(function, root / "media/a.png", "image")
+    (root / "b.png").touch()
+    with pytest.raises(DataError, match=r"^b\.png: must be a$"):
+        apart(size_of, root / "b.png", "image")
+
+
+def test_the_page_of_security_states_the_bounds() -> None:
+    page = (Path(__file__).parents[2] / "docs/security.md").read_text("utf-8")
+    assert len(page.split()) <= 900
+    for kind, bound in BOUNDS.items():
+        [row] = [line for line in page.splitlines() if line.startswith(f"| `{kind}`")]
+        assert f"| {bound.size >> 20} MiB |" in row

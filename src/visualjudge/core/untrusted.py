@@ -1,0 +1,299 @@
+"""The door for strangers' bytes: files inside a folder, without links, within the bounds of their
+kind.
+
+A dataset, a data folder, a table or a log may come from anywhere, and names its files by relative
+paths. This module alone refuses ``../``, absolute paths, drive letters, links that lead outside,
+and anything that is not a regular file (a FIFO, ``/dev/zero``). Two exceptions: blobs that a
+Hugging Face snapshot links to, and imports that explicitly allow outside paths.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import stat
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import BinaryIO, Literal, TypeVar
+
+from visualjudge.core.errors import DataError
+
+Result = TypeVar("Result")
+MIB = 1 << 20
+LONGEST_PATH = 1024
+"""Maximum length of a stated path in characters."""
+MEMORY_APART, SECONDS_APART = 768 * MIB, 15
+"""Memory, beyond what its libraries take, and CPU time of a process that reads a stranger's file;
+for each MiB of the file, 64 MiB (of addresses, not all used) and a second more.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The bounds of a kind of input; 0 = none of its own."""
+
+    size: int
+    """Bytes as stored, or as received."""
+    unpacked: int = 0
+    """Bytes that it may hold once decompressed."""
+    depth: int = 0
+    """Levels of nesting."""
+    items: int = 0
+    """Values, cells, pixels or rows × columns."""
+
+
+Kind = Literal[
+    "json", "record", "description", "manifest", "yaml", "table", "workbook", "zip", "parquet",
+    "image", "array", "model", "reply", "body", "log",
+]  # fmt: skip
+BOUNDS: dict[Kind, Bound] = {
+    "json": Bound(4096 * MIB, depth=100),
+    "record": Bound(32 * MIB, depth=100),  # a line of JSON, or one element of an array
+    "description": Bound(256 * MIB, depth=100),  # dataset.json
+    "manifest": Bound(16 * MIB, depth=100),  # run.json
+    "yaml": Bound(4 * MIB, depth=64, items=100_000),
+    "table": Bound(1024 * MIB),
+    "workbook": Bound(64 * MIB, unpacked=MEMORY_APART),
+    "zip": Bound(1024 * MIB, unpacked=1024 * MIB),
+    "parquet": Bound(64 << 30, unpacked=MEMORY_APART),
+    "image": Bound(256 * MIB, items=120_000_000),
+    "array": Bound(4096 * MIB, items=120_000_000),
+    "model": Bound(4 * MIB),
+    "reply": Bound(1 * MIB),
+    "body": Bound(32 * MIB),
+    "log": Bound(64 * MIB),  # a line of a journal
+}
+
+_ALLOWED: ContextVar[bool] = ContextVar("outside_allowed", default=False)
+_HINT: ContextVar[str] = ContextVar("how_to_allow_outside", default="")
+
+
+@contextmanager
+def importing(*, outside: bool) -> Iterator[None]:
+    """Allow paths outside the folder within the block if ``outside`` is True; otherwise messages
+    name the option that allows them.
+    """
+    tokens = _ALLOWED.set(outside), _HINT.set("; --allow-outside permits it")
+    try:
+        yield
+    finally:
+        _ALLOWED.reset(tokens[0])
+        _HINT.reset(tokens[1])
+
+
+def open_untrusted(
+    folder: str | Path, name: object, kind: Kind, *, of: str = "the dataset"
+) -> BinaryIO:
+    """Open ``folder / name`` for reading after checking its place and size.
+
+    Raises
+    ------
+    DataError
+        As :func:`confined_path` and :func:`check_size` do.
+    """
+    path = confined_path(folder, name, of=of)
+    check_size(path, kind)
+    return path.open("rb")
+
+
+def check_size(path: Path, kind: Kind) -> None:
+    """Check the size of a file before it is read.
+
+    Raises
+    ------
+    DataError
+        If it is larger than its kind may be, or there is no such file.
+    """
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"{path}: cannot be read: {reason}") from None
+    if size > BOUNDS[kind].size:
+        raise DataError(
+            f"{path}: must have at most {BOUNDS[kind].size // MIB} MiB, got {size // MIB}"
+        )
+
+
+def read_untrusted(path: Path, kind: Kind) -> bytes:
+    """Return the bytes of a file of a user or a stranger.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, or is larger than its kind may be.
+    """
+    check_size(path, kind)
+    try:
+        with path.open("rb") as file:
+            content = file.read(BOUNDS[kind].size + 1)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(content) > BOUNDS[kind].size:  # a pipe or a device has no size
+        raise DataError(f"{path}: must have at most {BOUNDS[kind].size // MIB} MiB")
+    return content
+
+
+def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
+    """Return ``function(path)``, called in a process with little memory and time: a few kilobytes
+    of a stranger may unpack to gigabytes inside a library. The result is pickled.
+
+    Raises
+    ------
+    DataError
+        If it needs more, or ``function`` raises it.
+    """
+    check_size(path, kind)
+    context = multiprocessing.get_context("spawn")
+    size = path.stat().st_size
+    memory, seconds = MEMORY_APART + 64 * size, SECONDS_APART + size // MIB
+    with ProcessPoolExecutor(1, context, initializer=_limit, initargs=(memory, seconds)) as pool:
+        try:
+            return pool.submit(function, path).result()
+        except (BrokenProcessPool, MemoryError):
+            raise DataError(
+                f"{path}: takes more than {memory // MIB} MiB of memory or {seconds} s to read"
+            ) from None
+
+
+def _limit(memory: int, seconds: int) -> None:
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits
+        return
+    import polars as pl
+
+    pl.select(1)  # starts its threads, whose stacks are not the file's
+    statm = Path("/proc/self/statm")
+    pages = int(statm.read_text().split()[0]) if statm.exists() else 0
+    memory += pages * resource.getpagesize() if pages else 4 * MEMORY_APART
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+
+
+# ---------------------------------------------------------------- paths
+
+
+def confined_path(root: str | Path, name: object, *, of: str = "the dataset") -> Path:
+    """Return ``root / name``, a regular file inside ``root``.
+
+    Parameters
+    ----------
+    root
+        The folder.
+    name
+        Relative path as stated by a file of the folder, with ``/`` as separator.
+    of
+        Description of the folder, for messages.
+
+    Raises
+    ------
+    DataError
+        If ``name`` is not a relative path, leads outside ``root``, directly or through a link, or
+        is not a regular file.
+    """
+    path = Path(root, _printable(name) if _ALLOWED.get() else stated_path(name, of=of))
+    if not _ALLOWED.get() and not _is_at_home(os.path.realpath(path), os.path.realpath(root)):
+        raise DataError(
+            f"{_shown(name)} leads out of {of} through a link; files must be inside{_HINT.get()}"
+        )
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        raise DataError(f"there is no file {_shown(name)} in {of}") from None
+    if not stat.S_ISREG(mode):
+        raise DataError(f"{_shown(name)} in {of} must be a regular file")
+    return path
+
+
+def stated_path(name: object, *, of: str = "the dataset") -> str:
+    """Return ``name`` if it is a relative path that stays in its folder. Only the text is checked,
+    not the disk.
+
+    Raises
+    ------
+    DataError
+        If it is not such a path.
+    """
+    text = _printable(name)
+    if not (text[0] == "/" or ".." in text or "\\" in text or ":" in text):  # nearly all names
+        return text
+    windows = PureWindowsPath(text)
+    outside = (
+        windows.drive or windows.root or PurePosixPath(text).is_absolute() or ".." in windows.parts
+    )
+    if outside:
+        raise DataError(
+            f"{_shown(name)} leads out of {of}; a path must be relative to it, without "
+            f"'..'{_HINT.get()}"
+        )
+    return text
+
+
+def _printable(name: object) -> str:
+    if not isinstance(name, str) or not name or len(name) > LONGEST_PATH or not name.isprintable():
+        raise DataError(
+            f"{_shown(name)} must be a relative path of at most {LONGEST_PATH} printable characters"
+        )
+    return name
+
+
+def confined_target(root: str | Path, name: str, *, of: str = "the target") -> Path:
+    """Return ``root / name`` for writing, or for reading in a folder that visualjudge made: a
+    regular file, or a missing one. No part of it below ``root`` may be a link; ``root`` itself may.
+
+    Raises
+    ------
+    DataError
+        If a part is a link, ``name`` leads outside of ``root``, or it is not a regular file.
+    """
+    path, mode = Path(root), None
+    for part in PurePosixPath(stated_path(name, of=of)).parts:
+        path = path / part
+        try:
+            mode = path.lstat().st_mode
+        except FileNotFoundError:
+            mode = None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise DataError(f"{path}: cannot be read: {reason}") from None
+        if mode is not None and stat.S_ISLNK(mode):
+            raise DataError(
+                f"{path}: must not be a link; links are not followed in {of}; put the file itself "
+                "there"
+            )
+    if mode is not None and not stat.S_ISREG(mode):
+        raise DataError(f"{path}: must be a regular file")
+    return path
+
+
+def _is_at_home(path: str, root: str) -> bool:
+    """Return whether a resolved path is inside a resolved folder, or is a blob of the Hugging Face
+    snapshot in that folder.
+
+    The hub's cache has ``REPO/snapshots/REVISION/…`` with links into ``REPO/blobs``; both come from
+    the same download.
+    """
+    home = Path(root)
+    blobs = [
+        place.parent.parent / "blobs"
+        for place in (home, *home.parents)
+        if place.parent.name == "snapshots"
+    ]
+    return any(_is_inside(path, str(folder)) for folder in (home, *blobs[:1]))
+
+
+def _is_inside(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def _shown(name: object) -> str:
+    text = repr(name)
+    return text if len(text) <= 80 else f"{text[:79]}…{text[-1]}"
