@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.apps.mmbench.evaluate import read_vlmevalkit
+from visualjudge.judges.reply_objects import object_with
 from visualjudge.replies import read_reply
-from visualjudge.replies.json_answers import object_with
 
 Row = dict[str, Any]
 FAILURES = ("unreadable", "refusal", "truncated", "tie")

@@ -189,7 +189,6 @@ def cases() -> Iterator[Case]:
         "two predictions for one source": ("--pred", "{}/pred.json"),
         "class of interest is nowhere": ("--class-of-interest", "cta"),
         "exif is unknown": ("--exif", "maybe"),
-        "id-from is unknown": ("--id-from", "hash"),
         "score-at is unknown": ("--score-at", "best"),
         "score-at and min-score": ("--score-at", "best-f1", "--min-score", "0.5"),
         "top-k is nought": ("--top-k", "0"),

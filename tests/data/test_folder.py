@@ -390,7 +390,7 @@ def test_the_layout_of_the_document_gives_the_same_questions(tmp_path: Path) -> 
 def test_a_range_of_scores_becomes_nought_to_ten(tmp_path: Path) -> None:
     root = detection_folder(tmp_path / "data", [0.25, 1.0])
     (told,) = DataFolder(root).other_ranges([DET])
-    assert told.startswith(f"{DET}: final_score: all 2 values are numbers from 0 to 1")
+    assert told.startswith(f"{DET}: final_score: all 2 lie between 0 and 1")
     entries = DataFolder(root, (0, 1)).entries(DET)
     assert sorted(one.annotation.final_score for one in entries) == [2.5, 10.0]
     outside = DataFolder(root, (0, 0.5))

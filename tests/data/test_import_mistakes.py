@@ -184,3 +184,23 @@ def test_a_mistake_that_cannot_be_tried_stops_no_import(
     _, make, spoil = MISTAKES["y before x"]
     found = likely_mistake("object_detection", _tried(make, spoil), {})
     assert (found is None) == (field == "misreadings")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_poor_detector_is_no_mistake_of_size(seed: int) -> None:
+    rng, tried = np.random.default_rng(seed), Tried()
+    for _ in range(IMAGES):
+        truth = _boxes(rng)
+        shown = []
+        for item in truth.items[: rng.integers(2, 6)]:
+            x1, y1, x2, y2 = item.xyxy
+            (right, down), size = rng.uniform(0, 0.3, 2), rng.uniform(1, 1.4)
+            x1, y1, x2, y2 = (
+                x1 + right * (x2 - x1),
+                y1 + down * (y2 - y1),
+                x1 + (right + size) * (x2 - x1),
+                y1 + (down + size) * (y2 - y1),
+            )
+            shown.append(replace(item, xyxy=(x1, y1, x2, y2)))
+        tried.keep(Detections(tuple(shown)), truth)
+    assert likely_mistake("object_detection", tried, {}) is None

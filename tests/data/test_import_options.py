@@ -140,7 +140,7 @@ def test_image_id_is_the_file_name_whatever_the_pattern_and_takes_a_prefix(tmp_p
         "{}/data",
     )
     assert run(tmp_path, *words) == 0
-    assert run(tmp_path, *words, "--id-prefix", "set1-", "--id-from", "folder") == 0
+    assert run(tmp_path, *words, "--id-prefix", "set1-{folder}_") == 0
     assert {note["image_id"] for note in records(tmp_path, "semantic_segmentation")} == {
         "x_rgb",
         "set1-frames_x_rgb",

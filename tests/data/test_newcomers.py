@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from collections.abc import Callable
@@ -275,20 +274,10 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
         "verdict and truth must be two columns, got truth",
     ),
     "merged cells": (merged_cells, 1, "v.xlsx: row 3: judge must be given in all rows or in none"),
-    "a comma within a cell": (
-        verdicts(lines("item,verdict,truth", "q1,A,B", "q2,A,B,or so")),
-        1,
-        "v.csv: row 3: must have 3 cells, got 4; quote cells that hold the separator",
-    ),
     "a table of another code page": (
         verdicts("item,verdict,truth\né,A,B\n".encode("latin-1")),
         1,
         "v.csv: must be UTF-8",
-    ),
-    "JSON of columns": (
-        verdicts(json.dumps({"item": ["a"], "verdict": ["A"], "truth": ["B"]}), name="v.json"),
-        2,
-        "columns of lists or objects are not read: item, verdict, truth",
     ),
     "a folder of verdicts": (
         lambda root: ("adopt", "{}", "--out", "{}/study"),

@@ -286,7 +286,7 @@ def test_a_killed_run_resumes_at_the_question(tmp_path: Path, cached: bool) -> N
         tmp_path / "run",
     )
     env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "home")}
-    kept = ["--cache-dir", str(tmp_path / "cache")] if cached else ["--no-cache"]
+    kept = ["--set", f"cache_dir={tmp_path / 'cache'}" if cached else "cache=false"]
     with talking() as server:
         command = [
             sys.executable,

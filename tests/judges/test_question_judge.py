@@ -152,7 +152,7 @@ def test_an_unreadable_reply_is_asked_for_again_only_where_told(root: Path) -> N
     assert (verdict.value, client.attempts, verdict.extra) == (
         "B",
         [0, 1],
-        {"attempts": 2, "rule": "only", "read_by": "marked"},
+        {"attempts": 2, "rule": "line", "read_by": "marked"},
     )
 
 

@@ -99,6 +99,10 @@ def replies(seed: int, count: int) -> Iterator[Made]:
             _ranking(rng),
             _scoring(rng),
             _no_score(rng),
+            _mathematics(rng),
+            _unknown(rng),
+            _ended(rng),
+            _upward(rng),
         )
 
 
@@ -199,3 +203,35 @@ def _scoring(rng: random.Random) -> Made:
 
 def _no_score(rng: random.Random) -> Made:
     return Made(rng.choice(NO_SCORE).format(rng.choice((2, 3, 4, 5, 6, 7))), "scoring", 1, None)
+
+
+QUOTED = ("x = \\boxed{12}", "\\boxed{x^2 + 1}", "Both reach \\boxed{\\frac{3}{4}}.", "[[1, 2], [3, 4]]", "The set is {a, b}.",
+          "A.x + B.y = C", "f(A) > f(B)", "<output>42</output>", "P(A|B) = 0.3", "\\boxed{\\text{four}}")  # fmt: skip
+CUT = ("length", "max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens", "Truncated", "token_limit", "incomplete",
+       "error", "abort", "network_error", "cancelled", "insufficient_system_resource", "content_filter", "SAFETY")  # fmt: skip
+FIVE = ("From worst to best: 1. {} 2. {} 3. {}", "Von der schlechtesten zur besten: {}, {}, {}", "Du pire au meilleur : {}, {}, {}",
+        "De peor a mejor: {}, {}, {}", "从低到高：1. {} 2. {} 3. {}", "От худшего к лучшему: {}, {}, {}")  # fmt: skip
+
+
+def _mathematics(rng: random.Random) -> Made:
+    """Marks that name no option, before or behind the one that does."""
+    letter = rng.choice("AB")
+    parts = rng.sample(QUOTED, rng.randint(1, 3))
+    parts.insert(rng.randint(0, len(parts)), rng.choice(MARKS).format(letter))
+    return Made("\n\n".join(parts), "pairwise", 2, letter, marked=True)
+
+
+def _unknown(rng: random.Random) -> Made:
+    """An answer that is no option, behind one that is or behind none."""
+    before = rng.choice(("", "A\n", "Comparison: A\n", "Reasoning first.\n", "Answer: B\n\n"))
+    forms = [mark for mark in MARKS if "boxed" not in mark]
+    return Made(before + rng.choice(forms).format(rng.choice("CDE")), "pairwise", 2, None)
+
+
+def _ended(rng: random.Random) -> Made:
+    return Made(_said(rng, rng.choice("AB"))[0], "pairwise", 2, None, finish=rng.choice(CUT))
+
+
+def _upward(rng: random.Random) -> Made:
+    order = rng.sample("ABC", 3)
+    return Made(rng.choice(FIVE).format(*reversed(order)), "ranking", 3, "".join(order))

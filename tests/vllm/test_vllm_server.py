@@ -28,9 +28,9 @@ from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges import PairwiseJudge, VIEscorePipe
 from visualjudge.judges.base import Ask
 from visualjudge.judges.judge_options import Mode
+from visualjudge.judges.logprobs import winner_probabilities
 from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.prompts import PromptAssetStore
-from visualjudge.replies.logprobs import winner_probabilities
 
 URL = os.environ.get("VISUALJUDGE_VLLM_URL")
 pytestmark = [

@@ -29,7 +29,8 @@ STUDY_JUDGES = {
 """The two judges: one that needs the photograph and is good at one task only, and one that prefers
 option A.
 """
-LOCAL = ("--backend", "local", "--model", "default", "--swap")
+COMPARED = ("--type", "pairwise", "--type", "ranking")
+LOCAL = ("--backend", "local", "--model", "default", "--swap", *COMPARED)
 
 
 @app.command(epilog="visualjudge demo --out demo-out")

@@ -89,7 +89,7 @@ def _describe_data(folder: Path, json: Path | None, task: list[str] | None) -> N
         write_json(json, {"tasks": tasks_json, "invalid_records": len(problems)})
     print(_table(described))
     tell(problems)
-    say(*(f"warning: {told}; give it to build" for told in ranges))
+    say(*(f"warning: {told}" for told in ranges))
     _next(folder, described, equal)
     if problems:
         raise typer.Exit(1)

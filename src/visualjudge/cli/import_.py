@@ -104,7 +104,6 @@ def first(
 def last(
     *,
     id_prefix: str = "",
-    id_from: str = "name",
     exif: str = "apply",
     allow_outside: bool = False,
     replace: bool = False,
@@ -122,9 +121,7 @@ def last(
     Parameters
     ----------
     id_prefix
-        Prefix of each image_id.
-    id_from
-        name (default) or folder, of image_id; the file name without suffix, or folder_name.
+        Prefix of each image_id; {folder} is its folder.
     exif
         EXIF: apply (default) or ignore; ignore if annotations refer to the image as stored.
     allow_outside
@@ -264,13 +261,11 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     from visualjudge.data.folder import DataFolder
     from visualjudge.data.importing import Intake, import_samples
     from visualjudge.data.writer import FolderWriter
-    from visualjudge.formats.image_ids import Ids
     from visualjudge.vision.raster.images import stored_frames
 
     if values["exif"] not in ("apply", "ignore"):
         raise UsageError(f"--exif must be apply or ignore, got {values['exif']!r}")
-    ids = Ids(values["id_prefix"], values["id_from"])
-    intake = Intake(ids, *(values.get(name) for name in RANKED))
+    intake = Intake(values["id_prefix"], *(values.get(name) for name in RANKED))
     own = inspect.signature(row.reader).parameters
     shared = {*inspect.signature(first).parameters, *inspect.signature(last).parameters}
     scored = {name: values[name] for name in set(values) - (shared - {"metric"}) - set(own)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -68,15 +69,18 @@ def perturb(
     """
     from visualjudge.data.perturbing import Made, perturb_samples, surroundings
     from visualjudge.data.writer import FolderWriter
-    from visualjudge.formats.image_ids import Ids, renamed
+    from visualjudge.formats.sample import Sample, named
     from visualjudge.vision.error_types import PAIRINGS
 
     if pairing not in PAIRINGS:
         raise UsageError(f"--pairing must be {' or '.join(PAIRINGS)}, got {pairing!r}")
-    from_files, ids = _reader(task, gt, images, context.args), Ids(id_prefix, "name")
+    from_files = _reader(task, gt, images, context.args)
 
     def read() -> Found:
-        return renamed(from_files(), ids)
+        for item in from_files():
+            if isinstance(item, Sample):
+                item = dataclasses.replace(item, image_id=named(item, id_prefix))
+            yield item
 
     done = Made()
     with FolderWriter(out, task, replace=replace) as writer, stages() as progress:

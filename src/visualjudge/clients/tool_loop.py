@@ -28,7 +28,12 @@ Ending = Literal["answered", "tool_limit", "failed"]
 
 @dataclass(slots=True)
 class Conversation:
-    """The course of one question: the last reply, the turns before it, and their total cost."""
+    """The course of one question: the last reply, the turns before it, and their total cost.
+
+    ``calls`` counts replies that did not come from a cache, and a failed call; ``usage`` has the
+    tokens of all replies, ``paid`` those of replies that did not come from a cache; ``error`` is
+    that of the ending "failed"; ``notes`` are those of all replies, without duplicates.
+    """
 
     ending: Ending = "answered"
     # The last reply; empty if there was none.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,9 +29,15 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         If ``path`` is a folder, or its parent is a file.
     """
     target = Path(path)
-    scratch = _name_beside(target)
+    with writing(target):
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "is a folder, not a file")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Only its owner can read it while it is written.
+        handle, name = tempfile.mkstemp(target.suffix, f".{target.name}.", target.parent)
+    scratch = Path(name)
     try:
-        _create(scratch, target)  # inside the try, so that Ctrl-C cannot prevent the removal
+        os.close(handle)
         yield scratch
         scratch.chmod(0o644)
         with writing(target):
@@ -44,20 +50,6 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         scratch.unlink(missing_ok=True)
 
 
-def _name_beside(target: Path) -> Path:
-    with writing(target):
-        if target.is_dir():
-            raise IsADirectoryError(errno.EISDIR, "is a folder, not a file")
-        target.parent.mkdir(parents=True, exist_ok=True)
-    return target.with_name(f".{target.name}.{secrets.token_hex(4)}{target.suffix}")
-
-
-def _create(scratch: Path, target: Path) -> None:
-    # Only its owner can read it; it fails if the name exists, even as a link.
-    with writing(target):
-        os.close(os.open(scratch, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-
-
 @contextmanager
 def writing(target: Path) -> Iterator[None]:
     """Turn errors of the file system into a :class:`RunError` that names the file."""
@@ -68,13 +60,11 @@ def writing(target: Path) -> Iterator[None]:
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
-    """Write ``content`` to ``path`` atomically."""
     with atomic_path(path) as scratch, writing(Path(path)):
         scratch.write_bytes(content)
 
 
 def write_text(path: str | Path, content: str) -> None:
-    """Write ``content`` to ``path`` atomically, as UTF-8."""
     write_bytes(path, content.encode())
 
 

@@ -59,7 +59,6 @@ class DataError(RunError):
 
 @contextmanager
 def in_field(name: str) -> Iterator[None]:
-    """Prefix a :class:`DataError` raised in the block with the name of a field."""
     try:
         yield
     except DataError as error:

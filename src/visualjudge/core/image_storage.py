@@ -27,8 +27,6 @@ _SHARDS = f"{FOLDER}/shard-*.tar"
 
 
 class PartStat(NamedTuple):
-    """The size of an image inside another file, and the times of that file."""
-
     st_size: int
     st_mtime_ns: int
     st_ctime: float
@@ -49,16 +47,13 @@ class Part:
 
     @property
     def name(self) -> str:
-        """The file name without its folder."""
         return PurePosixPath(self.relative).name
 
     @property
     def suffix(self) -> str:
-        """The file's suffix, such as ``.png``."""
         return PurePosixPath(self.relative).suffix
 
     def stat(self) -> PartStat:
-        """Return its size and times."""
         if is_remote(self.home):
             return PartStat(self.size, 0, 0.0)
         stat = self.home.stat()
@@ -84,7 +79,6 @@ class Part:
             return content
 
     def open(self, mode: Literal["rb"] = "rb") -> BinaryIO:
-        """Open its bytes as a file."""
         return io.BytesIO(self.read_bytes())
 
 

@@ -47,5 +47,4 @@ class FileLock:
             raise RunError(f"{place}: cannot be written: {error.strerror or error}") from None
 
     def release(self) -> None:
-        """Release the lock. Releasing twice is allowed."""
         self._lock.release()

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 
 def pluralize(number: int, noun: str, several: str = "") -> str:
-    """Return a number with its noun; ``several`` is an irregular plural."""
     return f"{number} {plural(number, noun, several)}"
 
 
 def plural(number: int, noun: str, several: str = "") -> str:
-    """Return only the noun, singular or plural."""
     if number == 1:
         return noun
     if several:

@@ -68,7 +68,6 @@ class Mask:
 
     @property
     def area(self) -> int:
-        """Number of pixels."""
         return int(np.count_nonzero(self.crop))
 
     @property
@@ -85,7 +84,6 @@ class Mask:
 
     @property
     def box(self) -> Xyxy:
-        """:attr:`xyxy` in floating point."""
         left, top, right, bottom = map(float, self.xyxy)
         return left, top, right, bottom
 

@@ -81,7 +81,6 @@ class Registry(Mapping[K, T], Generic[K, T]):
 
     @property
     def own(self) -> dict[K, T]:
-        """Return the built-in rows, without those of plug-ins."""
         return {key: self._resolved(key) for key in self._own}
 
     def __getitem__(self, key: K) -> T:
@@ -129,7 +128,6 @@ class Registry(Mapping[K, T], Generic[K, T]):
         _STATE.added.append(Registration(self, key, entry, _STATE.loading))
 
     def remove(self, key: K) -> None:
-        """Remove a registered row."""
         del self._rows[key]
         _STATE.added = [row for row in _STATE.added if not (row.table is self and row.key == key)]
 
@@ -186,7 +184,6 @@ def load_plugins() -> None:
 
 
 def plugins() -> tuple[Plugin, ...]:
-    """Return every installed plug-in, sorted by name."""
     load_plugins()
     return tuple(_STATE.plugins)
 
@@ -255,7 +252,6 @@ def lacking(what: str, key: object) -> str:
 
 
 def registering() -> str:
-    """Return who is registering, for messages: the plug-in being loaded, or a script."""
     return "script" if _STATE.loading is None else f"plug-in {_STATE.loading}"
 
 

@@ -1,5 +1,5 @@
-"""Text tables for terminals, Markdown, LaTeX, HTML, CSV and notebooks. All values are escaped, and
-tables are safe in spreadsheet programs.
+"""Tables for terminals, HTML and CSV. All values are escaped, and tables are safe in spreadsheet
+programs.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -54,31 +55,6 @@ def folded(sentence: str, width: int | None = None) -> str:
 
 def _is_number(cell: str) -> bool:
     return len(cell) <= LONGEST_NUMBER and NUMBER.fullmatch(cell) is not None
-
-
-def _fitted(widths: Sequence[int], floors: Sequence[int], room: int) -> list[int]:
-    found = list(widths)
-    while sum(found) > max(room, sum(floors)):
-        found[
-            max((i for i, floor in enumerate(floors) if found[i] > floor), key=lambda i: found[i])
-        ] -= 1
-    return found
-
-
-def _aligned(
-    cells: Sequence[Sequence[str]], widths: Sequence[int], numeric: Sequence[bool]
-) -> list[str]:
-    lines = []
-    for row in cells:
-        parts = [wrap(cell, width) or [""] for cell, width in zip(row, widths, strict=True)]
-        for k in range(max(map(len, parts))):
-            shown = [part[k] if k < len(part) else "" for part in parts]
-            padded = [
-                cell.rjust(width) if number else cell.ljust(width)
-                for cell, width, number in zip(shown, widths, numeric, strict=True)
-            ]
-            lines.append(GAP.join(padded).rstrip())
-    return lines
 
 
 def markdown_text(value: object) -> str:
@@ -177,19 +153,28 @@ class Table:
         numeric = self._to_the_right
         floors = [self._floor(i, number) for i, number in enumerate(numeric)]
         room = screen_width() if width is None else width
-        body: list[str] = []
-        for part in self._parts(floors, room):
-            cells = [[line[i] for i in part] for line in (self.columns, *self.rows)]
-            widths = [max(1, *map(len, column)) for column in zip(*cells, strict=True)]
-            fitted = _fitted(widths, [floors[i] for i in part], room - len(GAP) * (len(part) - 1))
-            body += [*([""] if body else []), *_aligned(cells, fitted, [numeric[i] for i in part])]
-        return "\n".join(
-            [
-                *([self.title] if self.title else []),
-                *body,
-                *(folded(note, room) for note in self.notes),
-            ]
-        )
+        parts = ["\n".join(self._lines(part, floors, room)) for part in self._parts(floors, room)]
+        title = [self.title] if self.title else []
+        return "\n".join([*title, "\n\n".join(parts), *(folded(note, room) for note in self.notes)])
+
+    def _lines(self, part: Sequence[int], floors: Sequence[int], room: int) -> Iterator[str]:
+        """Yield some columns as lines, the widest names wrapped until the columns fit."""
+        numeric = self._to_the_right
+        rows = [[line[i] for i in part] for line in (self.columns, *self.rows)]
+        widths = [max(1, *map(len, column)) for column in zip(*rows, strict=True)]
+        room -= len(GAP) * (len(part) - 1)
+        while sum(widths) > room and (
+            wide := [k for k, i in enumerate(part) if widths[k] > floors[i]]
+        ):
+            widths[max(wide, key=widths.__getitem__)] -= 1
+        for row in rows:
+            cells = [wrap(cell, width) or [""] for cell, width in zip(row, widths, strict=True)]
+            for line in zip_longest(*cells, fillvalue=""):
+                aligned = (
+                    cell.rjust(width) if numeric[i] else cell.ljust(width)
+                    for i, cell, width in zip(part, line, widths, strict=True)
+                )
+                yield GAP.join(aligned).rstrip()
 
     def _floor(self, column: int, number: bool) -> int:
         longest = max((len(row[column]) for row in self.rows), default=0)
@@ -202,20 +187,15 @@ class Table:
 
     def _parts(self, floors: Sequence[int], room: int) -> list[list[int]]:
         keys = [*range(self.keys)]
-        parts = [keys]
+        parts = [[*keys]]
         for column in range(self.keys, len(floors)):
-            together = [*parts[-1], column]
-            if (
-                len(parts[-1]) > len(keys)
-                and sum(floors[i] + len(GAP) for i in together) - len(GAP) > room
-            ):
-                parts.append([*keys, column])
-            else:
-                parts[-1] = together
+            width = sum(floors[i] + len(GAP) for i in (*parts[-1], column)) - len(GAP)
+            if width > room and len(parts[-1]) > len(keys):
+                parts.append([*keys])
+            parts[-1].append(column)
         return parts
 
     def csv(self) -> str:
-        """Return the cells as shown, after a header."""
         return csv_text(self.columns, self.rows)
 
     def html(self) -> str:

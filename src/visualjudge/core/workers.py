@@ -65,17 +65,17 @@ class Workers:
             raise UsageError(
                 f"unknown engine {engine!r}; one of: {', '.join(get_args(EngineName))}"
             )
-        self._number = number
         self._threads = 0
-        self._pool = None if engine == "local" else _ray_pool(number)
-        self._processes: ProcessPoolExecutor | None = None
-        if engine == "local" and number > 1:
-            self._processes = ProcessPoolExecutor(
-                number,
-                multiprocessing.get_context("spawn"),  # inherits no locks or threads
-                initializer=_begin,
-                initargs=(_registered(),),
-            )
+        self._map: Callable[..., Iterable[Any]] = map
+        self._close: Callable[[], object] = tuple
+        if engine == "ray":
+            pool = _ray_pool(number)
+            self._map, self._close = pool.imap, pool.terminate
+        elif number > 1:
+            spawn = multiprocessing.get_context("spawn")  # inherits no locks or threads
+            processes = ProcessPoolExecutor(number, spawn, _begin, (_registered(),))
+            self._map = partial(_in_processes, processes, number * AHEAD)
+            self._close = partial(processes.shutdown, cancel_futures=True)
 
     def __enter__(self) -> Self:
         import cv2
@@ -89,40 +89,29 @@ class Workers:
         import cv2
 
         cv2.setNumThreads(self._threads)
-        if self._pool is not None:
-            self._pool.terminate()
-        if self._processes is not None:
-            self._processes.shutdown(cancel_futures=True)
+        self._close()
 
     def map(self, function: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
         """Yield ``function(chunk)`` for each chunk, in order, as :func:`map_chunks` does."""
-        apply = partial(_applied, function)
-        outcomes: Iterable[tuple[Result | None, Exception | None]]
-        if self._pool is not None:
-            outcomes = self._pool.imap(apply, chunks)
-        elif self._processes is not None:
-            outcomes = self._in_processes(apply, chunks)
-        else:
-            outcomes = map(apply, chunks)
-        for result, error in outcomes:
+        for result, error in self._map(partial(_applied, function), chunks):
             if error is not None:
                 raise error
-            yield result  # type: ignore[misc]
+            yield result
 
-    def _in_processes(
-        self, apply: Callable[[Chunk], Result], chunks: Iterable[Chunk]
-    ) -> Iterator[Result]:
-        assert self._processes is not None
-        begun = deque[Future[Result]]()
-        try:
-            for chunk in chunks:
-                if len(begun) >= self._number * AHEAD:
-                    yield begun.popleft().result()
-                begun.append(self._processes.submit(apply, chunk))
-            while begun:
+
+def _in_processes(
+    pool: ProcessPoolExecutor, most: int, apply: Callable[[Chunk], Result], chunks: Iterable[Chunk]
+) -> Iterator[Result]:
+    begun = deque[Future[Result]]()
+    try:
+        for chunk in chunks:
+            if len(begun) >= most:
                 yield begun.popleft().result()
-        except BrokenProcessPool:
-            raise RunError("a worker process died (out of memory?); try fewer --workers") from None
+            begun.append(pool.submit(apply, chunk))
+        while begun:
+            yield begun.popleft().result()
+    except BrokenProcessPool:
+        raise RunError("a worker process died (out of memory?); try fewer --workers") from None
 
 
 def _applied(

@@ -36,8 +36,8 @@ def equal_sources(folder: DataFolder, task: str) -> list[str]:
     return sentences
 
 
+# Return what a record shares with that of an equal source.
 def _scored(entry: Entry) -> str:
-    """Return what a record shares with that of an equal source."""
     note = entry.annotation
     return repr(
         (note.image_id, note.class_of_interest, note.error_type, note.prompt, note.final_score)
@@ -54,8 +54,8 @@ def _are_equal(first: list[Entry], second: list[Entry], folder: DataFolder) -> b
         return False
 
 
+# Return the prediction with the checksum of each file in place of its path.
 def _content(entry: Entry, folder: DataFolder) -> str:
-    """Return the prediction with the checksum of each file in place of its path."""
     payload = entry.load().prediction
     text = json.dumps(payload, sort_keys=True)
     for _, path in type_of(entry.annotation.task).files(payload):

@@ -32,7 +32,7 @@ from visualjudge.core.registry import lacking, note_made_with
 from visualjudge.core.untrusted import confined_path
 from visualjudge.data.record_checks import annotation_from_wire, image_from_wire, name_of
 from visualjudge.data.record_scan import FORMATS, Span, parsed, spans, spool_parquet
-from visualjudge.formats.outputs import given_score, other_range
+from visualjudge.formats.outputs import given_score
 from visualjudge.vision.predictions import ReadContext, read_prediction, type_of
 from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.tasks import TASKS, task_named
@@ -105,8 +105,8 @@ class DataFolder:
     def __enter__(self) -> DataFolder:
         return self
 
+    # Remove temporary files.
     def __exit__(self, *_: object) -> None:
-        """Remove temporary files."""
         for path in self._spooled:
             path.unlink(missing_ok=True)
         self._spooled.clear()
@@ -135,10 +135,9 @@ class DataFolder:
                 found[task] = path
         return {task: found[task] for task in TASKS if task in found}
 
+    # Return the tasks of a file of several; none is a problem of its name, and a record of no task
+    # is one of its own.
     def _tasks_in(self, path: Path, stem: str) -> list[str]:
-        """Return the tasks of a file of several; none is a problem of its name, and a record of no
-        task is one of its own.
-        """
         try:
             spread = self._spread(path)
         except DataError as error:
@@ -157,18 +156,18 @@ class DataFolder:
             ]
         return known
 
+    # Return the records of a file of several tasks by task, with their positions.
     @functools.cache  # noqa: B019 - a folder lives as long as a command
     def _spread(self, path: Path) -> dict[str, list[tuple[int, tuple[Span, Any]]]]:
-        """Return the records of a file of several tasks by task, with their positions."""
         spread: dict[str, list[tuple[int, tuple[Span, Any]]]] = {}
         for position, (span, raw) in enumerate(spans(self._source(path))):
             task = str(raw.get("task")) if isinstance(raw, Mapping) else ""
             spread.setdefault(task, []).append((position, (span, raw)))
         return spread
 
+    # Return a file of JSON records with the content of path.
     @functools.cache  # noqa: B019 - a folder lives as long as a command
     def _source(self, path: Path) -> Path:
-        """Return a file of JSON records with the content of ``path``."""
         if path.suffix != ".parquet":
             return path
         self._spooled.append(spool_parquet(path))
@@ -219,14 +218,16 @@ class DataFolder:
         return sorted(unique, key=lambda entry: entry.annotation.annotation_id)
 
     def other_ranges(self, tasks: Iterable[str]) -> list[str]:
-        """Return a line for each task whose scores look like another range than 0 to 10."""
-        if self.score_range is not None:
-            return []
-        found = {
-            task: other_range([one.annotation.final_score for one in self.entries(task)], (0, 10))
-            for task in tasks
-        }
-        return [f"{task}: final_score: {told}" for task, told in found.items() if told]
+        """Return a line for each task whose scores look like a range of 0 to 1."""
+        found = []
+        for task in tasks if self.score_range is None else ():
+            scores = [one.annotation.final_score for one in self.entries(task)]
+            if len(scores) > 1 and 0 < max(scores) <= 1:
+                found.append(
+                    f"{task}: final_score: all {len(scores)} lie between 0 and 1, and were read as "
+                    "0 (worst) to 10 (best); if 1 is the best, build with --score-range 0 1"
+                )
+        return found
 
     def annotations(self, task: str) -> Iterator[Annotation]:
         """Yield every valid annotation of ``task`` with its prediction, sorted by
@@ -274,18 +275,16 @@ class DataFolder:
         why = why or f"there is no image {note.image_id!r} in {where}"
         raise InvalidRecord(Problem(file, note.annotation_id, "image_id", why))
 
+    # Return the index of a task's images: its own, or that of its file's tasks.
     def _index(self, task: str) -> Path:
-        """Return the index of a task's images: its own, or that of its file's tasks."""
         stem = self.files[task].stem.removesuffix(SUFFIX) if task in self.files else task
         names = (f"{task}.json", f"{stem}.json", f"{stem}_images.json")
         places = [self._indexes / name for name in names]
         return next((place for place in places if place.is_file()), places[0])
 
+    # Return each image_id with its record, or with None and the reason why it cannot be used.
     @functools.cache  # noqa: B019 - a folder lives as long as a command
     def _images(self, task: str) -> dict[str, tuple[ImageRecord | None, str]]:
-        """Return each image_id with its record, or with None and the reason why it cannot be
-        used.
-        """
         path = self._index(task)
         if not path.is_file():
             return {}
@@ -320,8 +319,8 @@ def _file_problem(path: Path, error: DataError) -> Problem:
     return Problem(path.name, "the file", "records", reason)
 
 
+# Return a record with a score of 0 to 10; a score that is no number is left as it is.
 def _rescaled(raw: Any, limits: tuple[float, float] | None, file: str, position: int) -> Any:
-    """Return a record with a score of 0 to 10; a score that is no number is left as it is."""
     stated = raw.get("final_score") if isinstance(raw, Mapping) else None
     if limits is None or type(stated) not in (int, float):
         return raw

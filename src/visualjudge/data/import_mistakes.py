@@ -29,6 +29,8 @@ MOST_PIXELS = 50_000_000
 # A mistake is reported if the mean score is below the first value and rises by the second without
 # it, and the third share of the images whose score changes gains.
 LOW, GAIN, MOST_IMAGES = 7.0, 1.5, 0.75
+# The mean score that a correction must reach: what leaves a poor detector poor explains nothing.
+EXPLAINED = 4.0
 # Maximum number of pairs of items of one image whose labels are compared.
 MOST_COMPARED = 10_000
 # IoU from which an item matches the ground-truth object that it overlaps.
@@ -78,12 +80,11 @@ def _at(images: Sequence[str], chosen: Any) -> list[str]:
     return [f"image {images[k]}" for k in np.flatnonzero(chosen).tolist()]
 
 
+# Return the finite corners of a side's items, (n, 4), and the (width, height) and the name of their
+# images.
 def _placed(
     given: Sequence[Sample], side: str, places: Callable[[Any], FloatArray]
 ) -> tuple[FloatArray, FloatArray, list[str]]:
-    """Return the finite corners of a side's items, (n, 4), and the (width, height) and the name of
-    their images.
-    """
     corners, frames, names = [np.empty((0, 4))], [np.empty((0, 2))], []
     for one in given:
         assert one.image is not None, "samples without an image are left out before"
@@ -173,7 +174,8 @@ def likely_mistake(task: str, tried: Tried, options: Mapping[str, Any]) -> str |
             clear = bool((after - known >= least).all())
         else:
             clear = up >= FEW_SAMPLES - 1 and up >= MOST_IMAGES * (up + down)
-        if gain >= min(least, GAIN) and clear and (best is None or gain > best[0]):
+        explained = gain >= min(least, GAIN) and after.mean() >= EXPLAINED and clear
+        if explained and (best is None or gain > best[0]):
             best = gain, f"{told}: the mean score would be {after.mean():.1f}"
     if best is None:
         return None
@@ -183,16 +185,16 @@ def likely_mistake(task: str, tried: Tried, options: Mapping[str, Any]) -> str |
     )
 
 
+# Return the score of each image, or None if one cannot be scored.
 def _scores(task: str, sides: Sequence[Sides], options: Mapping[str, Any]) -> FloatArray | None:
-    """Return the score of each image, or None if one cannot be scored."""
     try:
         return np.array([score(task, found, truth, **options) for found, truth in sides])
     except UNTRIED:
         return None
 
 
+# Yield each mistake and the images with it corrected.
 def _without_mistakes(task: str, sides: Sequence[Sides]) -> Iterator[tuple[str, list[Sides]]]:
-    """Yield each mistake and the images with it corrected."""
     for row in type_of(task).misreadings:
         yield row.told, _mended(sides, row.mended)
     renamed = _names(task, sides)
@@ -224,8 +226,8 @@ def _mended(sides: Sequence[Sides], mended: Callable[[Any, Any], Prediction]) ->
         return []
 
 
+# Map each predicted label that mostly lies on objects of one other label to that label.
 def _names(task: str, sides: Sequence[Sides]) -> dict[str, str]:
-    """Map each predicted label that mostly lies on objects of one other label to that label."""
     overlap = type_of(task).overlap
     if overlap is None:
         return {}

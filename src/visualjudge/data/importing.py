@@ -17,8 +17,7 @@ from visualjudge.data.folder import check_labels
 from visualjudge.data.import_mistakes import Tried, check_forms, likely_mistake
 from visualjudge.data.record_checks import LONGEST_NAME
 from visualjudge.data.writer import FolderWriter
-from visualjudge.formats.image_ids import Ids
-from visualjudge.formats.sample import Sample
+from visualjudge.formats.sample import Sample, named
 from visualjudge.vision.metrics import metrics_of
 from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.raster.limits import check_items
@@ -50,7 +49,7 @@ class Intake:
     operating point of a detector. ``min_score=0`` keeps all of them.
     """
 
-    ids: Ids = field(default_factory=Ids)
+    id_prefix: str = ""
     min_score: float | None = None
     top_k: int | None = None
     score_at: str | None = None
@@ -154,11 +153,10 @@ def import_samples(
             done.problems.append(sample)
         else:
             try:
-                named = replace(
-                    sample, image_id=how.ids.of(sample), metadata={**sample.metadata, **measured}
-                )
-                _note(named, done)
-                shown = _thresholded(named, threshold, how, done)
+                image_id = named(sample, how.id_prefix)
+                noted = replace(sample, image_id=image_id, metadata={**sample.metadata, **measured})
+                _note(noted, done)
+                shown = _thresholded(noted, threshold, how, done)
                 if shown.truth is not None and shown.final_score is None:
                     done.tried.keep(shown.prediction, shown.truth)
                 _add(writer, shown, source, classes, options, done)
@@ -175,8 +173,8 @@ def measured_by(task: str, metric: str | None) -> dict[str, str]:
     return {} if metric in (None, *default) else {"metric": str(metric)}
 
 
+# Return the sample with its labels, or the problem that makes it unusable.
 def _checked(sample: Sample | Problem, file: str) -> Sample | Problem:
-    """Return the sample with its labels, or the problem that makes it unusable."""
     if not isinstance(sample, Sample):
         return sample
     try:
@@ -189,10 +187,9 @@ def _checked(sample: Sample | Problem, file: str) -> Sample | Problem:
     return sample
 
 
+# Check that a sample has a score, or a ground truth to compute one; without either it must not
+# score 0. Its predictions must fit their image and have labels of text.
 def _check_given(sample: Sample) -> None:
-    """Check that a sample has a score, or a ground truth to compute one; without either it must not
-    score 0. Its predictions must fit their image and have labels of text.
-    """
     for name, text in (("image_id", sample.image_id), ("key", sample.key)):
         if not text.isprintable() and any("\ud800" <= character <= "\udfff" for character in text):
             raise DataError(f"{name}: must be text in UTF-8, got {text!r:.80}; rename the file")
@@ -247,10 +244,9 @@ def check_truths(done: Imported, file: str) -> None:
         )
 
 
+# Match all images if the threshold of best F1 is requested, or is the default because all have
+# confidences.
 def _matches(task: str, samples: Sequence[Sample | Problem], how: Intake) -> Matches | None:
-    """Match all images if the threshold of best F1 is requested, or is the default because all have
-    confidences.
-    """
     pairs = [
         (one.prediction, one.truth)
         for one in samples
@@ -278,8 +274,8 @@ def _thresholded(sample: Sample, threshold: float | None, how: Intake, done: Imp
     return replace(sample, prediction=shown, metadata={**sample.metadata, **told})
 
 
+# Record what AP and the final checks need from the unmodified sample.
 def _note(sample: Sample, done: Imported) -> None:
-    """Record what AP and the final checks need from the unmodified sample."""
     done.predictions += _size(sample.prediction)
     items = _items(sample.prediction)
     done.unscored += sum(getattr(item, "score", None) is None for item in items)
@@ -293,8 +289,8 @@ def _note(sample: Sample, done: Imported) -> None:
     done.labels.update(sample.prediction.labels)
 
 
+# Return an item as a value that equals that of an identical item.
 def _content(value: Any) -> Hashable:
-    """Return an item as a value that equals that of an identical item."""
     if isinstance(value, np.ndarray):
         return value.shape, value.tobytes()
     if is_dataclass(value):
@@ -302,10 +298,8 @@ def _content(value: Any) -> Hashable:
     return value if isinstance(value, Hashable) else id(value)
 
 
+# Reject a class that occurs nowhere; with both sides empty, it would score 10 on every image.
 def _check_classes(task: str, classes: tuple[str, ...], done: Imported) -> None:
-    """Reject a class that occurs nowhere; with both sides empty, it would score 10 on every
-    image.
-    """
     if not TASKS[task].classed or classes in ((EACH,), (ALL,)):
         return
     absent = [label for label in classes if label not in done.labels]
@@ -404,8 +398,8 @@ def _annotation(
     )
 
 
+# Return the name, ending in a hash if it would be longer than an annotation_id may be.
 def _short(name: str) -> str:
-    """Return the name, ending in a hash if it would be longer than an annotation_id may be."""
     if len(name.encode()) <= LONGEST_NAME:
         return name
     kept = name.encode()[: LONGEST_NAME - 11].decode(errors="ignore")

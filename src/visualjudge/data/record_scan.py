@@ -131,10 +131,9 @@ def _lines(content: mmap.mmap, name: str) -> Iterator[Place]:
         start = stop + 1
 
 
+# Yield objects at depth 1 of an array, skipping strings, so that only structural braces are
+# counted.
 def _array(content: mmap.mmap, name: str) -> Iterator[Place]:
-    """Yield objects at depth 1 of an array, skipping strings, so that only structural braces are
-    counted.
-    """
     place = _opening(content, name)
     depth, start, gap = 0, place, _BLANK
     for token in _TOKEN.finditer(content, place):

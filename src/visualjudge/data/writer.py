@@ -38,7 +38,7 @@ LONGEST_STEM = 100
 NOT_DATA = {"dataset.json": "a dataset", "run.json": "a run"}
 # EXIF orientations above this one swap height and width.
 _LAST_UPRIGHT = 4
-ID_REMEDY = "give --id-prefix, or --id-from folder"
+ID_REMEDY = "give --id-prefix, such as '{folder}_'"
 
 
 class FolderWriter:
@@ -81,8 +81,8 @@ class FolderWriter:
     def __enter__(self) -> Self:
         return self
 
+    # Remove the files that were not committed.
     def __exit__(self, *_: object) -> None:
-        """Remove the files that were not committed."""
         self._files.discard()
 
     def __len__(self) -> int:
@@ -174,10 +174,8 @@ class FolderWriter:
         """
         return self._files.copy(path, stem)
 
+    # Copy the image, or write its stored frame as PNG if its EXIF orientation turn is ignored.
     def _image(self, path: Path, stem: str, turn: int) -> str:
-        """Copy the image, or write its stored frame as PNG if its EXIF orientation ``turn`` is
-        ignored.
-        """
         if oriented() or turn == 1:
             return self.copied(path, stem)
         return self._files.write(png_bytes(read_rgb(path)), stem, ".png")
@@ -217,8 +215,8 @@ class FolderWriter:
             write_json(self._annotation_file, annotations, indent=False)
             self._write_plugins()
 
+    # Add the plug-ins whose rows the new records need to those already stated.
     def _write_plugins(self) -> None:
-        """Add the plug-ins whose rows the new records need to those already stated."""
         kind = task_named(self.task).type
         rows: set[tuple[str, Any]] = {("task", self.task), ("prediction type", kind)}
         for record in self._annotations.values():
@@ -271,10 +269,9 @@ class FolderWriter:
             there[image_id] = {**old, **{name: record[name] for name in record if name not in old}}
         return there
 
+    # Check that an image_id names one image (and mask) in all tasks, because a dataset stores each
+    # original once.
     def _check_other_tasks(self) -> None:
-        """Check that an image_id names one image (and mask) in all tasks, because a dataset stores
-        each original once.
-        """
         if not task_named(self.task).sourced:
             return
         for path in sorted((self.root / "images").glob("*.json")):
@@ -323,8 +320,8 @@ class FolderWriter:
         names = {_id_of(old) for old in kept}
         return kept + [new for name, new in self._annotations.items() if name not in names]
 
+    # Reject scores of two metrics, which cannot be compared.
     def _check_metric(self, kept: list[Any], path: Path) -> None:
-        """Reject scores of two metrics, which cannot be compared."""
         for new in [*self._annotations.values()][:1]:
             other = next((old for old in kept if _metric_of(old) != _metric_of(new)), None)
             if other is not None:

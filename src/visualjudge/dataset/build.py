@@ -245,7 +245,6 @@ def _meta(
 
 
 def plugins_in_use(items: Sequence[Item]) -> dict[str, Any]:
-    """Return the plug-ins whose tasks, types or encodings are used, if any."""
     asked = {(item.task, item.stem) for item in items}
     types = {task: TASKS[task].type for task, _ in asked}
     rows = {("task", task) for task in types} | {
@@ -256,7 +255,6 @@ def plugins_in_use(items: Sequence[Item]) -> dict[str, Any]:
 
 
 def own_prompts(prompts: PromptSet) -> dict[str, Any]:
-    """Return the SHA-256 of assets that are not built in, if any."""
     own = prompts.digests()
     return {"own_prompts": own} if own else {}
 
@@ -290,7 +288,6 @@ def asked_tasks(folder: DataFolder, options: BuildOptions) -> list[str]:
 def open_workers(
     folder: DataFolder, tasks: Sequence[str], engine: EngineName, workers: int
 ) -> Workers:
-    """Open workers, with no more local processes than units of work."""
     busy = min(workers, max(1, _records(folder, tasks) // CHUNK))
     return Workers(busy if engine == "local" else workers, engine)
 

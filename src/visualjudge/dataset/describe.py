@@ -58,8 +58,6 @@ class Threshold:
 
 @dataclass(frozen=True)
 class Description:
-    """One task: overall, by source and by error type."""
-
     task: str
     whole: Slice
     by_source: list[Slice]
@@ -67,7 +65,6 @@ class Description:
     thresholds: list[Threshold]
 
     def to_json(self) -> dict[str, Any]:
-        """Return a record for JSON."""
         record = asdict(self)
         whole = record.pop("whole")
         del whole["name"]

@@ -153,9 +153,6 @@ class Dataset:
         return replace(self, questions=View(self.questions, select))
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a data frame with one row per question, with answers and scores as stored, and
-        prompts.
-        """
         import polars as pl
 
         hidden = {"features", "spans", "ties", "probe"}

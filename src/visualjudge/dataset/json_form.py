@@ -37,7 +37,6 @@ def question_to_wire(question: Question) -> dict[str, Any]:
 
 
 def question_json(question: Question) -> bytes:
-    """Return a question as the bytes that are stored."""
     return orjson.dumps(question_to_wire(question))
 
 

@@ -72,7 +72,6 @@ class ParquetQuestions(Stored):
 
 
 def question_files(root: Path) -> list[Path]:
-    """Return the Parquet files of the dataset at ``root``, in order; empty in the JSON form."""
     if is_remote(root) or (root / PACKED).is_file():
         return [root / PACKED]
     return sorted(root.glob(SHARDS))

@@ -169,7 +169,6 @@ def sample_tasks(
 
 
 def stems_of(task: str) -> Stems:
-    """Return the encodings of ``task`` that each subset uses."""
     rows = encodings(task)
     return Stems(
         base=tuple(row.stem for row in rows if row.is_base_ablation),

@@ -26,14 +26,12 @@ PREDICTIONS = "predictions.jsonl"
 
 
 def prediction_line(task: str, annotation_id: str, prediction: Prediction) -> Iterator[bytes]:
-    """Return the line for a prediction, or None if it is shown as a whole image."""
     if type_of(task).file_field is None:
         payload = payload_of(task, prediction, root=Path(), stem="", digits=None)
         yield _line({"task": task, "annotation_id": annotation_id, "prediction": payload})
 
 
 def hole_line(task: str, image_id: str, hole: Mask) -> bytes:
-    """Return the line for an image's region to fill."""
     return _line({"task": task, "image_id": image_id, "mask": rle_of(hole)})
 
 
@@ -68,7 +66,6 @@ class ShownPredictions:
         )
 
     def hole(self, task: str, image_id: str) -> np.ndarray | None:
-        """Return the region to fill of an image, H×W bool, or None if it has none."""
         if (task, "image_id", image_id) not in self._places:
             return None
         return mask_from_rle(self._row(task, "image_id", image_id, "mask")).dense()

@@ -55,9 +55,6 @@ def write_pages(dataset: Dataset, out: str | Path, tick: Callable[[int, int], No
 
 
 def heading(question: Question) -> str:
-    """Return the heading for a question's encoding and type, which the completeness check searches
-    for.
-    """
     return f"### {question.encoding} · {question.question_type}"
 
 

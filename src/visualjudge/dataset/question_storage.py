@@ -58,7 +58,6 @@ class View(Stored):
         return len(self._positions)
 
     def at(self, positions: Iterable[int]) -> Iterator[Question]:
-        """Return the questions at ``positions`` of the selection."""
         places = self._positions
         return at(self._source, (places[k] for k in positions))
 
@@ -68,12 +67,10 @@ def _made(positions: Positions, questions: Sequence[Question]) -> Positions:
 
 
 def at(questions: Sequence[Question], positions: Iterable[int]) -> Iterator[Question]:
-    """Yield the questions at ``positions``, one by one."""
     if isinstance(questions, Stored):
         return questions.at(positions)
     return (questions[k] for k in positions)
 
 
 def columns(questions: Sequence[Question], *names: str) -> Iterator[tuple[Any, ...]]:
-    """Yield the values of some fields, question by question."""
     return (tuple(getattr(question, name) for name in names) for question in questions)

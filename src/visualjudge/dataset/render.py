@@ -75,7 +75,6 @@ class Job:
 
     @property
     def record(self) -> str:
-        """What the job is about, for messages."""
         return f"image {self.unit.image_id}"
 
 
@@ -278,7 +277,6 @@ def question_id(item: Item, prompt: str) -> str:
 
 
 def answer_of(item: Item, notes: list[Annotation]) -> str | float:
-    """Return the letter, the letters from best to worst, or the score."""
     if item.question_type == "scoring":
         return notes[0].final_score
     best_first = sorted(range(len(notes)), key=lambda k: -notes[k].final_score)
@@ -369,11 +367,6 @@ def _severity(note: Annotation) -> float | None:
 
 
 def covered(prediction: Prediction, size: Size) -> float | None:
-    """Return the share (0..1) of an image of (height, width) ``size`` that a prediction's boxes or
-    masks cover together.
-
-    Return None for other predictions.
-    """
     inside = prediction.coverage(size)
     return None if inside is None else round(float(np.count_nonzero(inside) / inside.size), 4)
 

@@ -46,7 +46,6 @@ class Group:
 
     @property
     def scores(self) -> frozenset[float]:
-        """The distinct scores."""
         return frozenset(member.final_score for member in self.members)
 
     def rank(self, seed: int, purpose: str) -> int:
@@ -126,7 +125,6 @@ class Caps:
             raise UsageError(f"per_group must be at most {MOST_RANKED}, got {self.per_group}")
 
     def differ(self, first: float, second: float) -> bool:
-        """Return whether two scores differ enough for a pair."""
         return first != second and round(abs(first - second), 9) >= self.min_margin
 
 
@@ -154,12 +152,10 @@ class Stems:
     final: tuple[str, ...]
 
     def of_subset(self, subset: str) -> tuple[str, ...]:
-        """Return the stems that ``subset`` uses."""
         return self.base if subset == ENCODING_ANALYSIS else self.final
 
     @cache  # noqa: B019  one per task; questions share the result to save memory
     def using(self, stem: str, subsets: tuple[str, ...]) -> tuple[str, ...]:
-        """Return those of ``subsets`` that use ``stem``."""
         return tuple(name for name in subsets if stem in self.of_subset(name))
 
 

@@ -23,13 +23,6 @@ from visualjudge.vision.tasks import TASKS
 
 
 def validate(path: str | Path) -> tuple[Dataset, list[Problem]]:
-    """Return the dataset at ``path``, and everything that is wrong with it.
-
-    Raises
-    ------
-    UsageError, DataError
-        If it cannot be read at all.
-    """
     dataset = load_dataset(path)
     return dataset, problems_of(dataset)
 

@@ -27,7 +27,6 @@ MOST_IN_JSON = 100_000
 
 
 def form_for(count: int) -> str:
-    """Return the default form of a dataset with this number of questions."""
     return "json" if count <= MOST_IN_JSON else "parquet"
 
 
@@ -93,15 +92,11 @@ class Spool:
             yield self._file.read(self._lengths[slot])
 
     def close(self) -> None:
-        """Remove the file."""
         self._file.close()
         self._path.unlink()
 
 
 def counts(items: Iterable[Any]) -> dict[str, Any]:
-    """Return counts by task, encoding, question type and subset, for records with ``task``,
-    ``question_type``, ``subset`` and ``stem`` or ``encoding``.
-    """
     tasks, stems, cells, kinds, subsets = (Counter[str]() for _ in range(5))
     number = 0
     for number, row in enumerate(items, 1):  # noqa: B007  it is used below

@@ -168,8 +168,8 @@ def detections_of(truth: CocoTruth, pred: Path) -> Typed:
     return _of_rows("detection", truth, pred, resize=False)
 
 
+# Read the categories, images and annotations of a COCO file (annotations unchanged).
 def _truth(content: Any, gt: Path, images: Path) -> CocoTruth:
-    """Read the categories, images and annotations of a COCO file (annotations unchanged)."""
     if not isinstance(content, Mapping) or not all(
         isinstance(content.get(k), list) for k in ("images", "annotations")
     ):
@@ -200,10 +200,9 @@ def _truth(content: Any, gt: Path, images: Path) -> CocoTruth:
     return truth
 
 
+# Return a sort key that puts numbers first, in ascending order, as pycocotools does. The order
+# breaks ties between equal confidences.
 def _by_number(image_id: int | str) -> tuple[bool, int, str]:
-    """Return a sort key that puts numbers first, in ascending order, as pycocotools does. The order
-    breaks ties between equal confidences.
-    """
     return (True, 0, image_id) if isinstance(image_id, str) else (False, image_id, "")
 
 
@@ -251,8 +250,8 @@ def _image(raw: Mapping[str, Any], where: str, gt: Path, images: Path) -> ImageE
     return ImageEntry(path.stem, path, size, raw)
 
 
+# Return results by image. A results file is an array, or an object with annotations.
 def _results(pred: Path) -> dict[Any, list[tuple[str, Any]]]:
-    """Return results by image. A results file is an array, or an object with ``annotations``."""
     content = read_json(pred)
     rows = content.get("annotations") if isinstance(content, Mapping) else content
     if not isinstance(rows, list):
@@ -276,8 +275,8 @@ def _by_image(rows: Iterable[Any], file: str) -> dict[Any, list[tuple[str, Any]]
     return found
 
 
+# Warn about annotations of no image of the file, and about ids that occur twice.
 def _warn_of_ids(truth: CocoTruth) -> None:
-    """Warn about annotations of no image of the file, and about ids that occur twice."""
     if truth.problems:  # records of skipped images have been reported
         return
     rows = [(number, *row) for number, rows in truth.annotations.items() for row in rows]
@@ -288,10 +287,9 @@ def _warn_of_ids(truth: CocoTruth) -> None:
     told_once(truth.file, "id: occurs twice; the records count as two objects", again[1:])
 
 
+# Return a problem for each result on an image that is not in the ground truth. Results on skipped
+# images are not reported again.
 def _of_unknown_images(results: Mapping[Any, Rows], truth: CocoTruth, pred: Path) -> list[Problem]:
-    """Return a problem for each result on an image that is not in the ground truth. Results on
-    skipped images are not reported again.
-    """
     known = {*truth.images, *truth.annotations}
     example = f", such as {next(iter(truth.images))!r}" if truth.images else ""
     return [
@@ -308,8 +306,8 @@ def _of_unknown_images(results: Mapping[Any, Rows], truth: CocoTruth, pred: Path
     ]
 
 
+# What to change if an id is text where ids are numbers, or the reverse; else empty.
 def _other_type(number: Any, known: Mapping[Any, Any]) -> str:
-    """What to change if an id is text where ids are numbers, or the reverse; else empty."""
     if isinstance(number, str) and number.isdecimal() and int(number) in known:
         return "; it is text: write a number, without quotes"
     if str(number) in known:
@@ -436,10 +434,9 @@ def _finite(value: Any) -> bool:
     )  # NaN compares false
 
 
+# Return instances as a label map: each pixel takes the class of the smallest instance that covers
+# it. Crowds count as instances.
 def _flattened(image: ImageEntry, items: Sequence[Instance]) -> Masks:
-    """Return instances as a label map: each pixel takes the class of the smallest instance that
-    covers it. Crowds count as instances.
-    """
     ordered = sorted(items, key=lambda item: -item.mask.area)
     labels = sorted({item.label for item in ordered})
     values = np.zeros(image.size, dtype=np.int32)
@@ -472,6 +469,9 @@ def _is_panoptic(content: Any) -> bool:
     )
 
 
+# Return the reader of COCO panoptic records: segments, and PNGs with id = R + 256 G + 65536 B and 0
+# = void. Semantic segmentation merges the segments of a class. Instance segmentation and detection
+# use the segments of isthing categories.
 def _of_segments(
     kind: str,
     content: Mapping[str, Any],
@@ -480,12 +480,6 @@ def _of_segments(
     gt_pngs: Path | None,
     pred_pngs: Path | None,
 ) -> Typed:
-    """Return the reader of COCO panoptic records: segments, and PNGs with id = R + 256 G + 65536 B
-    and 0 = void.
-
-    Semantic segmentation merges the segments of a class. Instance segmentation and detection use
-    the segments of ``isthing`` categories.
-    """
     folders = [folder_at(folder) for folder in (gt_pngs, pred_pngs) if folder is not None]
     things = {row["name"] for row in content["categories"] if row.get("isthing", 1)}
 

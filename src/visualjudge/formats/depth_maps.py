@@ -117,10 +117,9 @@ def depth_maps(
         yield Sample(image.stem, image, guess, real, file=kept, extra=found.extra() if kept else {})
 
 
+# Return the values with those of a hole as NaN: some data sets mark it by the largest value of 16
+# bits. told gets the file's name.
 def _without_holes(values: FloatArray, file: Path, told: set[Any]) -> FloatArray:
-    """Return the values with those of a hole as NaN: some data sets mark it by the largest value of
-    16 bits. ``told`` gets the file's name.
-    """
     holes = values == HOLE
     if not PATCH <= int(holes.sum()) < holes.size or (values % 1).any():
         return values

@@ -93,7 +93,7 @@ def hugging_face(
     Parameters
     ----------
     gt
-        Folder written by save_to_disk or with Parquet files; a file; or a pattern.
+        Folder, file or pattern.
 
         ``pred`` takes the same forms. Rows of both are matched by image name.
     scratch
@@ -103,7 +103,7 @@ def hugging_face(
     box_format
         Format of objects.bbox: xywh or xyxy.
     column
-        OURS=THEIRS: read column THEIRS as column OURS, such as prompt=text; may be repeated.
+        OURS=THEIRS, such as prompt=text.
 
         OURS is ``image``, ``image_id``, ``objects`` with ``bbox``, ``category`` and ``score``, or
         ``label`` (the label-map image).
@@ -217,8 +217,8 @@ def _object(side: _Side, item: Mapping[str, Any], corners: bool) -> dict[str, An
     return {"category_id": str(label), "bbox": box, "score": item.get(side.columns["score"])}
 
 
+# Convert a list of objects, or an object of lists, to a list of objects.
 def _items(objects: Any) -> list[Mapping[str, Any]]:
-    """Convert a list of objects, or an object of lists, to a list of objects."""
     try:
         if isinstance(objects, Mapping):
             return [
@@ -293,10 +293,9 @@ def _rows(files: Sequence[Path], scratch: Path) -> Iterator[dict[str, Any]]:
                 number += 1
 
 
+# Return the row with each image, including images in lists, replaced by its path, or by the error
+# that it cannot be read.
 def _unpacked(row: dict[str, Any], number: int, file: Path, scratch: Path) -> dict[str, Any]:
-    """Return the row with each image, including images in lists, replaced by its path, or by the
-    error that it cannot be read.
-    """
     made: dict[str, Any] = {}
     for column, value in row.items():
         cells = value if isinstance(value, list) and value else [value]
@@ -317,10 +316,8 @@ def _is_image(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() == {"bytes", "path"}
 
 
+# Write an image into folder under its name in the data set, or under its number if it has none.
 def _image(cell: Mapping[str, Any], number: str, file: Path, folder: Path) -> Path | None:
-    """Write an image into ``folder`` under its name in the data set, or under its number if it has
-    none.
-    """
     stated, content = cell["path"], cell["bytes"]
     if content is None:
         return None if stated is None else _beside(file, stated)
@@ -349,8 +346,8 @@ def _features(file: Path) -> dict[str, Any]:
     return features if isinstance(features, dict) else {}
 
 
+# Return the names of the first ClassLabel in a feature, which may be nested.
 def _class_names(node: Any) -> list[str]:
-    """Return the names of the first ``ClassLabel`` in a feature, which may be nested."""
     if isinstance(node, list):
         return next((names for one in node if (names := _class_names(one))), [])
     if not isinstance(node, dict):

@@ -172,10 +172,8 @@ def _items(sample: Any, field: str) -> Iterator[Any]:
     return iter(() if found is None else found.detections)
 
 
+# Return the corners in pixels of a box given as fractions of the image size (height, width).
 def _placed(item: Any, size: Size) -> Xyxy:
-    """Return the corners in pixels of a box given as fractions of the image ``size`` (height,
-    width).
-    """
     x, y, width, height = (float(v) for v in item.bounding_box)
     if not (x >= -0.05 and y >= -0.05 and x + width <= 1.05 and y + height <= 1.05):
         raise DataError(

@@ -48,7 +48,7 @@ def outputs(
     Parameters
     ----------
     table
-        Table with output, score and optional columns: csv, tsv, jsonl, json, parquet.
+        csv, tsv, jsonl, json or parquet.
 
         The columns are ``output`` (path or image), a score, and optionally ``image`` (source
         image), ``image_id``, ``prompt``, ``source``, ``mask`` and ``control``. Outputs for the same
@@ -56,33 +56,33 @@ def outputs(
         name or, if there is no image, derived from the prompt. A pattern with one ``*`` selects
         several files.
     source
-        Name of the model, if the table has no column 'source'; repeat with --table for several.
+        Name of the model.
 
         Without it, rows that do not name their source are rejected.
     root
-        Folder that paths in the table are relative to.
+        Folder of the table's paths.
     layout
-        Layout of the table: rows, editscore, imagenhub, imagereward or tifa.
+        rows, editscore, imagenhub, imagereward, tifa.
 
         See :data:`LAYOUTS`.
     prompts
-        JSON of prompts by image_id, if the table has none.
+        JSON of prompts by image_id.
     score_range
-        Range of the scores [default: the layout's; rows: 0 10].
+        Range of the scores.
 
         It is rescaled to 0–10.
     score_column
-        Column of the score [score]; repeat for several raters.
+        Column of the score.
 
         A cell may be a list. Lists, several columns and several rows for the same output are all
         ratings of that output: the sample has their mean as its score and their number in
         ``metadata.raters``.
     mask_white
-        Whether white in a mask is the area to fill or to keep.
+        White in a mask is to fill or keep.
     resize_mask
-        Resize masks to their images.
+        Resize masks to images.
     column
-        OURS=THEIRS: read column THEIRS as column OURS, such as prompt=text; may be repeated.
+        OURS=THEIRS, such as prompt=text.
     scratch
         Folder for images embedded in a data set; must be kept until the samples are written.
 
@@ -141,6 +141,7 @@ def outputs(
     yield from _samples(task, table, list(rated.values()), masks)
 
 
+# Check that each required column occurs. A row without a value becomes a problem later.
 def _check_columns(
     table: str,
     rows: Sequence[dict[str, Any] | Problem],
@@ -148,7 +149,6 @@ def _check_columns(
     *,
     sourced: bool,
 ) -> None:
-    """Check that each required column occurs. A row without a value becomes a problem later."""
     known = dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row)
     if not known:
         return
@@ -184,12 +184,10 @@ class _Row:
     scores: tuple[float, ...]
 
 
+# Yield one sample per output with the mean of its ratings; number outputs with the same file name.
 def _samples(
     task: str, table: str, rated: Sequence[Sequence[_Row]], masks: Mapping[str, Any]
 ) -> Found:
-    """Yield one sample per output with the mean of its ratings; number outputs with the same file
-    name.
-    """
     seen: Counter[tuple[str, str, str | None]] = Counter()
     for ratings in rated:
         first = ratings[0]
@@ -221,29 +219,22 @@ def _samples(
             yield Problem(Path(table).name, str(first.output.name), "output", str(error))
 
 
-def other_range(ratings: Sequence[float], limits: tuple[float, float]) -> str | None:
-    """Return a sentence about ratings that look like a scale up to 1 or 5 if another range is
-    assumed.
-    """
+def warn_of_range(where: str, ratings: Sequence[float], limits: tuple[float, float]) -> None:
+    """Warn about ratings that look like a scale up to 1 or 5 if another range is assumed."""
     low, high = limits
     if len(ratings) < 2 or high <= 1:
-        return None
+        return
     if all(0 <= value <= 1 for value in ratings) and any(ratings):
         look, range_ = "numbers from 0 to 1", "0 1"
     elif high > 5 and all(1 <= value <= 5 and value * 2 % 1 == 0 for value in ratings):
         look, range_ = "whole or half numbers from 1 to 5", "1 5"
     else:
-        return None
-    return (
-        f"all {len(ratings)} values are {look}, and were read as ranging from {low:g} to {high:g}; "
-        f"state their range: --score-range {range_}, or --score-range {low:g} {high:g}"
+        return
+    warnings.warn(
+        f"{where}: all {len(ratings)} values are {look}, and were read as ranging from {low:g} to "
+        f"{high:g}; state their range: --score-range {range_}, or --score-range {low:g} {high:g}",
+        stacklevel=3,
     )
-
-
-def warn_of_range(where: str, ratings: Sequence[float], limits: tuple[float, float]) -> None:
-    """Warn about ratings that look like another scale (:func:`other_range`)."""
-    if told := other_range(ratings, limits):
-        warnings.warn(f"{where}: {told}", stacklevel=3)
 
 
 def given_score(value: Any, limits: tuple[float, float]) -> float:
@@ -414,13 +405,10 @@ def _tifa(files: Sequence[Path], _root: Path, _scratch: Path | None) -> Rows:
             yield {**row, **names, "image_id": text_id, "source": source}
 
 
+# Convert a rank r of n images to the score (n − r) / (n − 1), of which only the order is
+# meaningful. If a rank is larger than n, ranks were left out (as in a tenth of the test split); r
+# is then one more than the number of better images.
 def _imagereward(files: Sequence[Path], _root: Path, _scratch: Path | None) -> Rows:
-    """Convert a rank r of n images to the score (n − r) / (n − 1), of which only the order is
-    meaningful.
-
-    If a rank is larger than n, ranks were left out (as in a tenth of the test split); r is then one
-    more than the number of better images.
-    """
     for file in files:
         for number, row in enumerate(read_table(file)):
             images: Any = row.get("generations")
@@ -456,8 +444,8 @@ def _ranked(images: Any, ranks: Any) -> bool:
     return all(isinstance(rank, int) and not isinstance(rank, bool) and rank >= 1 for rank in ranks)
 
 
+# Read one pair per line. Paths end in images/NAME, relative to the results folder.
 def _editscore(files: Sequence[Path], _root: Path, _scratch: Path | None) -> Rows:
-    """Read one pair per line. Paths end in ``images/NAME``, relative to the results folder."""
     for file in files:
         for number, row in enumerate(read_table(file), 1):
             lists: list[Any] = [row.get(name) for name in ("output_images", "score", "key")]
@@ -476,10 +464,9 @@ def _last_two(path: Any) -> str:
     return "/".join(PurePosixPath(str(path).replace("\\", "/")).parts[-2:])
 
 
+# Read one file per rater, with a row per input and a column per model. A cell is [SC, PQ], and the
+# score is √(SC · PQ).
 def _imagenhub(files: Sequence[Path], root: Path, _scratch: Path | None) -> Rows:
-    """Read one file per rater, with a row per input and a column per model. A cell is ``[SC, PQ]``,
-    and the score is √(SC · PQ).
-    """
     for file in files:
         for row in read_table(file):
             uid = row.pop("uid", None)

@@ -75,13 +75,13 @@ def _sample(row: Any, number: int) -> Sample:
     return Sample(**{**values, "image_id": str(values["image_id"])})
 
 
+# Return whether a value is missing: None, or NaN as in pandas.
 def _missing(value: Any) -> bool:
-    """Return whether a value is missing: None, or NaN as in pandas."""
     return value is None or (isinstance(value, float) and np.isnan(value))
 
 
+# Return the sample with shorthand forms replaced by paths and records.
 def _typed(task: str, sample: Sample) -> Sample:
-    """Return the sample with shorthand forms replaced by paths and records."""
     image, file, mask, control = (
         _path(name, getattr(sample, name)) for name in ("image", "file", "mask", "control")
     )

@@ -167,6 +167,14 @@ def fitted(
     return np.asarray(cv2.resize(values, size[::-1], interpolation=cv2.INTER_NEAREST))
 
 
+def named(sample: Sample, prefix: str) -> str:
+    """Return the ``image_id`` of a sample: ``prefix``, in which ``{folder}`` stands for its image's
+    folder, and its own name.
+    """
+    folder = "" if sample.image is None else sample.image.resolve().parent.name
+    return prefix.replace("{folder}", folder) + sample.image_id
+
+
 def whole(value: Any) -> Any:
     """Return a whole number for a float without a fraction, as data frames write 99.0."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
@@ -219,9 +227,9 @@ RESIZE = "--resize-pred resizes predictions to the image's size"
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 
 
+# Refuse a file that is too large, and name the file in an error of reading it.
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Refuse a file that is too large, and name the file in an error of reading it."""
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise DataError(f"{path}: must have at most {LARGEST_FILE >> 20} MiB")
@@ -252,8 +260,8 @@ def read_json(path: Path) -> Any:
     return _parsed(text.removeprefix("\ufeff"), path)
 
 
+# Return the value of a JSON text: a file, or its line of that number.
 def _parsed(text: str, path: Path, line: int | None = None) -> Any:
-    """Return the value of a JSON text: a file, or its line of that number."""
     try:
         value = _shallow(json.loads(text))
         if "\\ud" in text.lower():  # half a surrogate pair, which cannot be written
@@ -271,8 +279,8 @@ def _parsed(text: str, path: Path, line: int | None = None) -> Any:
         raise DataError(f"{where}: cannot be read as JSON: {error}") from None
 
 
+# Return value after checking its nesting depth, so that messages can show it.
 def _shallow(value: Any) -> Any:
-    """Return ``value`` after checking its nesting depth, so that messages can show it."""
     if is_deep(value):
         raise ValueError(f"must be nested at most {DEEPEST_JSON} levels deep")
     return value

@@ -140,8 +140,8 @@ def _gathered(
         raise InvalidRecord(Problem(file, key, "shape", reason)) from None
 
 
+# Return the objects: shapes of one label and group become one.
 def _joined(shapes: Iterator[LabelledShape], size: Size) -> list[LabelledShape]:
-    """Return the objects: shapes of one label and group become one."""
     found: dict[Any, LabelledShape] = {}
     for number, shape in enumerate(shapes):
         name = number if shape.group is None else (shape.label, str(shape.group))
@@ -304,8 +304,8 @@ def _label_studio(record: Any, size: Size, predicted: bool) -> Iterator[Labelled
         yield LabelledShape(str(names[0]), (ring,), score=_score(score))
 
 
+# Return the one annotation or prediction of a task of Label Studio that counts.
 def _only(record: Any, predicted: bool) -> Any:
-    """Return the one annotation or prediction of a task of Label Studio that counts."""
     if len(record) > 1 and not predicted:
         record = [one for one in record if one.get("ground_truth")] or record
     if len(record) > 1 and predicted:
@@ -343,8 +343,8 @@ def _cvat(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
             raise DataError(f"type: must be bbox, polygon or mask, got {kind!r}")
 
 
+# Read one JSON file per image: a.jpg.json or a.json for a.jpg.
 def _json_files(folder: Path, _predicted: bool) -> Records:
-    """Read one JSON file per image: ``a.jpg.json`` or ``a.json`` for ``a.jpg``."""
     for path in sorted(folder_at(folder).glob("*.json")):
         inner = PurePosixPath(path.stem)
         record = read_json(path)
@@ -359,10 +359,9 @@ def _text_files(folder: Path, _predicted: bool) -> Records:
         yield path.stem, str(path), read_text(path)
 
 
+# Yield Label Studio's tasks by image name, without the prefix that uploads add (8 characters and a
+# hyphen): the annotations that were not cancelled, or the predictions.
 def _tasks(path: Path, predicted: bool) -> Records:
-    """Yield Label Studio's tasks by image name, without the prefix that uploads add (8 characters
-    and a hyphen): the annotations that were not cancelled, or the predictions.
-    """
     content, waiting = read_json(path), []
     for k, record in enumerate(content if isinstance(content, list) else [None]):
         data = record.get("data") if isinstance(record, Mapping) else None
@@ -384,8 +383,8 @@ def _tasks(path: Path, predicted: bool) -> Records:
         told_once(path, "nobody has finished this task, so it is left out", waiting)
 
 
+# Return the path of a file in an address, such as a signed one or ?d= of local files.
 def _path_in(address: str) -> str:
-    """Return the path of a file in an address, such as a signed one or ``?d=`` of local files."""
     parts = urlsplit(address)
     return parse_qs(parts.query).get("d", [unquote(parts.path)])[0]
 
@@ -422,8 +421,8 @@ FORMS: dict[str, tuple[Callable[[Path, bool], Records], Read]] = {
 }
 
 
+# Return the ring of at least three points, or of two opposite corners of a rectangle.
 def _outline(points: Iterable[Sequence[float]], *, rectangle: bool = False) -> tuple[float, ...]:
-    """Return the ring of at least three points, or of two opposite corners of a rectangle."""
     ring = tuple(float(v) for x, y in points for v in (x, y))
     if not np.isfinite(ring).all():
         raise DataError("points: must be finite numbers")

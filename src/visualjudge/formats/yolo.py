@@ -147,8 +147,8 @@ def class_names(path: Path) -> dict[int, str]:
     return {k: str(name) for k, name in names.items()}
 
 
+# Return kpt_shape of data.yaml: keypoints of a person, and numbers of each.
 def _pose_shape(path: Path) -> list[int]:
-    """Return ``kpt_shape`` of data.yaml: keypoints of a person, and numbers of each."""
     content = read_yaml(path) if path.suffix.lower() in YAML else {}
     shape = content.get("kpt_shape", [0, 0]) if isinstance(content, dict) else [0, 0]
     if not isinstance(shape, list) or [type(v) for v in shape] != [int, int]:
@@ -161,10 +161,9 @@ def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     return ((number, line.split()) for number, line in enumerate(lines, 1) if line.strip())
 
 
+# Return how the lines of a folder end: a tracker numbers all of them, beyond 1 or after a
+# confidence.
 def _form(folder: Path, lines: Lines) -> Lines:
-    """Return how the lines of a folder end: a tracker numbers all of them, beyond 1 or after a
-    confidence.
-    """
     every = [
         cells
         for path in sorted(folder.glob("*.txt"))[:LOOKED_AT]
@@ -179,10 +178,9 @@ def _form(folder: Path, lines: Lines) -> Lines:
     return Lines(lines.names, lines.joints, lines.numbers, tracked)
 
 
+# Reject boxes that extend beyond their image but fit if the second number of a line, not the last,
+# is the confidence.
 def _check_confidence_last(folder: Path, every: list[list[str]]) -> None:
-    """Reject boxes that extend beyond their image but fit if the second number of a line, not the
-    last, is the confidence.
-    """
     rows = [cells[1:] for cells in every if len(cells) == 2 + BOX and all(map(_is_number, cells))]
     numbers = np.array(rows, dtype=np.float64).reshape(-1, BOX + 1)
     leaving = int((~_fits(numbers[:, :BOX])).sum())
@@ -194,8 +192,8 @@ def _check_confidence_last(folder: Path, every: list[list[str]]) -> None:
         )
 
 
+# Return which of the boxes, (n, 4) of cx, cy, w, h as fractions, lie within their image.
 def _fits(boxes: FloatArray) -> Any:
-    """Return which of the boxes, (n, 4) of cx, cy, w, h as fractions, lie within their image."""
     centres, halves = boxes[:, :2], boxes[:, 2:] / 2
     inside = (centres - halves >= -OUTSIDE) & (centres + halves <= 1 + OUTSIDE) & (halves >= 0)
     return inside.all(axis=1)

@@ -8,9 +8,9 @@ psnr:FOLDER``) or, without a folder, with the first image of the question, such 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,75 +48,9 @@ def metric_judge(model: str, root: Path, *, seed: int = 0) -> ScoreJudge:
         raise UsageError(f"--model {model}: {folder} is not a folder")
     references = Path(folder) if folder else None
     if name in OWN:
-        return ScoreJudge(OwnMetric(name, references), root)
-    return ScoreJudge(PyiqaMetric(name, references), root)
-
-
-@dataclass
-class _Metric:
-    """Common part of the metrics."""
-
-    name: str
-    references: Path | None
-
-    def describe(self) -> Mapping[str, Any]:
-        """Return backend, metric, and what it compares with."""
-        compared = "the first image" if self.references is None else str(self.references)
-        return {
-            "backend": "metric",
-            "model": self.name,
-            "parameters": {"reference": compared} if self.compares else {},
-        }
-
-    @property
-    def compares(self) -> bool:
-        """Whether the metric needs a reference."""
-        raise NotImplementedError
-
-    def reference(self, shown: Shown) -> Pixels:
-        """Return the reference of an option, at the option's size.
-
-        Raises
-        ------
-        DataError
-            If there is no reference.
-        """
-        found = shown.reference
-        if self.references is not None:
-            paths = (self.references / f"{shown.image_id}{ending}" for ending in ENDINGS)
-            path = next((path for path in paths if path.is_file()), None)
-            if path is None:
-                raise DataError(f"{self.references} has no image {shown.image_id}")
-            found = read_rgb(path)
-        if found is None:
-            raise DataError(f"{self.name} needs a reference, and its question shows no other image")
-        height, width = shown.image.shape[:2]
-        return resized_rgb(found, (height, width))
-
-
-@dataclass
-class OwnMetric(_Metric):
-    """PSNR (in dB) or SSIM, as :func:`visualjudge.score` computes them for restored images."""
-
-    compares = True
-
-    @property
-    def scale(self) -> tuple[float, float]:
-        """The scores that correspond to 0 and 10 points."""
-        return OWN[self.name]
-
-    def __call__(self, shown: Sequence[Shown]) -> list[float]:
-        return [self._score(one.image, self.reference(one)) for one in shown]
-
-    def _score(self, image: Pixels, reference: Pixels) -> float:
-        if self.name == "ssim":
-            return ssim(WholeImage(image), WholeImage(reference))
-        if np.array_equal(image, reference):
-            return IDENTICAL
-        # Imported here: loads scipy.stats, which takes half a second.
-        from skimage.metrics import peak_signal_noise_ratio
-
-        return float(peak_signal_noise_ratio(reference, image, data_range=255))
+        measure = partial(_own, name)
+        return ScoreJudge(ImageMetric(name, measure, OWN[name], True, references), root)
+    return ScoreJudge(_pyiqa(name, references), root)
 
 
 IDENTICAL = 100.0
@@ -126,55 +60,92 @@ OWN = {"psnr": (PSNR_FLOOR, PSNR_FLOOR + PSNR_RANGE), "ssim": (0.0, 1.0)}
 
 
 @dataclass
-class PyiqaMetric(_Metric):
-    """A metric of pyiqa. Its scores become points only if pyiqa states both ends of its range."""
+class ImageMetric:
+    """A metric as a scorer: ``measure`` (image, reference or None) → score, higher is better.
 
-    @cached_property
-    def _model(self) -> Any:
-        try:
-            import pyiqa
-            import torch
-        except ImportError:
-            known = ", ".join(OWN)
-            raise UsageError(
-                f"--model {self.name}: metrics other than {known} need pyiqa; run: "
-                "pip install 'visualjudge[metrics]'"
-            ) from None
-        if self.name not in pyiqa.list_models():
-            raise UsageError(
-                f"--model {self.name}: pyiqa has no such metric; pyiqa.list_models() lists them"
-            )
-        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        try:
-            return pyiqa.create_metric(self.name, device=device)
-        except (OSError, RuntimeError) as error:  # downloads weights on first use
-            reason = " ".join(str(error).split())[:300]
-            raise UsageError(f"--model {self.name}: pyiqa cannot load it: {reason}") from None
+    ``scale`` is the worst and the best score; None if they are not known. ``compares``: whether the
+    metric needs a reference.
+    """
 
-    def __post_init__(self) -> None:
-        _ = self._model  # reject unknown metrics before the first question
-
-    @property
-    def compares(self) -> bool:
-        """Whether the metric needs a reference."""
-        return bool(self._model.metric_mode == "FR")
-
-    @property
-    def scale(self) -> tuple[float, float] | None:
-        """Worst and best score, with higher being better; None if pyiqa does not state both."""
-        try:
-            low, high = (float(end) for end in str(self._model.score_range).split(","))
-        except ValueError:  # "~" marks a typical end, not a bound
-            return None
-        return (-high, -low) if self._model.lower_better else (low, high)
+    name: str
+    measure: Callable[[Pixels, Pixels | None], float]
+    scale: tuple[float, float] | None
+    compares: bool
+    references: Path | None = None
 
     def __call__(self, shown: Sequence[Shown]) -> list[float]:
-        sign = -1 if self._model.lower_better else 1
-        found = []
-        for one in shown:
-            images = [one.image, self.reference(one)] if self.compares else [one.image]
-            found.append(sign * float(self._model(*map(_tensor, images)).item()))
-        return found
+        return [
+            self.measure(one.image, self._reference(one) if self.compares else None)
+            for one in shown
+        ]
+
+    def _reference(self, shown: Shown) -> Pixels:
+        """Return the reference of an option, at the option's size."""
+        reference = shown.reference
+        if self.references is not None:
+            paths = (self.references / f"{shown.image_id}{ending}" for ending in ENDINGS)
+            path = next((path for path in paths if path.is_file()), None)
+            if path is None:
+                raise DataError(f"{self.references} has no image {shown.image_id}")
+            reference = read_rgb(path)
+        if reference is None:
+            raise DataError(f"{self.name} needs a reference, and its question shows no other image")
+        return resized_rgb(reference, shown.image.shape[:2])
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return backend, metric, and what it compares with."""
+        compared = "the first image" if self.references is None else str(self.references)
+        parameters = {"reference": compared} if self.compares else {}
+        return {"backend": "metric", "model": self.name, "parameters": parameters}
+
+
+def _own(name: str, image: Pixels, reference: Pixels | None) -> float:
+    """Return PSNR (in dB) or SSIM, as :func:`visualjudge.score` computes them."""
+    assert reference is not None
+    if name == "ssim":
+        return ssim(WholeImage(image), WholeImage(reference))
+    if np.array_equal(image, reference):
+        return IDENTICAL
+    # Imported here: loads scipy.stats, which takes half a second.
+    from skimage.metrics import peak_signal_noise_ratio
+
+    return float(peak_signal_noise_ratio(reference, image, data_range=255))
+
+
+def _pyiqa(name: str, references: Path | None) -> ImageMetric:
+    """Return a metric of pyiqa. Its scores become points only if pyiqa states both ends of its
+    range.
+    """
+    try:
+        import pyiqa
+        import torch
+    except ImportError:
+        raise UsageError(
+            f"--model {name}: metrics other than {', '.join(OWN)} need pyiqa; run: "
+            "pip install 'visualjudge[metrics]'"
+        ) from None
+    if name not in pyiqa.list_models():
+        raise UsageError(
+            f"--model {name}: pyiqa has no such metric; pyiqa.list_models() lists them"
+        )
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        model = pyiqa.create_metric(name, device=device)
+    except (OSError, RuntimeError) as error:  # downloads weights on first use
+        reason = " ".join(str(error).split())[:300]
+        raise UsageError(f"--model {name}: pyiqa cannot load it: {reason}") from None
+    sign = -1 if model.lower_better else 1
+    try:
+        low, high = (sign * float(end) for end in str(model.score_range).split(","))
+        scale: tuple[float, float] | None = (min(low, high), max(low, high))
+    except ValueError:  # "~" marks a typical end, not a bound
+        scale = None
+
+    def measure(image: Pixels, reference: Pixels | None) -> float:
+        images = [image] if reference is None else [image, reference]
+        return sign * float(model(*map(_tensor, images)).item())
+
+    return ImageMetric(name, measure, scale, bool(model.metric_mode == "FR"), references)
 
 
 def _tensor(image: Pixels) -> Any:

@@ -19,12 +19,12 @@ from visualjudge.clients.registry import open_client
 from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import PromptError, UsageError
 from visualjudge.core.records import IMAGE_MARK
-from visualjudge.judges.bounded_reading import read_or_none
 from visualjudge.judges.module_schemas import INPUTS, OUTPUTS, checked, json_schema, schema_named
+from visualjudge.judges.reply_objects import OBJECT_RULES
 from visualjudge.prompts.store import PromptTemplate, fill
-from visualjudge.replies.json_answers import OBJECT_RULES, Object
-from visualjudge.replies.refusals import is_refusal
-from visualjudge.replies.reply_to_value import Cause
+from visualjudge.replies.json_answers import Object
+from visualjudge.replies.reply_to_value import LONGEST_REPLY, Cause
+from visualjudge.replies.sentences import is_refusal
 from visualjudge.replies.stripped_text import without_thoughts
 
 Result = dict[str, Any]
@@ -212,27 +212,28 @@ class ClientPipe:
             reply = await self.client.ask(_moved_on(request, attempt), attempt=attempt)
             self._tell(reply)
             replies.append(reply)
-            value = await read_or_none(read, reply.text) if self._is_answer(reply) else None
+            value = read(reply.text) if self._is_answer(reply) else None
             if value is not None:
                 return value, replies
         return None, replies
 
     def _is_answer(self, reply: Reply) -> bool:
-        if reply.finish_reason == "refusal":
+        failed = reply.finish_reason in ("refusal", "error")
+        if failed or len(reply.text) > LONGEST_REPLY:
             return False
         if self.rules == "geditbench" or reply.finish_reason != "length":
             return True
         return without_thoughts(reply.text).rstrip().endswith(("}", "```", "]"))
 
-    async def cause(self, reply: Reply) -> Cause:
+    def cause(self, reply: Reply) -> Cause:
         """Return why a reply could not be used, as worded by
         :func:`~visualjudge.replies.reply_to_value.read_reply`.
         """
-        if reply.finish_reason == "refusal":
-            return "declined"
-        if not self._is_answer(reply):
-            return "cut"
-        return await read_or_none(self.cause_in, reply.text) or "too long"
+        if reply.finish_reason in ("refusal", "error"):
+            return "declined" if reply.finish_reason == "refusal" else "failed call"
+        if len(reply.text) > LONGEST_REPLY:
+            return "too long"
+        return self.cause_in(reply.text) if self._is_answer(reply) else "cut"
 
     def cause_in(self, text: str) -> Cause:
         """Return why the text of a complete reply could not be used."""

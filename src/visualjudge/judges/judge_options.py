@@ -1,11 +1,9 @@
-"""The options of judging, declared once: keywords in Python, options on the command line."""
+"""The options of judging, declared once: keywords in Python, and what the command line fills in."""
 
-# Annotations are not postponed, because the command line evaluates them without importing
-# what only type checkers need.
+from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from visualjudge.replies import Tiers
 
@@ -17,71 +15,48 @@ if TYPE_CHECKING:
 Mode = Literal["text", "auto", "json", "logprobs"]
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """Attributes of an option other than its name and type."""
-
-    default: Any = None
-    help: str = ""
-    """Help text on the command line; empty for Python-only options and those shared by several
-    commands.
-    """
-    least: int | None = None
-    flag: str = ""
-    """Name on the command line, if different."""
-
-
 class JudgeOptions(TypedDict, total=False):
     """The options of :func:`visualjudge.judge`; :func:`visualjudge.judge_async` describes them."""
 
-    choice: Annotated["Choice | None", Option()]
-    limit: Annotated[int | None, Option()]
-    concurrency: Annotated[int, Option(16)]
-    resume: Annotated[bool, Option(default=False)]
-    swap: Annotated[bool, Option(False, "Ask pairwise questions in both orders.")]
-    repeats: Annotated[
-        int, Option(1, "Number of samples per question (self-consistency).", least=1)
-    ]
-    retry_errors: Annotated[
-        bool,
-        Option(False, "Like --resume, but also repeat questions that ended in an api_error."),
-    ]
-    accept_changes: Annotated[
-        bool, Option(False, "With --resume: allow different settings; run.json records both.")
-    ]
-    mode: Annotated[
-        Mode,
-        Option(
-            "auto",
-            "Form of answers: auto (a JSON schema if the server follows it, else text), text, json "
-            "or logprobs.",
-        ),
-    ]
-    seed: Annotated[int | None, Option(None, "Seed for the server and for baselines.")]
-    retries: Annotated[
-        int, Option(0, "Maximum number of times to ask again if a reply cannot be read.", least=0)
-    ]
-    ties: Annotated[
-        bool, Option(False, "Allow the answers tie and both_bad for pairwise questions.")
-    ]
-    read: Annotated[
-        Tiers,
-        Option(
-            "all",
-            "How to read text: all, or marked (only JSON, boxes, 'Answer: B' and lines with "
-            "only an answer).",
-        ),
-    ]
-    tools: Annotated["Sequence[str] | None", Option()]
-    max_tool_calls: Annotated[
-        int, Option(6, "Maximum tool calls per question, with --tools.", least=1)
-    ]
-    name: Annotated[str | None, Option(None, "The judge's name in reports; default: the model.")]
-    extractor: Annotated["Client | None", Option()]
-    limits: Annotated["Limits | None", Option()]
-    prices: Annotated["Prices | None", Option()]
+    choice: Choice | None
+    limit: int | None
+    concurrency: int
+    resume: bool
+    swap: bool
+    repeats: int
+    retry_errors: bool
+    accept_changes: bool
+    mode: Mode
+    seed: int | None
+    retries: int
+    ties: bool
+    read: Tiers
+    tools: Sequence[str] | None
+    max_tool_calls: int
+    name: str | None
+    extractor: Client | None
+    limits: Limits | None
+    prices: Prices | None
 
 
 DEFAULTS = JudgeOptions(
-    **{name: hint.__metadata__[0].default for name, hint in JudgeOptions.__annotations__.items()}  # type: ignore[typeddict-item]
+    choice=None,
+    limit=None,
+    concurrency=16,
+    resume=False,
+    swap=False,
+    repeats=1,
+    retry_errors=False,
+    accept_changes=False,
+    mode="auto",
+    seed=None,
+    retries=0,
+    ties=False,
+    read="all",
+    tools=None,
+    max_tool_calls=6,
+    name=None,
+    extractor=None,
+    limits=None,
+    prices=None,
 )

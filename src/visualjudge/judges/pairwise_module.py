@@ -10,8 +10,8 @@ from typing import Any
 from visualjudge.clients.base import Reply
 from visualjudge.core.records import FAILED
 from visualjudge.judges.judge_module import ClientPipe, Judgement
+from visualjudge.judges.logprobs import winner_probabilities
 from visualjudge.judges.module_schemas import PairJudgeInput
-from visualjudge.replies.logprobs import winner_probabilities
 
 ALIASES = {
     "Image A": ("image_a", "image a", "a"),
@@ -54,7 +54,7 @@ class PairwiseJudge(ClientPipe):
             "value": winner or FAILED,
             "meta": {"raw_response": replies[-1].text},
         }
-        why = {} if winner else {"cause": await self.cause(replies[-1])}
+        why = {} if winner else {"cause": self.cause(replies[-1])}
         return Judgement(result, tuple(replies), {**_probabilities(replies[-1]), **why})
 
     def _is_valid_winner(self, winner_str: Any) -> str | None:

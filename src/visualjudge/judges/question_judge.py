@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import time
 from collections import Counter
@@ -27,14 +28,12 @@ from visualjudge.clients.tool_loop import Ending, converse
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, LETTERS, TIES, Question, Verdict
 from visualjudge.judges.base import Ask, Judged, failed, in_stored_letters
-from visualjudge.judges.bounded_reading import NotRead, read_bounded
 from visualjudge.judges.judge_options import Mode
+from visualjudge.judges.logprobs import expected_score, probability_of_a
 from visualjudge.judges.schema_trial import SchemaTrial
 from visualjudge.judges.toolbox import ToolBox, Tools, trace_of
 from visualjudge.prompts.spans import interleaved, swapped
 from visualjudge.replies import Reading, Tiers, read_reply
-from visualjudge.replies.confidence import stated_confidence
-from visualjudge.replies.logprobs import expected_score, probability_of_a
 
 TOP_LOGPROBS = 20
 TIE_ALLOWED = (
@@ -44,6 +43,8 @@ LONGEST_KEPT = 200
 """Maximum length of a reply whose reading is cached: short replies, such as a letter, recur a
 thousand times.
 """
+READ_AT_ONCE = 64 * 1024
+"""Maximum number of characters read on the event loop, which takes some milliseconds."""
 MORE_REQUESTS = 2
 """Maximum number of requests in a conversation besides one per call: the answer, and one that
 demands it.
@@ -86,18 +87,18 @@ async def _no_tool(_call: ToolCall) -> ToolResult:
 
 
 async def _read(question: Question, reply: Reply, tiers: Tiers) -> Reading:
-    """Return the value that the reply states. A reply that exceeds the limits is a failure with its
-    cause.
-    """
-    kind, n = question.question_type, len(question.annotation_ids)
-    try:
-        ties = question.ties or ()
-        read = _reading if len(reply.text) <= LONGEST_KEPT else read_reply
-        return await read_bounded(
-            read, reply.text, kind, n, finish_reason=reply.finish_reason, ties=ties, read=tiers
-        )
-    except NotRead as error:
-        return Reading(FAILED, "unparseable", error.cause)
+    """Return the value that the reply states; long replies are read beside the event loop."""
+    short = len(reply.text) <= LONGEST_KEPT
+    read = partial(
+        _reading if short else read_reply,
+        reply.text,
+        question.question_type,
+        len(question.annotation_ids),
+        finish_reason=reply.finish_reason,
+        ties=question.ties or (),
+        read=tiers,
+    )
+    return read() if len(reply.text) <= READ_AT_ONCE else await asyncio.to_thread(read)
 
 
 @dataclass
@@ -266,28 +267,13 @@ class QuestionJudge:
         return in_stored_letters(ask, self._weighed(question, reply, shown))
 
     def _weighed(self, question: Question, reply: Reply, verdict: Verdict) -> Verdict:
-        """Return the verdict with the probability from log-probabilities if they were requested,
-        otherwise from the reply's text.
-        """
+        """Return the verdict with the probability from log-probabilities if they were requested."""
         if self.mode == "logprobs" and reply.tokens is not None:
             if question.question_type == "pairwise":
                 return replace(verdict, probability_a=probability_of_a(reply))
             if question.question_type == "scoring":
                 return replace(verdict, expected_score=expected_score(reply))
-            return verdict
-        sure = (
-            stated_confidence(reply.text)
-            if verdict.status == "ok" and verdict.value in ("A", "B")
-            else None
-        )
-        if sure is None:
-            return verdict
-        probability = round(sure if verdict.value == "A" else 1 - sure, 6)
-        return replace(
-            verdict,
-            probability_a=probability,
-            extra={**verdict.extra, "probability_from": "stated"},
-        )
+        return verdict
 
     @property
     def diagnostics(self) -> Diagnostics:

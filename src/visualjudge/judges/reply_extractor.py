@@ -16,7 +16,7 @@ from visualjudge.core.records import LETTERS, TIES, Answer, Question
 from visualjudge.judges.base import Ask, Judge, Judged, most_calls
 from visualjudge.judges.schema_trial import SchemaTrial, trial_of
 
-UNDERSTOOD = frozenset({"tie", "cut", "too long", "too slow to read", "tool_limit"})
+UNDERSTOOD = frozenset({"tie", "cut", "too long", "failed call", "tool_limit"})
 """Causes that a second reading cannot fix: the reply was understood, or is incomplete."""
 LONGEST = 16_000
 """Maximum length in characters of a reply for the second reader; longer ones stay unread."""

@@ -57,21 +57,14 @@ class SchemaTrial:
 
     def recall(self, outcome: str | None) -> None:
         """Adopt the outcome of an earlier trial."""
-        self.outcome, self.tries = (
-            next((known for known in get_args(Outcome) if known == outcome), None),
-            0,
-        )
+        self.tries = 0
+        self.outcome = next((known for known in get_args(Outcome) if known == outcome), None)
 
     @property
     def adjustments(self) -> tuple[str, ...]:
         """Return messages to the user about the trial."""
-        return (
-            (IGNORED,)
-            if self.outcome == "ignored"
-            else (REFUSED,)
-            if self.outcome == "refused"
-            else ()
-        )
+        notes = {"ignored": (IGNORED,), "refused": (REFUSED,)}
+        return notes.get(str(self.outcome), ())
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from pathlib import Path, PurePosixPath
@@ -77,23 +76,11 @@ class Tools:
         self.root, self.names, self.most = Path(root), tuple(names), most
         self._predictions = ShownPredictions(root)
         self._read = lru_cache(maxsize=IMAGES_KEPT)(self._pixels)
-        self._one_by_one = threading.Lock()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle without cached data."""
-        return Tools, (self.root, self.names, self.most)
 
     def _pixels(self, name: str) -> Pixels:
         pixels = read_rgb(image_at(self.root, name))
         pixels.flags.writeable = False
         return pixels
-
-    def pixels(self, name: str) -> Pixels:
-        """Return an image of the dataset, read-only. Threads take turns, so that it is decoded
-        once.
-        """
-        with self._one_by_one:
-            return self._read(name)
 
     def box(self, ask: Ask) -> ToolBox:
         """Return the tools of one question, with its options in the order shown.
@@ -107,7 +94,7 @@ class Tools:
         ids = question.annotation_ids[::-1] if ask.order == "BA" else question.annotation_ids
         kind, files = type_of(question.task), _images(question)
         images: dict[str, Callable[[], Pixels]] = {
-            name: partial(self.pixels, file) for name, file in files.items()
+            name: partial(self._read, file) for name, file in files.items()
         }
         # Data may not match images that a probe changed.
         changed = any(PurePosixPath(file).name.startswith(CHANGED) for file in question.images)

@@ -44,7 +44,7 @@ class VIEscorePipe(ClientPipe):
         kind = "single_score" if len(edits) == 1 else "pairwise_comparison"
         replies = tuple(reply for _, own in outcomes for reply in own)
         unread = next((own[-1] for score, own in outcomes if score is None), None)
-        details = {} if unread is None else {"cause": await self.cause(unread)}
+        details = {} if unread is None else {"cause": self.cause(unread)}
         return Judgement({"type": kind, "value": _value(scores), "meta": meta}, replies, details)
 
     def most_calls(self, edits: int) -> int:

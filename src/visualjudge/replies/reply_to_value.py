@@ -6,26 +6,30 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, cast
 
 from visualjudge.core.finish_reasons import finish_of
-from visualjudge.replies.marked_answers import read_marks
-from visualjudge.replies.phrases import listed
-from visualjudge.replies.prose_answers import read_sentences
-from visualjudge.replies.read_value import Said
-from visualjudge.replies.refusals import is_refusal
-from visualjudge.replies.sentences import has, sentences
-from visualjudge.replies.stripped_text import without_echo, without_markup, without_thoughts
-from visualjudge.replies.tokens import plain, tokens
-from visualjudge.replies.value_tokens import other_scale
+from visualjudge.core.records import FAILED, LETTERS, QuestionType as QuestionType
+from visualjudge.replies.lines import best_first, read_lines
+from visualjudge.replies.marks import Mark, marks_of, statements
+from visualjudge.replies.sentences import (
+    is_refusal,
+    last_paragraph,
+    read_sentences,
+    retracts,
+    sentences,
+)
+from visualjudge.replies.stripped_text import without_markup, without_thoughts
+from visualjudge.replies.values import BOTH_BAD, TIE
+from visualjudge.replies.words import Asked, plain
 
-QuestionType = Literal["pairwise", "ranking", "scoring"]
 Status = Literal["ok", "unparseable", "refusal", "truncated", "api_error"]
 Tier = Literal["marked", "prose"]
 Tiers = Literal["all", "marked"]
 Cause = Literal[
     "tie",
     "several answers",
+    "unknown option",
     "incomplete",
     "no answer",
     "hedge",
@@ -34,11 +38,13 @@ Cause = Literal[
     "declined",
     "failed call",
     "too long",
-    "too slow to read",
 ]
-FAILED = "Failed"
-TIE, BOTH_BAD = "tie", "both_bad"
-TYPES = ("pairwise", "ranking", "scoring")
+_TOP = re.compile(
+    r"(?:out of|/|max(?:imum)?\b:?|\d ?-|\d to) ?(?:a )?(?:possible )?(\d+)\b(?!\.\d)"
+)
+_SCALE = re.compile(r"scale\b[^\n\d]{0,20}\d+\s*(?:-|to|–)\s*(\d+)\b|\d-(\d+) scale", re.I)
+# Maximum number of characters; a longer reply is not read.
+LONGEST_REPLY, LONGEST_AFTER, NEAR = 2**20, 2_000, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,13 @@ class Reading:
     span: tuple[int, int] | None = None
     rule: str | None = None
     read_by: Tier | None = None
+
+
+_ENDED = {
+    "error": Reading(FAILED, "api_error", "failed call"),
+    "length": Reading(FAILED, "truncated", "cut"),
+    "refusal": Reading(FAILED, "refusal", "declined"),
+}
 
 
 def read_reply(
@@ -81,23 +94,24 @@ def read_reply(
     n_options
         Number of options in a ranking.
     finish_reason
-        ``"length"`` makes any reply ``truncated``, because the missing part might change the
-        answer. ``"refusal"`` makes it a refusal.
+        Why the reply ended, in any provider's words
+        (:func:`~visualjudge.core.finish_reasons.finish_of`). A reply that was cut is ``truncated``
+        whatever it says, because the missing part might change the answer; a failed call is
+        ``api_error``, a filtered one a ``refusal``.
     ties
         The answers among ``"tie"`` and ``"both_bad"`` that the question allows. A tie that is not
         allowed is ``unparseable`` with cause ``"tie"``.
     names
-        Names of the options in the prompt besides their letters, such as ``{"left": "A", "right":
-        "B"}``. Such a word counts after "the", after a colon and at the beginning of a line.
+        Other words of the answers, such as ``{"left": "A", "right": "B"}`` or ``{"C": "tie"}``.
     read
         ``"marked"``: do not read sentences.
 
     Returns
     -------
     Reading
-        The last answer that is marked as such (JSON, ``\\boxed{B}``, ``[[B]]``, "Answer: B", a line
-        that is only the answer), or else the answer of the sentences by the phrases of
-        ``phrases.yaml``. Contradictory answers give none.
+        The last answer that is marked as such (JSON, ``\\boxed{B}``, ``[[B]]``, "Answer: B"), or
+        else a reply or a first or last line that is only the answer, or else the answer of the
+        last paragraph by the phrases of ``phrases.yaml``. Contradictory answers give none.
 
     Examples
     --------
@@ -107,96 +121,85 @@ def read_reply(
     >>> vj.read_reply("It could be 3 or 7.", "scoring").status
     'unparseable'
     """
-    if question_type not in TYPES:
-        raise ValueError(f"question_type must be one of {', '.join(TYPES)}, got {question_type!r}")
-    finish = finish_of(finish_reason)
-    if finish == "error":
-        return Reading(FAILED, "api_error", "failed call")
-    if finish == "length":
-        return Reading(FAILED, "truncated", "cut")
-    if finish == "refusal":
-        return Reading(FAILED, "refusal", "declined")
-    spoken = without_echo(without_thoughts(text))
-    spoken = _lettered(spoken, names) if names else spoken
-    said = _read(spoken, question_type, n_options, marked_only=read == "marked")
-    span = (said.start, said.end)
-    if said.value in (TIE, BOTH_BAD) and said.value not in ties:
-        return Reading(FAILED, "unparseable", "tie", span, said.rule)
-    if said.value is not None:
-        return Reading(
-            said.value, "ok", None, span, said.rule, "marked" if said.marked else "prose"
+    letters = {"pairwise": "AB", "ranking": LETTERS[:n_options], "scoring": ""}
+    if question_type not in letters:
+        raise ValueError(
+            f"question_type must be one of {', '.join(letters)}, got {question_type!r}"
         )
-    if is_refusal(spoken):
+    ended = _ENDED.get(finish_of(finish_reason))
+    if ended is not None:
+        return ended
+    if len(text) > LONGEST_REPLY:
+        return Reading(FAILED, "unparseable", "too long")
+    asked = Asked(
+        question_type,
+        letters[question_type],
+        {name.lower(): value for name, value in names.items()},
+    )
+    spoken = without_thoughts(text)
+    found = answer_in(spoken, asked, prose=read == "all")
+    refused_tie = found.value in (TIE, BOTH_BAD) and found.value not in ties
+    if found.value is not None and not refused_tie:
+        tier: Tier = "prose" if found.prose else "marked"
+        return Reading(found.value, "ok", None, (found.start, found.end), found.rule, tier)
+    if not refused_tie and is_refusal(spoken):
         return Reading(FAILED, "refusal", "declined")
-    if not spoken.strip() and text.strip():
-        return Reading(FAILED, "unparseable", "cut")
-    cause = (
-        "other scale"
-        if question_type == "scoring" and other_scale(plain(spoken), 0, len(spoken))
-        else said.cause
+    cut = bool(text.strip()) and not spoken.strip()
+    cause = "tie" if refused_tie else "cut" if cut else found.cause
+    return Reading(FAILED, "unparseable", cast("Cause", cause))
+
+
+def answer_in(spoken: str, asked: Asked, *, prose: bool = True) -> Mark:
+    """Return the answer of a reply without its thoughts; without a value, it has a cause."""
+    clean = plain(without_markup(spoken))
+    said = statements(clean, asked)
+    marks = marks_of(spoken, clean, [mark for mark, _ in said if mark.rule == "label"], asked)
+    deciding = [mark for mark in marks if mark.value is not None or mark.cause]
+    if deciding:
+        found = _last(clean, deciding, asked)
+    elif marks:
+        found = replace(marks[-1], cause="unknown option")
+    else:
+        alone = [mark for mark, whole in said if whole]
+        found = read_lines(spoken, clean, alone, asked) or Mark(None, "no answer")
+    if found.value is not None:
+        found = _kept(clean, found, asked)
+    elif prose and found.cause == "no answer":
+        last = sentences(clean, asked, last_paragraph(clean))
+        found = replace(read_sentences(last, asked), prose=True)
+    if asked.kind == "scoring" and found.value is not None and _other_scale(clean, found):
+        return replace(found, value=None, cause="other scale")
+    return best_first(clean, found, asked) if asked.kind == "ranking" else found
+
+
+# Return whether a scale that does not end at ten is named within a score, behind it, or before it
+# as "the scale is 1 to 5".
+def _other_scale(clean: str, found: Mark) -> bool:
+    line = clean.find("\n", found.end)
+    within = clean[found.start : min(found.end + NEAR, len(clean) if line < 0 else line)]
+    before = clean[max(0, found.start - LONGEST_AFTER) : found.start]
+    return any(
+        top != "10"
+        for top in (*_TOP.findall(within), *filter(None, sum(_SCALE.findall(before), ())))
     )
-    return Reading(FAILED, "unparseable", cause)  # type: ignore[arg-type]
 
 
-def _read(text: str, question_type: QuestionType, n_options: int, *, marked_only: bool) -> Said:
-    """Read the marks, unless later words retract them, or else lines and sentences."""
-    clean = plain(without_markup(text))
-    said = read_marks(text, question_type, n_options)
-    if said is None:
-        said = read_sentences(clean, question_type, n_options, marked_only=marked_only)
-    elif (
-        said.value is not None
-        and (again := _taken_back(clean, said.end, question_type, n_options)) is not None
-    ):
-        later = _read(text[again:], question_type, n_options, marked_only=marked_only)
-        if later.value is None:
-            return Said(None, "several answers")
-        return replace(later, start=again + later.start, end=again + later.end)
-    if (
-        said.value is not None
-        and question_type == "scoring"
-        and other_scale(clean, said.start, said.end)
-    ):
-        return Said(None, "other scale")
-    if (
-        said.marked
-        and said.value is not None
-        and question_type == "ranking"
-        and not said.turned
-        and _from_worst(clean, said)
-    ):
-        return Said(None, "several answers")
-    return said
+# Return the last mark, unless another in its paragraph differs and nothing took it back.
+def _last(clean: str, marks: list[Mark], asked: Asked) -> Mark:
+    last, begin = marks[-1], clean.rfind("\n\n", 0, marks[-1].start)
+    said = last.value, last.cause
+    rivals = [mark for mark in marks if mark.start > begin and (mark.value, mark.cause) != said]
+    final = asked.kind == "scoring" and last.final and not any(mark.final for mark in rivals)
+    if not rivals or final or retracts(sentences(clean, asked, rivals[-1].end, last.end)):
+        return last
+    return replace(last, value=None, cause="several answers")
 
 
-def _taken_back(text: str, end: int, question_type: QuestionType, n_options: int) -> int | None:
-    """Return the start of a sentence after a mark that retracts it."""
-    rest = text[end : end + 2_000]
-    for sentence in sentences(rest, question_type, n_options) if rest.strip(" .\\n})]") else ():
-        if sentence.takes_back() and not (
-            sentence.said[0].text == "no" and sentence.said[1:2] and sentence.said[1].text != ","
-        ):
-            return end
-    return None
-
-
-def _from_worst(text: str, said: Said) -> bool:
-    """Return whether the text around an order that was read as written says that it is
-    worst first.
-    """
-    around = text[max(0, said.start - 2_000) : said.start] + " ; " + text[said.end : said.end + 500]
-    own = listed(tokens(text[said.start : said.end]))
-    return not has(own, "best first") and has(listed(tokens(around)), "worst first")
-
-
-def _lettered(text: str, names: Mapping[str, str]) -> str:
-    """Replace each name of A by "A's", padded to keep the length of the text."""
-    letters = {name.lower(): f"{letter}'s"[: len(name)] for name, letter in names.items()}
-    words = "|".join(sorted(map(re.escape, letters), key=len, reverse=True))
-    before = (
-        r"\bthe (?:(?:one|image|option|prediction) on the )?|[:{\[>] ?[*(\"']{0,3}|^[ *(\"'>-]*"
-    )
-    named = re.compile(rf"({before})({words})(?![\w-])", re.I | re.M)
-    return named.sub(
-        lambda m: re.sub(r"\w", " ", m[1]) + letters[m[2].lower()].ljust(len(m[2])), text
-    )
+# Return the answer, unless the text after it takes it back or prefers another.
+def _kept(clean: str, found: Mark, asked: Asked) -> Mark:
+    after = sentences(clean, asked, found.end, found.end + LONGEST_AFTER)
+    later = read_sentences(after, asked)
+    if retracts(after) and later.value is not None:
+        return replace(later, prose=True)
+    differs = retracts(after) or later.value not in (None, found.value)
+    return replace(found, value=None, cause="several answers") if differs else found

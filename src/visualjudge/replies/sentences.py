@@ -1,340 +1,272 @@
-"""Sentences and their clauses: where a phrase counts, and where it is denied, supposed or
-limited.
-"""
+"""Answers in the sentences of the last paragraph, by the phrases of ``phrases.yaml``."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import zip_longest
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
-from visualjudge.replies.phrases import Match, listed, matches, spoken
-from visualjudge.replies.tokens import Word, tokens
-from visualjudge.replies.value_tokens import with_orders, with_scores
+from visualjudge.core.records import TURNED
+from visualjudge.replies.marks import Mark
+from visualjudge.replies.values import BOTH_BAD, GREATEST, TIE, Value, stated, without_scale
+from visualjudge.replies.words import Asked, Word, plain, source, words
 
-HEAD, TAIL = 260, 760
-"""Number of characters at the beginning and end of a reply in which sentences are read."""
-FAR_HEAD, FAR_TAIL = 1_000, 2_000
-FAR_LINES = 20
-"""Maximum number of characters, and of lines, that are searched for labels and lists."""
-_CONNECTIVES = ("reason", "although", "but", "so", "and")
-_HARMLESS_BEFORE = frozenset(
-    (
-        "option",
-        "I",
-        "again",
-        "so",
-        "and",
-        "but",
-        "answer",
-        "heading",
-        "is",
-        "score",
-        "best first",
-        "ranking",
-    )
+LONGEST_PARAGRAPH, LONGEST_REFUSAL, LONGEST_GAP = 2_000, 1_000, 5
+_STOPS = frozenset(".!?\n")
+_BREAKS = frozenset(",;:()-–—")
+_STEP = re.compile(r"\{[^}]+\}|…|[^\s{}…]+")
+_KEEPS = (
+    "so",
+    "better",
+    "worse",
+    "is",
+    "chooses",
+    "bad",
+    "tie",
+    "denies",
+    "answer",
+    "is better",
+    "limits",
 )
-_HARMLESS_AFTER = frozenset(
-    (
-        "around",
-        "is",
-        "option",
-        "better",
-        "best",
-        "points",
-        "so",
-        "again",
-        "I",
-        "answer",
-        "winner",
-        "best first",
-        "worst first",
-    )
+_AND = frozenset(("and", "und", "et", "y", "e", "и"))
+_OF_PLACES = (
+    "best",
+    "worst",
+    "middle",
+    "first",
+    "second",
+    "place",
+    "is",
+    "filler",
+    "noun",
+    "so",
+    "order",
+    "to",
 )
-_FAR = re.compile(r"(?:^|(?<=[.!?。]))(?=[^\n]{0,30}$|[^\n.:=]{1,60}[:=：])[^\n]{1,200}", re.M)
-_FAR_LINE = re.compile(r"^[^\n]{1,100}", re.M)
+# The kind of a phrase, and its words and lists in order.
+Phrase = tuple[str, tuple[str, ...]]
 
 
-@dataclass(slots=True)
-class Clause:
-    """Tokens ``start`` to ``end`` of a sentence; ``opened`` is the kind of word that begins the
-    clause, and ``limb`` counts the parts of the sentence separated by "but", "so" and semicolons.
-    """
+@cache
+def phrases() -> Mapping[str, Sequence[Phrase]]:
+    """Return the phrases of the file by their first step, longest first."""
+    rows = [
+        (kind, tuple(_STEP.findall(text)))
+        for kind, texts in source()["phrases"].items()
+        for text in texts
+    ]
+    first: dict[str, list[Phrase]] = {}
+    for kind, steps in sorted(rows, key=lambda row: -len(row[1])):
+        first.setdefault(steps[0], []).append((kind, steps))
+    return first
 
-    start: int
-    end: int
-    opened: str
-    limb: int
+
+def sentences(text: str, asked: Asked, start: int, end: int | None = None) -> list[list[Word]]:
+    """Return the sentences between two positions."""
+    said: list[list[Word]] = [[]]
+    stop = min(len(text) if end is None else end, start + LONGEST_PARAGRAPH)
+    for word in words(text, asked, start, stop):
+        said[-1].append(word)
+        if word.text in _STOPS:
+            said.append([])
+    return said if said[-1] else said[:-1]
 
 
-@dataclass(slots=True)
-class Sentence:
-    """A sentence without fillers. ``asks``: it is a question. ``whole``: it fills its line.
-    ``near``: it is in the head or tail, so its phrases are read. ``parts``: the tokens before
-    orders and scores are joined.
-    """
+def last_paragraph(text: str) -> int:
+    """Return where the last paragraph begins."""
+    return max(text.rstrip().rfind("\n\n"), len(text.rstrip()) - LONGEST_PARAGRAPH, 0)
 
-    said: list[Word]
-    asks: bool
-    number: int = 0
-    line: int = 0
-    whole: bool = False
-    near: bool = True
-    parts: list[Word] = field(default_factory=list)
-    clauses: list[Clause] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.clauses = list(_clauses(self.said))
+def retracts(found: Iterable[Sequence[Word]]) -> bool:
+    """Return whether a sentence takes back what stands before."""
+    heads = ([word for word in said if word.text[0].isalnum()][:2] for said in found)
+    return any(word.of("retracts") for head in heads for word in head)
 
-    def has(self, kind: str, start: int = 0, end: int | None = None) -> bool:
-        """Return whether a word of this list occurs between two tokens."""
-        return any(kind in token.kinds for token in self.said[start:end])
 
-    def options(self) -> list[str]:
-        """Letters of the options named, in order."""
-        return [letter for token in self.said for letter in token.option or token.letters]
+def read_sentences(found: Sequence[Sequence[Word]], asked: Asked) -> Mark:
+    """Return the answer of sentences, or the cause why there is none."""
+    claims, cause = list[Mark](), "no answer"
+    for said in found:
+        claims = [] if retracts([said]) else claims
+        if any(word.of("supposes", "if") for word in said) and any(w.option for w in said):
+            cause = "hedge"
+        if said[-1].text != "?":
+            claims += _ranked(said, asked) if asked.kind == "ranking" else _claims(said, asked)
+    claims += _last(found, asked)
+    values = {claim.value for claim in claims if not (claims[-1].final and claim is not claims[-1])}
+    if len(values) == 1:
+        return claims[-1]
+    return Mark(None, "tie" if TIE in values else "several answers" if values else cause)
 
-    def clause_of(self, at: int) -> Clause:
-        """Return the clause that contains or begins with a token."""
-        held = (one for one in self.clauses if at < one.end and not one.start > at + 1)
-        return next(held, self.clauses[-1])
 
-    def limb_of(self, clause: Clause) -> list[Clause]:
-        """Return the clauses of the same part of the sentence."""
-        return [one for one in self.clauses if one.limb == clause.limb]
+# Return the answer that the last sentence is, unless it answers a question or ends a list.
+def _last(found: Sequence[Sequence[Word]], asked: Asked) -> list[Mark]:
+    one = stated(found[-1], asked) if found else None
+    before = found[-2] if len(found) > 1 else [Word("."), Word(".")]
+    listed = before[-1].text == "?" or (len(before) < 5 and any(word.option for word in before))
+    listed = listed or (len(before) > 1 and before[-2].number is not None)
+    if one is None or one.value is None or not one.bare or listed or stated(before, asked):
+        return []
+    opened = any(word.text == ":" for word in one.led_by) and not one.labelled
+    return [] if opened else [Mark(one.value, None, one.start, one.end, "line")]
 
-    def matches(self) -> Iterator[Match]:
-        """Yield the phrases in the sentence."""
-        return matches(self.said)
 
-    def takes_back(self) -> bool:
-        """Whether it begins by retracting the preceding text: "Wait, …", "No, …"."""
-        words = [token for token in self.said if token.text[0].isalnum()][:2]
-        return has(words, "again") or self.said[0].text == "no"
+# Return what one sentence states; ``final`` is what follows "but" or "so".
+def _claims(said: Sequence[Word], asked: Asked) -> list[Mark]:
+    spoken = without_scale(said) if asked.kind == "scoring" else said
+    kept = [word for word in spoken if word.option or word.number is not None or _counts(word)]
+    claims, at = list[Mark](), 0
+    while at < len(kept):
+        claim = next(filter(None, (_claim(row, kept, at, asked) for row in _rows(kept[at]))), None)
+        claims += [claim[0]] if claim else []
+        at = claim[1] if claim else at + 1
+    return claims
 
-    def concludes(self) -> bool:
-        """Whether it begins with "so", "overall", or a label and a colon."""
-        if not self.clauses:
-            return False
-        first = self.clauses[0]
-        labelled = [token.text for token in self.said[first.end : first.end + 1]] == [":"]
-        return first.opened == "so" or (
-            labelled and has(self.said[: first.end], "answer", "heading", "score")
+
+def _counts(word: Word) -> bool:
+    return word.of(*_KEEPS) or not (word.of("filler", "noun") or word.text == "'")
+
+
+# Return the phrases that may begin with a word, longest first.
+def _rows(word: Word) -> Sequence[Phrase]:
+    firsts = (
+        ("{X}", "{Y}")
+        if word.option
+        else ("{n}", word.text, *(f"{{{kind}}}" for kind in word.kinds))
+    )
+    rows = [row for first in firsts for row in phrases().get(first, ())]
+    return sorted(rows, key=lambda row: -len(row[1]))
+
+
+# Return what a phrase states at a word, and where it ends.
+def _claim(row: Phrase, kept: Sequence[Word], at: int, asked: Asked) -> tuple[Mark, int] | None:
+    kind, steps = row
+    slots: dict[str, Word] = {}
+    end = _fits(steps, kept, at, slots)
+    if end is None or (asked.kind == "scoring") != (kind == "scores"):
+        return None
+    value: Value | None = {"ties": TIE, "bad": BOTH_BAD}.get(kind)
+    if "n" in slots:
+        value = slots["n"].number
+    elif kind in ("ties", "bad"):
+        value = value if asked.kind == "pairwise" else None
+    elif "X" in slots:
+        value = slots["X"].option
+    elif "Y" in slots and asked.letters == "AB":
+        value = TURNED.get(slots["Y"].option)
+    if value is None or not _stands(kind, kept, at, end):
+        return None
+    final = any(word.of("but", "so") for word in kept[max(0, at - 2) : at + 1])
+    return Mark(value, None, kept[at].start, kept[end - 1].end, kind, final), end
+
+
+# Return the end of the steps at a word, and fill their slots.
+def _fits(
+    steps: Sequence[str], kept: Sequence[Word], at: int, slots: dict[str, Word]
+) -> int | None:
+    for n, step in enumerate(steps):
+        if step == "…":
+            ends = (_fits(steps[n + 1 :], kept, at + k, slots) for k in _gaps(kept[at:]))
+            return next((end for end in ends if end is not None), None)
+        word, name = kept[at] if at < len(kept) else Word(""), step.strip("{}")
+        taken = word.option in [one.option for one in slots.values()]
+        fits = (
+            word.number is not None and word.number <= GREATEST
+            if name == "n"
+            else word.option and not taken
+            if name in ("X", "Y")
+            else not word.option and (word.of(name) if step[0] == "{" else word.text == step)
         )
+        if not fits:
+            return None
+        slots.update({name: word} if name in ("X", "Y", "n") else {})
+        at += 1
+    return at
 
 
-def sentences(text: str, question_type: str, n_options: int) -> list[Sentence]:
-    """Return the sentences of plain text: those of the head and the tail, and between them only
-    those of labels.
-    """
-    found: list[Sentence] = []
-    line = 0
-    for start, end, near in _windows(text, question_type):
-        held: list[Word] = []
-        line_begins, line = len(found), line + 1
-        found_tokens = [*tokens(text, start, end), Word("\n", end, end)]
-        for token, following in zip_longest(
-            found_tokens, found_tokens[1:], fillvalue=found_tokens[-1]
-        ):
-            if not _ends(token, held, following, question_type):
-                held.append(token)
-                continue
-            if held:
-                numbered = (
-                    len(held) > 2 and held[0].number is not None and held[1].text in (".", ")")
-                )
-                said = spoken(listed(held), ordinals=question_type == "pairwise")
-                drop = int(numbered and question_type == "pairwise")  # "1. B is better."
-                valued = _valued(said[drop:], question_type, n_options)
-                found.append(Sentence(valued, "?" in token.text, line=line, near=near, parts=said))
-                held = []
-            elif found and "?" in token.text:
-                found[-1].asks = True
-            if token.text == "\n":
-                if len(found) == line_begins + 1:
-                    found[-1].whole = True
-                line_begins, line = len(found), line + 1
-    found = [sentence for sentence in found if sentence.clauses]
-    for number, sentence in enumerate(found):
-        sentence.number = number
-    return found
+# Return the lengths that "…" may have: up to an option, a number or a mark.
+def _gaps(rest: Sequence[Word]) -> range:
+    ends = (w.option or w.number is not None or not w.kinds for w in rest)
+    return range(min(LONGEST_GAP, next((n for n, end in enumerate(ends) if end), len(rest))) + 1)
 
 
-def _valued(said: list[Word], question_type: str, n_options: int) -> list[Word]:
-    if question_type == "pairwise":
-        return _without_brackets(said)
-    return with_scores(said) if question_type == "scoring" else with_orders(said, n_options)
-
-
-def _without_brackets(said: list[Word]) -> list[Word]:
-    """Return the tokens with "B" for "(B)", and without "(A or B)", which a label may contain."""
-    out: list[Word] = []
-    for token in said:
-        out.append(token)
-        if token.text == ")" and len(out) > 2 and out[-3].text == "(" and out[-2].option:
-            said_before = (
-                len(out) > 3 and out[-4].option == out[-2].option
-            )  # "B (the second image)"
-            out[-3:] = [] if said_before else [out[-2]]
-        elif (
-            token.text == ")"
-            and len(out) > 4
-            and out[-5].text == "("
-            and out[-4].option
-            and out[-2].option
-        ):
-            del out[-5:]
-    return out
-
-
-def _ends(token: Word, held: Sequence[Word], following: Word, question_type: str) -> bool:
-    """Return whether a token ends a sentence; the point of "1. B" does not."""
-    before = held[-2] if len(held) > 1 else None
-    listing = question_type == "ranking" or (len(held) == 3 and held[0].text == "ranking")
-    leads = before is None or bool(before.option) or (listing and before.text in (":", ",", "rank"))
-    names = bool(following.option) or following.text in ("option", "image", "prediction", "model")
-    if token.text == "." and held and held[-1].number is not None and leads and names:
+# Return whether nothing denies a phrase, makes it conditional or continues its last word.
+def _stands(kind: str, kept: Sequence[Word], at: int, end: int) -> bool:
+    bounds = [n for n, word in enumerate(kept[:at]) if word.of("but", "so") or word.text in ":;"]
+    lead, rest = kept[bounds[-1] + 1 if bounds else 0 : at], kept[end:]
+    against = ("denies", "supposes", "if", "worse", "blames", "cannot")
+    denied = any(word.of(*against) for word in lead) or any(w.of("supposes") for w in kept[at:end])
+    if denied or any(w.of("if") for w in rest) or any(w.of("worse", "blames") for w in rest[:5]):
         return False
-    return token.text[0] in ".!?\n…;" and token.number is None
-
-
-def _windows(text: str, question_type: str) -> Iterator[tuple[int, int, bool]]:
-    """Yield the parts of a text to read, and whether they are read completely."""
-    if len(text) <= HEAD + TAIL:
-        yield 0, len(text), True
-        return
-    tail = len(text) - TAIL
-    bounds = [
-        at + 1 for sign in (". ", "\n", "。") if (at := text.find(sign, tail, tail + 300)) >= 0
-    ]
-    tail = min(bounds, default=tail)
-    yield 0, HEAD, True
-    pattern = _FAR_LINE if question_type == "ranking" else _FAR
-    head = list(pattern.finditer(text, HEAD, max(HEAD, min(FAR_HEAD, tail))))[:FAR_LINES]
-    begin = max(FAR_HEAD, len(text) - FAR_TAIL)
-    far = [*head, *list(pattern.finditer(text, begin, max(begin, tail)))[-FAR_LINES:]]
-    yield from ((one.start(), one.end(), False) for one in far)
-    yield tail, len(text), True
-
-
-def _clauses(said: Sequence[Word]) -> Iterator[Clause]:
-    start, opened, limb = 0, "", 0
-    for at, token in enumerate(said):
-        kind = next((kind for kind in _CONNECTIVES if kind in token.kinds), "")
-        dash = token.text[0] == "-" and 0 < at < len(said) - 1
-        spaced = dash and said[at - 1].end < token.start and token.end < said[at + 1].start
-        dash = spaced or (dash and token.text == "--")  # the Chinese dash has no spaces
-        if kind or token.text[0] in ",;:()[]|" or dash:
-            if at > start:
-                yield Clause(start, at, opened, limb)
-                opened = ""
-            limb += kind in ("but", "so")
-            start, opened = at + 1, kind or opened
-    if start < len(said):
-        yield Clause(start, len(said), opened, limb)
-
-
-def has(said: Iterable[Word], *kinds: str) -> bool:
-    """Return whether a token is on one of these lists."""
-    return any(not token.kinds.isdisjoint(kinds) for token in said)
-
-
-def stands(sentence: Sentence, match: Match) -> str:
-    """Return whether a phrase counts: ``"yes"``, ``"denied"``, ``"limited"``, or ``"no"``."""
-    said, first = sentence.said, sentence.clause_of(match.start)
-    last = sentence.clause_of(match.end - 1)
-    before, after = said[first.start : match.start], said[match.end : last.end]
-    limb = (range(one.start, one.end) for one in sentence.limb_of(first))
-    limb_words = [said[at] for part in limb for at in part if not match.start <= at < match.end]
-    taken_back = sentence.has("again", match.end) or any(t.text == "no" for t in said[match.end :])
-    supposed = first.opened in ("reason", "although") or sentence.asks or sentence.has("doubts")
-    if taken_back or supposed or has(limb_words, "supposes"):
-        return "no"
+    before = kept[at - 1] if at else Word(".")
+    part = before.text.isalpha() and not before.kinds and bool(kept[at].option)
     if (
-        has([*before, *after], "denies")
-        or _denied_before(sentence, first)
-        or _blamed_later(sentence, last)
+        part
+        or (lead[:1] and lead[0].text in ("for", "in", "regarding", "concerning"))
+        or _names_others(lead, kept[at:end], rest)
     ):
-        return "denied"
-    if has([*before, *after], "worse", "worst", "middle", "blame"):
-        return "no"
-    if match.kind == "in one respect" and has([*said[: match.start], *said[match.end :]], "blame"):
-        return "no"
-    if match.kind == "scores" and has(before, "best", "better", "middle"):
-        return "no"
-    linked = [
-        token for token in said[match.start : match.end] if token.text not in ("to", "and", "or")
+        return False
+    if kind == "scores":
+        beside = ("noun", "because", "score", "points", "of ten", "so", "but")
+        ends = not rest or not rest[0].text[0].isalnum() or rest[0].of(*beside)
+        return ends and all(word.number in (None, 10.0) for word in rest)
+    joined = bool(rest) and rest[0].text in _AND and not rest[1].option
+    hyphen = bool(rest) and rest[0].text == "-" and rest[0].start == kept[end - 1].end
+    if not rest or (rest[0].text in (_STOPS | _BREAKS) - {":"} and not hyphen) or joined:
+        return True
+    than = rest[0].of("than") and not rest[0].of("because")
+    if than and not any(word.option for word in rest[1:4]):
+        return False
+    follows = ("answer", "noun") if kind == "compares" else ("limits", "answer", "better")
+    away = rest[0].option or (rest[0].of("limits") and any(word.option for word in rest))
+    return not away and rest[0].of("than", "because", "but", "so", *follows)
+
+
+# Return whether a sentence names options besides those of a phrase, but in a reason.
+def _names_others(lead: Sequence[Word], own: Sequence[Word], rest: Sequence[Word]) -> bool:
+    stop = next((n for n, w in enumerate(rest) if w.of("because", "than")), len(rest))
+    named = {word.option for word in own}
+    return any(word.option not in ("", *named) for word in (*lead, *rest[:stop]))
+
+
+# Return the order of a sentence that only names options and their places.
+def _ranked(said: Sequence[Word], asked: Asked) -> list[Mark]:
+    kept = [word for word in said if word.text not in _STOPS]
+    if kept[:1] and kept[0].text in ("rank", "order", "sort"):
+        return []
+    parts = [list[Word]()]
+    for word in kept:
+        links = word.text in _BREAKS or word.of("then") or word.text in _AND
+        if not (links or word.option or word.of(*_OF_PLACES)):
+            return []
+        parts += [[]] if links else []
+        parts[-1].append(word)
+    named = [part for part in parts if any(word.option for word in part)]
+    options = "".join(word.option for word in kept)
+    names = {"worst": len(asked.letters), "best": 1, "first": 1, "second": 2}
+    places = [
+        max((names[name] for w in part for name in w.kinds & names.keys()), default=0)
+        for part in named
     ]
-    if match.kind in ("scores", "in one respect") and has(linked, "denies", "supposes", "bounds"):
-        return "no"
-    follows = [one for one in sentence.clauses if one.start >= last.end][:1]
-    if any(
-        c.opened in ("", "and") and all(t.option for t in said[c.start : c.end]) for c in follows
-    ):
-        return "no"  # "I choose B and A"
-    earlier = [
-        one
-        for one in sentence.limb_of(first)
-        if one.end <= first.start and one.opened in ("", "and")
-    ]
-    if any("limits" in said[one.start].kinds for one in earlier):
-        return "limited"  # "In terms of sharpness, …"
-    return _bounded(match, before, after)
+    if sorted(options) != sorted(asked.letters) or len(named) != len(options) or not any(places):
+        return []
+    down = all(place in (0, n) for n, place in enumerate(places, 1))
+    up = all(place in (0, len(options) + 1 - n) for n, place in enumerate(places, 1))
+    order = options if down else options[::-1] if up else None
+    return [Mark(order, None, kept[0].start, kept[-1].end, "placed")] if order else []
 
 
-def _bounded(match: Match, before: Sequence[Word], after: Sequence[Word]) -> str:
-    """Return whether the words of the clause directly before and after a phrase are known."""
-    if not all(_harmless(token, _HARMLESS_BEFORE) for token in before):
-        return "limited" if has(before, "limits") else "no"
-    if has(after, "limits"):
-        return "limited"
-    known = all(_harmless(token, _HARMLESS_AFTER) for token in _without_other(after, match))
-    return "yes" if known or match.kind in ("in one respect", "when concluding") else "no"
+def is_refusal(text: str) -> bool:
+    """Return whether any sentence declines ("cannot … help", a policy); indecision is none."""
+    said = sentences(plain(text[:LONGEST_REFUSAL]), Asked("", ""), 0)
+    return any(map(_declines, said))
 
 
-def _harmless(token: Word, kinds: frozenset[str]) -> bool:
-    linking = token.text in ("that", "than", "to", "->", "=>") or not token.text[0].isalnum()
-    return linking or not token.kinds.isdisjoint(kinds)
-
-
-def _without_other(after: Sequence[Word], match: Match) -> Sequence[Word]:
-    """Return the words after a phrase without "than A", if A is the other option."""
-    other = [n for n, token in enumerate(after[:3]) if token.option]
-    named = match.slots.get("X") or match.slots.get("Y")
-    lead = {token.text for token in after[: other[0]]} if other else set()
-    if (
-        named
-        and "Y" not in match.slots
-        and lead & {"than", "over", "to"}
-        and after[other[0]].option != named.option
-    ):
-        return after[other[0] + 1 :]
-    return after
-
-
-def _denied_before(sentence: Sentence, clause: Clause) -> bool:
-    """Return whether an earlier clause of the part, which names no option, denies: "It is not true
-    that, …".
-    """
-    for one in sentence.limb_of(clause):
-        held = sentence.said[one.start : one.end]
-        if one.end <= clause.start and one.opened not in ("reason", "although"):
-            alone = all("again" in token.kinds or token.text == "no" for token in held)
-            if not alone and not any(token.option for token in held) and has(held, "denies"):
-                return True
-    return False
-
-
-def _blamed_later(sentence: Sentence, clause: Clause) -> bool:
-    """Return whether a later part, which names no option, denies or blames: "A looks better but is
-    worse".
-    """
-    for one in sentence.clauses:
-        held = sentence.said[one.start : one.end]
-        if one.start >= clause.end and one.opened in ("but", "") and one.limb >= clause.limb:
-            named = any(token.option for token in held[: 1 if one.opened else None])
-            numbers = any(token.number is not None for token in held)
-            if not named and not numbers and has(held, "denies", "worse", "worst", "blame"):
-                return True
-    return False
+def _declines(said: Sequence[Word]) -> bool:
+    if any(word.of("declines") for word in said):
+        return True
+    cannot = next((n for n, word in enumerate(said) if word.of("cannot")), len(said))
+    undecided = any(word.of("undecided") for word in said[cannot:])
+    sorry = any(word.of("sorry") for word in said[:cannot])
+    helps = any(word.of("helps") for word in said[cannot:])
+    return cannot < len(said) and not undecided and (sorry or helps)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import cv2
 import numpy as np
@@ -96,19 +96,8 @@ class ToolOutput:
     images: tuple[Pixels, ...] = ()
 
 
-def has_predictions(evidence: Evidence) -> bool:
-    """Return whether the options of a question are available as data."""
-    return bool(evidence.predictions)
-
-
-def has_images(evidence: Evidence) -> bool:
-    """Return whether a question shows images."""
-    return bool(evidence.images)
-
-
-def _has_option_images(evidence: Evidence) -> bool:
-    letters = set(evidence.letters)
-    return len(letters) > 1 and letters <= set(evidence.images)
+Need = Literal["predictions", "images", "option images"]
+"""What a question must have for a tool to be useful."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +115,8 @@ class Tool:
         invalid; the judge receives the message.
     needs, may
         Names of the required and of the optional arguments, from :data:`ARGUMENTS` or ``rules``.
-    applies
-        Whether the tool is useful for a question.
+    on
+        What a question must have for the tool.
     rules
         JSON schemas of arguments that :data:`ARGUMENTS` lacks.
     """
@@ -137,8 +126,14 @@ class Tool:
     run: Callable[..., ToolOutput]
     needs: tuple[str, ...] = ()
     may: tuple[str, ...] = ()
-    applies: Callable[[Evidence], bool] = has_predictions
+    on: Need = "predictions"
     rules: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def applies(self, evidence: Evidence) -> bool:
+        """Return whether a question has what the tool needs."""
+        if self.on == "option images":
+            return len(evidence.letters) > 1 and set(evidence.letters) <= set(evidence.images)
+        return bool(evidence.predictions if self.on == "predictions" else evidence.images)
 
     def schema(self, evidence: Evidence) -> dict[str, Any]:
         """Return the JSON schema of the arguments, with the names of a question's images and
@@ -258,14 +253,14 @@ GENERAL = (
         "Show a region of an image from its full resolution, enlarged.",
         zoom,
         ("image", *BOX),
-        applies=has_images,
+        on="images",
     ),
     Tool(
         "compare",
         "Show the same region of all options side by side.",
         compare,
         BOX,
-        applies=_has_option_images,
+        on="option images",
     ),
     Tool("count", "Count the items of an option, by label.", count, ("option",), ("label",)),
 )
@@ -273,10 +268,9 @@ GENERAL = (
 
 def numbered(items: Sequence[Item], number: int, argument: str = "item") -> Item:
     """Return the item with a number, counted from 1. Raises DataError if there is none."""
-    if not items:
-        raise DataError("the option has no items")
     if not 1 <= number <= len(items):
-        raise DataError(f"{argument}: must be from 1 to {len(items)}, got {number}")
+        known = f"from 1 to {len(items)}" if items else "left out: the option has no items"
+        raise DataError(f"{argument}: must be {known}, got {number}")
     return items[number - 1]
 
 
@@ -301,11 +295,11 @@ def measured_items(
     DataError
         If a number has no item.
     """
-    item, other_item = numbers
+    item, other = numbers
     if item is None:
         return listed(option, [size(one) for one in items])
     first = numbered(items, item)
-    if other_item is None:
+    if other is None:
         return ToolOutput(f"{option} item {item}: {size(first)}")
-    second = numbered(items, other_item, "other_item")
-    return ToolOutput(f"{option} items {item} and {other_item}: {apart(first, second)}")
+    distance = apart(first, numbered(items, other, "other_item"))
+    return ToolOutput(f"{option} items {item} and {other}: {distance}")

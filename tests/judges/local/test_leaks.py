@@ -38,7 +38,7 @@ def interval(done: Fitted) -> tuple[float, float]:
     hits, cases = (
         np.array([getattr(row, name) for row in done.right]) for name in ("hits", "pairs")
     )
-    found = shares(hits, cases, whole=False)
+    found = shares(hits, cases)
     return float(found.low[0]), float(found.high[0])
 
 

@@ -20,8 +20,6 @@ Write = Callable[[Dataset, Path, Tick], list[Path]]
 
 @dataclass(frozen=True)
 class Format:
-    """An export format: its writer, and whether ``--out`` is a file or folder."""
-
     write: Write
     is_folder: bool
     training: bool = False

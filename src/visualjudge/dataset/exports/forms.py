@@ -17,13 +17,11 @@ from visualjudge.dataset.write_dataset import pack, write_dataset
 
 
 def export_json(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
-    """Write ``out/questions.json`` and ``out/media``."""
     _write(dataset, out, tick, packed=False)
     return [out / QUESTIONS, out / META]
 
 
 def export_packed(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
-    """Write ``out/dataset.parquet``."""
     _write(dataset, out, tick, packed=True)
     return [out / PACKED, out / META]
 

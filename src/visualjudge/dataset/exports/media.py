@@ -26,12 +26,10 @@ def image_bytes(dataset: Dataset, relative: str) -> bytes:
 
 
 def answer_text(answer: str | float) -> str:
-    """Return the answer as a judge would write it: letters, or a score without trailing zeros."""
     return answer if isinstance(answer, str) else f"{answer:.4f}".rstrip("0").rstrip(".")
 
 
 def absolute_paths(dataset: Dataset, question: Question) -> list[str]:
-    """Return the absolute paths of a question's images, in the order of their marks."""
     return [str(dataset.image_path(path).resolve()) for path in question.images]
 
 

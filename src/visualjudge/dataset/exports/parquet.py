@@ -59,7 +59,6 @@ def export_parquet(dataset: Dataset, out: Path, tick: Callable[[int, int], None]
 
 
 def schema() -> pl.Schema:
-    """Return the table's columns."""
     return pl.Schema(
         {
             **dict.fromkeys(_TEXTS, pl.String()),

@@ -53,7 +53,6 @@ def export_vlmevalkit(dataset: Dataset, out: Path, tick: Callable[[int, int], No
 
 
 def numbered(prompt: str) -> str:
-    """Return ``prompt`` with numbered image marks: ``<image 1>``, ``<image 2>`` …"""
     first, *rest = prompt.split(IMAGE_MARK)
     return first + "".join(f"<image {k}>{part}" for k, part in enumerate(rest, start=1))
 

@@ -11,7 +11,6 @@ from visualjudge.vision.tools import (
     Tool,
     ToolOutput,
     box_text,
-    has_images,
     pixel,
     region,
 )
@@ -47,13 +46,13 @@ TOOLS = (
         "Tell how near the scene is at a pixel of an option.",
         value,
         ("option", "x", "y"),
-        applies=has_images,
+        on="images",
     ),
     Tool(
         "measure",
         "Tell how near the scene is in a region of an option: smallest, median and largest.",
         measure,
         ("option", *BOX),
-        applies=has_images,
+        on="images",
     ),
 )

@@ -10,7 +10,6 @@ from visualjudge.vision.tools import (
     Tool,
     ToolOutput,
     box_text,
-    has_images,
     pixel,
     region,
 )
@@ -34,12 +33,12 @@ def measure(evidence: Evidence, image: str, **corners: float) -> ToolOutput:
 
 
 TOOLS = (
-    Tool("value", "Tell the colour of a pixel.", value, ("image", "x", "y"), applies=has_images),
+    Tool("value", "Tell the colour of a pixel.", value, ("image", "x", "y"), on="images"),
     Tool(
         "measure",
         "Tell the mean colour of a region and its spread.",
         measure,
         ("image", *BOX),
-        applies=has_images,
+        on="images",
     ),
 )

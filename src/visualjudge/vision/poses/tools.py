@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 
-from visualjudge.core.errors import DataError
 from visualjudge.vision.poses.record import People, Person
 from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES
 from visualjudge.vision.tools import Evidence, Tool, ToolOutput, listed, numbered
 
 NEAREST = 3
 """Number of nearest keypoints listed for a pixel."""
-_KEYPOINT = {"type": "string", "enum": list(KEYPOINT_NAMES)}
 
 
 def value(evidence: Evidence, option: str, x: float, y: float) -> ToolOutput:
@@ -26,29 +24,14 @@ def value(evidence: Evidence, option: str, x: float, y: float) -> ToolOutput:
     return ToolOutput(f"{option} at ({x:g}, {y:g}): {'; '.join(names) or 'no keypoint'}")
 
 
-def measure(
-    evidence: Evidence,
-    option: str,
-    item: int | None = None,
-    keypoint: str | None = None,
-    other_keypoint: str | None = None,
-) -> ToolOutput:
-    """Return the persons, the keypoints of one, or the distance of two keypoints."""
+def measure(evidence: Evidence, option: str, item: int | None = None) -> ToolOutput:
+    """Return the persons, or the keypoints of one."""
     people = evidence.prediction(option).items
     if item is None:
         return listed(option, [_size(person) for person in people])
     points = _points(numbered(people, item))
-    for argument, name in (("keypoint", keypoint), ("other_keypoint", other_keypoint)):
-        if name is not None and name not in points:
-            known = ", ".join(points) or "(none)"
-            raise DataError(f"{argument}: must be one of {known}, got {name!r}")
-    if keypoint is None or other_keypoint is None:
-        shown = points if keypoint is None else {keypoint: points[keypoint]}
-        places = [f"{name} ({x:.1f}, {y:.1f})" for name, (x, y) in shown.items()]
-        return ToolOutput(f"{option} person {item}: {', '.join(places) or 'no keypoint'}")
-    (ax, ay), (bx, by) = points[keypoint], points[other_keypoint]
-    apart = f"{math.hypot(bx - ax, by - ay):.1f} pixels apart (dx {bx - ax:.1f}, dy {by - ay:.1f})"
-    return ToolOutput(f"{option} person {item}: {keypoint} and {other_keypoint} are {apart}")
+    places = ", ".join(f"{name} ({x:.1f}, {y:.1f})" for name, (x, y) in points.items())
+    return ToolOutput(f"{option} person {item}: {places or 'no keypoint'}")
 
 
 def _points(person: Person) -> dict[str, tuple[float, float]]:
@@ -74,11 +57,9 @@ TOOLS = (
     ),
     Tool(
         "measure",
-        "List an option's persons; with item, the keypoints of one; with keypoint and "
-        "other_keypoint too, the distance of the two.",
+        "List an option's persons; with item, the keypoints of one.",
         measure,
         ("option",),
-        ("item", "keypoint", "other_keypoint"),
-        rules={"keypoint": _KEYPOINT, "other_keypoint": _KEYPOINT},
+        ("item",),
     ),
 )

@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from visualjudge.replies.json_answers import object_with
+from visualjudge.judges.reply_objects import object_with
 from visualjudge.replies.stripped_text import without_thoughts
 
 F = "```"

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from visualjudge.clients.base import Alternative, Reply, Token
-from visualjudge.replies.logprobs import (
+from visualjudge.judges.logprobs import (
     SCORES,
     distribution,
     expected_score,

@@ -1,0 +1,118 @@
+"""Replies, first lines and last lines that are nothing but the answer, lists of options, and which
+way round an order stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from visualjudge.replies.marks import Mark
+from visualjudge.replies.values import is_label, order_of, stated
+from visualjudge.replies.words import Asked, Word, words
+
+_LINE = re.compile(r"[^\n]+")
+SHORT, MOST_LINES = 120, 200
+
+
+def read_lines(raw: str, clean: str, alone: Sequence[Mark], asked: Asked) -> Mark | None:
+    """Return the answer of a first or last line that is nothing else; None without one."""
+    lines = [line for line in _LINE.finditer(clean) if not line[0].isspace()]
+    if (
+        asked.kind == "ranking"
+        and len(lines) < MOST_LINES
+        and (listed := _listed(clean, lines, asked))
+    ):
+        return listed
+    ends = [mark for mark in alone if _at_an_end(raw, lines, mark)]
+    if ends and len({(mark.value, mark.cause) for mark in alone}) > 1:
+        return Mark(None, "several answers")
+    return ends[-1] if ends else None
+
+
+# Return whether a mark is on the last line, or on the first and no heading or list item.
+def _at_an_end(raw: str, lines: Sequence[re.Match[str]], mark: Mark) -> bool:
+    if mark.start >= lines[-1].start():
+        return True
+    head, below = (raw[line.start() : line.end()].lstrip() for line in lines[:2])
+    heads = head[:1] in "#-+•" or head[:2] == "* " or (below[:1] in "#-+•*" and ":" in below)
+    return mark.end <= lines[0].end() and not heads
+
+
+# Return the order of a reply that is nothing else, or of a list below a label, or of a list of
+# places ("1. B: sharp") that is not in the order of the letters.
+def _listed(clean: str, lines: Sequence[re.Match[str]], asked: Asked) -> Mark | None:
+    whole = stated(words(clean.strip(), asked), asked) if len(clean.strip()) < SHORT else None
+    opened = whole is not None and any(word.text == ":" for word in whole.led_by)
+    if whole is not None and whole.bare and whole.value and (whole.labelled or not opened):
+        at = len(clean) - len(clean.lstrip())
+        return Mark(whole.value, None, at + whole.start, at + whole.end, "line")
+    heads = [
+        _head(words(clean, asked, line.start(), min(line.end(), line.start() + 60)))
+        for line in lines
+    ]
+    items = [n for n, head in enumerate(heads) if head][-len(asked.letters) :]
+    one = (
+        order_of([heads[n][-1] for n in items], asked) if len(items) == len(asked.letters) else None
+    )
+    if one is None or one[0] is None:
+        return None
+    before = lines[items[0] - 1] if items[0] else None
+    labelled = before is not None and is_label(words(clean, asked, *before.span()), asked)
+    numbered = all(any(w.number is not None or w.of("place") for w in heads[n]) for n in items)
+    if labelled or (numbered and before is None and one[0] != asked.letters):
+        return Mark(one[0], None, heads[items[0]][-1].start, heads[items[-1]][-1].end, "list")
+    return None
+
+
+# Return the words of a list item up to its option, or nothing.
+def _head(said: Sequence[Word]) -> Sequence[Word]:
+    at = next((n for n, word in enumerate(said) if word.option), len(said))
+    beside = all(
+        not w.text[0].isalnum() or w.number is not None or w.of("noun", "place") for w in said[:at]
+    )
+    ends = at + 1 >= len(said) or said[at + 1].text in ":-–—.,;|()" or said[at + 1].of("noun")
+    return said[: at + 1] if at < len(said) and beside and ends else ()
+
+
+# Characters around an order in which its direction may be stated.
+BEFORE, AFTER, NEAR = 300, 80, 12
+
+
+def best_first(clean: str, found: Mark, asked: Asked) -> Mark:
+    """Return the order best first; without a value if the text leaves its direction open."""
+    if not isinstance(found.value, str) or found.rule == "placed":
+        return found
+    line = clean.find("\n", found.end, found.end + AFTER)
+    stop = min(len(clean), found.end + AFTER) if line < 0 else line
+    around = words(clean, asked, max(0, found.start - BEFORE), stop)
+    named = [
+        n
+        for n, word in enumerate(around)
+        if word.start >= found.start and (word.option or len(word.text) == len(found.value) > 2)
+    ]
+    first = named[0] if named else 0
+    ways = _directions(around)
+    unclear = not ways and any(
+        word.of("worst") for word in around[max(0, first - NEAR) : (named + named + [0])[1]]
+    )
+    if len(ways) > 1 or unclear:
+        return replace(found, value=None, cause="several answers")
+    return replace(found, value=found.value[::-1]) if ways == {"up"} else found
+
+
+# Return "up" and "down" where words or signs say worst first or best first.
+def _directions(said: Sequence[Word]) -> set[str]:
+    kept = [word for word in said if word.option or word.of(*_WAYS) or word.text[0] in "<>"]
+    ways = {"up" for word in kept if word.text[0] == "<" or word.of("rising")}
+    ways |= {"down" for word in kept if word.text[0] == ">" or word.of("falling")}
+    for n, word in enumerate(kept):
+        after, then = [*kept[n + 1 : n + 3], Word("-"), Word("-")][:2]
+        way, other = ("up", "best") if word.of("worst") else ("down", "worst")
+        turns = after.of("foremost") or (after.of("to") and then.of(other))
+        ways |= {way} if turns and word.of("best", "worst") else set()
+    return ways
+
+
+_WAYS = ("best", "worst", "to", "foremost", "rising", "falling")

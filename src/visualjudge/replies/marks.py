@@ -1,0 +1,195 @@
+"""Answers in marks: boxes, tags, brackets, JSON objects, labels ("Answer: B") and "7/10"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from visualjudge.replies.json_answers import answers
+from visualjudge.replies.values import BREAKS, Value, is_label, stated
+from visualjudge.replies.words import TOKEN, Asked, Word, known_words, plain, words
+
+TAGS = frozenset(
+    [
+        "answer",
+        "final_answer",
+        "final",
+        "verdict",
+        "choice",
+        "output",
+        "solution",
+        "score",
+        "rating",
+        "ranking",
+        "winner",
+        "response",
+        "result",
+        "conclusion",
+        "decision",
+        "judgment",
+        "judgement",
+        "preference",
+        "selection",
+        "pick",
+        "vote",
+    ]
+)
+LONGEST_HEAD, NEAR, SHORT = 90, 40, 80
+MOST_SENTENCES, MOST_MARKS = 1_000, 100
+_BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\}){0,400})\}")
+_BEGUN_BOX = re.compile(r"<\|begin_of_box\|>(.{0,400}?)<\|end_of_box\|>", re.S)
+# A tag may be open at the end, where the stop word of the request was the closing one.
+_TAG = re.compile(r"<([A-Za-z_]{3,14})>([^<]{1,400})(?=<|\Z)")
+_BRACKETS = re.compile(r"\[\[([^\[\]\n]{1,60})\]\]|\[([AB] ?[>=~<]{1,2} ?[^\[\]\n]{1,14})\]")
+_BRACKETED_ORDER = re.compile(r"\[\[([^\n]{1,120})\]\]")
+_FRAMES = {
+    _BOX: "box",
+    _BEGUN_BOX: "box",
+    _TAG: "tag",
+    _BRACKETS: "brackets",
+    _BRACKETED_ORDER: "brackets",
+}
+_OUT_OF_TEN = re.compile(
+    r"(?<![\d.,/(-])\d{1,2}(?:[.,]\d+)? ?(?:/|out of|von|sur|из) ?10\b(?![.,/]?\d)"
+)
+_SENTENCE = re.compile(
+    r"(?:\.(?=\d))?[^\n.!?;。！？]+(?:[.!?;](?!\s)[^\n.!?;。！？]*)*[.!?;。！？]*"
+)
+_LINE = re.compile(r"[^\n]*")
+_FIRST = re.compile(r"\W*([A-Za-z]+)(?!\w)")
+_SAYS = re.compile(r"\b(?<![\u00c0-\u1fff])(?:[A-E]{2,5}|[A-Z])\b(?![\u00c0-\u1fff])|\d", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """An answer at characters ``start`` to ``end``; without a value, ``cause`` says why.
+
+    ``final`` outranks others of its paragraph; ``prose`` is the tier.
+    """
+
+    value: Value | None
+    cause: str | None
+    start: int = 0
+    end: int = 0
+    rule: str = ""
+    final: bool = False
+    prose: bool = False
+
+
+# Start and end of a mark, start and end of its content, rule.
+Span = tuple[int, int, int, int, str]
+
+
+def marks_of(text: str, clean: str, labels: Sequence[Mark], asked: Asked) -> list[Mark]:
+    """Return every mark that says something of the options, in order.
+
+    ``clean`` is the same text without markup, at the same positions, ``labels`` its labelled
+    answers. A box with a letter of no
+    option has neither value nor cause: it may be mathematics.
+    """
+    objects = answers(text, asked.kind)
+    found = list(labels)
+    found += _out_of_ten(clean, asked) if asked.kind == "scoring" else []
+    for start, end, opened, closed, rule in _framed(text, asked):
+        one = stated(words(clean, asked, opened, closed), asked)
+        if one is not None:
+            cause = None if rule == "box" and one.cause == "unknown option" else one.cause
+            found.append(Mark(one.value, cause, start, end, rule))
+    found = [mark for mark in found if not any(a <= mark.start < b for _, a, b in objects)]
+    for said, start, end in objects:
+        if (one := stated(words(plain(said), asked), asked)) is not None:
+            found.append(Mark(one.value, one.cause, start, end, "JSON"))
+    found.sort(key=lambda mark: (mark.end, mark.start))
+    ends = [0, *(mark.end for mark in found)]
+    return [m for m, end in zip(found, ends, strict=False) if not _denied(clean, m, end, asked)]
+
+
+# Yield boxes, tags and brackets: the last of each, because a reply may repeat one without end.
+def _framed(text: str, asked: Asked) -> Iterator[Span]:
+    for form, rule in _FRAMES.items():
+        if form is (_BRACKETS if asked.kind == "ranking" else _BRACKETED_ORDER):
+            continue
+        for found in list(form.finditer(text))[-MOST_MARKS:]:
+            if rule != "tag" or found[1].lower() in TAGS:
+                yield *found.span(), *found.span(found.lastindex or 1), rule
+
+
+def statements(clean: str, asked: Asked) -> list[tuple[Mark, bool]]:
+    """Return the sentences that are an answer, or a label and an answer (rule ``label``), each with
+    whether it is a whole line; a label on a line of its own belongs to the next line.
+    """
+    found, label = list[tuple[Mark, bool]](), list[Word]()
+    numbered = asked.kind == "scoring" or bool(asked.names)
+    spans = [sentence.span() for sentence in _SENTENCE.finditer(clean)]
+    for begin, end in spans[:-MOST_SENTENCES][:100] + spans[-MOST_SENTENCES:]:
+        item = numbered and clean[begin:end].strip()[:-1].isdigit() and clean[end : end + 1] == " "
+        if item or not clean[begin:end].strip(" .:-|" if numbered else " .:-|0123456789"):
+            continue
+        said = _answering(clean, asked, begin, end)
+        one = stated([*label, *said], asked) if said else None
+        if one is not None:
+            line = _LINE.search(clean, clean.rfind("\n", 0, begin) + 1)
+            around = f"{clean[line.start() : begin]}{clean[end : line.end()]}" if line else ""
+            labelled = one.labelled and (one.bare or not label)
+            if labelled or not any(word.text == ":" for word in one.led_by):
+                start = one.led_by[0].start if labelled else one.start
+                place = start, one.end, "label" if labelled else "line"
+                final = any(word.of("final") for word in one.led_by)
+                alone = one.bare and not around.strip(" .|-")
+                found.append((Mark(one.value, one.cause, *place, final), alone))
+        label = [*said, Word("\n", end, end)] if is_label(said, asked) else []
+    return found
+
+
+# Return the words of a sentence, or nothing where those around its first letter or number show at
+# once that it is no answer.
+def _answering(clean: str, asked: Asked, begin: int, end: int) -> list[Word]:
+    first = _FIRST.match(clean, begin, end)
+    if first is not None and not _is_known(first[1]):
+        return []
+    says = _SAYS.search(clean, begin, min(end, begin + LONGEST_HEAD))
+    reached = says.end() if says else end
+    may = says or end - begin <= SHORT
+    if not may or clean[reached : reached + 2].lower() == "'s":
+        return []
+    after = TOKEN.search(clean, reached, end)
+    beside = TOKEN.findall(clean, begin, says.start() if says else end)
+    known = all(map(_is_known, [*beside, after[0] if after else ""]))
+    return words(clean, asked, begin, min(end, reached + NEAR)) if known else []
+
+
+# Return whether a word begins an entry of a list, or is a letter or a mark.
+@lru_cache(4096)
+def _is_known(part: str) -> bool:
+    return (
+        len(part) < 2
+        or not part.isalpha()
+        or part.lower() in known_words()
+        or set(part) <= set("ABCDE")
+    )
+
+
+# Yield "7/10" where it is neither a share of things nor the score of one quality.
+def _out_of_ten(clean: str, asked: Asked) -> Iterator[Mark]:
+    for found in list(_OUT_OF_TEN.finditer(clean))[-MOST_MARKS:]:
+        begin = max(clean.rfind("\n", 0, found.start()) + 1, found.start() - LONGEST_HEAD)
+        before = words(clean, asked, begin, found.start())
+        clause = max((n for n, word in enumerate(before) if word.text in ",.;"), default=-1)
+        named = any(word.text == ":" for word in before[clause + 1 :])
+        one = stated(words(clean, asked, found.start(), found.end() + NEAR), asked)
+        counted = any(word.of("counts") for word in before[clause + 1 :])
+        if one is not None and not counted and (not named or is_label(before[clause + 1 :], asked)):
+            yield Mark(one.value, one.cause, found.start(), one.end, "out of ten")
+
+
+# Return whether the words of its clause before a mark deny it: "not [[A]]", "the worse is".
+def _denied(clean: str, mark: Mark, after: int, asked: Asked) -> bool:
+    begin = max(clean.rfind("\n", 0, mark.start), mark.start - NEAR, after)
+    before = words(clean, asked, begin, mark.start)
+    opens = (w.text in BREAKS or w.text in "?[" or w.of("but", "so", "because") for w in before)
+    clause = max((n for n, opened in enumerate(opens) if opened), default=0)
+    return any(
+        word.of("denies", "worse", "blames", "supposes", "cannot") for word in before[clause:]
+    )

@@ -1,0 +1,233 @@
+"""The value that a short text states: the content of a mark, of a label, or a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from visualjudge.replies.words import Asked, Word
+
+Value = str | float
+TIE, BOTH_BAD = "tie", "both_bad"
+GREATEST = 10.0
+# Marks that end an answer.
+BREAKS = frozenset(",;:.!-–—\n(")
+# Marks that may lead an answer.
+_AROUND = BREAKS | frozenset("=<>~≈→[]{}()|/'\\") | {"boxed", "text", "textbf", "mathrm", "->"}
+_CLOSE = frozenset(")]}'|\\")
+_SIGNS = frozenset("<>=~")
+_ALSO = frozenset(("or", "and", "/", "|", "+", "&", ",", "oder", "und", "ou", "et", "或", "和"))
+_LABELS = {
+    "pairwise": ("answer",),
+    "choice": ("answer",),
+    "ranking": ("order", "to", "foremost", "rising", "falling"),
+    "scoring": ("score",),
+}
+_BESIDE = ("noun", "filler", "is", "so", "final", "retracts")
+_OF_ORDERS = ("best", "worst", "to", "foremost", "rising", "falling", "place")
+_BETWEEN = ("noun", "filler", "then", "middle", "first", "second")
+_NOTHING = Word("")
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A value, or the cause why what seems to be an answer has none, at characters ``start`` to
+    ``end``.
+
+    ``led_by`` are the words before it, which change no answer, and ``rest`` those behind it;
+    ``labelled`` says that those before it are a label.
+    """
+
+    value: Value | None
+    cause: str | None
+    start: int
+    end: int
+    led_by: Sequence[Word]
+    rest: Sequence[Word]
+    labelled: bool
+
+    @property
+    def bare(self) -> bool:
+        """Return whether nothing but marks follows, or a reason."""
+        rest = [word for word in self.rest if word.text not in ",.!;>"]
+        aside = rest[:1] and (
+            rest[0].text == "(" or rest[0].of("because", "than") or rest[0].text == "not"
+        )
+        explained = isinstance(self.value, float) and rest[:1] and rest[0].text in ":-–—"
+        blamed = any(word.of("worse", "blames") for word in rest[:6])
+        return not rest or (
+            not blamed and bool(aside or (explained and all(w.number is None for w in rest)))
+        )
+
+
+def stated(said: Sequence[Word], asked: Asked) -> Stated | None:
+    """Return the answer that a text states, or None if it names none.
+
+    Only words that change no answer may lead it (labels, nouns, fillers), and it must end where it
+    ends: at a mark, or before a reason.
+    """
+    kept = without_scale(said) if asked.kind == "scoring" else said
+    at = _lead(kept, asked)
+    if any(word.text == "?" for word in said) or at is None:
+        return None
+    read = {"scoring": _score, "ranking": order_of}.get(asked.kind, _letter)
+    one = read(kept[at:], asked)
+    if one is None:
+        return None
+    value, cause, stop = one
+    while at + stop < len(kept) and kept[at + stop].text in _CLOSE:
+        stop += 1
+    place = kept[at].start, kept[at + stop - 1].end
+    return Stated(value, cause, *place, kept[:at], kept[at + stop :], _is_led(kept[:at], asked))
+
+
+# Return whether words are a label and a sign that an answer follows.
+def _is_led(lead: Sequence[Word], asked: Asked) -> bool:
+    own = next((n for n, word in enumerate(lead) if word.of(*_LABELS[asked.kind])), len(lead))
+    return any(word.text in ":=-–—→\n" or word.of("is") for word in lead[own + 1 :])
+
+
+def is_label(said: Sequence[Word], asked: Asked) -> bool:
+    """Return whether words are a label and nothing else."""
+    kept = without_scale(said) if asked.kind == "scoring" else said
+    return any(word.of(*_LABELS[asked.kind]) for word in kept) and all(
+        _may_lead(w, asked) for w in kept
+    )
+
+
+# Return whether a word before an answer changes none.
+def _may_lead(word: Word, asked: Asked) -> bool:
+    if word.option or word.unknown or (word.number is not None and asked.kind != "ranking"):
+        return False
+    orders = asked.kind == "ranking" and (word.number is not None or word.of(*_OF_ORDERS))
+    return orders or word.text in _AROUND or word.of(*_LABELS[asked.kind], *_BESIDE)
+
+
+# Return the index of the answer: the first word that is not of those that may lead it.
+def _lead(kept: Sequence[Word], asked: Asked) -> int | None:
+    lead = next((n for n, word in enumerate(kept) if not _may_lead(word, asked)), len(kept))
+    ties = (n for n, word in enumerate(kept[: lead + 1]) if word.of("tie", "bad"))
+    at = min(lead, next(ties, lead)) if asked.kind == "pairwise" else lead
+    if at < len(kept):
+        before = kept[at - 1] if at and asked.kind == "scoring" else _NOTHING
+        counted = before.of("noun") and not before.of("score", "filler")
+        signed = before.text in ("-", "–") and before.end == kept[at].start
+        return None if counted or signed or before.text in ("<", ">", "<=", ">=") else at
+    # "b." and "option a": the letter may be a word that changes no answer
+    last = max((n for n, word in enumerate(kept) if word.text.isalpha()), default=0)
+    small = kept and len(kept[last].text) == 1 and kept[last].text.upper() in asked.letters
+    return last if small else None
+
+
+def _letter(kept: Sequence[Word], asked: Asked) -> tuple[Value | None, str | None, int] | None:
+    first = kept[0]
+    if not first.option and first.of("tie", "bad"):
+        ends = all(w.of("tie", "bad", "noun", "filler", "is") or w.text in BREAKS for w in kept[1:])
+        return (BOTH_BAD if first.of("bad") else TIE, None, len(kept)) if ends else None
+    letter = first.option or first.text.upper()
+    rest = [
+        word
+        for word in kept[1:]
+        if word.text not in _CLOSE and (word.option or not word.of("noun"))
+    ]
+    if letter not in (*asked.letters, TIE, BOTH_BAD):
+        return (None, "unknown option", 1) if first.unknown and _ends(rest) else None
+    after, then = [*rest, _NOTHING, _NOTHING][:2]
+    if set(after.text) <= _SIGNS and then.option and after.text:
+        return _compared(letter, rest, asked)
+    if after.text in _ALSO and then.option not in ("", letter):
+        return None, "several answers", 2
+    ends = after.text != ":" and _ends(rest) and not _names_another(letter, rest)
+    return (letter, None, 1) if ends else None
+
+
+# Return whether an answer ends here: nothing, a mark or a reason follows.
+def _ends(rest: Sequence[Word]) -> bool:
+    after, then = [*rest, _NOTHING, _NOTHING][:2]
+    closed = after.text in BREAKS or (after.text == ">" and not then.text)
+    set_aside = after.of("than") and (then.option or then.of("noun", "filler"))
+    return not rest or closed or bool(set_aside) or after.of("because", "so")
+
+
+# Return whether the sentence goes on with another option that is not set aside: "A, B".
+def _names_another(letter: str, rest: Sequence[Word]) -> bool:
+    ends = (word.text in (*".\n;", "not") or word.of("because", "than") for word in rest)
+    stop = next((n for n, end in enumerate(ends) if end), len(rest))
+    return any(word.option not in ("", letter) for word in rest[:stop])
+
+
+# Return the value of "A > B", "A = B = Bad" and their like.
+def _compared(
+    letter: str, rest: Sequence[Word], asked: Asked
+) -> tuple[Value | None, str | None, int]:
+    sign, other = rest[0].text, rest[1].option
+    graded = len(rest) > 3 and rest[2].text in _SIGNS and rest[3].text in ("good", "bad")
+    behind = rest[4 if graded else 2 :]
+    goes_on = bool(behind) and behind[0].text not in BREAKS
+    if other == letter or len(asked.letters) > 2 or len(set(sign)) > 1 or goes_on:
+        return None, "several answers", 3
+    if sign[0] in "=~":
+        return BOTH_BAD if graded and rest[3].text == "bad" else TIE, None, len(rest) + 1
+    return letter if sign[0] == ">" else other, None, 3
+
+
+def without_scale(said: Sequence[Word]) -> Sequence[Word]:
+    """Return the words without the scale of a score: "(0-10)", "out of 10" before it."""
+    for at in range(len(said) - 2):
+        low, link, high = said[at : at + 3]
+        spans = low.number in (0, 1) and (link.text in "-–" or link.of("to"))
+        ahead = low.of("of ten") and link.number == GREATEST and at < 3
+        if ahead or (spans and high.number == GREATEST):
+            return [*said[:at], *said[at + 3 - ahead :]]
+    return said
+
+
+def _score(kept: Sequence[Word], _asked: Asked) -> tuple[Value | None, str | None, int] | None:
+    number = kept[0].number
+    after, then = [*kept[1:], _NOTHING, _NOTHING][:2]
+    if number is None:
+        return None
+    scaled = then.number is not None and (after.text == "/" or after.of("of ten"))
+    at = 3 if scaled else 1
+    at += sum(word.of("points") for word in kept[at : at + 1])
+    over = number > GREATEST or (scaled and then.number != GREATEST)
+    after, then = [*kept[at:], _NOTHING, _NOTHING][:2]
+    if over or after.text in ("%", "/", "+", "percent"):
+        return None, "other scale", at
+    ranges = after.text in _ALSO or after.of("to") or after.text in "-–"
+    aside = any(w.number is not None for w in kept[at : at + 8]) and after.text == "("
+    if aside or (then.number is not None and ranges) or "or" in [w.text for w in kept[at : at + 2]]:
+        return None, "several answers", at
+    return (number, None, at) if _ends([w for w in kept[at:] if w.text not in _CLOSE]) else None
+
+
+def order_of(kept: Sequence[Word], asked: Asked) -> tuple[Value | None, str | None, int] | None:
+    """Return the order that options and links state, as written."""
+    spelt = kept[0].text.upper()
+    if sorted(spelt) == sorted(asked.letters) and not kept[0].kinds:
+        return spelt, None, 1
+    stop = next((n for n, word in enumerate(kept) if not _links(word)), len(kept))
+    letters = [n for n, word in enumerate(kept[:stop]) if word.option][: len(asked.letters)]
+    if len(letters) < 2:
+        return None
+    at = letters[-1] + 1
+    rest = [word for word in kept[at:] if word.text not in _CLOSE]
+    order = "".join(kept[n].option for n in letters)
+    signs = {word.text[0] for word in kept[:at] if word.text and set(word.text) <= _SIGNS}
+    mixed = bool(signs) and any(word.text == "," for word in kept[:at])
+    places = [word.number for word in kept[:at] if word.number is not None]
+    if places and places not in ([*range(1, len(order) + 1)], [*range(2, len(order) + 1)]):
+        return None
+    goes_on = any(w.option or w.unknown for w in rest[1:2]) and rest[0].text != "("
+    if any(word.unknown for word in kept[at : stop + 1]) or (goes_on and rest[1].unknown):
+        return None, "unknown option", at
+    if len(set(order)) < len(order) or goes_on or signs - {">", "<"} or len(signs) > 1 or mixed:
+        return None, "several answers", at
+    if not (_ends(rest) or rest[0].of("best", "worst", "first")):
+        return None
+    return (order, None, at) if len(order) == len(asked.letters) else (None, "incomplete", at)
+
+
+def _links(word: Word) -> bool:
+    named = word.option or word.number is not None or word.of(*_OF_ORDERS, *_BETWEEN)
+    return bool(named) or word.text in _AROUND | {"and", "&"} or set(word.text) <= _SIGNS

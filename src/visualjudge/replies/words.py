@@ -1,0 +1,142 @@
+"""A reply as words that know their lists, and ``phrases.yaml``, the file of lists and phrases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+# A letter of a script that writes blanks between words; in the others each letter is a word.
+_LETTER = r"[^\W\d_\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|(?<!\w)\.\d+|{_LETTER}+|[<>=~]+|[-–—]+>|\n|\S")
+_SAME_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
+    ord(odd): plain
+    for odd, plain in zip("।،؛؟。、≻≫≺【】「」『』｜⁄’‘´½", ".,;?.;>>>[][][]|/'''+", strict=True)
+}
+_PLAIN = _SAME_WIDTH | {ord(sign): " " for sign in '*_`#$\u200b\ufeff"“”„«»•👍✅'}
+_CYRILLIC = {"А": "A", "В": "B", "С": "C"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a reply may answer: one of the letters, an order of them, or a number.
+
+    ``names`` are other words of answers, in lower case: ``{"left": "A", "c": "tie"}``.
+    """
+
+    kind: str
+    letters: str
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Word:
+    """A word, number or mark at characters ``start`` to ``end``, in lower case.
+
+    ``option`` is the answer that it names (a letter, or of ``names``), ``unknown`` says that it is
+    a letter of no option, ``kinds`` are the lists that hold it.
+    """
+
+    text: str
+    start: int = 0
+    end: int = 0
+    option: str = ""
+    unknown: bool = False
+    number: float | None = None
+    kinds: frozenset[str] = frozenset()
+
+    def of(self, *lists: str) -> bool:
+        """Return whether one of the lists holds the word."""
+        return not self.kinds.isdisjoint(lists)
+
+
+def plain(text: str) -> str:
+    """Return the text with one form of each mark and without decoration, at the same positions."""
+    return text.translate(_PLAIN)
+
+
+def words(text: str, asked: Asked, start: int = 0, end: int | None = None) -> list[Word]:
+    """Return the words of :func:`plain` text; an entry of several words is one word."""
+    stop = len(text) if end is None else end
+    found = [_word(match, text, asked) for match in TOKEN.finditer(text, start, stop)]
+    merged, at, tree = [], 0, lists()
+    while at < len(found):
+        word = found[at]
+        at += 1
+        if word.text in tree and not word.option and not word.unknown:
+            at, word.kinds = _longest(found, at - 1, tree)
+            word.end = found[at - 1].end
+            said = {kind[:7]: kind[7:] for kind in word.kinds}
+            word.number = float(said["number "]) if "number " in said else word.number
+            word.option = said.get("option ", "") if asked.letters == "AB" else ""
+        merged.append(word)
+    return merged
+
+
+def _word(match: re.Match[str], text: str, asked: Asked) -> Word:
+    said, (start, end) = match[0], match.span()
+    lowered = said.lower()
+    if lowered in asked.names:
+        return Word(lowered, start, end, asked.names[lowered])
+    if said[-1].isdecimal():
+        parts = re.split("[.,]", said)
+        beyond = len(parts) > 2 or ("," in said and len(parts[1]) == 3)  # "1,000"
+        return Word(said, start, end, number=float("inf" if beyond else ".".join(parts)))
+    letter = _CYRILLIC.get(said, said)
+    if letter[-1] in asked.letters and lowered[:-1] in ("option", "image", "model"):
+        letter = letter[-1]  # "OptionB"
+    if len(letter) > 1 or not "A" <= letter <= "Z" or _is_part(text, start, end, asked.letters):
+        return Word(lowered, start, end)
+    known = letter in asked.letters
+    unknown = bool(asked.letters) and not known and letter != "I"
+    return Word(lowered, start, end, letter if known else "", unknown)
+
+
+# Return whether a letter belongs to a longer name: "A-frame", "C++", "R&B", "I'm".
+def _is_part(text: str, start: int, end: int, letters: str) -> bool:
+    before, after = text[max(0, start - 2) : start].rjust(2), text[end : end + 2].ljust(2)
+    joined = after[0] in "-.'&+" and (after[1].isalpha() or after == "++")
+    led = before[1] in "-.'&" and before[0].isalpha() and before[0] not in letters
+    return (joined and after.lower() != "'s" and after[1] not in letters) or led
+
+
+# Return the end of the longest entry at a word, and the lists that hold it.
+def _longest(found: Sequence[Word], at: int, tree: dict[str, Any]) -> tuple[int, frozenset[str]]:
+    end, kinds, node, stop = at + 1, frozenset[str](), tree, at
+    while stop < len(found) and not found[stop].option and found[stop].text in node:
+        node = node[found[stop].text]
+        stop += 1
+        if "" in node:
+            end, kinds = stop, node[""]
+    return end, kinds
+
+
+@cache
+def source() -> Mapping[str, Any]:
+    """Return ``phrases.yaml`` as parsed; YAML's own words for true and false stay words."""
+    text = (files(__package__) / "phrases.yaml").read_text("utf-8")
+    return yaml.load(text, getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # type: ignore[no-any-return]
+
+
+@cache
+def known_words() -> frozenset[str]:
+    """Return every word of an entry of a list."""
+    return frozenset(TOKEN.findall(plain(str(source()["words"]).lower())))
+
+
+@cache
+def lists() -> dict[str, Any]:
+    """Return the entries of all lists as a tree of words, with the names of lists under ``""``."""
+    root: dict[str, Any] = {}
+    for name, entries in source()["words"].items():
+        for entry in entries:
+            node = root
+            for part in TOKEN.findall(plain(entry.lower())):
+                node = node.setdefault(part, {})
+            node[""] = node.get("", frozenset()) | {name}
+    return root
