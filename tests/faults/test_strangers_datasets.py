@@ -72,7 +72,6 @@ def test_no_other_machine_is_asked_because_a_run_names_it(
     reader: str, far: str, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: pytest.fail("asked"))
-    monkeypatch.setattr("visualjudge.core.object_stores._store", lambda *_: pytest.fail("asked"))
     stated(run, path=far)
     with pytest.raises(
         DataError, match=r"dataset\.path must be a folder on this machine.*--dataset"
