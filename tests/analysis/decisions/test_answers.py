@@ -86,16 +86,6 @@ def test_images_needed_make_the_interval_short_enough(direction: Direction) -> N
     )  # no case erred: the interval shrinks with the images
 
 
-def test_every_undecided_check_says_how_many_images_would_settle_it() -> None:
-    questions = World.of(12, 4, gap=0.8).pair_questions()
-    found = _judge(questions, choices_of(questions, 0.85, 3, swap=True))
-    undecided = [line for line in found.checks if line.state == "undecided"]
-    assert undecided and all(line.needs_images for line in undecided)
-    assert (
-        found.verdict == "unclear" and f"about {found.needs_images:,} more images" in found.answer
-    )
-
-
 def _two_tasks() -> tuple[list[Question], list[Verdict]]:
     """Good at one task, guessing at the other."""
     good = World.of(30, 4, gap=0.8).pair_questions()

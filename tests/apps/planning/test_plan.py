@@ -331,11 +331,11 @@ def test_planned_cost_is_what_a_run_then_costs(data: Path, tmp_path: Path) -> No
 
 
 def test_more_images_separate_more_pairs_and_none_that_are_equal() -> None:
-    pool, judge = made_pool(), JUDGE.at(0.85, made_pool())
+    pool, judge = made_pool(), replace(JUDGE, lean=0.0).at(0.85, made_pool())
     powers = []
     for images in (20, 80, 320):
         study = judge_simulation.simulated(pool, judge, Design(images, 3), 60, rng_for(2, images))
-        powers.append(judge_simulation.separated(study, 0.5).mean())
+        powers.append(judge_simulation.separated(study, 1.0).mean())
         low, high = judge_simulation.share_intervals(study)
         assert ((low < 0.85) & (high > 0.85)).mean() > 0.85
     assert powers[0] < powers[1] < powers[2]

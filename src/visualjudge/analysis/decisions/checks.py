@@ -175,6 +175,8 @@ def check(name: str, evidence: Evidence, rules: Thresholds, *, skill: Evidence) 
     """
     threshold, found = rules.checks[name], evidence
     state, why, needed = _state(found, threshold, rules.least_images, skill)
+    if why == WITHIN and name == "favour":  # the note says what remains possible
+        why = found.note
     return Check(
         name, found.value, found.interval, threshold, state, found.images, why or found.note, needed
     )

@@ -108,7 +108,7 @@ class KindOfSystem:
     def moved(self) -> tuple[int, tuple[int, int], str | None]:
         """The largest number of ranks that a source gains or loses by the judge's favour, the range
         by its interval, and the source. Only sources whose favour is significant (p < 5 % after
-        Holm) count.
+        Holm) count; without any, the range is that of what no interval excludes.
         """
         places = [
             (self._places(s, f.value), self._ends(s, f), s)
@@ -116,7 +116,10 @@ class KindOfSystem:
             if f.sure
         ]
         if not places:
-            return 0, (0, 0), None
+            known = [f for f in enumerate(self.found.favours) if f[1].interval is not None]
+            possible = max((self._ends(s, f)[1] for s, f in known), default=0)
+            more = f"; up to {many(possible, 'rank')} possible" if possible else ""
+            return 0, (0, possible), f"none shown{more}"
         value, _, s = max(places)
         way = "above" if self.found.favours[s].value > 0 else "below"
         tasks = listed([task.replace("_", " ") for task in self.groups[s].split(" + ")], 2)

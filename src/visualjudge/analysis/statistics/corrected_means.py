@@ -361,7 +361,7 @@ def _estimate(pool: _Pool, labelled: BoolArray, lam: float | None) -> PooledMean
         np.where(enough, corrected, np.nan),
         covariance,
         labels,
-        _freedom(covariance, labels, label_images, images, spent),
+        _freedom(covariance, labels, 1 / np.maximum((held * held).sum(0), 1e-12), images, spent),
         np.bincount(pool.system, weights=labelled, minlength=pool.size[1]).astype(np.int64),
         label_images,
         np.where(
@@ -375,10 +375,10 @@ def _estimate(pool: _Pool, labelled: BoolArray, lam: float | None) -> PooledMean
 
 
 def _freedom(
-    covariance: FloatArray, labels: FloatArray, label_images: IntArray, images: int, spent: int
+    covariance: FloatArray, labels: FloatArray, effective: FloatArray, images: int, spent: int
 ) -> FloatArray:
     """Return Satterthwaite's degrees of freedom of each value (diagonal) and each difference;
-    ``spent`` is 1 if λ was estimated.
+    ``effective`` (S,) is Kish's number of labelled images, ``spent`` 1 if λ was estimated.
     """
 
     def of_differences(matrix: FloatArray) -> FloatArray:
@@ -387,7 +387,7 @@ def _freedom(
         out[np.diag_indices_from(out)] = own
         return np.asarray(np.maximum(out, 0.0))
 
-    first = np.minimum(label_images[:, None], label_images[None, :]) - 1.0 - spent
+    first = np.minimum(effective[:, None], effective[None, :]) - 1.0 - spent
     own, total = of_differences(labels), of_differences(covariance)
     rest = np.maximum(total - own, 0.0)
     below = own**2 / np.maximum(first, 1) + rest**2 / max(images - 1, 1)

@@ -204,7 +204,8 @@ def plan(
     search = _Search(there, question, held)
     found, short = search.designs(power)
     nearest = sorted(short, key=lambda one: (-round(one.power.value, 2), *one.worth))
-    best = (*found, *nearest[: 1 if found else SHOWN])[:SHOWN]
+    beside = nearest[: 1 if found else SHOWN]
+    best = (*found[: SHOWN - len(beside)], *beside)
     first = best[0]
     caps, exact = _caps(there, first.design, seed)
     notes = [*there.notes, *exact, _labels_for(question.judge, there.pool)]
