@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     from visualjudge.vision.score import score as score
     from visualjudge.vision.view import Given as Given
 
-__version__ = "1.0.0"
+__version__ = "1.1.0.dev0"
 
 
 _NAMES = {
@@ -147,7 +147,9 @@ _NAMES = {
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = tuple(sorted((*_HOMES, "__version__")))
+FOR_PLUGINS = frozenset(("Adopted", "Encoded", "Format", "Given", "Mark", "Ranked", "Scene"))
+"""Types of arguments and rows, which only annotations in plug-ins name; not listed."""
+__all__ = tuple(sorted((*(_HOMES.keys() - FOR_PLUGINS), "__version__")))
 
 
 def __getattr__(name: str) -> Any:

@@ -510,3 +510,55 @@ def test_axe_finds_no_serious_fault_where_people_answer(
         seen.add(kind)
         slot = _answer(browser, slot)
     browser.until(NEXT, slot)
+
+
+def test_an_answer_during_a_slow_undo_is_not_taken_for_another_window(
+    browser: Any, rating: Studio
+) -> None:
+    browser.open(rating.links["anna"])
+    slot = _answer(browser)
+    browser.until(NEXT, slot)
+    browser.driver.execute_cdp_cmd("Network.enable", {})
+    slow = {"offline": False, "latency": 400, "downloadThroughput": -1, "uploadThroughput": -1}
+    browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", slow)
+    try:
+        browser.keys("u", "a", "b")  # both before the earlier question is there
+        browser.until(SLOT + " === arguments[0]", slot)
+        assert browser.js("return document.querySelector('.toast').textContent") == ""
+    finally:
+        fast = {**slow, "latency": 0}
+        browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", fast)
+    assert len(_lines(rating)) == 1
+
+
+def test_images_use_the_pane_and_legends_show_colours(
+    browser: Any, folder: Path, tmp_path: Path
+) -> None:
+    names = tuple(f"media/image_{k}.png" for k in range(3))
+    legend = (
+        "<image>\n\nOptions:\n\nA. <image>\nLegend: cat = iris (#6258C4)\n\nB. <image>\n\nWhich?"
+    )
+    question = pair(0, (9.0, 1.0), images=names, prompt=legend, encoding="pixel_s0_m0")
+    dataset = write_dataset(tmp_path / "ds", [question])
+    (tmp_path / "ds/media").mkdir()
+    for name in names:
+        (tmp_path / "ds" / name).write_bytes((folder / "ds" / name).read_bytes())
+    people = ("--people", str(tmp_path / "p"), "--rater", "anna")
+    study = Studio(str(dataset), *people, cache=tmp_path / "cache")
+    try:
+        browser.size(1280, 800)
+        browser.open(study.links["anna"])
+        browser.until(SLOT)
+        widths = browser.js(
+            "const s = document.querySelector('vj-stage');"
+            "return [...s.querySelectorAll('canvas')].map(() => s.scale() * s.base.width)"
+        )
+        assert len(widths) == 3
+        assert min(widths) > 350  # in one row, they were 298 pixels wide
+        text = browser.js("return document.querySelector('.text-option pre').textContent")
+        assert "#" not in text
+        assert browser.js("return document.querySelector('.swatch').style.background") == (
+            "rgb(98, 88, 196)"
+        )
+    finally:
+        study.kill()

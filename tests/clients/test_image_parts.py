@@ -122,16 +122,6 @@ def test_a_image_cut_short_is_no_image() -> None:
         image_part(saved(RGB, "BMP")[:200])
 
 
-def test_a_store_reads_a_file_once_until_it_changes(tmp_path: Path) -> None:
-    path = tmp_path / "a.png"
-    path.write_bytes(saved(RGB, "PNG"))
-    store = ImageStore()
-    part = store.get(path)
-    assert store.get(str(path)) is part
-    path.write_bytes(saved(RGB[:4], "PNG"))
-    assert store.get(path).data == path.read_bytes()
-
-
 def test_a_store_lets_the_least_used_go(tmp_path: Path) -> None:
     paths = [tmp_path / f"{i}.png" for i in range(3)]
     for path in paths:

@@ -28,9 +28,9 @@ PAGES = [
     *sorted(DOCS.glob("tasks/*.md")),
     *sorted(DOCS.glob("tutorials/*.md")),
 ]
-MOST_PAGES, MOST_WORDS = 25, 25_000
+MOST_PAGES, MOST_WORDS = 22, 25_000
 PROGRAM = "visualjudge "
-PLUGGED_IN = {"counts"}  # the importer of docs/plugins.md, which tests/plugins runs
+PLUGGED_IN = {"counting", "counts"}  # the importer of docs/plugins.md, which tests/plugins runs
 OFFERED = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
 
 
@@ -155,20 +155,7 @@ def test_a_page_with_a_wrong_command_would_be_noticed(tmp_path: Path) -> None:
 
 
 def test_the_readme_is_short_and_names_the_commands_of_the_first_hours() -> None:
-    first = [
-        "demo",
-        "doctor",
-        "import",
-        "perturb",
-        "build",
-        "judge",
-        "report",
-        "card",
-        "correct",
-        "label",
-        "studio",
-        "adopt",
-    ]
+    first = {"demo", "import", "build", "judge", "report", "card", "label", "studio", "adopt"}
     assert first <= {line.split()[1] for line in commands_of(ROOT / "README.md")}
     assert len((ROOT / "README.md").read_text("utf-8").split()) <= 1000
 

@@ -147,25 +147,21 @@ def _png_by_pillow(image: Image.Image) -> ImagePart:
 
 
 class ImageStore:
-    """A least-recently-used cache of read and encoded image files.
+    """A least-recently-used cache of read and encoded image files, for folders that do not change.
 
     Parameters
     ----------
     capacity_bytes
         Total size of the files and their base64 forms.
-    recheck
-        Whether to check on each access that the file is unchanged; turn it off for folders that do
-        not change.
     """
 
-    def __init__(self, capacity_bytes: int = 256 * 2**20, *, recheck: bool = True) -> None:
+    def __init__(self, capacity_bytes: int = 256 * 2**20) -> None:
         self._capacity = capacity_bytes
-        self._recheck = recheck
         self._held = 0
-        self._parts: OrderedDict[str, tuple[tuple[int, int], ImagePart]] = OrderedDict()
+        self._parts: OrderedDict[str, ImagePart] = OrderedDict()
 
     def get(self, path: str | Path, *, root: Path | None = None) -> ImagePart:
-        """Return the image at ``path``, read again if the file has changed.
+        """Return the image at ``path``.
 
         Parameters
         ----------
@@ -178,29 +174,14 @@ class ImageStore:
             If it cannot be read, or leaves ``root``.
         """
         name = os.fspath(path if root is None else root / path)
-        if not self._recheck and name in self._parts:
-            self._parts.move_to_end(name)
-            return self._parts[name][1]
-        place = Path(name) if root is None else image_at(root, os.fspath(path))
-        try:
-            found = place.stat()
-        except (OSError, ValueError):
-            raise DataError(f"{name}: no such file") from None
-        stamp = found.st_mtime_ns, found.st_size
-        known = self._parts.get(name)
-        if known is not None and known[0] == stamp:
-            self._parts.move_to_end(name)
-            return known[1]
-        return self._keep(name, stamp, _of_file(place))
-
-    def _keep(self, name: str, stamp: tuple[int, int], part: ImagePart) -> ImagePart:
-        old = self._parts.pop(name, None)
-        self._held += _weight(part) - (_weight(old[1]) if old else 0)
-        self._parts[name] = stamp, part
+        if name not in self._parts:
+            place = Path(name) if root is None else image_at(root, os.fspath(path))
+            self._parts[name] = _of_file(place)
+            self._held += _weight(self._parts[name])
+        self._parts.move_to_end(name)
         while self._held > self._capacity and len(self._parts) > 1:
-            _, (_, gone) = self._parts.popitem(last=False)
-            self._held -= _weight(gone)
-        return part
+            self._held -= _weight(self._parts.popitem(last=False)[1])
+        return self._parts[name]
 
 
 def _weight(part: ImagePart) -> int:

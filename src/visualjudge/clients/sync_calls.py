@@ -12,45 +12,30 @@ import os
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
+from functools import cache
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
+_starting = threading.Lock()
 
 
-class _Background:
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-
-    def loop(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(
-                    target=self._loop.run_forever, name="visualjudge", daemon=True
-                )
-                self._thread.start()
-            return self._loop
-
-    def is_here(self) -> bool:
-        return threading.current_thread() is self._thread
-
-    def stop(self) -> None:
-        loop, thread = self._loop, self._thread
-        if loop is not None and thread is not None and thread.is_alive():
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join(timeout=2)
-
-    def forget(self) -> None:
-        """Reset the state in a forked child, where the thread does not exist."""
-        self.__init__()  # type: ignore[misc]
+@cache
+def _background() -> tuple[asyncio.AbstractEventLoop, threading.Thread]:
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="visualjudge", daemon=True)
+    thread.start()
+    atexit.register(_stop, loop, thread)
+    return loop, thread
 
 
-_background = _Background()
-atexit.register(_background.stop)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_background.forget)
+def _stop(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
+    if thread.is_alive():
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(timeout=2)
+
+
+if hasattr(os, "register_at_fork"):  # the thread does not exist in a child
+    os.register_at_fork(after_in_child=_background.cache_clear)
 
 
 def submit(work: Coroutine[Any, Any, Result]) -> Future[Result]:
@@ -61,10 +46,12 @@ def submit(work: Coroutine[Any, Any, Result]) -> Future[Result]:
     RuntimeError
         If called from work on that loop, which must await instead.
     """
-    if _background.is_here():
+    with _starting:
+        loop, thread = _background()
+    if threading.current_thread() is thread:
         work.close()
         raise RuntimeError("a synchronous call inside asynchronous code would block; await it")
-    return asyncio.run_coroutine_threadsafe(work, _background.loop())
+    return asyncio.run_coroutine_threadsafe(work, loop)
 
 
 def run_sync(work: Coroutine[Any, Any, Result]) -> Result:

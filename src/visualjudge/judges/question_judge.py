@@ -139,7 +139,7 @@ class QuestionJudge:
     """Tools that the model may call before it answers. Asked in text, because a schema would
     prevent calls.
     """
-    images: ImageStore = field(default_factory=lambda: ImageStore(recheck=False))
+    images: ImageStore = field(default_factory=ImageStore)
     simulated: bool = False
     trial: SchemaTrial | None = field(init=False)
     """The trial of mode "auto"."""

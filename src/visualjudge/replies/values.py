@@ -121,7 +121,7 @@ def _lead(kept: Sequence[Word], asked: Asked) -> int | None:
 
 def _letter(kept: Sequence[Word], asked: Asked) -> tuple[Value | None, str | None, int] | None:
     first = kept[0]
-    if not first.option and first.of("tie", "bad"):
+    if not first.option and first.of("tie", "bad") and asked.kind == "pairwise":
         ends = all(w.of("tie", "bad", "noun", "filler", "is") or w.text in BREAKS for w in kept[1:])
         return (BOTH_BAD if first.of("bad") else TIE, None, len(kept)) if ends else None
     letter = first.option or first.text.upper()

@@ -90,6 +90,7 @@ class CardVerdict:
     said: str
     flipped: bool
     wrong_difference: float | None
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +188,15 @@ def verdicts_on(shelf: Shelf, rows: Sequence[int]) -> dict[int, list[CardVerdict
             flipped = CONSISTENCY[consistency] == "flipped by order"
             wrong = None if wrong is None else round(wrong, 2)
             found.setdefault(row, []).append(
-                CardVerdict(place.slug, place.name, outcome, value, flipped, wrong)
+                CardVerdict(
+                    place.slug,
+                    place.name,
+                    outcome,
+                    value,
+                    flipped,
+                    wrong,
+                    values.get((run.number, row), ""),
+                )
             )
     return found
 

@@ -14,6 +14,7 @@ from visualjudge.apps.mmbench.question_prompt import choice_template, prompt_tex
 from visualjudge.apps.mmbench.table import read_table
 from visualjudge.apps.mmbench.table_images import image_part, image_problems
 from visualjudge.core.errors import DataError, InvalidRecord
+from visualjudge.mmbench import MMBenchDataset
 
 
 def table_of(tmp_path, rows, columns=COLUMNS):
@@ -59,8 +60,16 @@ def test_any_cells_written_by_csv_are_read_back(tmp_path_factory, cells):
     path = write(tmp_path_factory.mktemp("t") / "t.tsv", rows)
     table = read_table(path)
     got = [(r.question, r.options.get("A", ""), r.options.get("B", "")) for r in table.rows]
-    assert got == cells
+    blank = [(q, a if a.strip() else "", b if b.strip() else "") for q, a, b in cells]
+    assert got == blank
     assert [table.cells(r)["image"] for r in table.rows] == [r["image"] for r in rows]
+
+
+def test_blank_options_hints_of_pandas_and_indices_of_spreadsheets_are_read(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("index\tquestion\thint\tA\tB\tC\n7.0\tWhat?\tnan\tcat\tnan\t \n", "utf-8")
+    (only,) = read_table(path).rows
+    assert (only.index, only.hint, only.options) == (7, "", {"A": "cat", "B": "nan"})
 
 
 def test_byte_order_mark_and_windows_line_ends_are_read(tmp_path):
@@ -238,3 +247,18 @@ def test_a_row_that_is_not_utf8_costs_that_row(tmp_path):
     assert [row.index for row in table.rows] == [1, 3, 5]
     assert "not UTF-8 at byte 25" in str(table.problems[0])
     assert "malformed quoted cell" in str(table.problems[1])
+
+
+def test_the_dataset_has_the_fields_of_mmbenchs_documentation(tmp_path):
+    path = write(tmp_path / "t.tsv", [row(3, ("cat", "dog"), hint="Look."), row(4, ("x",))])
+    dataset = MMBenchDataset(path, "Choose:")
+    assert len(dataset) == 2
+    sample = dataset[0]
+    assert list(sample) == [
+        "img", "question", "answer", "options", "category", "l2-category", "options_dict",
+        "index", "context",
+    ]  # fmt: skip
+    assert (sample["options"], sample["options_dict"]) == (
+        "Choose:\nA. cat\nB. dog\n", {"A": "cat", "B": "dog"})  # fmt: skip
+    assert (sample["index"], sample["context"], sample["img"].size) == (3, "Look.", (40, 30))
+    assert dataset[1]["context"] is None

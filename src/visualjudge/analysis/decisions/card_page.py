@@ -316,12 +316,11 @@ def methods(card: Card) -> str:
         f"Judges were checked with visualjudge {visualjudge.__version__} against fixed thresholds "
         f"({asked}). A check passes if its whole 95 % interval meets the threshold, and fails if "
         f"the whole interval misses it; otherwise, and on fewer than {least} images, it is "
-        "undecided. Intervals treat the image as the unit: those of shares invert tests of counts "
-        "and of images (Clopper & Pearson 1934; Wilson 1927; Rao, Scott & Skinner 1998), those of "
-        "means are from the delete-one-cluster jackknife (Bell & McCaffrey 2002). The order of "
-        "sources is compared with that of the ground truth by Kendall’s τ-b (1945), with resampled "
-        "images; ranks are sets (Mogstad et al. 2024). The number of further images is that for a "
-        "power of 80 % (Lachin 2011)."
+        "undecided. Intervals treat the image as the unit: those of shares are Korn and Graubard’s "
+        "(1998), those of means leave out each image in turn (Bell & McCaffrey 2002). The order of "
+        "sources is described by Kendall’s τ-b (1945), bounded by the pairs that judge and truth "
+        "separate; ranks are sets (Mogstad et al. 2024). The number of further images is that for "
+        "a power of 80 % (Lachin 2011)."
     )
 
 

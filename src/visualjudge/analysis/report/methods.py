@@ -6,40 +6,36 @@ import visualjudge
 from visualjudge.analysis.figures import Results
 
 SOURCES = (
+    "Korn & Graubard 1998; Clopper & Pearson 1934 (shares)",
     "Kish 1965 (effective number of images)",
     "Bell & McCaffrey 2002; MacKinnon, Nielsen & Webb 2023 (leave-one-cluster-out variance)",
-    "Satterthwaite 1946 (degrees of freedom)",
-    "Hall 1992 (skewness)",
-    "Clopper & Pearson 1934; Wilson 1927; Rao, Scott & Skinner 1998 (shares)",
-    "Agresti & Min 2005 (least width of differences)",
+    "Carter, Schnepel & Steigerwald 2017 (degrees of freedom)",
+    "Liang & Zeger 1986 (regression with errors by image)",
+    "Bradley & Terry 1952; Papke & Wooldridge 1996; Firth 1993 (strengths of sources)",
+    "Mogstad et al. 2024 (rank sets)",
     "Holm 1979 (several tests)",
-    "Hemerik, Goeman & Finos 2020 (sign flips); Henderson 1975 (the other pairs of an image)",
     "Kendall 1945 (τ-b)",
     "Krippendorff 2011 (α); Cohen 1960 (κ)",
-    "Bradley & Terry 1952; Davidson 1970; Firth 1993 (strengths of sources)",
-    "Rubin 1981; Fong, Lyddon & Holmes 2019 (weighted images); Mogstad et al. 2024 (rank sets)",
-    "Schütt et al. 2016; Rao & Scott 1984 (the 75 % point)",
+    "Schütt et al. 2016; Field & Welsh 2007 (the 75 % point)",
 )
 
 TEXT = (
     "In the accuracy, a reply without a usable answer (not readable, declined, or never received) "
     "counts as wrong; the number of such replies and the accuracy of the others are given beside "
-    "it. Correlations and errors use only usable replies. Intervals are 95 % and treat the image "
-    "as the unit: variances come from leaving out each image in turn (the delete-one-cluster "
-    "jackknife). Intervals of shares (and of mean τ-b, as (τ-b + 1)/2) invert tests: they contain "
-    "every share that neither the binomial test of all cases nor a test with images as the unit "
-    "rejects (Student’s t, with skewness and a variance that is partly assumed beforehand). Other "
-    "figures have intervals by Student’s t with Satterthwaite’s degrees of freedom, which are "
-    "fewer than the effective number of images, and a correction for skewness: correlations on "
-    "Fisher’s z, Krippendorff’s α and Cohen’s κ of verdicts and right answers (a failed reply "
-    "agrees with none) on −log(1 − α), differences of shares and errors on their own scales, and "
-    "differences of shares with at least the width of a 90 % interval for independent cases. "
-    "Intervals of 75 % points and of the order of sources are from resampled images, those of "
-    "penalised strengths from randomly weighted images and half games. With fewer than 5 images, "
-    "no interval is given. Biases are measured by comparing questions at equal difficulty (task, "
-    "margin and image); their tests and intervals are by sign flips of images. Tests of biases and "
-    "of differences are two-sided and clustered by image, with Holm’s adjustment over the tests of "
-    "a family; comparisons with simulated judges are a separate family. A difference is called "
+    "it. A tie is an answer, and right only where the truth is a tie. Correlations and errors use "
+    "only usable replies. Intervals are 95 % and treat the image as the unit: variances come from "
+    "leaving out each image in turn (the delete-one-cluster jackknife), and Student’s t has the "
+    "effective number of images, less one, as degrees of freedom. Intervals of shares (and of mean "
+    "τ-b, as (τ-b + 1)/2) are Korn and Graubard’s: Clopper and Pearson’s for as many independent "
+    "cases as have that variance, or, where nothing is wrong or nothing right, for the effective "
+    "number of images. Correlations are on Fisher’s z, Krippendorff’s α and Cohen’s κ of verdicts "
+    "and right answers (a failed reply agrees with none) on −log(1 − α), differences of shares and "
+    "errors on their own scales. Strengths are a logistic regression on the two sources of a "
+    "question, with ties as half wins; preferences and favouritism are linear regressions at equal "
+    "task, margin and answers on the image’s other questions; both have errors clustered by image. "
+    "The interval of a 75 % point resamples images. With fewer than 5 images, no interval is "
+    "given. Tests are two-sided and clustered by image, with Holm’s adjustment over the tests of a "
+    "family; comparisons with simulated judges are a separate family. A difference is called "
     "significant if its adjusted p is below 5 %, a single figure if its 95 % interval excludes "
     "chance. Encodings are recommended only if a difference is significant; the accuracy of a "
     "recommended encoding is measured on images that were not used to choose it."

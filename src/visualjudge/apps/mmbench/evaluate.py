@@ -13,8 +13,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from visualjudge.apps.mmbench.reply_reading import ChoiceReading, read_strict, read_vlmevalkit
+from visualjudge.apps.mmbench.reply_reading import ChoiceReading, read_strict
 from visualjudge.apps.mmbench.table import ROTATION, Row, Rules, ScoredRow, Table
+from visualjudge.apps.mmbench.vlmevalkit_rules import read_vlmevalkit
 from visualjudge.core.errors import DataError
 
 Matched = Mapping[int, str | None]

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from visualjudge.apps.mmbench.table import Row, Table
+from visualjudge.apps.mmbench.table import Row, Table, whole_number
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, RunError
 from visualjudge.formats.sample import read_table
@@ -203,8 +203,8 @@ def _by_index(
 
 
 def _index(file: Path, number: int, value: Any) -> int:
-    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
-        return int(value)
+    if isinstance(value, str) and (index := whole_number(value)) is not None:
+        return index
     if (
         isinstance(value, int | float)
         and not isinstance(value, bool)

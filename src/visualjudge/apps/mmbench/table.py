@@ -26,7 +26,8 @@ LONGEST_LINE = 96 * 2**20
 """Maximum bytes of a line: an image of 64 MiB in base64, and texts."""
 LARGEST_QUOTED = 48 * 2**20
 """Maximum characters of a record with quotes, which the csv module stores in four bytes each."""
-_INDEX = re.compile(r"\d{1,18}")
+_INDEX = re.compile(r"(\d{1,18})(?:\.0*)?")
+_NO_HINT = frozenset(("", "nan", "none", "null", "n/a"))
 _BOM = b"\xef\xbb\xbf"
 
 ROTATION = 1_000_000
@@ -176,6 +177,12 @@ def read_table(path: str | Path, *, progress: Callable[[int], None] | None = Non
     return reader.table()
 
 
+def whole_number(cell: str) -> int | None:
+    """Return the index that a cell states, as "7" or, as spreadsheets write it, "7.0"."""
+    found = _INDEX.fullmatch(cell.strip())
+    return int(found[1]) if found else None
+
+
 class _Reader:
     """Turns records into rows; the first record is the header."""
 
@@ -234,11 +241,13 @@ class _Reader:
             reason = f"{len(cells)} cells where the header has {len(self.columns)} columns"
             raise self._invalid(record, f"line {record.line}", "cells", reason)
         index = self._index(record)
-        options = {letter: text for letter in self.letters if (text := cells[self.at[letter]])}
+        options = {
+            letter: text for letter in self.letters if (text := cells[self.at[letter]]).strip()
+        }
         return Row(
             index=index,
             question=self._cell(cells, "question"),
-            hint=self._cell(cells, "hint") or self._cell(cells, "context"),
+            hint=self._hint(cells, "hint") or self._hint(cells, "context"),
             options=options,
             answer=self._cell(cells, "answer"),
             category=self._cell(cells, "category"),
@@ -269,19 +278,24 @@ class _Reader:
         place = self.at.get(column)
         return "" if place is None else cells[place]
 
+    def _hint(self, cells: Sequence[str], column: str) -> str:
+        text = self._cell(cells, column)
+        return "" if text.strip().lower() in _NO_HINT else text  # pandas writes a blank as "nan"
+
     def _index(self, record: Record) -> int:
-        text = self._cell(record.cells, "index").strip()
-        if not _INDEX.fullmatch(text):
+        text = self._cell(record.cells, "index")
+        index = whole_number(text)
+        if index is None:
             raise self._invalid(
                 record, f"line {record.line}", "index", f"{text[:40]!r} is not a whole number"
             )
-        return int(text)
+        return index
 
     def _image_index(self, record: Record, index: int) -> int | None:
         cell = self._cell(record.cells, "image").strip()
         if not cell or len(cell) > REFERENCE_CELL:
             return None
-        return int(cell) if _INDEX.fullmatch(cell) else None
+        return whole_number(cell)
 
     def _invalid(self, record: Record, name: str, column: str, reason: str) -> InvalidRecord:
         return InvalidRecord(Problem(f"{self.path}:{record.line}", name, column, reason))

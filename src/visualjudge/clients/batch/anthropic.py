@@ -39,6 +39,7 @@ class AnthropicBatches(Provider):
 
     most_requests = 100_000
     most_bytes = 256_000_000
+    anonymous = True
     framing = Framing(b'{"requests":[\n', b",\n", b"\n]}\n")
 
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:

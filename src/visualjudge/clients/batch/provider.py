@@ -83,6 +83,8 @@ class Provider(ABC):
 
     most_requests: ClassVar[int]
     most_bytes: ClassVar[int]
+    anonymous: ClassVar[bool] = False
+    """Whether :meth:`find` may return someone else's batch, which only its results reveal."""
     framing: ClassVar[Framing] = Framing()
     # Price of a batched request as a share of its list price.
     discount: ClassVar[float] = 0.5

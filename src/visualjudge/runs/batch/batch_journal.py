@@ -278,10 +278,10 @@ class BatchJournal:
 
     def collect(self, part: Part, look: Look, sources: Iterable[BinaryIO]) -> tuple[int, int]:
         """Write one line per request of a part: its result, or why there is none. Return the number
-        of replies, and of results of other requests.
+        of replies and, if no result is of this part, of results of other requests.
         """
         left = {name for name, at in self.waiting.items() if at == part.name}
-        replies = foreign = 0
+        replies, foreign, total = 0, 0, len(left)
         target = self._results_of(part.name)
         with atomic_path(target) as scratch, writing(target), scratch.open("wb") as out:
             for name, result in self._read(sources):
@@ -290,6 +290,7 @@ class BatchJournal:
                     left.discard(name)
                     replies += result.status == 200
                     out.write(_row(name, result))
+            foreign = foreign if len(left) == total else 0
             absent = _absent(look, lost=replies < look.succeeded)
             out.writelines(_row(name, absent) for name in sorted(left))
         return replies, foreign

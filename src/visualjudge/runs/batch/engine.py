@@ -246,11 +246,10 @@ class BatchEngine:
                     except ClientError as error:  # the replies that can be had are kept
                         look = replace(look, status=f"{LOST}: {cause_of(error)}", succeeded=0)
                 replies, foreign = self.journal.collect(part, look, sources)
-            if foreign and not replies:
-                return look, None
             if replies >= look.succeeded:
                 break
-        return look, replies
+        others = self.provider.anonymous and foreign >= max(1, look.succeeded)
+        return look, None if others else replies
 
     async def _give_up(self, part: Part, status: str) -> None:
         # End a part without results.

@@ -190,6 +190,60 @@ def _tau(one: str, other: str) -> float:
     return statistics.fmean(1 if other.index(a) < other.index(b) else -1 for a, b in pairs)
 
 
+@dataclass(frozen=True, slots=True)
+class Same:
+    """How often two raters, or a rater and a judge, gave the same answer to the same question."""
+
+    one: str
+    other: str
+    same: int
+    shared: int
+
+
+Answers = Mapping[str, Mapping[str, Any]]
+"""The answers by question id, of each rater or judge."""
+
+
+def answers_of(raters: Iterable[Rater]) -> dict[str, dict[str, Any]]:
+    """Return each rater's answers to ordinary questions."""
+    return {
+        rater.name: {
+            line["id"]: line["value"]
+            for line in rater.lines
+            if line.get("purpose") == "question" and line["status"] == "ok"
+        }
+        for rater in raters
+    }
+
+
+def same_answers(people: Answers, judges: Answers) -> list[Same]:
+    """Compare raters with each other, then with each judge; pairs without a shared question are
+    left out.
+    """
+    pairs = [*itertools.combinations(people, 2), *itertools.product(people, judges)]
+    found = []
+    for one, other in pairs:
+        first, second = people[one], {**judges, **people}[other]
+        shared = first.keys() & second.keys()
+        if shared:
+            same = sum(_same(first[name], second[name]) for name in shared)
+            found.append(Same(one, other, same, len(shared)))
+    return found
+
+
+def disagreements(people: Answers) -> dict[str, dict[str, Any]]:
+    """Return the questions to which two raters gave different answers, with all of them."""
+    given: dict[str, dict[str, Any]] = {}
+    for rater, answers in people.items():
+        for name, value in answers.items():
+            given.setdefault(name, {})[rater] = value
+    return {
+        name: told
+        for name, told in given.items()
+        if not all(_same(a, b) for a, b in itertools.combinations(told.values(), 2))
+    }
+
+
 def answer_row(line: Mapping[str, Any]) -> dict[str, Any]:
     """Return an answer as a table row."""
     names = ("rater", "id", "purpose", "turn", "shown", "status", "latency_s", "answered", "note")

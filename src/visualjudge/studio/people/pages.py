@@ -32,11 +32,15 @@ from visualjudge.studio.guard import LOOPBACK, TOKEN_HEADER, same_token
 from visualjudge.studio.people.access import ADMIN, Tokens, refused
 from visualjudge.studio.people.choosing import drawn_rows, named_rows, plan_of
 from visualjudge.studio.people.monitor import (
+    Answers,
     Progress,
     agreement,
     answer_row,
+    answers_of,
+    disagreements,
     progress,
     rater_row,
+    same_answers,
 )
 from visualjudge.studio.people.plan import Settings, Slot
 from visualjudge.studio.people.rating_run import (
@@ -47,11 +51,21 @@ from visualjudge.studio.people.rating_run import (
     known_raters,
     read_answer,
 )
-from visualjudge.studio.people.reading import Instructions, for_people, read_instructions
-from visualjudge.studio.question_views import option_images, option_texts, original_images
+from visualjudge.studio.people.reading import (
+    Instructions,
+    for_people,
+    read_instructions,
+    without_image_notes,
+)
+from visualjudge.studio.question_views import (
+    option_images,
+    option_texts,
+    original_images,
+    verdicts_on,
+)
+from visualjudge.studio.selection import Shelf
 from visualjudge.studio.set_pages import csv_file, json_response, missing
 from visualjudge.studio.site import Site
-from visualjudge.studio.study import Study
 from visualjudge.studio.thumbnails import confined, image_response
 
 _LAYOUT = re.compile(r"^\s*(Options:|[A-E]\.|Image:.*)\s*$", re.MULTILINE)
@@ -60,6 +74,8 @@ _GAPS = re.compile(r"\n{3,}")
 _OF_FILES = {"items", "questions", "known_questions", "instructions"}
 Render = Callable[..., Response]
 LONGEST_NAME = 60
+MOST_APART = 50
+"""Number of disagreements on the overview."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +131,8 @@ def view(question: Question, slot: Slot, name: str, address: str) -> View:
     choices = []
     for k, stored in enumerate(slot.shown):
         place = "ABCDE".index(stored)
-        choices.append(Choice("ABCDE"[k], next(places) if images[place] else None, texts[place]))
+        text = without_image_notes(texts[place])
+        choices.append(Choice("ABCDE"[k], next(places) if images[place] else None, text))
     before, after = for_people(before, after, question.question_type)
     ties, practice = question.ties or (), slot.purpose == "practice"
     return View(
@@ -146,13 +163,14 @@ class PeoplePages:
     def __init__(
         self,
         run: RatingRun,
-        study: Study,
+        shelf: Shelf,
         tokens: Tokens,
         render: Render,
         told: Instructions | None = None,
     ) -> None:
         self.run = run
-        self.study = study
+        self.shelf = shelf
+        self.study = shelf.study
         self.tokens = tokens
         self.render = render
         self.told = told
@@ -163,6 +181,7 @@ class PeoplePages:
             ("/", self.overview, "GET"),
             ("/answers.csv", self.answers, "GET"),
             ("/raters.csv", self.raters_table, "GET"),
+            ("/disagreement/{identity}", self.disagreement, "GET"),
             ("/instructions-image/{number:int}", self.instructions_image, "GET"),
             ("/people-image/{rater}/{slot}/{number:int}", self.image, "GET"),
             ("/people/{rater}", self.page, "GET"),
@@ -182,6 +201,8 @@ class PeoplePages:
         """Show the progress of each rater to the person who runs the study."""
         self._check_link(request, ADMIN)
         plan, raters = self.run.plan, self._progress()
+        people = answers_of(self.run.raters.values())
+        apart = disagreements(people)
         return self.render(
             "people.html.j2",
             raters=raters,
@@ -191,6 +212,55 @@ class PeoplePages:
             agreement=agreement(self.run.raters.values(), plan),
             token=self.tokens.token(ADMIN),
             coverage=sorted(self.run.coverage().items()),
+            same=same_answers(people, self._judged(people)),
+            apart=list(apart.items())[:MOST_APART],
+            more=max(len(apart) - MOST_APART, 0),
+        )
+
+    def _judged(self, people: Answers) -> dict[str, dict[str, Any]]:
+        """Return what the judges whose runs are open said to the questions that people answered."""
+        names = {name for answers in people.values() for name in answers}
+        rows = dict(zip(self.shelf.study.rows_of(names), names, strict=True))
+        judged: dict[str, dict[str, Any]] = {}
+        for row, verdicts in verdicts_on(self.shelf, list(rows)).items():
+            for verdict in verdicts:
+                if verdict.outcome in ("right", "wrong", "no right answer"):
+                    value = verdict.value
+                    number = self.run.plan.by_id[rows[row]].type == "scoring"
+                    answers = judged.setdefault(verdict.judge, {})
+                    answers[rows[row]] = float(value) if number else value
+        return judged
+
+    def disagreement(self, request: Request) -> Response:
+        """Show a question that raters answered differently, as the first of them saw it, with all
+        answers in the letters of that rater.
+        """
+        self._check_link(request, ADMIN)
+        name = request.path_params["identity"]
+        answers = disagreements(answers_of(self.run.raters.values())).get(name)
+        if answers is None:
+            raise missing("disagreement")
+        rater = next(iter(answers))
+        slot = next(s for s in self.run.raters[rater].slots if s.id == name)
+        shown = self._view(rater, slot)
+        layers = [
+            *(
+                {"key": f"o{k}", "title": "Original", "src": at}
+                for k, at in enumerate(shown.originals)
+            ),
+            *(
+                {"key": o.letter, "title": o.letter, "src": o.image}
+                for o in shown.options
+                if o.image
+            ),
+        ]
+        return self.render(
+            "disagreement.html.j2",
+            question=shown,
+            name=name,
+            layers=orjson.dumps(layers).decode(),
+            answers={one: as_shown(value, slot) for one, value in answers.items()},
+            overview=self.link(ADMIN),
         )
 
     def _progress(self) -> list[Progress]:
@@ -449,7 +519,7 @@ def people_pages(
         list(raters),
     )
     tokens = Tokens(site.home, folder)
-    return PeoplePages(run, shelf.study, tokens, renderer(), told)
+    return PeoplePages(run, shelf, tokens, renderer(), told)
 
 
 def _check_files(stored: Mapping[str, Any], **files: Path | None) -> None:

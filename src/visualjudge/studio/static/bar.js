@@ -10,6 +10,12 @@ class Bar extends HTMLElement {
       clearTimeout(this.typing);
       this.typing = setTimeout(() => update((next) => set(next, "q", this.words.value.trim()), { keep: true }), 180);
     });
+    const size = this.querySelector("[name=size]");
+    size.value = localStorage.getItem("visualjudge-card") ?? 300;
+    size.addEventListener("input", () => {
+      localStorage.setItem("visualjudge-card", size.value);
+      dispatchEvent(new Event("vj-size"));
+    });
     this.sort.addEventListener("change", () => update((next) => set(next, "sort", this.sort.value === "file" ? "" : this.sort.value)));
     const drawer = this.querySelector(".drawer-button");
     drawer.addEventListener("click", () => {

@@ -21,6 +21,7 @@ class Grid extends HTMLElement {
     this.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.addEventListener("keydown", (event) => this.moved(event));
     addEventListener("vj-state", () => this.load());
+    addEventListener("vj-size", () => this.measure());
     addEventListener("vj-indexed", ({ detail }) => detail.done && this.load(this.first));
     new ResizeObserver(() => this.measure()).observe(this);
     this.load(Number(params().get("at")) || 0);
@@ -63,7 +64,7 @@ class Grid extends HTMLElement {
   measure(at = this.first ?? 0) {
     if (this.total === undefined) return;
     const width = this.clientWidth - 2 * GAP;
-    const least = width < 500 ? Math.min(width, 340) : 300;
+    const least = Math.min(width, width < 500 ? 340 : Number(localStorage.getItem("visualjudge-card") ?? 300));
     this.columns = Math.max(1, Math.floor((width + GAP) / (least + GAP)));
     this.cardWidth = (width - GAP * (this.columns - 1)) / this.columns;
     this.chips = Math.max(2, Math.floor(this.cardWidth / CHIP)); // verdicts per line, at most two lines

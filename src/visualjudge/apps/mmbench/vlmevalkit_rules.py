@@ -1,0 +1,58 @@
+"""VLMEvalKit's heuristics, so that figures can be compared with published ones.
+
+The order is that of ``can_infer`` in VLMEvalKit's ``matching_util`` (written anew here from its
+description): known refusals; the one option letter among the tokens; "answer is X"; the one option
+whose text the reply contains. It reads an article as option A and "grandma" as "man"; the report
+lists where ``strict`` differs. Its fallback for unreadable replies (ask GPT, or draw a random
+option) is not implemented.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from visualjudge.apps.mmbench.reply_reading import ChoiceReading
+
+REFUSALS = (
+    "Sorry, I can't help with images of people yet.",
+    "I can't process this file.",
+    "I'm sorry, but without the image provided",
+    "Cannot determine the answer",
+)
+FAILED_CALL = "Failed to obtain answer via API"
+LAST_TOKENS = 4
+"""Number of last tokens within which a letter counts if it first occurs there."""
+_PUNCTUATION = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
+_DECLARED = re.compile(r"(?i)answer\s+is\s+\**([ABCD])\**")
+
+
+def read_vlmevalkit(reply: str, options: Mapping[str, str]) -> ChoiceReading:
+    """Return the letter that VLMEvalKit finds in ``reply``; None for its Z, or without one."""
+    reading = _by_letter(reply, options) if FAILED_CALL not in reply else None
+    if reading is not None:
+        return reading
+    lowered = reply.lower()
+    if len(lowered) > 2 * sum(len(text) for text in options.values()):
+        return ChoiceReading(None, "longer than twice all options")
+    there = [letter for letter, text in options.items() if text.lower() in lowered]
+    if len(there) == 1:
+        return ChoiceReading(there[0], "the only option text contained in it")
+    return ChoiceReading(
+        None, "several option texts" if there else "no option letter, no option text"
+    )
+
+
+def _by_letter(reply: str, options: Mapping[str, str]) -> ChoiceReading | None:
+    if any(refusal in reply for refusal in REFUSALS):
+        return ChoiceReading(None, "refusal (Z)")
+    tokens = reply.translate(_PUNCTUATION).split()
+    there = [letter for letter in options if letter in tokens]
+    if len(there) == 1 and tokens.index(there[0]) >= len(tokens) - LAST_TOKENS:
+        return ChoiceReading(there[0], f"one option letter, among the last {LAST_TOKENS} tokens")
+    if not there and "Z" in tokens:
+        return ChoiceReading(None, "Z")
+    declared = _DECLARED.search(reply)
+    if declared and declared[1].upper() in options:
+        return ChoiceReading(declared[1].upper(), '"answer is"')
+    return None
