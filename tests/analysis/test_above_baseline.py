@@ -10,16 +10,12 @@ import numpy as np
 import pytest
 
 from judged_records import pair, said, write_dataset, write_run
-from making import make_folder
 from visualjudge.analysis import analyse
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.figure_text import above
 from visualjudge.analysis.report.page import html
 from visualjudge.analysis.report.terminal import text
 from visualjudge.core.records import FAILED
-from visualjudge.dataset.build import build
-from visualjudge.dataset.folder import load_dataset
-from visualjudge.runs.local_baseline import run_baselines
 
 QUESTIONS = [pair(i, (3.0, 1.0), task=("object_detection", "keypoint")[i % 2]) for i in range(120)]
 OTHER = {"A": "B", "B": "A"}
@@ -67,15 +63,6 @@ def test_a_baseline_that_declined_all_has_no_gap_and_says_why(tmp_path: Path) ->
     row = analysed(tmp_path, 9, 6, declined=len(QUESTIONS)).results.judges[0].above_baseline[0]
     assert (row.gap.value, row.gap.n, row.gap.images) == (None, 0, 0)
     assert row.gap.why == "the baseline answered none of these questions"
-
-
-def test_a_baseline_that_is_not_kept_names_no_folder(tmp_path: Path) -> None:
-    data = make_folder(tmp_path / "data", tasks=("lowlevel-deblur",), images=3, annotations=2)
-    build(data, tmp_path / "ds")
-    asked = [q for q in load_dataset(tmp_path / "ds") if q.question_type == "pairwise"]
-    run = write_run(tmp_path / "run", tmp_path / "ds", [said(q, "A") for q in asked])
-    judges = analyse([run, *run_baselines([run], tmp_path / "scratch")]).metrics["judges"]
-    assert [judge["run"] for judge in judges] == [str(run), None]
 
 
 def test_an_image_on_which_the_baseline_declined_all_is_none_of_the_figure(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ import visualjudge as vj
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse
 from visualjudge.core.errors import DataError, VisualJudgeError
-from visualjudge.runs.local_baseline import run_baselines
 from visualjudge.studio.places import find_places
 
 QUESTIONS = [pair(k, (3.0, 1.0)) for k in range(12)]
@@ -25,7 +24,6 @@ READERS: dict[str, Callable[[Path, Any], object]] = {
     "report": lambda run, named: analyse([run], dataset=named),
     "card": lambda run, named: vj.card([run], dataset=named),
     "label": lambda run, named: vj.label([run], 3, dataset=named),
-    "baseline": lambda run, named: run_baselines([run], run.parent / "scratch", dataset=named),
 }
 
 
@@ -51,14 +49,12 @@ def stated(run: Path, **dataset: object) -> None:
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("checksum", ["of another", None])
 def test_a_run_cannot_name_a_dataset_whose_questions_it_does_not_know(
-    reader: str, checksum: str | None, run: Path, private: Path, monkeypatch: pytest.MonkeyPatch
+    reader: str, checksum: str | None, run: Path, private: Path
 ) -> None:
-    monkeypatch.setattr(f"{run_baselines.__module__}.local_judge", lambda *_: pytest.fail("judged"))
     stated(run, path=str(private), **({} if checksum else {"checksum": None}))
     with pytest.raises(DataError, match="--dataset") as told:
         READERS[reader](run, None)
     assert "\n" not in str(told.value)
-    assert not (run.parent / "scratch").exists()
 
 
 def test_a_dataset_that_the_user_names_is_used_and_the_difference_is_told(
@@ -76,7 +72,6 @@ def test_no_other_machine_is_asked_because_a_run_names_it(
     reader: str, far: str, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: pytest.fail("asked"))
-    monkeypatch.setattr("visualjudge.core.object_stores._store", lambda *_: pytest.fail("asked"))
     stated(run, path=far)
     with pytest.raises(
         DataError, match=r"dataset\.path must be a folder on this machine.*--dataset"

@@ -1025,3 +1025,12 @@ def test_a_key_of_a_user_config_is_masked_like_any_other(clone: Path) -> None:
     with pytest.raises(UsageError) as caught:
         read_config(path)
     assert KEY not in str(caught.value) and "VJ_TEST_KEY" in str(caught.value)
+
+
+@pytest.mark.parametrize("form", ["'${a%d}${a%d}'", "['${a%d}', '${a%d}']"])
+def test_references_cannot_multiply(form: str, tmp_path: Path) -> None:
+    lines = [f"a{k}: {form % (k - 1, k - 1)}" for k in range(1, 40)]
+    metric = "metric_configs: {m: {pipe_name: x, init_config: {y: '${a39}'}}}"
+    file = write(tmp_path / "c.yaml", "\n".join(["a0: x", *lines, metric]))
+    with pytest.raises(UsageError, match="must have at most"):
+        read_config(file)

@@ -28,7 +28,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -68,7 +68,7 @@ USER_CONFIG_ABOVE, PROMPTS_ABOVE = 3, 5
 """Number of folders to search: the file's own and its parents."""
 PROMPTS = ("src/prompts/assets", "prompts/assets", "prompts")
 """Where a clone has its prompts."""
-MOST_BASES = 50
+MOST_BASES, MOST_REFERENCES, MOST_NODES = 50, 24, 2_000
 _ENVIRONMENT = re.compile(r"\$\{env:(?P<name>[A-Za-z_]\w*)(?::(?P<default>[^}]*))?\}")
 _UNSET = re.compile(r"Environment variable '([^']*)' not found")
 REPLIES = {"pairwise-judge": "PairJudge", "viescore": "VIEScore"}
@@ -137,10 +137,14 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
     try:
         own = _loaded(yaml_text(file))
         found = OmegaConf.merge(_loaded(BUILT_IN), _user_config(file), _bases(file, own), own)
+        references = sum(_references(OmegaConf.to_container(found, resolve=False)))
+        if references > MOST_REFERENCES:
+            raise UsageError(
+                f"{file}: texts with several ${{…}} must have at most {MOST_REFERENCES} in all, "
+                f"got {references}"
+            )
         metrics = OmegaConf.select(found, "metric_configs")
-        plain = (
-            OmegaConf.to_container(metrics, resolve=True) if OmegaConf.is_config(metrics) else None
-        )
+        plain = _plain(metrics, iter(range(MOST_NODES)))
     except OmegaConfBaseException as error:
         raise UsageError(f"{file}: {masked(_first_line(error))}") from None
     except (YAMLError, ValueError, TypeError, OSError, RecursionError) as error:
@@ -152,6 +156,26 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
             f"{{consistency: {{pipe_name: …}}}}; got {got}"
         )
     return {str(name): _metric(file, str(name), config, keys) for name, config in plain.items()}
+
+
+def _references(value: Any) -> Iterator[int]:
+    """Yield the number of references of each text with several: references to such texts multiply
+    what they hold.
+    """
+    if isinstance(value, str) and value.count("${") > 1:
+        yield value.count("${")
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _references(item)
+
+
+def _plain(node: Any, left: Iterator[int]) -> Any:
+    """Return a configuration with its references resolved, of as many nodes as are ``left``."""
+    if next(left, None) is None:
+        raise OmegaConfBaseException(f"must have at most {MOST_NODES} values, references too")
+    if OmegaConf.is_dict(node):
+        return {str(key): _plain(node[key], left) for key in node}
+    return [_plain(item, left) for item in node] if OmegaConf.is_list(node) else node
 
 
 def _user_config(file: Path) -> Any:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from codecs import BOM_UTF8
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -18,8 +16,6 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.pydantic_messages import first_problem
 
-LONGEST_LINE = 16 << 20
-"""Maximum size of a row in bytes."""
 _NOT_JSON = "is not JSON"
 MOST_IMAGES = 100
 """Maximum number of edited images in a row."""
@@ -62,17 +58,17 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
     Raises
     ------
     DataError
-        If the file does not exist or has no rows.
+        If the file does not exist, has no rows, or one is too long.
     """
     file = Path(path)
     if not file.is_file():
         raise DataError(f"{file}: no such file")
     rows: dict[str, Row] = {}
     problems: list[Problem] = []
-    for number, line in enumerate(_lines(file), 1):
+    for number, line in enumerate(jsons.lines(file), 1):
         if not line.strip():
             continue
-        row = _row(line, file, number) if len(line) <= LONGEST_LINE else _too_long(file, number)
+        row = _row(line, file, number)
         if isinstance(row, Row) and str(row.key) in rows:
             row = Problem(
                 str(file), f"line {number}", "key", f"{row.key!r} also occurs in an earlier line"
@@ -90,24 +86,6 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
     if not rows and not problems:
         raise DataError(f"{file}: holds no rows")
     return list(rows.values()), problems
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file; a line above the maximum is truncated to one byte more."""
-    with path.open("rb") as file:
-        file.seek(len(BOM_UTF8) if file.read(len(BOM_UTF8)) == BOM_UTF8 else 0)
-        while line := file.readline(LONGEST_LINE + 1):
-            yield line
-            while len(line) > LONGEST_LINE and not line.endswith(b"\n"):
-                line = file.readline(LONGEST_LINE + 1)
-                if len(line) <= LONGEST_LINE:
-                    break
-
-
-def _too_long(file: Path, number: int) -> Problem:
-    return Problem(
-        str(file), f"line {number}", "row", f"must have at most {LONGEST_LINE >> 20} MiB"
-    )
 
 
 def _row(line: bytes, file: Path, number: int) -> Row | Problem:
