@@ -234,14 +234,9 @@ def test_mistakes_of_newcomers_are_named_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="0 and 1 are read in a column named swapped"):
         vj.adopt([row(order=0), row(order=1)], tmp_path / "order")
     book = tmp_path / "book.xlsx"
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(
-            "visualjudge.apps.adopt.files.pl.read_excel",
-            lambda *_, **__: pl.DataFrame({"About": ["my study"]}),
-        )
-        book.write_bytes(b"")
-        with pytest.raises(UsageError, match=r"has About; found: none\); of a workbook, the first"):
-            vj.adopt(book, tmp_path / "sheet")
+    pl.DataFrame({"About": ["my study"]}).write_excel(book)
+    with pytest.raises(UsageError, match=r"has About; found: none\); of a workbook, the first"):
+        vj.adopt(book, tmp_path / "sheet")
 
 
 def test_rows_without_a_verdict_are_counted(tmp_path: Path) -> None:
