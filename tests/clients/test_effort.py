@@ -57,3 +57,5 @@ def test_effort_is_in_the_key_of_a_reply_and_a_wrong_one_is_refused() -> None:
     for backend, effort in (("api", "much"), ("anthropic", 10)):
         with pytest.raises(UsageError, match="effort"):
             client(backend, effort)
+    with pytest.raises(UsageError, match="effort"):
+        build_client("api", model_name="m", api_key="a-key-of-some-length", effort=2000)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -15,13 +14,11 @@ from fastapi.testclient import TestClient
 
 from judged_records import pair, said, scoring, write_dataset, write_run
 from visualjudge.analysis.accuracy_cells import accuracy_cells, counted
-from visualjudge.analysis.figures import ProbeResult
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import Probe
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
-from visualjudge.studio.probed import INNER, judge_probes, more_needed
+from visualjudge.studio.probed import judge_probes
 from visualjudge.studio.site import Site
 from visualjudge.studio.slices import slices, two_way, worst_tasks
 
@@ -136,24 +133,6 @@ def test_what_a_probe_shows_is_the_reports_state(judged: Site) -> None:
     rows = {row.label: row for row in slices(shelf, probe, "pairwise", []).rows}
     assert rows["same option"].cells[0].share is None  # no answer is right
     assert client.get(f"/d/{slug}/slices?by=nonsense&type=nonsense").status_code == 200
-
-
-def test_what_is_undecided_says_how_many_questions_are_missing() -> None:
-    def probe(value: float, ends: tuple[float, float], **changes: Any) -> ProbeResult:
-        effect = Estimate(value, ends, 120, 30)
-        return ProbeResult(
-            **{"name": "x", "design": "cue", "effect": effect, "margin": 0.125, "failed": 0,
-               "state": "not_shown", "example": "q0", **changes}
-        )  # fmt: skip
-
-    # an effect of 0: an interval of a quarter of the width needs sixteen times as many
-    assert more_needed(probe(0.0, (-0.5, 0.5)), 100) == math.ceil(100 * ((4 * INNER) ** 2 - 1))
-    # one that is large: the end on the side of 0 has to leave it
-    assert more_needed(probe(0.25, (-0.25, 0.3)), 100) == 300
-    assert (more_needed(probe(0.25, (-0.25, 0.3)), 100, probes=20) or 0) > 300
-    assert more_needed(probe(0.5, (0.4, 0.5)), 100) is None  # no number would explain it
-    assert more_needed(probe(0.5, (0.4, 0.5)), 24) == 16
-    assert more_needed(probe(0.5, (0.4, 0.5), state="fail"), 100) is None
 
 
 def test_probes_that_fail_come_first_with_an_example(judged: Site) -> None:

@@ -192,7 +192,7 @@ def test_ties_are_taken_only_where_the_question_allows_them(dataset: Path) -> No
     study.pages.run.close()
     verdicts = RunFolder(study.folder).verdicts().values()
     assert {v.value for v in verdicts if v.id == "q1"} == {"tie"}
-    assert load_study([study.folder]).answered[0].filter(id="q1")["parsed"].all()
+    assert load_study([study.folder]).answered[0].filter(id="q1")["usable"].all()
 
 
 def test_an_answer_that_came_too_early_is_refused(dataset: Path) -> None:

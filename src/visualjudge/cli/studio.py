@@ -20,119 +20,69 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 _HERE = "127.0.0.1"
 
 
-@app.command()
+@app.command(epilog="visualjudge studio dataset --people runs/people --rater anna --rater ben")
 def studio(
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(
-            help="Datasets, runs, or folders that contain them; default: the current folder.",
-            show_default=False,
-        ),
+        typer.Argument(help="Datasets, runs, or folders with them.", metavar="FOLDER..."),
     ] = None,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8421,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="To listen on.", metavar="N")] = 8421,
     people: Annotated[
-        Path | None,
-        typer.Option(help="Collect human judgements in this run folder.", show_default=False),
+        Path | None, typer.Option(help="Collect people's answers here.", metavar="RUN")
     ] = None,
     rater: Annotated[
-        list[str] | None,
-        typer.Option(help="With --people: name of a rater, who gets a link; may be repeated."),
+        list[str] | None, typer.Option(help="A rater; repeatable.", metavar="NAME")
     ] = None,
     url: Annotated[
-        str | None,
-        typer.Option(
-            help="With --people: address of a reverse proxy, which raters open.",
-            metavar="https://NAME",
-        ),
+        str | None, typer.Option(help="Of a reverse proxy, for raters.", metavar="https://…")
     ] = None,
     overlap: Annotated[
         float,
-        typer.Option(
-            min=0, max=1, help="With --people: share of the questions assigned to several raters."
-        ),
+        typer.Option(min=0, max=1, help="Share that several get.", metavar="N", show_default=False),
     ] = 1.0,
-    raters_per_question: Annotated[
-        int,
-        typer.Option(
-            "--per-item",
-            "--raters-per-question",
-            min=1,
-            help="With --people: number of raters per shared question.",
-        ),
+    per_item: Annotated[
+        int, typer.Option(min=1, help="Raters of those [2].", metavar="N", show_default=False)
     ] = 2,
     repeats: Annotated[
-        int,
-        typer.Option(
-            min=0, help="With --people: number of questions that each rater is asked twice."
-        ),
+        int, typer.Option(min=0, help="Asked twice, each rater.", metavar="N", show_default=False)
     ] = 0,
     known: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="With --people: number of easy questions for every rater, to detect "
-            "careless raters.",
-        ),
+        int, typer.Option(min=0, help="Easy ones, as a check.", metavar="N", show_default=False)
     ] = 0,
     sample: Annotated[
-        int | None,
-        typer.Option(min=1, help="With --people: number of questions to draw; default: all."),
+        int | None, typer.Option(min=1, help="Questions to draw.", metavar="N")
     ] = None,
     filter_: Annotated[
-        str,
-        typer.Option(
-            "--filter", help="With --people: query string of a grid URL, to select questions."
-        ),
+        str, typer.Option("--filter", help="Query string of a grid's URL.", metavar="QUERY")
     ] = "",
     items: Annotated[
-        Path | None,
-        typer.Option(
-            help="With --people: ask the questions in this file from `visualjudge label`."
-        ),
+        Path | None, typer.Option(help="Ask those that `label` drew.", metavar="FILE")
     ] = None,
     questions: Annotated[
-        Path | None,
-        typer.Option(
-            help="With --people: ask the questions whose ids are in this file, one per line."
-        ),
+        Path | None, typer.Option(help="Ask those with these ids.", metavar="FILE")
     ] = None,
     known_questions: Annotated[
-        Path | None,
-        typer.Option(
-            help="With --people: file with the ids of the known questions, instead of the easiest "
-            "ones."
-        ),
+        Path | None, typer.Option(help="Ids of the known questions.", metavar="FILE")
     ] = None,
     instructions: Annotated[
-        Path | None, typer.Option(help="With --people: Markdown file that raters read first.")
+        Path | None, typer.Option(help="Markdown that raters read first.", metavar="FILE")
     ] = None,
     practice: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="With --people: number of easy questions that each rater practises on first.",
-        ),
+        int, typer.Option(min=0, help="Easy ones, not counted.", metavar="N", show_default=False)
     ] = 0,
     least_seconds: Annotated[
-        float,
-        typer.Option(min=0, help="With --people: shortest time that a question must be in view."),
+        float, typer.Option(min=0, help="To look, at least [0.5].", metavar="N", show_default=False)
     ] = 0.5,
     encoding: Annotated[
-        str,
-        typer.Option(
-            help="With --people: ask about drawn predictions, predictions shown as text, or all; "
-            "default: drawn, unless --questions, --items or --filter selects encodings.",
-            metavar="drawn|text|all",
-            show_default=False,
-        ),
+        str, typer.Option(help="drawn (default), text or all.", metavar="KIND")
     ] = "",
-    seed: Annotated[int, typer.Option(help="With --people: random seed.")] = 42,
+    seed: Annotated[
+        int, typer.Option(help="Of the draws [42].", metavar="N", show_default=False)
+    ] = 42,
 ) -> None:
-    """Browse datasets and runs, compare predictions, collect human judgements, on this machine.
+    """Browse datasets and runs, and collect people's answers (--people), on this machine.
 
-    Example: visualjudge studio dataset runs
-
-    Example: visualjudge studio dataset --people runs/people --rater anna --rater ben --sample 200
+    All options but --port need --people.
     """
     if people is None:
         if url is not None:
@@ -144,7 +94,7 @@ def studio(
     settings = Settings(
         seed,
         overlap,
-        raters_per_question,
+        per_item,
         repeats,
         known,
         sample,

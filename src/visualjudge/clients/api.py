@@ -62,6 +62,10 @@ class ApiClient(RemoteClient):
     # Whether the server accepts vLLM's ``structured_outputs`` in addition to ``response_format``.
     structured_outputs: ClassVar[bool] = False
 
+    def __init__(self, model_name: str, **options: Any) -> None:
+        super().__init__(model_name, **options)
+        self._effort()  # OpenAI's server does not take every one
+
     def _located(self, base_url: str | None) -> tuple[str, str]:
         url = base_url or os.environ.get("OPENAI_BASE_URL") or self.default_url
         where = "base_url, --base-url" if base_url else "OPENAI_BASE_URL"

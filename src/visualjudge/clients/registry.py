@@ -7,9 +7,17 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+    field_validator,
+)
 
 from visualjudge.clients.base import Client
 from visualjudge.clients.batch.batched_client import Batched, Settings
@@ -17,6 +25,7 @@ from visualjudge.clients.cache import Cached
 from visualjudge.clients.concurrency import Limited, within_limit
 from visualjudge.clients.image_resize import Shrinking
 from visualjudge.clients.masked_secrets import check_url
+from visualjudge.clients.request_body import Effort
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.core.errors import UnknownName, UsageError
 from visualjudge.core.pydantic_messages import first_problem
@@ -72,7 +81,7 @@ class ClientConfig(BaseModel):
     max_tokens: PositiveInt | None = None
     seed: int | None = None
     top_p: float | None = Field(default=None, gt=0, le=1)
-    effort: Literal["none", "low", "medium", "high"] | PositiveInt | None = None
+    effort: Effort | None = None
     concurrency: PositiveInt | None = None
     max_image_side: PositiveInt | None = None
     attempts: PositiveInt | None = None
@@ -80,6 +89,14 @@ class ClientConfig(BaseModel):
     headers: dict[str, Any] | None = None
     extra_body: dict[str, Any] | None = None
     largest_reply: PositiveInt | None = None
+
+    @field_validator("effort", mode="before")
+    @classmethod
+    def _effort(cls, stated: Any) -> Any:
+        number = int(stated) if isinstance(stated, str) and stated.isdecimal() else stated
+        if number in (None, "none", "low", "medium", "high") or (type(number) is int and number):
+            return number
+        raise ValueError(f"must be none, low, medium, high or a number of tokens, got {stated!r}")
 
 
 def unknown_backend(name: object, known: Collection[str], lacking: str = "") -> UnknownName:

@@ -101,6 +101,8 @@ class LiveEngine:
         )
         if first.status == "api_error" and (gone or unknown or first.cause in FATAL_CAUSES):
             advice = await near_names(client_of(self.judge)) if unknown else ""
+            if gone:
+                advice = "; --set attempts=25 waits about 5 minutes for a server that starts"
             at = "" if server in error else f"{server}: "
             raise FirstQuestionFailed(f"{at}{error}{advice}")
         now = Served(*(first.record.get(name) for name in ("served_model", "fingerprint")))
@@ -112,11 +114,12 @@ class LiveEngine:
                 "--out, or add --set accept_changes=true to record both"
             )
         asked = str(self.judge.describe().get("model"))
-        if now.model and now.model.rpartition("/")[2] != asked.rpartition("/")[2]:
+        own, stated = asked.rpartition("/")[2], (now.model or asked).rpartition("/")[2]
+        if own != stated or own.endswith("latest"):
             _log.warning(
                 "%s is an alias, answered by %s; it may move, name the snapshot to fix it",
                 asked,
-                now.model,
+                stated,
             )
 
     def _unusable(self) -> str | None:

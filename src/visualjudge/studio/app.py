@@ -37,7 +37,7 @@ from visualjudge.studio.selection import SORTS, Shelf, State
 from visualjudge.studio.set_pages import SetPages, json_response, missing
 from visualjudge.studio.site import NotIndexed, Site, StillIndexing
 from visualjudge.studio.slices import Row, matrices, slices, two_way, worst_tasks
-from visualjudge.studio.thumbnails import WIDTHS, confined, image_response
+from visualjudge.studio.thumbnails import WIDTHS, confined, image_response, thumbnail
 from visualjudge.studio.verdicts import OUTCOMES, RunVerdicts
 from visualjudge.studio.working_sets import UNMARKED
 from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
@@ -445,7 +445,7 @@ class Pages(SetPages):
         path, width = self._image(request), request.path_params["width"]
         if width not in WIDTHS:
             raise missing("width")
-        small = self.site.thumbnails.get(path, width)
+        small = thumbnail(path, width)
         return Response(
             small, media_type="image/jpeg", headers={"cache-control": "private, max-age=3600"}
         )

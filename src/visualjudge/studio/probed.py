@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from visualjudge.core.errors import VisualJudgeError
@@ -51,16 +49,11 @@ COUNTED: Mapping[str, str] = {
     "staircase": "scored higher than a better step",
 }
 """What the judge did in an example, by design."""
-INNER = 1.645 / 1.960
-"""Ratio of the half-widths of the 95 % interval and of the 90 % interval, which decides on a pass.
-"""
-MOST_MORE = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class ShownProbe:
-    """One probe of one judge; ``more`` is the approximate number of further questions needed to
-    decide.
+    """One probe of one judge.
 
     Attributes
     ----------
@@ -73,7 +66,6 @@ class ShownProbe:
     result: ProbeResult
     about: str
     questions: int
-    more: int | None
     example: str | None
     unchanged: str | None
 
@@ -127,7 +119,6 @@ def _shown(answered: pl.DataFrame, results: Sequence[ProbeResult]) -> Iterator[S
             result,
             about.get(result.name, ""),
             questions,
-            more_needed(result, questions, len(results)),
             None if example is None else str(example["id"]),
             None if example is None else unchanged.get(example["probe_group"]),
         )
@@ -152,33 +143,3 @@ def failing(table: pl.DataFrame, control: pl.DataFrame, result: ProbeResult) -> 
         pl.col("number") > pl.col("number_better"),
     )
     return worse.unique("id", maintain_order=True)
-
-
-def more_needed(result: ProbeResult, questions: int, probes: int = 1) -> int | None:
-    """Estimate how many more questions, on other images, would decide if the effect is as measured.
-
-    None if the probe is decided or no number can be given.
-
-    The width of the interval shrinks with the square root of the number of questions. To pass, the
-    90 % interval must be within the margin; to fail, the interval at Holm's adjusted level over all
-    ``probes`` must exclude 0.
-    """
-    from visualjudge.analysis.probes import LEAST_QUESTIONS, LEVEL
-
-    if result.state != "not_shown":
-        return None
-    if questions < LEAST_QUESTIONS:
-        return LEAST_QUESTIONS - questions
-    value, (low, high) = result.effect.value, result.effect.interval or (None, None)
-    if value is None or low is None or high is None:
-        return None
-    room = result.margin - abs(value)
-    if room > 0:
-        factor = INNER * max(high - value, value - low) / room
-    elif value:
-        holm = NormalDist().inv_cdf(1 - LEVEL / (2 * probes)) / NormalDist().inv_cdf(0.975)
-        factor = holm * (value - low if value > 0 else high - value) / abs(value)
-    else:
-        return None
-    needed = questions * (factor**2 - 1)
-    return math.ceil(needed) if 0 < needed < MOST_MORE else None

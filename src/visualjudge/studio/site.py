@@ -22,7 +22,6 @@ from visualjudge.studio.facets import Pair, spaced
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
 from visualjudge.studio.selection import Shelf, unchanged_only
 from visualjudge.studio.study import LARGE, Study, forget_scratch, open_study
-from visualjudge.studio.thumbnails import Thumbnails
 from visualjudge.studio.verdicts import OUTCOMES, RunVerdicts, Share
 
 if TYPE_CHECKING:
@@ -96,7 +95,6 @@ class Site:
     def __init__(self, places: Places, home: Path | None = None) -> None:
         self.places = places
         self.home = home or cache_home()
-        self.thumbnails = Thumbnails(self.home / "thumbnails")
         self._datasets = {place.slug: place for place in places.datasets}
         self._runs = {place.slug: place for place in places.runs}
         self._shelves: dict[str, Shelf] = {}

@@ -212,7 +212,7 @@ def _file(path: Path, form: str | None) -> tuple[pl.DataFrame, Scale | None]:
         raise UsageError(f"{path}: {reason}")
     content = contents(path)
     log = log_of(path, content, form)
-    if log is None and not isinstance(content, list):
+    if log is None and not isinstance(content, list | pl.DataFrame):
         raise DataError(f"{path}: must hold an array of objects")
     table = frame_of(content if log is None else rows_of(log, path, content))
     if log is None:

@@ -51,7 +51,12 @@ from visualjudge.studio.people.rating_run import (
     known_raters,
     read_answer,
 )
-from visualjudge.studio.people.reading import Instructions, for_people, read_instructions
+from visualjudge.studio.people.reading import (
+    Instructions,
+    for_people,
+    read_instructions,
+    without_image_notes,
+)
 from visualjudge.studio.question_views import (
     option_images,
     option_texts,
@@ -126,7 +131,8 @@ def view(question: Question, slot: Slot, name: str, address: str) -> View:
     choices = []
     for k, stored in enumerate(slot.shown):
         place = "ABCDE".index(stored)
-        choices.append(Choice("ABCDE"[k], next(places) if images[place] else None, texts[place]))
+        text = without_image_notes(texts[place])
+        choices.append(Choice("ABCDE"[k], next(places) if images[place] else None, text))
     before, after = for_people(before, after, question.question_type)
     ties, practice = question.ties or (), slot.purpose == "practice"
     return View(

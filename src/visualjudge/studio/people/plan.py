@@ -106,7 +106,7 @@ class Settings:
         if not 0 <= self.overlap <= 1:
             raise UsageError(f"--overlap must be from 0 to 1, got {self.overlap:g}")
         least = {
-            "raters-per-question": (self.raters_per_question, 1),
+            "per-item": (self.raters_per_question, 1),
             "repeats": (self.repeats, 0),
             "known": (self.known, 0),
             "practice": (self.practice, 0),

@@ -65,12 +65,12 @@ def read_instructions(path: Path, address: Callable[[int], str]) -> Instructions
     return Instructions(markdown.renderer.render(tokens, markdown.options, {}), tuple(images))
 
 
+_IMAGES = re.compile(r"^(?:First image|Image): .*$", re.MULTILINE)
 _BEFORE = (
     (re.compile(r"You are a judge to decide the quality of answers to an? (.+?) task(?: based on "
                 r"my given image)?\."),
      r"Task: \1."),
     (re.compile(r"^Format of predictions?:", re.MULTILINE), "How the predictions are shown:"),
-    (re.compile(r"^(?:First image|Image): .*$", re.MULTILINE), ""),
 )  # fmt: skip
 _AFTER = (
     (re.compile(r"\s*Please answer with A or B\.?"), ""),
@@ -98,4 +98,9 @@ def for_people(before: str, after: str, kind: QuestionType) -> tuple[str, str]:
         before = pattern.sub(said, before)
     for pattern, said in _AFTER:
         after = pattern.sub(said, after)
-    return _GAPS.sub("\n\n", before).strip(), after.strip() or ASKED[kind]
+    return without_image_notes(before), after.strip() or ASKED[kind]
+
+
+def without_image_notes(text: str) -> str:
+    """Leave out lines that tell a model which image is which."""
+    return _GAPS.sub("\n\n", _IMAGES.sub("", text)).strip()
