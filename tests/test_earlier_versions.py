@@ -17,9 +17,10 @@ import httpx
 import pytest
 
 import visualjudge as vj
+from visualjudge.dataset.validate import problems_of
 
 FROZEN = Path(__file__).parent / "frozen"
-VERSIONS = ("0.1", "0.2")
+VERSIONS = ("0.2", "1.0")
 
 
 def unpack(version: str, to: Path) -> Path:
@@ -59,9 +60,9 @@ def point_figures(metrics: Path) -> dict[str, Any]:
 def test_data_dataset_and_run_open_with_the_same_figures(version: str, tmp_path: Path) -> None:
     home = unpack(version, tmp_path)
     assert len(list(vj.open_data(home / "data").annotations("object_detection"))) == 32
-    assert "all checksums and rules hold" in run("validate", "dataset", cwd=home)
+    assert problems_of(vj.load_dataset(home / "dataset")) == []
     verdicts = (home / "run/verdicts.jsonl").read_bytes()
-    oracle = ("--backend", "baseline", "--model", "oracle:0.8", "--swap", "--seed", 1)
+    oracle = ("--backend", "baseline", "--model", "oracle:0.8", "--swap", "--set", "seed=1")
     run("judge", "dataset", *oracle, "--out", "run", "--resume", cwd=home)
     assert (home / "run/verdicts.jsonl").read_bytes() == verdicts  # nothing is asked again
     run(
@@ -83,81 +84,10 @@ def test_data_dataset_and_run_open_with_the_same_figures(version: str, tmp_path:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_data_folder_of_then_builds_today(version: str, tmp_path: Path) -> None:
     home = unpack(version, tmp_path)
-    few = ("--encoding-groups", 1, "--encoding-pairs", 2, "--judge-groups", 1, "--judge-pairs", 2)
-    run(
-        "build",
-        "data",
-        *few,
-        "--ranking-groups",
-        0,
-        "--scoring-groups",
-        1,
-        "--out",
-        "again",
-        cwd=home,
-    )
+    few = {"encoding_groups": 1, "judge_groups": 1, "judge_pairs": 2, "ranking_groups": 0}
+    words = [word for name, count in few.items() for word in ("--set", f"{name}={count}")]
+    run("build", "data", *words, "--out", "again", cwd=home)
     assert len(vj.load_dataset(home / "again").questions) > 0
-
-
-def test_a_batch_of_02_is_fetched_today(tmp_path: Path) -> None:
-    home = unpack("0.2", tmp_path)
-    request = next((home / "exchange").glob("*.jsonl"))
-    asked = [json.loads(line) for line in request.read_text("utf-8").splitlines()]
-    body = {
-        "choices": [
-            {
-                "message": {"role": "assistant", "content": '{"choice": "A"}'},
-                "finish_reason": "stop",
-            }
-        ]
-    }
-    lines = [
-        {
-            "id": row["custom_id"],
-            "custom_id": row["custom_id"],
-            "error": None,
-            "response": {"status_code": 200, "request_id": "r", "body": body},
-        }
-        for row in asked
-    ]
-    request.with_suffix(".output.jsonl").write_text(
-        "".join(json.dumps(line) + "\n" for line in lines), "utf-8"
-    )
-    run("batch", "fetch", "batchrun", "--batch-folder", "exchange", cwd=home)
-    vllm = (
-        "--backend",
-        "vllm",
-        "--model",
-        "tiny",
-        "--batch",
-        "--batch-folder",
-        "exchange",
-        "--no-wait",
-        "--limit",
-        6,
-    )
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "visualjudge",
-            "judge",
-            "dataset",
-            *map(str, vllm),
-            "--out",
-            "batchrun",
-            "--resume",
-        ],
-        cwd=home,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    verdicts = [
-        json.loads(line)
-        for line in (home / "batchrun/verdicts.jsonl").read_text("utf-8").splitlines()
-    ]
-    assert [verdict["value"] for verdict in verdicts] == ["A"] * len(asked), done.stderr
 
 
 def test_a_study_of_02_goes_on_today(tmp_path: Path) -> None:

@@ -239,7 +239,7 @@ def atlas_figure(rows: Sequence[AtlasRow]) -> Figure:
 
 
 def write_atlas(rows: Sequence[AtlasRow], out: Path, day: date) -> None:
-    """Write ``index.html``, ``atlas.json``, ``atlas.md``, ``atlas.csv`` and ``atlas.svg`` into
+    """Write ``index.html``, ``atlas.json``, ``atlas.csv`` and ``atlas.svg`` into
     ``out``.
     """
     out.mkdir(parents=True, exist_ok=True)
@@ -250,7 +250,6 @@ def write_atlas(rows: Sequence[AtlasRow], out: Path, day: date) -> None:
         "rows": [asdict(row) for row in rows],
     }
     write_json(out / "atlas.json", document)
-    write_text(out / "atlas.md", table.markdown())
     figure.save(out / "atlas.svg")
     figure.save(out / "atlas.csv")
     style = page_style(

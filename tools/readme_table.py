@@ -20,7 +20,6 @@ from atlas import COLUMNS, AtlasRow, atlas, atlas_figure
 
 from visualjudge.analysis.value_and_interval import Share
 from visualjudge.core.atomic import write_json, write_text
-from visualjudge.core.text_tables import Table
 
 ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "docs/published/judges.json"
@@ -81,7 +80,8 @@ def block(rows: Sequence[AtlasRow]) -> str:
     }
     cells = tuple(tuple(own[name](row) for name in columns) for row in rows)
     made = f"Computed on {day.isoformat()} by `python tools/readme_table.py`."
-    return "\n".join([BEGIN, Table(columns, cells).markdown().rstrip(), "", made, END])
+    lines = (f"| {' | '.join(row)} |" for row in (columns, ("---",) * len(columns), *cells))
+    return "\n".join([BEGIN, *lines, "", made, END])
 
 
 if __name__ == "__main__":

@@ -98,8 +98,6 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
         "build": f"build {made}/data --out out --workers 1",
         "import": f"import coco {boxes} --pred {made}/pred.json --source a --out out",
         "perturb": f"perturb {boxes} --out out",
-        "convert": f"convert {made}/dataset --to parquet --out out",
-        "convert media": f"convert {made}/dataset --media shards --out out",
         "report": f"report {made}/run --out report.html --json m.json",
         "report md": f"report {made}/run --out report.md --csv tables",
         "card": f"card {made}/run --json c.json --out c.html --badge c.svg",
@@ -113,9 +111,10 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
         "judge": f"judge {made}/dataset --out out {asked}",
         "benchmark": f"adopt {made}/judgebench --benchmark judgebench --out out",
         "init": "init out",
-        "audit": f"audit {made}/dataset --json a.json --out a.html",
+        "describe dataset": f"describe {made}/dataset --json a.json",
+        "gate write": f"gate write {made}/run --out judge.lock",
         "agreement": f"agreement {made}/people.csv --json a.json",
-        "prompts": f"prompts {made}/dataset --out pages",
+        "show prompts": f"show prompts {made}/dataset --out pages",
         "describe": f"describe {made}/data --json described.json",
         "studio": f"studio {made}/dataset {made}/run",
         "studio people": f"studio {made}/dataset --people out --rater {RATER}",
@@ -130,8 +129,8 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
 ONE_FILE = ("trl",)
 RATER = "anna"
 BOXES = "--task object_detection --gt {0}/gt.json --images {0}/images"
-USUAL = {"audit": 1, "pipeline": 1}
-"""The exit status where all is well, if it is not 0: ``audit`` has findings, and the replies
+USUAL = {"describe dataset": 1, "pipeline": 1}
+"""The exit status where all is well, if it is not 0: ``describe`` has findings, and the replies
 give ``pipeline`` no value.
 """
 

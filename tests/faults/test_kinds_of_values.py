@@ -115,9 +115,7 @@ def commands(root: Path, name: str) -> Iterator[tuple[object, ...]]:
     ds, one, two, new = root / "ds", root / "run", root / "other", root / "new"
     model = ("--backend", "baseline", "--model", "oracle:0.8", "--swap")
     if name in ("dataset.json", "questions.json", "predictions.jsonl"):
-        yield "validate", ds
-        yield "convert", ds, "--to", "parquet", "--out", new
-        yield "audit", ds
+        yield "describe", ds
         yield from (
             ("export", ds, "--format", form, "--out", new)
             for form in ("parquet", "vlmevalkit", "lmms-eval", "trl")
@@ -130,7 +128,8 @@ def commands(root: Path, name: str) -> Iterator[tuple[object, ...]]:
     yield "correct", one, "--labels", root / "labels.csv"
     yield "label", one, "--n", 3, "--out", new / "next.csv"
     yield "agreement", "--run", one, "--run", two
-    yield "batch", "status", one
+    yield "accept", one
+    yield "gate", "write", one, "--out", new / "judge.lock"
 
 
 def mutations(text: str) -> Iterator[tuple[str, str]]:

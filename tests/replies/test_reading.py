@@ -98,8 +98,6 @@ def test_a_pairwise_reply_has_a_value_or_a_cause(reply: str, value: str) -> None
         ("Answer: B > A > D", "ranking", "unknown option"),
         ("1. B - sharp\n2. A - soft\n3. C - wrong", "ranking", "BAC"),
         ("1. A - sharp\n2. B - soft\n3. C - wrong", "ranking", "no answer"),
-        ('[{"option": "A", "rank": 2}, {"option": "C", "rank": 1}, {"option": "B", "rank": 3}]',
-         "ranking", "CAB"),
         ("Both reach \\boxed{3}. Score: 7", "scoring", "several answers"),
         ("Both reach \\boxed{3}.\n\nScore: 7", "scoring", 7.0),
         ("Edges: 6/10\nLabels: 8/10\n\n**Overall: 5/10**", "scoring", 5.0),

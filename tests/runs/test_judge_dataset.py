@@ -311,7 +311,7 @@ def test_a_panel_gives_the_majority_of_finished_runs(dataset: Dataset, tmp_path:
 
 
 def test_chaos_loses_nothing_doubles_nothing_and_counts_as_the_server_does(tmp_path: Path) -> None:
-    """A tenth of the full size, which is benchmarks/chaos.py."""
+    """A part of the full size, which is benchmarks/chaos.py."""
     dataset = load_dataset(
         make_dataset(tmp_path / "ds", pairwise=200, ranking=0, scoring=0, size=(8, 8))
     )
@@ -319,7 +319,7 @@ def test_chaos_loses_nothing_doubles_nothing_and_counts_as_the_server_does(tmp_p
 
     async def main() -> RunReport:
         async with serving(server):
-            config = {"backend": "api", "model_name": "m", "base_url": server.url, "timeout": 1.5}
+            config = {"backend": "api", "model_name": "m", "base_url": server.url, "timeout": 0.7}
             client = open_client(
                 config, retry=RetryPolicy(first_wait_s=0.01, longest_wait_s=0.1), concurrency=16
             )

@@ -29,7 +29,9 @@ MANY_IMAGES = 40
 """From this many images on, the sandwich is used; below, each image is left out."""
 MOST_LEFT_OUT = 300
 """Maximum number of coefficients for which images are left out: each costs a matrix inverse."""
-STEPS, CLOSE, LONGEST = 100, 1e-10, 3.0
+STEPS, CLOSE, LONGEST = 100, 1e-9, 3.0
+MOST_CELLS = 4_000_000
+"""Largest design that is kept as a dense array, which is faster."""
 FLAT = 1e-10
 Link = Literal["logit", "identity"]
 
@@ -62,17 +64,24 @@ class Fit:
 
 
 def fit(
-    x: Any, y: FloatArray, image: IntArray, *, link: Link = "logit", penalised: bool = False
+    x: Any,
+    y: FloatArray,
+    image: IntArray,
+    *,
+    link: Link = "logit",
+    penalised: bool = False,
+    many: int = MANY_IMAGES,
 ) -> Fit:
     """Fit ``y`` (n,), 0 to 1 for a logit, to ``x`` (n, P; an array or sparse); ``image`` (n,) names
-    each answer's image.
+    each answer's image. The sandwich is used from ``many`` images on.
     """
-    rows = sparse.csr_array(x)
+    large = x.shape[0] * x.shape[1] > MOST_CELLS
+    rows: Any = sparse.csr_array(x) if large else _dense(x).astype(float)
     beta = np.zeros(rows.shape[1])
     for _ in range(STEPS):
         mean, weight = _mean(rows @ beta, link)
-        information = (rows.T @ (rows * weight[:, None])).toarray()
-        inverse = np.linalg.pinv(information, rcond=FLAT, hermitian=True)
+        information = _product(rows, weight)
+        inverse = np.asarray(np.linalg.pinv(information, rcond=FLAT, hermitian=True), float)
         residual = y - mean
         if penalised:
             lever = weight * (rows @ inverse * rows).sum(1)
@@ -85,9 +94,17 @@ def fit(
         residual = y - rows @ beta
     alone = inverse if link == "logit" else inverse * float((residual**2).mean())
     names, place = renumbered(np.unique(image, return_inverse=True)[1])
-    covariance = _clustered(rows, weight, residual, place, inverse)
+    covariance = _clustered(rows, weight, residual, place, inverse, many)
     determined = np.diag(inverse @ information)
     return Fit(beta, covariance, alone, determined, residual, names.size, penalised)
+
+
+def _dense(table: Any) -> FloatArray:
+    return np.asarray(table.toarray() if sparse.issparse(table) else table)
+
+
+def _product(rows: Any, weight: FloatArray) -> FloatArray:
+    return _dense(rows.T @ (rows * weight[:, None]))
 
 
 def _mean(eta: FloatArray, link: Link) -> tuple[FloatArray, FloatArray]:
@@ -99,13 +116,18 @@ def _mean(eta: FloatArray, link: Link) -> tuple[FloatArray, FloatArray]:
 
 
 def _clustered(
-    rows: Any, weight: FloatArray, residual: FloatArray, image: IntArray, inverse: FloatArray
+    rows: Any,
+    weight: FloatArray,
+    residual: FloatArray,
+    image: IntArray,
+    inverse: FloatArray,
+    many: int,
 ) -> FloatArray:
     """Return the covariance by image: the sandwich, or that of leaving out each image."""
     images, (n, size) = int(image.max(initial=-1)) + 1, rows.shape
     member = sparse.csr_array((np.ones(n), (image, np.arange(n))), shape=(images, n))
-    scores = (member @ (rows * residual[:, None])).toarray()
-    if images >= MANY_IMAGES or size > MOST_LEFT_OUT:
+    scores = _dense(member @ (rows * residual[:, None]))
+    if images >= many or size > MOST_LEFT_OUT:
         rank = int(np.linalg.matrix_rank(inverse, hermitian=True, rtol=1e-9))
         small = images / max(images - 1, 1) * (n - 1) / max(n - rank, 1)
         moved = scores @ inverse * np.sqrt(small)
@@ -114,7 +136,7 @@ def _clustered(
     moved = np.empty(scores.shape)
     for k in range(images):
         own = rows[image == k]
-        rest = information - (own.T @ (own * weight[image == k][:, None])).toarray()
+        rest = information - _product(own, weight[image == k])
         moved[k] = np.linalg.pinv(rest, rcond=1e-8, hermitian=True) @ scores[k]
     return np.asarray(moved.T @ moved * (max(images - 1, 1) / max(images, 1)))
 

@@ -204,8 +204,10 @@ def slope_p(distance: FloatArray, right: FloatArray, clusters: IntArray) -> floa
     rank = pl.Series(distance).rank().to_numpy() / distance.size - 0.5
     found = regress(np.column_stack([rank, np.ones(rank.size)]), right, clusters, link="identity")
     variance = float(found.covariance[0, 0])
-    if found.determined[0] < 1 - 1e-6 or variance <= 0 or found.images < LEAST_IMAGES:
+    if found.determined[0] < 1 - 1e-6 or found.images < LEAST_IMAGES:
         return None
+    if variance < 1e-18:  # no image differs
+        return 0.5
     return float(t_sf(found.coefficients[0] / variance**0.5, found.images - 1))
 
 

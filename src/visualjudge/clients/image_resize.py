@@ -5,11 +5,21 @@ from __future__ import annotations
 import io
 import itertools
 from dataclasses import replace
+from functools import lru_cache, partial
 
 import cv2
 import numpy as np
 
-from visualjudge.clients.base import Client, Identity, ImagePart, Part, Reply, Request, Wrapping
+from visualjudge.clients.base import (
+    Client,
+    Identity,
+    ImagePart,
+    Part,
+    Reply,
+    Request,
+    ToolResult,
+    Wrapping,
+)
 from visualjudge.core.errors import DataError, TransportError
 from visualjudge.vision.raster.images import opened, png_bytes, rgb_of
 
@@ -38,7 +48,7 @@ class Shrinking(Wrapping):
     def __init__(self, inner: Client, longest_side: int) -> None:
         super().__init__(inner)
         self.longest_side = longest_side
-        self._done: dict[str, tuple[ImagePart, str | None]] = {}
+        self._shrunk = lru_cache(_KEPT)(partial(shrink, longest_side=longest_side))
 
     @property
     def identity(self) -> Identity:
@@ -52,37 +62,24 @@ class Shrinking(Wrapping):
         notes: list[str] = []
         numbers = itertools.count(1)
 
-        def small(parts: tuple[Part, ...]) -> tuple[Part, ...]:
-            return tuple(
-                self._noted(part, next(numbers), notes) if isinstance(part, ImagePart) else part
-                for part in parts
-            )
-
-        parts = small(request.parts)
-        turns = tuple(
-            replace(
-                turn,
-                results=tuple(
-                    replace(result, parts=small(result.parts)) for result in turn.results
-                ),
-            )
-            for turn in request.turns
-        )
-        reply = await self.inner.ask(replace(request, parts=parts, turns=turns), attempt=attempt)
-        return replace(reply, notes=(*reply.notes, *notes))
-
-    def _noted(self, part: ImagePart, number: int, notes: list[str]) -> ImagePart:
-        shown, note = self._small(part, number)
-        notes += [f"image {number} {note}"] if note else []
-        return shown
-
-    def _small(self, part: ImagePart, number: int) -> tuple[ImagePart, str | None]:
-        if part.sha256 not in self._done:
-            if len(self._done) >= _KEPT:
-                self._done.pop(next(iter(self._done)))
+        def small(part: Part) -> Part:
+            if not isinstance(part, ImagePart):
+                return part
+            number = next(numbers)
             try:
-                self._done[part.sha256] = shrink(part, self.longest_side)
+                shown, note = self._shrunk(part)
             except DataError as error:
                 said = f"image {number} cannot be resized: {error}"
                 raise TransportError(said, cause="unreadable image", retryable=False) from None
-        return self._done[part.sha256]
+            notes.extend([f"image {number} {note}"] if note else [])
+            return shown
+
+        def small_result(result: ToolResult) -> ToolResult:
+            return replace(result, parts=tuple(map(small, result.parts)))
+
+        parts = tuple(map(small, request.parts))
+        turns = tuple(
+            replace(turn, results=tuple(map(small_result, turn.results))) for turn in request.turns
+        )
+        reply = await self.inner.ask(replace(request, parts=parts, turns=turns), attempt=attempt)
+        return replace(reply, notes=(*reply.notes, *notes))

@@ -153,6 +153,8 @@ def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
     check_size(path, kind)
     context = multiprocessing.get_context("spawn")
     size = path.stat().st_size
+    # Each thread of glibc's malloc reserves 64 MiB of addresses, which would count as memory.
+    os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     memory, seconds = MEMORY_APART + 64 * size, SECONDS_APART + size // MIB
     with ProcessPoolExecutor(1, context, initializer=_limit, initargs=(memory, seconds)) as pool:
         try:
@@ -168,6 +170,7 @@ def _limit(memory: int, seconds: int) -> None:
         import resource
     except ImportError:  # Windows has no such limits
         return
+    os.environ["POLARS_MAX_THREADS"] = "2"
     import polars as pl
 
     pl.select(1)  # starts its threads, whose stacks are not the file's

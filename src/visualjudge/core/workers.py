@@ -173,7 +173,9 @@ def _ray_pool(number: int) -> Any:
         raise UsageError("--engine ray needs Ray: pip install 'visualjudge[ray]'") from None
     try:
         if not ray.is_initialized():
-            own = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": number, "address": "local"}
+            # The path of a socket must be short, whatever TMPDIR is.
+            own = {"num_cpus": number, "address": "local", "_temp_dir": "/tmp/ray"}
+            own = {} if os.environ.get("RAY_ADDRESS") else own
             ray.init(log_to_driver=False, logging_level="error", include_dashboard=False, **own)
         return Pool(number, initializer=_begin, initargs=(registrations(),))
     except (OSError, RuntimeError, ValueError) as error:

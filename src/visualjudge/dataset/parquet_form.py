@@ -45,10 +45,6 @@ class ParquetQuestions(Stored):
         self._counts = list(map(_count, self.files))
         self._piece: tuple[int, Sequence[Question]] = (0, ())
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Pickle without the piece in memory."""
-        return {**self.__dict__, "_piece": (0, ())}
-
     def __len__(self) -> int:
         return sum(self._counts)
 

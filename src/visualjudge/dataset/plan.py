@@ -71,19 +71,18 @@ def read_tasks(
     ``folder.problems``.
     """
     root = str(folder.root)
-    bad = _bad_images(folder, tasks, workers)
-    read = [(name, _with_images(name, folder, bad), folder.images(name)) for name in tasks]
+    unusable = _unusable_images(folder, tasks, workers)
+    read = [(name, _with_images(name, folder, unusable), folder.images(name)) for name in tasks]
     chunks = (
         [(entry, images.get(entry.annotation.image_id)) for entry in chunk]
         for _, entries, images in read
         for chunk in _chunks(entries, CHUNK)
     )
     checked = _each(workers.map(partial(_check_entries, root), chunks), tick)
-    valid = [
+    return [
         TaskRecords(name, tuple(_members(entries, checked, folder)), images)
         for name, entries, images in read
     ]
-    return list(_one_original_each(valid, folder))
 
 
 def _each(results: Iterable[list[Checked]], tick: Tick) -> Iterator[Checked]:
@@ -96,20 +95,6 @@ def _check_entries(root: str, chunk: Sequence[tuple[Entry, ImageRecord | None]])
     return [check_entry(entry, image, root, fast=True) for entry, image in chunk]
 
 
-def _bad_images(folder: DataFolder, tasks: Sequence[str], workers: Workers) -> dict[str, str]:
-    paths = {
-        path
-        for task in tasks
-        for images in [folder.images(task)]
-        for entry in folder.entries(task)
-        if entry.annotation.image_id in images
-        for path in _files(images[entry.annotation.image_id])
-    }
-    chunks = _chunks(sorted(paths), CHUNK)
-    check = partial(_check_images, str(folder.root))
-    return dict(chain.from_iterable(workers.map(check, chunks)))
-
-
 def _check_images(root: str, paths: Sequence[str]) -> list[tuple[str, str]]:
     bad = []
     for path in paths:
@@ -120,17 +105,56 @@ def _check_images(root: str, paths: Sequence[str]) -> list[tuple[str, str]]:
     return bad
 
 
-def _with_images(task: str, folder: DataFolder, bad: Mapping[str, str]) -> list[Entry]:
-    """Return the entries whose images can be decoded; the others are recorded as problems."""
-    images, kept = folder.images(task), []
+def _unusable_images(
+    folder: DataFolder, tasks: Sequence[str], workers: Workers
+) -> dict[tuple[str, str], str]:
+    """Return, by task and image_id, why images that a record needs cannot be used: they cannot be
+    decoded, or their id means another image in an earlier task, or is the same name of a file as
+    another id. Each id has one original.
+    """
+    needed = [
+        (task, image_id, record)
+        for task in tasks
+        for used in [{entry.annotation.image_id for entry in folder.entries(task)}]
+        for image_id, record in folder.images(task).items()
+        if image_id in used
+    ]
+    paths = sorted({path for _, _, record in needed for path in _files(record)})
+    check = partial(_check_images, str(folder.root))
+    bad = dict(chain.from_iterable(workers.map(check, _chunks(paths, CHUNK))))
+    unusable: dict[tuple[str, str], str] = {}
+    first: dict[str, tuple[str, str, ImageRecord]] = {}
+    for task, image_id, record in needed:
+        if reasons := [bad[path] for path in _files(record) if path in bad]:
+            unusable[task, image_id] = reasons[0]
+        elif TASKS[task].sourced:
+            known = first.setdefault(_as_file_name(image_id), (image_id, task, record))
+            if clash := _clash(image_id, record, *known, folder.root):
+                unusable[task, image_id] = clash
+    return unusable
+
+
+def _clash(
+    image_id: str, record: ImageRecord, name: str, task: str, known: ImageRecord, root: Path
+) -> str | None:
+    if name != image_id:
+        return f"{image_id!a} and {name!a} are one name of a file; give it another id"
+    if not _same_original(known, record, root):
+        return (
+            f"{image_id!r} is another image or mask in images/{task}.json; give it an id of its own"
+        )
+    return None
+
+
+def _with_images(
+    task: str, folder: DataFolder, unusable: Mapping[tuple[str, str], str]
+) -> list[Entry]:
+    """Return the entries whose images can be used; the others are recorded as problems."""
+    kept = []
     for entry in folder.entries(task):
         note = entry.annotation
-        record = images.get(note.image_id)
-        reasons = (
-            [bad[path] for path in _files(record) if path in bad] if record is not None else []
-        )
-        if reasons:
-            folder.problems.append(Problem(entry.file, note.annotation_id, "image_id", reasons[0]))
+        if (reason := unusable.get((task, note.image_id))) is not None:
+            folder.problems.append(Problem(entry.file, note.annotation_id, "image_id", reason))
         else:
             kept.append(entry)
     return kept
@@ -221,42 +245,6 @@ def _members(
         )
         for entry in valid
     ]
-
-
-def _one_original_each(tasks: Sequence[TaskRecords], folder: DataFolder) -> Iterator[TaskRecords]:
-    """Check that an image_id means the same image in all tasks, and that no two ids are the same
-    name to a file system, because each id has one original.
-    """
-    first: dict[str, tuple[str, str, ImageRecord]] = {}
-    for task in tasks:
-        clashes: dict[str, str] = {}
-        used = {member.entry.annotation.image_id for member in task.members}
-        for image_id, record in task.images.items():
-            if image_id not in used or not TASKS[task.name].sourced:
-                continue
-            name, other, known = first.setdefault(
-                _as_file_name(image_id), (image_id, task.name, record)
-            )
-            if name != image_id:
-                clashes[image_id] = (
-                    f"{image_id!a} and {name!a} are one name of a file; give it another id"
-                )
-            elif not _same_original(known, record, folder.root):
-                clashes[image_id] = (
-                    f"{image_id!r} is another image or mask in images/{other}.json; give it an "
-                    "id of its own"
-                )
-        for member in task.members:
-            note = member.entry.annotation
-            if note.image_id in clashes:
-                problem = Problem(
-                    member.entry.file, note.annotation_id, "image_id", clashes[note.image_id]
-                )
-                folder.problems.append(problem)
-        kept = tuple(
-            member for member in task.members if member.entry.annotation.image_id not in clashes
-        )
-        yield TaskRecords(task.name, kept, task.images)
 
 
 def _as_file_name(image_id: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, overload
 
 from visualjudge.core.records import Question
@@ -50,20 +50,12 @@ class View(Stored):
     def _positions(self) -> Positions:
         return self._select(self._source)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the evaluated selection."""
-        return View, (self._source, partial(_made, self._positions))
-
     def __len__(self) -> int:
         return len(self._positions)
 
     def at(self, positions: Iterable[int]) -> Iterator[Question]:
         places = self._positions
         return at(self._source, (places[k] for k in positions))
-
-
-def _made(positions: Positions, questions: Sequence[Question]) -> Positions:
-    return positions
 
 
 def at(questions: Sequence[Question], positions: Iterable[int]) -> Iterator[Question]:

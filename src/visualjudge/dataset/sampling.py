@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice, zip_longest
 
 import numpy as np
 
@@ -94,13 +95,8 @@ def in_turn(
     groups: Sequence[Group], draw: Callable[[Group], Iterable[tuple[str, ...]]], count: int
 ) -> list[tuple[str, ...]]:
     """Return up to ``count`` items: one of each group in turn, then a second of each, …"""
-    rounds = [list(itertools.islice(draw(group), count)) for group in groups]
-    taken: list[tuple[str, ...]] = []
-    for turn in range(max(map(len, rounds), default=0)):
-        for items in rounds:
-            if turn < len(items) and len(taken) < count:
-                taken.append(items[turn])
-    return taken
+    rounds = zip_longest(*(islice(draw(group), count) for group in groups))
+    return [item for items in rounds for item in items if item is not None][:count]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +147,10 @@ class Stems:
     base: tuple[str, ...]
     final: tuple[str, ...]
 
-    def of_subset(self, subset: str) -> tuple[str, ...]:
-        return self.base if subset == ENCODING_ANALYSIS else self.final
-
     @cache  # noqa: B019  one per task; questions share the result to save memory
     def using(self, stem: str, subsets: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(name for name in subsets if stem in self.of_subset(name))
+        stems = {ENCODING_ANALYSIS: self.base, JUDGE_ANALYSIS: self.final}
+        return tuple(name for name in subsets if stem in stems[name])
 
 
 def sample(
@@ -290,7 +284,7 @@ def _asked(
     stems: Stems,
     drawn: Mapping[tuple[str, ...], list[str]],
 ) -> Iterable[Item]:
-    all_stems = tuple(dict.fromkeys(stem for subset in SUBSETS for stem in stems.of_subset(subset)))
+    all_stems = tuple(dict.fromkeys((*stems.base, *stems.final)))
     for pair, subsets in drawn.items():
         better_first = tuple(sorted(pair, key=lambda name: -notes[name].final_score))
         for stem in all_stems:

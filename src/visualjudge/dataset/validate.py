@@ -18,7 +18,6 @@ from visualjudge.dataset.folder import META, Dataset, load_dataset
 from visualjudge.dataset.json_form import QUESTIONS, json_file, question_json
 from visualjudge.dataset.parquet_form import ParquetQuestions
 from visualjudge.dataset.write_dataset import counts
-from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.tasks import TASKS
 
 
@@ -29,15 +28,19 @@ def validate(path: str | Path) -> tuple[Dataset, list[Problem]]:
 
 def problems_of(dataset: Dataset) -> list[Problem]:
     """Return what is wrong with a dataset: a file that was changed, removed or damaged, an image
-    that cannot be read, and questions that contradict themselves.
+    without a file, and questions that contradict themselves.
     """
     ids: Counter[str] = Counter()
-    images: dict[str, str] = {}
     problems: list[Problem] = []
+    listed = dataset.meta.get("files", {})
     for question in dataset.questions:
         ids[question.id] += 1
-        images |= {name: question.id for name in question.images if name not in images}
         problems += _question(question)
+        problems += [
+            Problem(QUESTIONS, question.id, "images", f"{name} is not listed in {META}")
+            for name in question.images
+            if listed and name not in listed
+        ]
     problems += [
         Problem(QUESTIONS, name, "id", f"occurs {times} times")
         for name, times in ids.items()
@@ -49,7 +52,7 @@ def problems_of(dataset: Dataset) -> list[Problem]:
         for name, value in counts(dataset.questions).items()
         if stated.get(name) != value
     ]
-    return [*_files(dataset), *_images(dataset, images), *problems]
+    return [*_files(dataset), *problems]
 
 
 def _files(dataset: Dataset) -> Iterator[Problem]:
@@ -81,18 +84,6 @@ def _digest(dataset: Dataset) -> str | None:
     for part in parts:
         digest.update(part)
     return digest.hexdigest()
-
-
-def _images(dataset: Dataset, images: dict[str, str]) -> Iterator[Problem]:
-    find = image_finder(dataset.root)
-    stated = dataset.meta.get("files", {})
-    for name, question_id in images.items():
-        if name in stated:
-            continue
-        try:
-            image_size(find(name), name)
-        except DataError as error:
-            yield Problem(QUESTIONS, question_id, "images", str(error))
 
 
 def _question(question: Question) -> Iterator[Problem]:

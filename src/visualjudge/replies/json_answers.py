@@ -29,19 +29,6 @@ ANSWER_KEYS = {
     f"quality_score overall grade {_COMMON} quality",
     "choice": f"{_COMMON} option selected selected_option correct correct_answer correct_option",
 }
-_RANK_KEYS = {"rank": 1, "position": 1, "place": 1, "score": -1, "rating": -1}
-_OPTION_KEYS = [
-    "option",
-    "prediction",
-    "image",
-    "candidate",
-    "letter",
-    "label",
-    "id",
-    "name",
-    "model",
-    "response",
-]
 # Keys of a score's scale, or of its maximum.
 _SCALE = re.compile(r"^(?:of|total_points|best_possible|highest)$|max|scale|range|out_of")
 
@@ -76,29 +63,9 @@ def objects(text: str) -> Iterator[tuple[int, int, Object]]:
 
 def answers(text: str, question_type: str) -> list[tuple[str, int, int]]:
     """Return the answers that JSON objects give under an answer key, with their positions."""
-    if "{" not in text:
-        return []
     names = ANSWER_KEYS[question_type].split()
-    items = list(objects(text))
-    order = _by_rank([value for *_, value in items]) if question_type == "ranking" else None
-    if order is not None and len(items) > 1:
-        return [(order, items[0][0], items[-1][1])]
-    found = ((_answer_in(value, names), start, end) for start, end, value in items)
+    found = ((_answer_in(value, names), start, end) for start, end, value in objects(text))
     return [(answer, start, end) for answer, start, end in found if answer is not None]
-
-
-# Read ``[{"option": "A", "rank": 2}, …]`` as "B, A, …"; with scores instead of ranks, from the
-# highest.
-def _by_rank(items: list[Object]) -> str | None:
-    ranked = {}
-    for item in items:
-        keys = {str(key).lower(): value for key, value in item.items()}
-        rank = next((name for name in _RANK_KEYS if isinstance(keys.get(name), int | float)), "")
-        option = next((keys[name] for name in _OPTION_KEYS if name in keys), None)
-        if not rank or not isinstance(option, str):
-            return None
-        ranked[keys[rank] * _RANK_KEYS[rank]] = option
-    return ", ".join(ranked[rank] for rank in sorted(ranked)) if len(ranked) == len(items) else None
 
 
 # Return the answer under the first of the keys, in the words that the reader expects.
@@ -111,19 +78,14 @@ def _answer_in(value: Object, names: list[str]) -> str | None:
             return _phrase(value[keys[name]], names) + greatest
     if "ranking" in names and value and all(str(item) in "ABCDE" for item in value.values()):
         return ", ".join(f"{key}: {item}" for key, item in value.items())
-    inner = [item for item in value.values() if isinstance(item, dict)]
-    return _answer_in(inner[0], names) if len(value) == len(inner) == 1 else None
+    return None
 
 
 def _phrase(value: Any, names: list[str]) -> str:
     if isinstance(value, dict):
-        places = sorted(map(str, value.values())) == [str(n) for n in range(1, len(value) + 1)]
-        if "ranking" in names and places:
-            return ", ".join(sorted(value, key=lambda option: int(value[option])))
         return _answer_in(value, [*names, "value"]) or "?"
     if isinstance(value, list):
-        dicts = [item for item in value if isinstance(item, dict)]
-        if dicts and len(dicts) == len(value) > 1:
-            return _by_rank(dicts) or "?"
-        return ", ".join("?" if isinstance(item, list) else _phrase(item, names) for item in value)
+        return ", ".join(
+            "?" if isinstance(item, list | dict) else _phrase(item, names) for item in value
+        )
     return "?" if value is None or isinstance(value, bool) else str(value)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from visualjudge.replies.json_answers import answers
 from visualjudge.replies.values import BREAKS, Value, is_label, stated
-from visualjudge.replies.words import TOKEN, Asked, Word, known_words, plain, words
+from visualjudge.replies.words import TOKEN, Asked, Word, known_words, lists, plain, words
 
 TAGS = frozenset(
     [
@@ -36,8 +36,7 @@ TAGS = frozenset(
         "vote",
     ]
 )
-LONGEST_HEAD, NEAR, SHORT = 90, 40, 80
-MOST_SENTENCES, MOST_MARKS = 1_000, 100
+LONGEST_HEAD, NEAR, SHORT, MOST_SENTENCES, MOST_MARKS = 90, 40, 80, 1_000, 100
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\}){0,400})\}")
 _BEGUN_BOX = re.compile(r"<\|begin_of_box\|>(.{0,400}?)<\|end_of_box\|>", re.S)
 # A tag may be open at the end, where the stop word of the request was the closing one.
@@ -51,14 +50,19 @@ _FRAMES = {
     _BRACKETS: "brackets",
     _BRACKETED_ORDER: "brackets",
 }
+# Lists whose words may stand behind an answer: a noun, a reason, a scale, a link of an order.
+_FOLLOWING = frozenset(
+    ["noun", "because", "so", "than", "then", "best", "worst", "first", "second", "place", "to"]
+).union(["middle", "points", "of ten"])
 _OUT_OF_TEN = re.compile(
     r"(?<![\d.,/(-])\d{1,2}(?:[.,]\d+)? ?(?:/|out of|von|sur|из) ?10\b(?![.,/]?\d)"
 )
+# A comma ends a sentence where a label follows it: "…, answer: B".
 _SENTENCE = re.compile(
-    r"(?:\.(?=\d))?[^\n.!?;。！？]+(?:[.!?;](?!\s)[^\n.!?;。！？]*)*[.!?;。！？]*"
+    r"(?:\.(?=\d))?(?:[^\n.!?;,。！？]+|,(?! \w{2}[^\n,.!?;:]{1,40}:))+"
+    r"(?:[.!?;](?!\s)[^\n.!?;。！？]*)*[.!?;,。！？]*"
 )
 _LINE = re.compile(r"[^\n]*")
-_FIRST = re.compile(r"\W*([A-Za-z]+)(?!\w)")
 _SAYS = re.compile(r"\b(?<![\u00c0-\u1fff])(?:[A-E]{2,5}|[A-Z])\b(?![\u00c0-\u1fff])|\d", re.ASCII)
 
 
@@ -78,10 +82,6 @@ class Mark:
     prose: bool = False
 
 
-# Start and end of a mark, start and end of its content, rule.
-Span = tuple[int, int, int, int, str]
-
-
 def marks_of(text: str, clean: str, labels: Sequence[Mark], asked: Asked) -> list[Mark]:
     """Return every mark that says something of the options, in order.
 
@@ -90,8 +90,7 @@ def marks_of(text: str, clean: str, labels: Sequence[Mark], asked: Asked) -> lis
     option has neither value nor cause: it may be mathematics.
     """
     objects = answers(text, asked.kind)
-    found = list(labels)
-    found += _out_of_ten(clean, asked) if asked.kind == "scoring" else []
+    found = [*labels, *(_out_of_ten(clean, asked) if asked.kind == "scoring" else ())]
     for start, end, opened, closed, rule in _framed(text, asked):
         one = stated(words(clean, asked, opened, closed), asked)
         if one is not None:
@@ -106,8 +105,9 @@ def marks_of(text: str, clean: str, labels: Sequence[Mark], asked: Asked) -> lis
     return [m for m, end in zip(found, ends, strict=False) if not _denied(clean, m, end, asked)]
 
 
-# Yield boxes, tags and brackets: the last of each, because a reply may repeat one without end.
-def _framed(text: str, asked: Asked) -> Iterator[Span]:
+# Yield boxes, tags and brackets (start, end, start and end of the content, rule): the last of
+# each, because a reply may repeat one without end.
+def _framed(text: str, asked: Asked) -> Iterator[tuple[int, int, int, int, str]]:
     for form, rule in _FRAMES.items():
         if form is (_BRACKETS if asked.kind == "ranking" else _BRACKETED_ORDER):
             continue
@@ -146,18 +146,23 @@ def statements(clean: str, asked: Asked) -> list[tuple[Mark, bool]]:
 # Return the words of a sentence, or nothing where those around its first letter or number show at
 # once that it is no answer.
 def _answering(clean: str, asked: Asked, begin: int, end: int) -> list[Word]:
-    first = _FIRST.match(clean, begin, end)
-    if first is not None and not _is_known(first[1]):
-        return []
     says = _SAYS.search(clean, begin, min(end, begin + LONGEST_HEAD))
     reached = says.end() if says else end
     may = says or end - begin <= SHORT
     if not may or clean[reached : reached + 2].lower() == "'s":
         return []
     after = TOKEN.search(clean, reached, end)
+    if after is not None and not (_may_follow(after[0]) or (says and says[0] == "I")):
+        return []
     beside = TOKEN.findall(clean, begin, says.start() if says else end)
-    known = all(map(_is_known, [*beside, after[0] if after else ""]))
+    known = all(map(_is_known, beside))
     return words(clean, asked, begin, min(end, reached + NEAR)) if known else []
+
+
+@lru_cache(4096)
+def _may_follow(part: str) -> bool:
+    odd = len(part) < 2 or not part.isalpha() or part in ("or", "and")
+    return odd or bool(lists().get(part.lower(), {}).get("", _FOLLOWING) & _FOLLOWING)
 
 
 # Return whether a word begins an entry of a list, or is a letter or a mark.
@@ -188,8 +193,7 @@ def _out_of_ten(clean: str, asked: Asked) -> Iterator[Mark]:
 def _denied(clean: str, mark: Mark, after: int, asked: Asked) -> bool:
     begin = max(clean.rfind("\n", 0, mark.start), mark.start - NEAR, after)
     before = words(clean, asked, begin, mark.start)
-    opens = (w.text in BREAKS or w.text in "?[" or w.of("but", "so", "because") for w in before)
-    clause = max((n for n, opened in enumerate(opens) if opened), default=0)
-    return any(
-        word.of("denies", "worse", "blames", "supposes", "cannot") for word in before[clause:]
-    )
+    bounds = [n for n, w in enumerate(before) if w.text in BREAKS | {"?"} or w.of("but", "so")]
+    clause = before[bounds[-1] :] if bounds else before
+    denied = any(w.of("denies", "worse", "blames", "supposes", "cannot") for w in clause)
+    return denied or (mark.rule == "label" and any(word.of("if") for word in before))

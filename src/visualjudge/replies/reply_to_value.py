@@ -13,8 +13,8 @@ from visualjudge.core.records import FAILED, LETTERS, QuestionType as QuestionTy
 from visualjudge.replies.lines import best_first, read_lines
 from visualjudge.replies.marks import Mark, marks_of, statements
 from visualjudge.replies.sentences import (
+    LONGEST_PARAGRAPH,
     is_refusal,
-    last_paragraph,
     read_sentences,
     retracts,
     sentences,
@@ -89,64 +89,45 @@ def read_reply(
     ----------
     text
         The reply as received, including thoughts and markup.
-    question_type
-        ``"pairwise"``, ``"ranking"`` or ``"scoring"``.
-    n_options
-        Number of options in a ranking.
+    question_type, n_options
+        ``"pairwise"``, ``"ranking"`` or ``"scoring"``, and the number of options in a ranking.
     finish_reason
-        Why the reply ended, in any provider's words
-        (:func:`~visualjudge.core.finish_reasons.finish_of`). A reply that was cut is ``truncated``
-        whatever it says, because the missing part might change the answer; a failed call is
-        ``api_error``, a filtered one a ``refusal``.
+        Why the reply ended, in any provider's words; a reply that was cut is never read.
     ties
-        The answers among ``"tie"`` and ``"both_bad"`` that the question allows. A tie that is not
-        allowed is ``unparseable`` with cause ``"tie"``.
+        The answers among ``"tie"`` and ``"both_bad"`` that the question allows.
     names
         Other words of the answers, such as ``{"left": "A", "right": "B"}`` or ``{"C": "tie"}``.
     read
         ``"marked"``: do not read sentences.
-
-    Returns
-    -------
-    Reading
-        The last answer that is marked as such (JSON, ``\\boxed{B}``, ``[[B]]``, "Answer: B"), or
-        else a reply or a first or last line that is only the answer, or else the answer of the
-        last paragraph by the phrases of ``phrases.yaml``. Contradictory answers give none.
 
     Examples
     --------
     >>> import visualjudge as vj
     >>> vj.read_reply("Option A misses the dog, so I prefer B.", "pairwise").value
     'B'
-    >>> vj.read_reply("It could be 3 or 7.", "scoring").status
-    'unparseable'
     """
     letters = {"pairwise": "AB", "ranking": LETTERS[:n_options], "scoring": ""}
     if question_type not in letters:
-        raise ValueError(
-            f"question_type must be one of {', '.join(letters)}, got {question_type!r}"
-        )
-    ended = _ENDED.get(finish_of(finish_reason))
-    if ended is not None:
-        return ended
+        raise ValueError(f"question_type must be one of {[*letters]}, got {question_type!r}")
+    named = {name.lower(): value for name, value in names.items()}
+    asked = Asked(question_type, letters[question_type], named)
+    ended = finish_of(finish_reason)
+    return _ENDED.get(ended) or _read(text, asked, ties, prose=read == "all")
+
+
+def _read(text: str, asked: Asked, ties: Collection[str], *, prose: bool) -> Reading:
     if len(text) > LONGEST_REPLY:
         return Reading(FAILED, "unparseable", "too long")
-    asked = Asked(
-        question_type,
-        letters[question_type],
-        {name.lower(): value for name, value in names.items()},
-    )
     spoken = without_thoughts(text)
-    found = answer_in(spoken, asked, prose=read == "all")
+    found = answer_in(spoken, asked, prose=prose)
     refused_tie = found.value in (TIE, BOTH_BAD) and found.value not in ties
     if found.value is not None and not refused_tie:
         tier: Tier = "prose" if found.prose else "marked"
         return Reading(found.value, "ok", None, (found.start, found.end), found.rule, tier)
     if not refused_tie and is_refusal(spoken):
         return Reading(FAILED, "refusal", "declined")
-    cut = bool(text.strip()) and not spoken.strip()
-    cause = "tie" if refused_tie else "cut" if cut else found.cause
-    return Reading(FAILED, "unparseable", cast("Cause", cause))
+    cause = "cut" if text.strip() and not spoken.strip() else found.cause
+    return Reading(FAILED, "unparseable", "tie" if refused_tie else cast("Cause", cause))
 
 
 def answer_in(spoken: str, asked: Asked, *, prose: bool = True) -> Mark:
@@ -160,13 +141,14 @@ def answer_in(spoken: str, asked: Asked, *, prose: bool = True) -> Mark:
     elif marks:
         found = replace(marks[-1], cause="unknown option")
     else:
-        alone = [mark for mark, whole in said if whole]
-        found = read_lines(spoken, clean, alone, asked) or Mark(None, "no answer")
+        lines = read_lines(spoken, clean, [mark for mark, whole in said if whole], asked)
+        found = lines or Mark(None, "no answer")
     if found.value is not None:
         found = _kept(clean, found, asked)
     elif prose and found.cause == "no answer":
-        last = sentences(clean, asked, last_paragraph(clean))
-        found = replace(read_sentences(last, asked), prose=True)
+        end = len(clean.rstrip())
+        begin = max(clean.rfind("\n\n", 0, end), end - LONGEST_PARAGRAPH, 0)
+        found = replace(read_sentences(sentences(clean, asked, begin), asked), prose=True)
     if asked.kind == "scoring" and found.value is not None and _other_scale(clean, found):
         return replace(found, value=None, cause="other scale")
     return best_first(clean, found, asked) if asked.kind == "ranking" else found

@@ -8,7 +8,7 @@ from functools import cache
 
 from visualjudge.core.records import TURNED
 from visualjudge.replies.marks import Mark
-from visualjudge.replies.values import BOTH_BAD, GREATEST, TIE, Value, stated, without_scale
+from visualjudge.replies.values import BOTH_BAD, GREATEST, TIE, stated, without_scale
 from visualjudge.replies.words import Asked, Word, plain, source, words
 
 LONGEST_PARAGRAPH, LONGEST_REFUSAL, LONGEST_GAP = 2_000, 1_000, 5
@@ -72,15 +72,10 @@ def sentences(text: str, asked: Asked, start: int, end: int | None = None) -> li
     return said if said[-1] else said[:-1]
 
 
-def last_paragraph(text: str) -> int:
-    """Return where the last paragraph begins."""
-    return max(text.rstrip().rfind("\n\n"), len(text.rstrip()) - LONGEST_PARAGRAPH, 0)
-
-
 def retracts(found: Iterable[Sequence[Word]]) -> bool:
     """Return whether a sentence takes back what stands before."""
-    heads = ([word for word in said if word.text[0].isalnum()][:2] for said in found)
-    return any(word.of("retracts") for head in heads for word in head)
+    named = ([word for word in said if word.text[0].isalnum()] for said in found)
+    return any(word.of("retracts") for words_of in named for word in words_of[:2])
 
 
 def read_sentences(found: Sequence[Sequence[Word]], asked: Asked) -> Mark:
@@ -111,20 +106,29 @@ def _last(found: Sequence[Sequence[Word]], asked: Asked) -> list[Mark]:
     return [] if opened else [Mark(one.value, None, one.start, one.end, "line")]
 
 
+# Return whether a word is none of those that change no answer.
+def _counts(word: Word) -> bool:
+    named = word.option or word.number is not None or word.of(*_KEEPS)
+    return bool(named) or not (word.of("filler", "noun") or word.text == "'")
+
+
 # Return what one sentence states; ``final`` is what follows "but" or "so".
 def _claims(said: Sequence[Word], asked: Asked) -> list[Mark]:
     spoken = without_scale(said) if asked.kind == "scoring" else said
-    kept = [word for word in spoken if word.option or word.number is not None or _counts(word)]
+    kept = [
+        word
+        for word in spoken
+        if word.option
+        or word.number is not None
+        or word.of(*_KEEPS)
+        or not (word.of("filler", "noun") or word.text == "'")
+    ]
     claims, at = list[Mark](), 0
     while at < len(kept):
         claim = next(filter(None, (_claim(row, kept, at, asked) for row in _rows(kept[at]))), None)
         claims += [claim[0]] if claim else []
         at = claim[1] if claim else at + 1
     return claims
-
-
-def _counts(word: Word) -> bool:
-    return word.of(*_KEEPS) or not (word.of("filler", "noun") or word.text == "'")
 
 
 # Return the phrases that may begin with a word, longest first.
@@ -134,8 +138,9 @@ def _rows(word: Word) -> Sequence[Phrase]:
         if word.option
         else ("{n}", word.text, *(f"{{{kind}}}" for kind in word.kinds))
     )
-    rows = [row for first in firsts for row in phrases().get(first, ())]
-    return sorted(rows, key=lambda row: -len(row[1]))
+    return sorted(
+        (row for one in firsts for row in phrases().get(one, ())), key=lambda row: -len(row[1])
+    )
 
 
 # Return what a phrase states at a word, and where it ends.
@@ -145,15 +150,17 @@ def _claim(row: Phrase, kept: Sequence[Word], at: int, asked: Asked) -> tuple[Ma
     end = _fits(steps, kept, at, slots)
     if end is None or (asked.kind == "scoring") != (kind == "scores"):
         return None
-    value: Value | None = {"ties": TIE, "bad": BOTH_BAD}.get(kind)
-    if "n" in slots:
-        value = slots["n"].number
-    elif kind in ("ties", "bad"):
-        value = value if asked.kind == "pairwise" else None
-    elif "X" in slots:
-        value = slots["X"].option
-    elif "Y" in slots and asked.letters == "AB":
-        value = TURNED.get(slots["Y"].option)
+    tie = {"ties": TIE, "bad": BOTH_BAD}.get(kind)
+    other = TURNED.get(slots["Y"].option) if "Y" in slots and asked.letters == "AB" else None
+    letter = slots["X"].option if "X" in slots else other
+    number = slots["n"].number if "n" in slots else None
+    value = (
+        (number if letter is None else letter)
+        if not tie
+        else tie
+        if asked.letters == "AB"
+        else None
+    )
     if value is None or not _stands(kind, kept, at, end):
         return None
     final = any(word.of("but", "so") for word in kept[max(0, at - 2) : at + 1])
@@ -200,11 +207,8 @@ def _stands(kind: str, kept: Sequence[Word], at: int, end: int) -> bool:
         return False
     before = kept[at - 1] if at else Word(".")
     part = before.text.isalpha() and not before.kinds and bool(kept[at].option)
-    if (
-        part
-        or (lead[:1] and lead[0].text in ("for", "in", "regarding", "concerning"))
-        or _names_others(lead, kept[at:end], rest)
-    ):
+    aspect = lead[:1] and lead[0].text in ("for", "in", "regarding", "concerning")
+    if part or aspect or _names_others(lead, kept[at:end], rest):
         return False
     if kind == "scores":
         beside = ("noun", "because", "score", "points", "of ten", "so", "but")
@@ -214,12 +218,12 @@ def _stands(kind: str, kept: Sequence[Word], at: int, end: int) -> bool:
     hyphen = bool(rest) and rest[0].text == "-" and rest[0].start == kept[end - 1].end
     if not rest or (rest[0].text in (_STOPS | _BREAKS) - {":"} and not hyphen) or joined:
         return True
-    than = rest[0].of("than") and not rest[0].of("because")
-    if than and not any(word.option for word in rest[1:4]):
-        return False
     follows = ("answer", "noun") if kind == "compares" else ("limits", "answer", "better")
+    than = rest[0].of("than") and not rest[0].of("because")
     away = rest[0].option or (rest[0].of("limits") and any(word.option for word in rest))
-    return not away and rest[0].of("than", "because", "but", "so", *follows)
+    if away or (than and not any(word.option for word in rest[1:4])):
+        return False
+    return rest[0].of("than", "because", "but", "so", *follows)
 
 
 # Return whether a sentence names options besides those of a phrase, but in a reason.
@@ -263,10 +267,8 @@ def is_refusal(text: str) -> bool:
 
 
 def _declines(said: Sequence[Word]) -> bool:
-    if any(word.of("declines") for word in said):
-        return True
     cannot = next((n for n, word in enumerate(said) if word.of("cannot")), len(said))
     undecided = any(word.of("undecided") for word in said[cannot:])
-    sorry = any(word.of("sorry") for word in said[:cannot])
     helps = any(word.of("helps") for word in said[cannot:])
-    return cannot < len(said) and not undecided and (sorry or helps)
+    cannot_help = helps or (said[cannot:] and any(word.of("sorry") for word in said[:cannot]))
+    return any(word.of("declines") for word in said) or bool(cannot_help and not undecided)

@@ -37,8 +37,6 @@ _THOUGHT = re.compile(
 _MAY_THINK = ("<", "◁", "[think]", "[/think]", "assistantfinal")
 _TAG = re.compile(r"<\|?/?[a-z][a-zA-Z0-9_|:\- /]{0,40}>|<｜[^｜>\n]{1,40}｜>|\[/?INST\]")
 _LATEX = re.compile(r"\\(?:text\w*|math\w*|mbox|rm|bf|left|right|large|Large|quad|[,;!()\[\]])")
-_ABOVE = re.compile(r"\\(?:succ(?:eq)?|gt|rightarrow|to|geq?)(?![a-zA-Z])|&gt;")
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[a-zA-Z]{2,}[ \t]*$", re.M)
 _STRUCK = re.compile(r"~~[^~\n]{1,80}~~|<(del|s|strike)>[^<\n]{1,80}</\1>")
 
 # A question that the model repeats: "A. <image>".
@@ -73,11 +71,10 @@ def without_thoughts(text: str) -> str:
 def without_markup(text: str) -> str:
     """Blank out code fences, tags and LaTeX commands."""
     if "\\" in text or "&" in text:
-        text = _ABOVE.sub(lambda match: ">".center(len(match[0])), text)
         text = _LATEX.sub(_blank, text).replace("\\n", " \n")
     if "~~" in text or "<" in text or "INST]" in text:
         text = _TAG.sub(_blank, _STRUCK.sub(_blank, _IMAGE_MARK.sub(_blank, text)))
-    return _FENCE.sub(_blank, text) if "```" in text or "~~~" in text else text
+    return text
 
 
 def _blank(match: re.Match[str]) -> str:

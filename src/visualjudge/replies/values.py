@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from visualjudge.replies.words import Asked, Word
 
 Value = str | float
-TIE, BOTH_BAD = "tie", "both_bad"
-GREATEST = 10.0
+TIE, BOTH_BAD, GREATEST = "tie", "both_bad", 10.0
 # Marks that end an answer.
 BREAKS = frozenset(",;:.!-–—\n(")
 # Marks that may lead an answer.
@@ -70,8 +69,7 @@ def stated(said: Sequence[Word], asked: Asked) -> Stated | None:
     at = _lead(kept, asked)
     if any(word.text == "?" for word in said) or at is None:
         return None
-    read = {"scoring": _score, "ranking": order_of}.get(asked.kind, _letter)
-    one = read(kept[at:], asked)
+    one = {"scoring": _score, "ranking": order_of}.get(asked.kind, _letter)(kept[at:], asked)
     if one is None:
         return None
     value, cause, stop = one

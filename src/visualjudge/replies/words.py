@@ -87,17 +87,16 @@ def _word(match: re.Match[str], text: str, asked: Asked) -> Word:
         parts = re.split("[.,]", said)
         beyond = len(parts) > 2 or ("," in said and len(parts[1]) == 3)  # "1,000"
         return Word(said, start, end, number=float("inf" if beyond else ".".join(parts)))
-    letter = _CYRILLIC.get(said, said)
-    if letter[-1] in asked.letters and lowered[:-1] in ("option", "image", "model"):
-        letter = letter[-1]  # "OptionB"
-    if len(letter) > 1 or not "A" <= letter <= "Z" or _is_part(text, start, end, asked.letters):
+    if len(said) > 1 and lowered[:-1] not in ("option", "image", "model"):
+        return Word(lowered, start, end)
+    letter = _CYRILLIC.get(said, said)[-1]  # "OptionB"
+    if not "A" <= letter <= "Z" or _is_part(text, start, end, asked.letters):
         return Word(lowered, start, end)
     known = letter in asked.letters
     unknown = bool(asked.letters) and not known and letter != "I"
-    return Word(lowered, start, end, letter if known else "", unknown)
+    return Word(lowered, start, end, letter if known else "", unknown and len(said) == 1)
 
 
-# Return whether a letter belongs to a longer name: "A-frame", "C++", "R&B", "I'm".
 def _is_part(text: str, start: int, end: int, letters: str) -> bool:
     before, after = text[max(0, start - 2) : start].rjust(2), text[end : end + 2].ljust(2)
     joined = after[0] in "-.'&+" and (after[1].isalpha() or after == "++")

@@ -234,14 +234,9 @@ def test_mistakes_of_newcomers_are_named_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="0 and 1 are read in a column named swapped"):
         vj.adopt([row(order=0), row(order=1)], tmp_path / "order")
     book = tmp_path / "book.xlsx"
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(
-            "visualjudge.apps.adopt.files.pl.read_excel",
-            lambda *_, **__: pl.DataFrame({"About": ["my study"]}),
-        )
-        book.write_bytes(b"")
-        with pytest.raises(UsageError, match=r"has About; found: none\); of a workbook, the first"):
-            vj.adopt(book, tmp_path / "sheet")
+    pl.DataFrame({"About": ["my study"]}).write_excel(book)
+    with pytest.raises(UsageError, match=r"has About; found: none\); of a workbook, the first"):
+        vj.adopt(book, tmp_path / "sheet")
 
 
 def test_rows_without_a_verdict_are_counted(tmp_path: Path) -> None:
@@ -314,3 +309,24 @@ def test_scores_up_to_100_are_noticed(tmp_path: Path) -> None:
     rows = [{"item": "q1", "model": "x", "score": 87, "human_score": 90}]
     with pytest.raises(DataError, match=r"from 0 to 10, got .*; --score-range 0 100 reads"):
         vj.adopt(rows, tmp_path / "out")
+
+
+def test_an_interrupted_adoption_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[Path] = []
+
+    def interrupted(folder: Path, *rest: Any) -> None:
+        written.append(folder)
+        if len(written) % 2 == 0:
+            raise KeyboardInterrupt
+
+    rows = [row(judge=judge) for judge in ("first", "second")]
+    before = vj.adopt(rows[:1], tmp_path / "old")
+    monkeypatch.setattr("visualjudge.apps.adopt.writing.write_run", interrupted)
+    for out in ("new", "old"):
+        with pytest.raises(KeyboardInterrupt):
+            vj.adopt(rows, tmp_path / out, force=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["old"]
+    assert sorted(path.name for path in (tmp_path / "old").iterdir()) == ["dataset", "first"]
+    assert [v["value"] for v in verdicts(before.runs[0])] == ["A"]

@@ -48,7 +48,7 @@ def test_each_judge_has_a_row_beside_the_best_constant_answer(tmp_path: Path) ->
     right, first = rows
     assert right.constant == first.constant == pytest.approx(11 / 20)
     assert (right.above_constant, first.above_constant) == ("pass", "fail")
-    assert (right.lean, first.lean) == (0.0, 0.5)
+    assert (right.lean, first.lean) == pytest.approx((0.0, 0.5))
     assert right.ties_said == right.ties_true == pytest.approx(0.55)
     assert (first.ties_said, first.unread) == (0.0, 0.0)
 

@@ -25,7 +25,7 @@ def written(folder: Path, lines: Sequence[RowResult], rows: Sequence[Json] = ())
     given.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     out = folder / "out/results.jsonl"
     out.write_text("".join(json.dumps(line.record()) + "\n" for line in lines), "utf-8")
-    write_settings(out, {"consistency": METRIC}, given)
+    write_settings(out, {}, {"consistency": METRIC}, given)
     return out
 
 

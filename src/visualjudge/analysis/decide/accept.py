@@ -119,7 +119,7 @@ def predictions_of(study: Study, run: int = 0) -> pl.DataFrame:
         asked.with_columns(
             annotation=pl.col("annotations").list.first().cast(pl.String),
             source=pl.col("sources").list.first().cast(pl.String),
-            number=pl.when("parsed").then("number"),
+            number=pl.when("usable").then("number"),
         )
         .group_by(keys, maintain_order=True)
         .agg(

@@ -62,6 +62,7 @@ STATE_OF: Mapping[AnswerState, State] = {
     "no": "fail",
     "too_few": "undecided",
 }
+UNTOLD = "favour cannot be told from skill: too few images, or the truth always prefers the same"
 BISECTIONS = 7
 """Halvings of the range of a number of images, which leave it within 4 %."""
 
@@ -440,9 +441,11 @@ def _favour(found: System) -> Evidence:
     """Return by how many ranks favouritism moves a source, if the favour is significant."""
     main = found.main
     if main is None or all(favour.p is None for favour in main.found.favours):
-        return Evidence(None, None, 0, found.why or f"each source is on {too_few()}")
+        unknown = f"each source is on {too_few()}" if main is None else UNTOLD
+        return Evidence(None, None, 0, found.why or unknown)
     value, ends, said = main.moved()
-    return Evidence(value, (float(ends[0]), float(ends[1])), main.found.images, note=said)
+    between = float(ends[0]), float(ends[1])
+    return Evidence(value, between, main.found.images, tested=True, note=said)
 
 
 def skill_of(shown: Shown, accurate: Threshold | None = None) -> Evidence:

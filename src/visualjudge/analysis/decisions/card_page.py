@@ -203,7 +203,7 @@ def _extras(found: JudgeCard) -> list[str]:
         brier, ece = found.probabilities.brier, found.probabilities.ece_corrected
         out.append(
             f"Its probabilities: Brier score {brier.value:.3f} ({span(brier.interval)}), "
-            "expected calibration error "
+            "expected calibration error, corrected for few answers, "
             f"{ece.value:.3f} ({span(ece.interval)}), {found.probabilities.n} answers."
         )
     radius = found.score_radius

@@ -246,7 +246,8 @@ def reliability(analysis: Analysis) -> Figure | LeftOut:
         if found is not None:
             bins = tuple((b.stated, b.observed, b.n) for b in found.bins)
             charts.append(Scatter(name, k, (), bins))
-            said.append((f"expected calibration error {number(found.ece_corrected.value)}", name))
+            error = number(found.ece_corrected.value)
+            said.append((f"calibration error, corrected, {error}", name))
             data += [(name, *row) for row in bins]
     if not charts:
         return LeftOut("reliability", "no reply states a probability")

@@ -31,6 +31,8 @@ ROUNDING = 1e-13
 """A variance of a difference below this share of the two variances is rounding."""
 ORDERED, CERTAIN = 0.95, 40.0
 KNOTS = (0.2, 0.4, 0.6, 0.8)
+MOST_LEFT_OUT = 300
+"""Images up to which each is left out: with as many regressors, the sandwich is too narrow."""
 LEVEL = 0.05
 
 
@@ -234,6 +236,10 @@ def system_agreement(sums: Sums, groups: IntArray | None = None) -> SystemAgreem
 # ---------------------------------------------------------------- favouritism
 
 
+LEAST_APART = 0.15
+"""Minimum share of a system's indicator that truth and margin do not explain."""
+
+
 @dataclass(frozen=True, eq=False)
 class FairFit:
     """Indicators of the systems in the regression of the judge's values, and what they are of."""
@@ -317,6 +323,20 @@ def fair_fit(
     shown = of_others(rest.residuals * centre, where, item[kept])
     offset = of_others(rest.residuals, where, item[kept])
     x = np.column_stack([plain, centre * shown, margin * shown, offset])
-    found = fit(sparse.hstack([sparse.csr_array(x), indicator]), y, where, link="identity")
+    design = sparse.hstack([sparse.csr_array(x), indicator])
+    found = fit(design, y, where, link="identity", many=MOST_LEFT_OUT)
     met = np.unique(own + group.size * where) % group.size
-    return FairFit(found, x.shape[1], group, np.bincount(met, minlength=group.size))
+    images = np.bincount(met, minlength=group.size)
+    # where the truth nearly always prefers the same systems, favour cannot be told from skill
+    apart = _unexplained(plain, own, group.size) >= LEAST_APART
+    return FairFit(found, x.shape[1], group, np.where(apart, images, 0))
+
+
+def _unexplained(columns: FloatArray, system: IntArray, systems: int) -> FloatArray:
+    """Return the share of each system's indicator that the columns do not explain, (S,)."""
+    base = np.linalg.qr(columns)[0]
+    rows = np.eye(systems)[system]
+    rest = rows - base @ (base.T @ rows)
+    total = ((rows - rows.mean(0)) ** 2).sum(0)
+    left = (rest**2).sum(0)
+    return np.asarray(np.divide(left, total, out=np.zeros(systems), where=total > 0))

@@ -212,7 +212,7 @@ def _file(path: Path, form: str | None) -> tuple[pl.DataFrame, Scale | None]:
         raise UsageError(f"{path}: {reason}")
     content = contents(path)
     log = log_of(path, content, form)
-    if log is None and not isinstance(content, list):
+    if log is None and not isinstance(content, list | pl.DataFrame):
         raise DataError(f"{path}: must hold an array of objects")
     table = frame_of(content if log is None else rows_of(log, path, content))
     if log is None:
@@ -330,7 +330,9 @@ def _apart(cells: pl.DataFrame) -> frozenset[str]:
     """Return the items that stand in several groups."""
     if not {"item", "group"} <= set(cells.columns):
         return frozenset()
-    groups = cells.drop_nulls(["item", "group"]).group_by("item").agg(pl.col("group").n_unique())
+    names = [role for role in ("item", "task") if role in cells.columns]
+    known = cells.drop_nulls(["item", "group"])
+    groups = known.group_by(names).agg(pl.col("group").n_unique())
     return frozenset(groups.filter(pl.col("group") > 1)["item"])
 
 

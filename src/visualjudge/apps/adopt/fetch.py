@@ -210,8 +210,8 @@ def question_tables(path: Path) -> list[Path]:
     if not tables or tables[0].suffix not in (".json", ".jsonl", ".parquet"):
         return []
     rows = contents(tables[0])
-    first = rows[0] if isinstance(rows, list) and rows and isinstance(rows[0], dict) else {}
-    return tables if {"question_type", "prompt", "images", "answer"} <= set(first) else []
+    first = rows[0] if isinstance(rows, list) and rows else getattr(rows, "columns", {})
+    return tables if {"question_type", "prompt", "images", "answer"}.issubset(first) else []
 
 
 def adopt_questions(

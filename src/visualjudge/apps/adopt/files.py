@@ -14,18 +14,24 @@ import polars as pl
 from visualjudge.apps.adopt.items import ImageSource
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.tables import table_parts
-from visualjudge.core.untrusted import apart, confined_path
+from visualjudge.core.untrusted import Kind, apart, check_size, confined_path
 from visualjudge.formats.sample import read_json, read_table
 
-LARGEST = 1 << 30
-"""Most bytes of a file, and of the members of an archive together."""
-LARGEST_MEMBER = 32 << 20
-MOST_PACKED = 200
-"""Most bytes of an archive's member for each byte that it takes there."""
 COLUMNS = 4096
-ROWS_AT_ONCE = 1000
+ROWS_AT_ONCE = 100_000
+MOST_TEXT = 1 << 30
+"""Most bytes of the texts of a table."""
 ZSTANDARD = 93
-TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".arrow", ".xlsx")
+KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys((".csv", ".tsv", ".jsonl"), "table"),
+    ".json": "json",
+    ".parquet": "parquet",
+    ".arrow": "parquet",
+    ".xlsx": "workbook",
+    ".eval": "zip",
+}
+"""Files by their suffix, as the kinds of input that have a bound."""
+TABLES = tuple(suffix for suffix in KINDS if suffix != ".eval")
 
 
 def frame_of(table: Any) -> pl.DataFrame:
@@ -43,44 +49,56 @@ def frame_of(table: Any) -> pl.DataFrame:
 
 
 def contents(path: Path) -> Any:
-    """Return the value of a JSON file, the rows of another table, and None for an archive; cells of
-    CSV and TSV are text.
+    """Return the value of a JSON file, the rows of a table, a data frame of Parquet and Arrow,
+    and None for an archive; cells of CSV and TSV are text.
 
     Raises
     ------
     UsageError
         If it has another extension.
     DataError
-        If it cannot be read, or has more than 1 GiB.
+        If it cannot be read, or is larger than its kind may be.
     """
-    try:
-        size = path.stat().st_size
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
-    if size > LARGEST:
-        raise DataError(f"{path}: must have at most {LARGEST >> 20} MiB, got {size >> 20}")
-    kind = path.suffix.lower()
-    if kind == ".eval":
+    suffix = path.suffix.lower()
+    if suffix not in KINDS:
+        raise UsageError(f"{path}: must end in {', '.join(KINDS)}")
+    check_size(path, KINDS[suffix])
+    if suffix in (".parquet", ".arrow"):
+        apart(_check_text, path, "parquet")
+        return pl.concat(table_parts(path, ROWS_AT_ONCE))
+    if suffix == ".xlsx":
+        return apart(_workbook, path, "workbook")
+    if suffix == ".eval":
         return None
-    if kind not in TABLES:
-        raise UsageError(f"{path}: must end in {', '.join(TABLES)} or .eval")
-    if kind == ".xlsx":
-        return apart(_workbook, path, "workbook").to_dicts()
-    if kind in (".parquet", ".arrow"):
-        return apart(_columns, path, "parquet").to_dicts()
-    return read_json(path) if kind == ".json" else read_table(path)
+    return read_json(path) if suffix == ".json" else read_table(path)
 
 
-def _columns(path: Path) -> pl.DataFrame:
-    return pl.concat(table_parts(path, ROWS_AT_ONCE), rechunk=False)
+def _check_text(path: Path) -> None:
+    """Read a table once, and refuse it if its texts would fill the memory."""
+    left = MOST_TEXT
+    for part in table_parts(path, ROWS_AT_ONCE):
+        texts = part.select(pl.col(pl.String).str.len_bytes().sum())
+        left -= int(sum(texts.row(0))) if texts.width else 0
+        if left < 0:
+            raise DataError(f"{path}: must have at most {MOST_TEXT >> 20} MiB of text")
 
 
-def _workbook(path: Path) -> pl.DataFrame:
+def _workbook(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of the first sheet that are not empty."""
+    import openpyxl
+
     try:
-        return pl.read_excel(path, engine="openpyxl")
-    except Exception as error:  # whatever a library says of a stranger's bytes
-        reason = " ".join(str(error).split())[:300] or type(error).__name__
-        raise DataError(f"{path}: cannot be read: {reason}") from None
+        sheet = openpyxl.load_workbook(path, read_only=True, data_only=True).worksheets[0]
+        first = next(sheet.iter_rows(values_only=True, max_row=1, max_col=COLUMNS), ())
+        width = max((k for k, name in enumerate(first, 1) if name is not None), default=0)
+        names = [f"column {k}" if name is None else str(name) for k, name in enumerate(first, 1)]
+        rows = sheet.iter_rows(values_only=True, min_row=2, max_col=width)
+        full = (row for row in rows if any(cell is not None for cell in row))
+        return [dict(zip(names, row, strict=False)) for row in full]
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever an archive, an XML parser and openpyxl say of these bytes
+        raise DataError(f"{path}: is no workbook: {' '.join(str(error).split())[:300]}") from None
 
 
 class Row(dict[str, Any]):
@@ -115,6 +133,7 @@ class Row(dict[str, Any]):
 def records(path: Path) -> list[Row]:
     """Return the rows of a table; raise an error if the file cannot be read or holds others."""
     values = contents(path)
+    values = values.to_dicts() if isinstance(values, pl.DataFrame) else values
     if not isinstance(values, list):
         raise DataError(f"{path}: must hold an array of objects")
     return [Row(value, path, number) for number, value in enumerate(values, 1)]
@@ -147,19 +166,14 @@ def members(path: Path, form: re.Pattern[str]) -> Iterator[tuple[str, bytes]]:
     Raises
     ------
     DataError
-        If it is no zip file, or its members cannot be unpacked or are too large.
+        If it is no zip file, or its members cannot be unpacked.
     UsageError
         If one is compressed with Zstandard, which needs Python 3.14 or the extra ``logs``.
     """
-    left = LARGEST
     try:
         with zipfile.ZipFile(path) as archive:
             for member in archive.infolist():
                 if form.fullmatch(member.filename):
-                    size, packed = member.file_size, max(member.compress_size, 1 << 12)
-                    left -= size
-                    if left < 0 or size > min(LARGEST_MEMBER, MOST_PACKED * packed):
-                        raise DataError(f"{path}: {member.filename}: is too large unpacked")
                     yield member.filename, _content(archive, member, path)
     except (zipfile.BadZipFile, RuntimeError, OSError, EOFError, ValueError) as error:
         # RuntimeError: encrypted, or (NotImplementedError) an unknown compression.

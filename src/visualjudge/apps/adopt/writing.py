@@ -250,7 +250,7 @@ def _read(item: Item, reply: Reply, names: Mapping[str, str]) -> Reading:
         len(item.options),
         finish_reason=reply.finish_reason,
         ties=item.ties,
-        names=names,
+        names=names if item.kind == "pairwise" else {},
     )
     low, high = item.scale
     if isinstance(reading.value, str) or item.scale == TEN:

@@ -83,9 +83,11 @@ def adopt_benchmark(
             first = f"; the first that was left out: {study.left_out[0]}" if study.left_out else ""
             raise DataError(f"{home}: has no usable question{first}")
         items = {item.key: item for item in study.items}
-        by_judge = {judge: _verdicts(study, items, origin, judge) for judge in replies or ()}
+        by_judge = {judge: _verdicts(study, items, origin, judge, row) for judge in replies or ()}
         if replies is None:
-            by_judge = {judge: _verdicts(study, items, origin, judge) for judge in study.replies}
+            by_judge = {
+                judge: _verdicts(study, items, origin, judge, row) for judge in study.replies
+            }
     empty = tuple(
         f"{judge}: no reply belongs to a question of the copy"
         for judge in by_judge
@@ -129,12 +131,14 @@ def _own(path: Path) -> Iterator[Reply]:
         yield Reply(str(row.need("id")), "BA" if order == "BA" else "AB", row.get("value"), text)
 
 
-def _verdicts(study: Study, items: dict[str, Item], origin: Origin, judge: str) -> list[Verdict]:
+def _verdicts(
+    study: Study, items: dict[str, Item], origin: Origin, judge: str, row: Benchmark
+) -> list[Verdict]:
     if judge not in study.replies:
         known = ", ".join(study.replies) or "none"
         raise UsageError(f"--replies: the copy holds no replies of {judge!r}; it holds: {known}")
     replies = (reply for reply in study.replies[judge]() if reply.key in items)
-    return [verdict_of(origin, items[reply.key], reply) for reply in replies]
+    return [verdict_of(origin, items[reply.key], reply, row.answers) for reply in replies]
 
 
 @contextmanager

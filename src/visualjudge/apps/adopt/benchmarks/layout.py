@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
@@ -17,7 +17,7 @@ Scores = Callable[[tuple[str, ...]], tuple[Score, ...]]
 @dataclass(frozen=True, slots=True)
 class Benchmark:
     """A benchmark: what ``dataset.json`` says of it, the files that a copy must have, its reader,
-    and its authors' scores for the parts (tasks) in a copy.
+    its authors' scores for the parts (tasks) in a copy, and answers of its own, such as C for tie.
     """
 
     title: str
@@ -27,6 +27,7 @@ class Benchmark:
     files: str
     read: Callable[[Path], Study]
     scores: Scores
+    answers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

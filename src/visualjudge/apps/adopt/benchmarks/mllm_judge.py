@@ -138,4 +138,5 @@ ROW = Benchmark(
     "Dataset/Benchmark/{score,pair,batch}.jsonl and Dataset/image/; {mode}_MODEL.jsonl for replies",
     read,
     _scores,
+    {"C": "tie"},
 )

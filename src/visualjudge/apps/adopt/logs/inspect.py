@@ -13,6 +13,7 @@ from visualjudge.apps.adopt.answers import is_answer
 from visualjudge.apps.adopt.files import at, members
 from visualjudge.apps.adopt.logs.log_rows import log_row, text_of
 from visualjudge.core.errors import DataError
+from visualjudge.core.untrusted import apart
 
 MEMBERS = re.compile(r"header\.json|samples/.*\.json")
 Rows = list[dict[str, Any]]
@@ -21,7 +22,7 @@ Rows = list[dict[str, Any]]
 def rows(path: Path, log: Any) -> Rows:
     """Return a row per sample, or per sample and grade."""
     if log is None:
-        parts = {name: _kept(json.loads(text)) for name, text in members(path, MEMBERS)}
+        parts = apart(_parts, path, "zip")
         log = {**parts.pop("header.json", {}), "samples": list(parts.values())}
     about, samples = log.get("eval"), log["samples"]
     if not isinstance(about, dict) or not samples:
@@ -36,9 +37,13 @@ def rows(path: Path, log: Any) -> Rows:
     return [_grade(sample, about, *name) for sample in samples for name in graders]
 
 
-def _kept(part: dict[str, Any]) -> dict[str, Any]:
-    """Return a member without the messages and events, which are most of it."""
-    return {name: value for name, value in part.items() if name not in ("messages", "events")}
+def _parts(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the members without the messages and events, which are most of them."""
+    left_out = ("messages", "events", "attachments", "store")
+    return {
+        name: {field: value for field, value in json.loads(text).items() if field not in left_out}
+        for name, text in members(path, MEMBERS)
+    }
 
 
 def _target(sample: dict[str, Any]) -> str | None:
