@@ -66,8 +66,8 @@ bench: $(VENV)/.bench $(VENV)/.test
 
 # The pages and images that commands make
 docs: demo
-	@$(BIN)/visualjudge gallery --out docs/gallery
-	@rm -rf docs/prompts && $(BIN)/visualjudge prompts demo-out/dataset --out docs/prompts
+	@$(BIN)/visualjudge show gallery --out docs/gallery
+	@rm -rf docs/prompts && $(BIN)/visualjudge show prompts demo-out/dataset --out docs/prompts
 	@$(BIN)/python tools/docs_pages.py
 	@$(BIN)/python tools/poster.py docs/encodings.jpg
 	@$(BIN)/python tools/docs_first.py
@@ -81,7 +81,7 @@ docs-site: $(VENV)/.docs
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --clean
 
 docs-check: $(VENV)/.runtime
-	@$(BIN)/visualjudge gallery --check
+	@$(BIN)/visualjudge show gallery --check
 
 # Wheel and sdist in dist/, checked, and equal when built twice; wheels for every platform resolved; a list of what is inside (SBOM)
 $(VENV)/.package: $(VENV)/.runtime

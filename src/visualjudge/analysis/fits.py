@@ -64,13 +64,19 @@ class Fit:
 
 
 def fit(
-    x: Any, y: FloatArray, image: IntArray, *, link: Link = "logit", penalised: bool = False
+    x: Any,
+    y: FloatArray,
+    image: IntArray,
+    *,
+    link: Link = "logit",
+    penalised: bool = False,
+    many: int = MANY_IMAGES,
 ) -> Fit:
     """Fit ``y`` (n,), 0 to 1 for a logit, to ``x`` (n, P; an array or sparse); ``image`` (n,) names
-    each answer's image.
+    each answer's image. The sandwich is used from ``many`` images on.
     """
-    many = x.shape[0] * x.shape[1] > MOST_CELLS
-    rows: Any = sparse.csr_array(x) if many else _dense(x).astype(float)
+    large = x.shape[0] * x.shape[1] > MOST_CELLS
+    rows: Any = sparse.csr_array(x) if large else _dense(x).astype(float)
     beta = np.zeros(rows.shape[1])
     for _ in range(STEPS):
         mean, weight = _mean(rows @ beta, link)
@@ -88,7 +94,7 @@ def fit(
         residual = y - rows @ beta
     alone = inverse if link == "logit" else inverse * float((residual**2).mean())
     names, place = renumbered(np.unique(image, return_inverse=True)[1])
-    covariance = _clustered(rows, weight, residual, place, inverse)
+    covariance = _clustered(rows, weight, residual, place, inverse, many)
     determined = np.diag(inverse @ information)
     return Fit(beta, covariance, alone, determined, residual, names.size, penalised)
 
@@ -110,13 +116,18 @@ def _mean(eta: FloatArray, link: Link) -> tuple[FloatArray, FloatArray]:
 
 
 def _clustered(
-    rows: Any, weight: FloatArray, residual: FloatArray, image: IntArray, inverse: FloatArray
+    rows: Any,
+    weight: FloatArray,
+    residual: FloatArray,
+    image: IntArray,
+    inverse: FloatArray,
+    many: int,
 ) -> FloatArray:
     """Return the covariance by image: the sandwich, or that of leaving out each image."""
     images, (n, size) = int(image.max(initial=-1)) + 1, rows.shape
     member = sparse.csr_array((np.ones(n), (image, np.arange(n))), shape=(images, n))
     scores = _dense(member @ (rows * residual[:, None]))
-    if images >= MANY_IMAGES or size > MOST_LEFT_OUT:
+    if images >= many or size > MOST_LEFT_OUT:
         rank = int(np.linalg.matrix_rank(inverse, hermitian=True, rtol=1e-9))
         small = images / max(images - 1, 1) * (n - 1) / max(n - rank, 1)
         moved = scores @ inverse * np.sqrt(small)

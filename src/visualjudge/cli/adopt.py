@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 
 EPILOG = """Examples:
 
-visualjudge adopt verdicts.csv --out study
+visualjudge adopt votes.csv --column truth=vote --answer C=tie --out study
 
-visualjudge adopt votes.parquet --column truth=vote --answer 0=A --answer 1=B --out study
-
-visualjudge adopt GenAI-Bench/results --benchmark genai-bench --replies gpt4o --out genai
+visualjudge adopt CLONE --benchmark genai-bench --replies gpt4o --out genai
 """
 SHOWN = 5
 
@@ -64,77 +62,59 @@ def adopt(
     source: Annotated[
         list[Path],
         typer.Argument(
-            help="Tables of verdicts, logs, a benchmark's folder, questions.json or a data folder.",
+            help="Tables, logs, a benchmark, questions.json, a data folder.",
             show_default=False,
         ),
     ],
-    out: Annotated[
-        Path | None, typer.Option(help="Folder to write: dataset, and runs.", show_default=False)
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write.", show_default=False)] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option(
-            help="ROLE=NAME: the column of a role: item, group, task, model_a, model_b, "
-            "verdict, truth, order, judge, reply, …"
-        ),
+        typer.Option(help="ROLE=NAME: the column of a role."),
     ] = None,
     answer: Annotated[
         list[str] | None,
-        typer.Option(
-            help="VALUE=A, B, tie, both_bad, Failed or a number: what a value or reply means."
-        ),
+        typer.Option(help="VALUE=MEANING, as C=tie, 0=A."),
     ] = None,
     score_range: Annotated[
         tuple[float, float] | None,
-        typer.Option(help="Lowest and highest score; default: 0 10.", show_default=False),
+        typer.Option(help="Lowest, highest; else 0 10.", show_default=False),
     ] = None,
-    judge: Annotated[
-        str | None, typer.Option(help="Name of the judge, if no column states it.")
-    ] = None,
+    judge: Annotated[str | None, typer.Option(help="Name of the judge.")] = None,
     use: Annotated[
         Use,
-        typer.Option(help="Column to use: replies (read again), or verdicts."),
+        typer.Option(help="What counts of the two.", show_default=False),
     ] = Use.replies,
     letters: Annotated[
         Letters,
-        typer.Option(help="Meaning of verdict A: model_a, or the option shown first."),
+        typer.Option(help="What letters refer to.", show_default=False),
     ] = Letters.columns,
     format: Annotated[
         str | None,
         typer.Option(
-            help="inspect, lmms-eval, vlmevalkit, promptfoo, pipeline or table; default: detected.",
+            help="Kind of log; else detected.",
             show_default=False,
         ),
     ] = None,
     drop_duplicates: Annotated[
-        bool, typer.Option("--drop-duplicates", help="Leave out rows that are there twice.")
+        bool, typer.Option("--drop-duplicates", help="Leave out repeated rows.")
     ] = False,
-    benchmark: Annotated[
-        str | None, typer.Option(help="Name of the benchmark whose clone SOURCE is.")
-    ] = None,
+    benchmark: Annotated[str | None, typer.Option(help="Name of the benchmark.")] = None,
     replies: Annotated[
         list[str] | None,
-        typer.Option(help="A judge of the benchmark whose replies become a run; repeatable."),
+        typer.Option(help="Its judge to write as a run."),
     ] = None,
-    media: Annotated[
-        Path | None, typer.Option(help="Folder of the images of questions.json.")
-    ] = None,
-    fetch: Annotated[
-        bool, typer.Option("--fetch", help="Download images that addresses name.")
-    ] = False,
+    media: Annotated[Path | None, typer.Option(help="Images of questions.json.")] = None,
+    fetch: Annotated[bool, typer.Option("--fetch", help="Download images.")] = False,
     allow_private_urls: Annotated[
         bool,
-        typer.Option("--allow-private-urls", help="Permit http:// and the local network."),
+        typer.Option("--allow-private-urls", help="Permit local addresses."),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier adoption.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
 ) -> None:
-    """Convert verdicts of other tools, published benchmarks and question sets into a dataset and
-    runs.
+    """Convert verdicts, benchmarks and question sets of others into a dataset and runs.
 
-    Roles: item, group (image or conversation: intervals are clustered by it), task, model_a,
-    model_b, model, verdict, truth, score_a, score_b, order, judge, repeat, reply, finish_reason,
-    input_tokens, output_tokens, request, text_a, text_b. Columns are guessed by their names and
-    printed. A data folder with --fetch gets the images that its files name by addresses.
+    Roles: item, group, task, model_a, model_b, model, verdict, truth, score_a, score_b, order,
+    judge, repeat, reply, finish_reason, input_tokens, output_tokens, request, text_a, text_b.
     """
     from visualjudge.apps.adopt.adopt import adopt as adopted
     from visualjudge.apps.adopt.fetch import question_tables

@@ -57,8 +57,10 @@ _FOLLOWING = frozenset(
 _OUT_OF_TEN = re.compile(
     r"(?<![\d.,/(-])\d{1,2}(?:[.,]\d+)? ?(?:/|out of|von|sur|из) ?10\b(?![.,/]?\d)"
 )
+# A comma ends a sentence where a label follows it: "…, answer: B".
 _SENTENCE = re.compile(
-    r"(?:\.(?=\d))?[^\n.!?;。！？]+(?:[.!?;](?!\s)[^\n.!?;。！？]*)*[.!?;。！？]*"
+    r"(?:\.(?=\d))?(?:[^\n.!?;,。！？]+|,(?! \w{2}[^\n,.!?;:]{1,40}:))+"
+    r"(?:[.!?;](?!\s)[^\n.!?;。！？]*)*[.!?;,。！？]*"
 )
 _LINE = re.compile(r"[^\n]*")
 _SAYS = re.compile(r"\b(?<![\u00c0-\u1fff])(?:[A-E]{2,5}|[A-Z])\b(?![\u00c0-\u1fff])|\d", re.ASCII)
@@ -88,8 +90,7 @@ def marks_of(text: str, clean: str, labels: Sequence[Mark], asked: Asked) -> lis
     option has neither value nor cause: it may be mathematics.
     """
     objects = answers(text, asked.kind)
-    found = list(labels)
-    found += _out_of_ten(clean, asked) if asked.kind == "scoring" else []
+    found = [*labels, *(_out_of_ten(clean, asked) if asked.kind == "scoring" else ())]
     for start, end, opened, closed, rule in _framed(text, asked):
         one = stated(words(clean, asked, opened, closed), asked)
         if one is not None:
@@ -192,8 +193,7 @@ def _out_of_ten(clean: str, asked: Asked) -> Iterator[Mark]:
 def _denied(clean: str, mark: Mark, after: int, asked: Asked) -> bool:
     begin = max(clean.rfind("\n", 0, mark.start), mark.start - NEAR, after)
     before = words(clean, asked, begin, mark.start)
-    opens = (w.text in BREAKS or w.text in "?[" or w.of("but", "so", "because") for w in before)
-    clause = max((n for n, opened in enumerate(opens) if opened), default=0)
-    return any(
-        word.of("denies", "worse", "blames", "supposes", "cannot") for word in before[clause:]
-    )
+    bounds = [n for n, w in enumerate(before) if w.text in BREAKS | {"?"} or w.of("but", "so")]
+    clause = before[bounds[-1] :] if bounds else before
+    denied = any(w.of("denies", "worse", "blames", "supposes", "cannot") for w in clause)
+    return denied or (mark.rule == "label" and any(word.of("if") for word in before))

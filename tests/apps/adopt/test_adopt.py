@@ -309,3 +309,24 @@ def test_scores_up_to_100_are_noticed(tmp_path: Path) -> None:
     rows = [{"item": "q1", "model": "x", "score": 87, "human_score": 90}]
     with pytest.raises(DataError, match=r"from 0 to 10, got .*; --score-range 0 100 reads"):
         vj.adopt(rows, tmp_path / "out")
+
+
+def test_an_interrupted_adoption_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[Path] = []
+
+    def interrupted(folder: Path, *rest: Any) -> None:
+        written.append(folder)
+        if len(written) % 2 == 0:
+            raise KeyboardInterrupt
+
+    rows = [row(judge=judge) for judge in ("first", "second")]
+    before = vj.adopt(rows[:1], tmp_path / "old")
+    monkeypatch.setattr("visualjudge.apps.adopt.writing.write_run", interrupted)
+    for out in ("new", "old"):
+        with pytest.raises(KeyboardInterrupt):
+            vj.adopt(rows, tmp_path / out, force=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["old"]
+    assert sorted(path.name for path in (tmp_path / "old").iterdir()) == ["dataset", "first"]
+    assert [v["value"] for v in verdicts(before.runs[0])] == ["A"]

@@ -130,3 +130,77 @@ def test_without_zstandard_the_extra_is_named(
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(UsageError, match=r"run: pip install 'visualjudge\[logs\]'"):
         list(members(tools.inspect(tmp_path), MEMBERS))
+
+
+def failed_sample(target: str | list[str], **more: Any) -> dict[str, Any]:
+    sample = tools.inspect_sample(0, 1, {}, "A")
+    return sample | {"id": "failed", "target": target, "output": {"choices": []}} | more
+
+
+def inspect_json(path: Path, samples: list[dict[str, Any]]) -> Path:
+    log = {"version": 2, "eval": {"task": "t", "model": "m"}, "samples": samples}
+    path.write_text(json.dumps(log), "utf-8")
+    return path
+
+
+def test_a_sample_of_inspect_that_failed_is_a_failed_verdict(tmp_path: Path) -> None:
+    graded = [
+        tools.inspect_sample(k, 1, {"qa": {"value": {"style": k / 2, "facts": 1.0}}}, "Paris")
+        | {"metadata": {"human": 1}}
+        for k in range(2)
+    ]
+    failed = failed_sample("Paris", error={"message": "timeout"}, metadata={"human": 1})
+    path = inspect_json(tmp_path / "graded.json", [*graded, failed])
+    done = vj.adopt(path, tmp_path / "graded", truth="human")
+    values = [one["value"] for one in verdicts(done)]
+    assert values == [0.0, 10.0, 5.0, 10.0, "Failed", "Failed"]
+    assert {question.task for question in vj.load_dataset(done.dataset)} == {"style", "facts"}
+    pairs = [tools.inspect_sample(k, 1, {}, "AB"[k]) for k in range(2)]
+    failed = failed_sample(["A"], error={"message": "timeout"})
+    done = vj.adopt(inspect_json(tmp_path / "pairs.json", [*pairs, failed]), tmp_path / "pairs")
+    assert [one["value"] for one in verdicts(done)] == ["A", "B", "Failed"]
+    assert answers(done) == ["A", "B", "A"]
+
+
+def test_letters_of_the_user_s_own_count_in_replies_as_in_verdicts(tmp_path: Path) -> None:
+    texts = {"A": "ANSWER: A", "C": "Reasoning first.\nAnswer: C"}
+    samples = [
+        tools.inspect_sample(0, 1, {}, target)
+        | {"id": target, "output": {"completion": text, "choices": []}}
+        for target, text in texts.items()
+    ]
+    path = inspect_json(tmp_path / "abc.json", samples)
+    with pytest.raises(DataError, match="--answer C=MEANING"):
+        vj.adopt(path, tmp_path / "out")
+    done = vj.adopt(path, tmp_path / "out", answers={"C": "tie"})
+    assert [one["value"] for one in verdicts(done)] == ["A", "tie"] == answers(done)
+
+
+def test_repeats_of_lmms_eval_and_promptfoo_are_repeats(tmp_path: Path) -> None:
+    file = tools.lmms_eval(tmp_path)
+    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    repeated = [
+        line | {"resps": [["[[A]]", "[[B]]"]], "filtered_resps": ["[[A]]"]} for line in lines
+    ]
+    file.write_text("".join(json.dumps(line) + "\n" for line in repeated), "utf-8")
+    done = vj.adopt(file, tmp_path / "out")
+    assert [(v.get("repeat", 0), v["value"]) for v in verdicts(done)][:2] == [(0, "A"), (1, "B")]
+    log = json.loads(tools.promptfoo(tmp_path).read_text("utf-8"))
+    results = log["results"]["results"]
+    for number, result in enumerate(results):
+        result |= {"vars": {"topic": str(number)}}
+    log["results"]["results"] = [*results, *(r | {"testIdx": r["testIdx"] + 3} for r in results)]
+    (tmp_path / "twice.json").write_text(json.dumps(log), "utf-8")
+    done = vj.adopt(tmp_path / "twice.json", tmp_path / "twice")
+    assert (done.questions, done.verdicts) == (3, 6)
+
+
+def test_vlmevalkit_s_file_names_are_split_at_the_data_set(tmp_path: Path) -> None:
+    first = tools.vlmevalkit(tmp_path, "tsv")
+    names = ("GPT4o_20240806_MyPairs", "GPT4o_20241120_MyPairs", "Claude3-5V_Sonnet_MMBench_V11")
+    paths = [first.with_name(f"{name}.tsv") for name in names]
+    for path in paths:
+        path.write_bytes(first.read_bytes())
+    done = vj.adopt(paths, tmp_path / "out")
+    judges = ["GPT4o_20240806", "GPT4o_20241120", "Claude3-5V_Sonnet"]
+    assert [run.name for run in done.runs] == judges

@@ -65,8 +65,8 @@ class InferReport:
     missing: int
     cut: int
     progress: Progress
+    # Usage and cost of all invocations of the run.
     total: Spending = field(default_factory=Spending)
-    """Usage and cost of all invocations of the run."""
     statuses: Counter[str] = field(default_factory=Counter)
     causes: Counter[str] = field(default_factory=Counter)
     example: str | None = None
@@ -95,9 +95,8 @@ class Asker:
             return Outcome(record, "api_error", cause, error.usage)
         return _outcome(row, reply, time.monotonic() - started)
 
+    # Return the row's image; the last few are cached, because rotations of a question share theirs.
     def _image(self, row: Row) -> ImagePart:
-        """Return the row's image; the last few are cached, because rotations of a question share
-        theirs."""
         owner = self.table.image_row(row)
         if owner.index not in self._images:
             self._images[owner.index] = image_part(self.table, owner)
@@ -119,15 +118,14 @@ def _outcome(row: Row, reply: Reply, seconds: float) -> Outcome:
     return Outcome(record, status, usage=reply.usage, calls=int(not reply.cached))
 
 
+# Return the tokens paid for, if they differ from those of the reply.
 def _paid(usage: Mapping[str, int]) -> dict[str, Any]:
-    """Return the tokens paid for, if they differ from those of the reply."""
     return {PAID: dict(usage)}
 
 
+# Join surrogate pairs and replace lone surrogates by U+FFFD, because JSON in UTF-8 cannot hold
+# them.
 def _encodable(text: str) -> str:
-    """Join surrogate pairs and replace lone surrogates by U+FFFD, because JSON in UTF-8 cannot hold
-    them.
-    """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -195,8 +193,8 @@ def _report(
     )
 
 
+# Count the causes of missing replies, and return one message of the server.
 def _failures(path: Path, found: Mapping[int, Any]) -> tuple[Counter[str], str | None]:
-    """Count the causes of missing replies, and return one message of the server."""
     last = {
         record["index"]: record for record in read_records(path) if record["index"] not in found
     }
@@ -217,9 +215,9 @@ def _manifest(table: Table, client: Client, template: PromptTemplate) -> dict[st
     }
 
 
+# Return the SHA-256 of indices, questions and options, which identifies the table regardless of its
+# path.
 def _digest(table: Table) -> str:
-    """Return the SHA-256 of indices, questions and options, which identifies the table regardless
-    of its path."""
     total = hashlib.sha256()
     for row in table.rows:
         total.update(
@@ -230,8 +228,8 @@ def _digest(table: Table) -> str:
     return total.hexdigest()
 
 
+# Return the manifest of earlier invocations, or an empty dict.
 def _earlier(path: Path) -> Mapping[str, Any]:
-    """Return the manifest of earlier invocations, or an empty dict."""
     if not path.is_file():
         return {}
     hint = "; delete it together with the .jsonl to start again"
@@ -241,8 +239,8 @@ def _earlier(path: Path) -> Mapping[str, Any]:
     return found
 
 
+# Check that the run to resume asked the same model in the same way.
 def _check_same(path: Path, before: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
-    """Check that the run to resume asked the same model in the same way."""
     for name in ("client", "template", "questions"):
         if before.get(name) != manifest[name]:
             was, now = (

@@ -19,13 +19,12 @@ from visualjudge.apps.mmbench.vlmevalkit_rules import read_vlmevalkit
 from visualjudge.core.errors import DataError
 
 Matched = Mapping[int, str | None]
+# (reply, text of each option by letter) → the letter of the option that the reply names, or None,
+# and why.
 READERS: Mapping[Rules, Callable[[str, Mapping[str, str]], ChoiceReading]] = {
     "strict": read_strict,
     "vlmevalkit": read_vlmevalkit,
 }
-"""(reply, text of each option by letter) → the letter of the option that the reply names, or None,
-and why.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +79,10 @@ class Evaluation:
     rows: tuple[ScoredRow, ...]
     groups: tuple[Group, ...]
     differences: tuple[Difference, ...] = ()
+    # Indices of replies that the table does not have.
     unknown: tuple[int, ...] = ()
-    """Indices of replies that the table does not have."""
+    # Replies that the LLM matcher read where the rules found nothing.
     matched: int = 0
-    """Replies that the LLM matcher read where the rules found nothing."""
 
     @property
     def whole(self) -> Slice:
@@ -161,8 +160,8 @@ def _score(row: Row, prediction: str | None, rules: Rules, matched: Matched) -> 
     )
 
 
+# Yield one group per question, if the table holds rotations.
 def _strict_groups(table: Table, scored: Mapping[int, ScoredRow]) -> Iterable[Group]:
-    """Yield one group per question, if the table holds rotations."""
     if not any(row.rotation for row in table.rows):
         return
     members: dict[int, list[Row]] = defaultdict(list)
@@ -183,8 +182,8 @@ def _strict_groups(table: Table, scored: Mapping[int, ScoredRow]) -> Iterable[Gr
         )
 
 
+# Yield one group per first rotation with a reply, made of the rotations present.
 def _kit_groups(scored: Mapping[int, ScoredRow]) -> Iterable[Group]:
-    """Yield one group per first rotation with a reply, made of the rotations present."""
     members: dict[int, list[ScoredRow]] = defaultdict(list)
     for line in scored.values():
         members[line.row.group].append(line)

@@ -22,14 +22,13 @@ from visualjudge.core.errors import DataError, InvalidRecord, Problem, RunError
 from visualjudge.formats.sample import read_table
 from visualjudge.runs.journal import read_records
 
+# Maximum number of characters in a workbook cell, counted in UTF-16 units as in spreadsheet
+# programs.
 CELL = 32_767
-"""Maximum number of characters in a workbook cell, counted in UTF-16 units as in spreadsheet
-programs.
-"""
+# Maximum unpacked size of a workbook, in bytes.
 LARGEST_WORKBOOK = 256 * 2**20
-"""Maximum unpacked size of a workbook, in bytes."""
+# Maximum number of rows of a sheet, as in spreadsheet programs.
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 256
-"""Maximum number of rows of a sheet, as in spreadsheet programs."""
 CUT = "… [cut here: {length} characters, whole in {whole}]"
 _CUT = re.compile(r"… \[cut here: \d+ characters, whole in [^\]]*\]$")
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -151,11 +150,10 @@ def read_workbook(path: str | Path) -> dict[int, Mapping[str, str]]:
         ) from None
 
 
+# Open a workbook after checking the unpacked size of its parts (no more than the stated size is
+# read).
 @contextmanager
 def _opened(file: Path) -> Iterator[Any]:
-    """Open a workbook after checking the unpacked size of its parts (no more than the stated size
-    is read).
-    """
     import openpyxl
 
     with zipfile.ZipFile(file) as archive:
@@ -180,10 +178,10 @@ def _lines(file: Path, sheet: Any) -> dict[int, Mapping[str, str]]:
     return _by_index(file, names, (dict(zip(names, values, strict=False)) for values in rows))
 
 
+# Return the rows of a table with its header in line 1, without empty rows.
 def _by_index(
     file: Path, names: Sequence[str], rows: Iterable[Mapping[str, Any]]
 ) -> dict[int, Mapping[str, str]]:
-    """Return the rows of a table with its header in line 1, without empty rows."""
     for due in ("index", "prediction"):
         if due not in names:
             raise DataError(f"{file}: no column {due!r} (columns: {', '.join(names)[:300]})")
@@ -215,8 +213,8 @@ def _index(file: Path, number: int, value: Any) -> int:
     raise _invalid(file, number, "index", f"{value!r} is not a whole number")
 
 
+# Return a cell as text: a number as displayed, a formula as typed.
 def _text(file: Path, number: int, name: str, value: Any) -> str:
-    """Return a cell as text: a number as displayed, a formula as typed."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -270,8 +268,8 @@ def read_predictions(path: str | Path, table: Table | None = None) -> Prediction
     return Predictions(found, tuple(_notes(file, found, lines, table)))
 
 
+# Raise an error if no reply belongs to a row of the table.
 def _check_indexes(file: Path, found: Mapping[int, str], table: Table | None) -> None:
-    """Raise an error if no reply belongs to a row of the table."""
     if table is not None and found and not any(index in table.by_index for index in found):
         raise DataError(
             f"{file}: index: must occur in {table.path}, such as {table.rows[0].index}; none of "

@@ -24,6 +24,7 @@ _ARTICLE = re.compile(r"\b(?:A(?=\s+[a-zà-ÿ])|I(?=\s+[a-zà-ÿ]|['’]))")
 _LAST_ARTICLE = re.compile(r"\bA(?=\s+\Z)")
 _LED = re.compile(r"^[^\w\n]*([A-Z])[.)]", re.M)
 _NEXT_WORD = re.compile(r"\s+([a-zà-ÿ]+)")
+# Words that follow a letter, and not the article.
 _VERBS = frozenset(
     [
         *("is", "was", "be", "are", "as", "because", "since", "for", "due", "given", "seems"),
@@ -31,7 +32,6 @@ _VERBS = frozenset(
         *("and", "or", "but", "if", "it", "which", "that", "not", "best", "shows", "describes"),
     ]
 )
-"""Words that follow a letter, and not the article."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,8 @@ def _is_undecided(said: Sequence[Word]) -> bool:
     return undecided and any(word.of("denies", "cannot") for word in said)
 
 
+# Return the one letter of prose that no word denies; questions count if nothing else does.
 def _alone(said: Sequence[Sequence[Word]]) -> ChoiceReading:
-    """Return the one letter of prose that no word denies; questions count if nothing else does."""
     asked = [one for one in said if one[-1].text == "?"]
     for part in ([one for one in said if one[-1].text != "?"], asked):
         named = {
@@ -101,8 +101,8 @@ def _is_denied(said: Sequence[Word], at: int) -> bool:
     return denied or any(word.of("blames", "denies") for word in said[at + 1 : at + 4])
 
 
+# Return the text with each option's text as its letter, and articles in lower case.
 def _lettered(text: str, options: Mapping[str, str]) -> str:
-    """Return the text with each option's text as its letter, and articles in lower case."""
     pieces, at = list[str](), 0
     for mention in mentions(text, options):
         pieces += [_LAST_ARTICLE.sub("a", _without_articles(text[at : mention.start]))]

@@ -129,9 +129,8 @@ CAPTION = (
 )
 
 
+# Return the ability with the lowest accuracy among those with enough questions for an interval.
 def _weakest(found: dict[tuple[str, str], Estimate], names: Sequence[str], model: str) -> str:
-    """Return the ability with the lowest accuracy among those with enough questions for an
-    interval."""
     own = {name: found[name, model] for name in names if (name, model) in found}
     known = [(e.value or 0.0, name) for name, e in own.items() if e.images >= LEAST_IMAGES]
     return (
@@ -175,8 +174,8 @@ def _p(value: float | None) -> str:
     return "–" if value is None else f"{value:.3g}"
 
 
+# Shorten a long reply to its beginning and end, where the answer usually is.
 def _clipped(text: str) -> str:
-    """Shorten a long reply to its beginning and end, where the answer usually is."""
     if len(text) <= HEAD_SHOWN + TAIL_SHOWN:
         return text
     left_out = len(text) - HEAD_SHOWN - TAIL_SHOWN

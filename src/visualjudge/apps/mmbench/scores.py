@@ -29,6 +29,7 @@ from visualjudge.apps.mmbench.evaluate import Evaluation, Slice
 from visualjudge.apps.mmbench.table import Row, ScoredRow
 from visualjudge.core.text_tables import Table
 
+# MMBench's l2-categories and the names its leaderboard gives them; other categories keep their own.
 ABILITIES = {
     "coarse_perception": "CP",
     "finegrained_perception (instance-level)": "FP-S",
@@ -37,12 +38,9 @@ ABILITIES = {
     "relation_reasoning": "RR",
     "attribute_reasoning": "AR",
 }
-"""MMBench's l2-categories and the names its leaderboard gives them; other categories keep their
-own.
-"""
 ALL = "all"
+# Index to (cluster, hit).
 Hits = Mapping[int, tuple[int, bool]]
-"""Index to (cluster, hit)."""
 
 CATEGORIES: Mapping[str, Callable[[Row], str]] = {
     "by_category": lambda row: row.category,

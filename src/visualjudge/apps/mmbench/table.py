@@ -18,20 +18,19 @@ from typing import BinaryIO, Literal
 
 from visualjudge.core.errors import DataError, InvalidRecord, Problem
 
+# Maximum length of an image cell that holds another row's index, as VLMEvalKit reads published
+# files.
 REFERENCE_CELL = 64
-"""Maximum length of an image cell that holds another row's index, as VLMEvalKit reads published
-files.
-"""
+# Maximum bytes of a line: an image of 64 MiB in base64, and texts.
 LONGEST_LINE = 96 * 2**20
-"""Maximum bytes of a line: an image of 64 MiB in base64, and texts."""
+# Maximum characters of a record with quotes, which the csv module stores in four bytes each.
 LARGEST_QUOTED = 48 * 2**20
-"""Maximum characters of a record with quotes, which the csv module stores in four bytes each."""
 _INDEX = re.compile(r"(\d{1,18})(?:\.0*)?")
 _NO_HINT = frozenset(("", "nan", "none", "null", "n/a"))
 _BOM = b"\xef\xbb\xbf"
 
+# Index offset: a question's k-th rotation has the question's index plus k times this.
 ROTATION = 1_000_000
-"""Index offset: a question's k-th rotation has the question's index plus k times this."""
 
 Rules = Literal["strict", "vlmevalkit"]
 
@@ -87,8 +86,8 @@ class Record:
     offset: int
     line: int
     cells: list[str]
+    # Why the cells cannot be used as they are.
     flaw: str | None = None
-    """Why the cells cannot be used as they are."""
 
 
 @dataclass(frozen=True)
@@ -301,13 +300,10 @@ class _Reader:
         return InvalidRecord(Problem(f"{self.path}:{record.line}", name, column, reason))
 
 
+# Yield the records from the stream's position on; a quoted cell may contain tabs and line breaks. A
+# line without quotes is split at its tabs, nine times as fast as the csv module, which reads the
+# others.
 def _records(stream: BinaryIO, path: Path, offset: int = 0, line: int = 1) -> Iterator[Record]:
-    """Yield the records from the stream's position on; a quoted cell may contain tabs and line
-    breaks.
-
-    A line without quotes is split at its tabs, nine times as fast as the csv module, which reads
-    the others.
-    """
     lines = _Lines(stream, offset, line)
     while (raw := lines.next()) is not None:
         begin, first = lines.begin, lines.number
@@ -326,10 +322,9 @@ class _Lines:
         self.begin = self.end = offset
         self.number = line - 1
         self.flaw: str | None = None
+        # Each line is a record: in a file with a quote that is never closed, no record goes on in
+        # the next line.
         self.line_by_line = False
-        """Each line is a record: in a file with a quote that is never closed, no record goes on in
-        the next line.
-        """
 
     def next(self) -> bytes | None:
         raw = self.stream.readline(LONGEST_LINE + 1)
@@ -365,12 +360,9 @@ class _Lines:
         return flaw
 
 
+# Return the cells of the record that begins with ``text``, by the rules of csv with double quotes.
+# If a quote is never closed, the record is its first line, and is flawed.
 def _quoted(text: str, lines: _Lines) -> list[str]:
-    """Return the cells of the record that begins with ``text``, by the rules of csv with double
-    quotes.
-
-    If a quote is never closed, the record is its first line, and is flawed.
-    """
     end, number, ended = lines.end, lines.number, False
 
     def feed() -> Iterator[str]:

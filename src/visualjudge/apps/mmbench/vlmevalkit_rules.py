@@ -21,8 +21,8 @@ REFUSALS = (
     "Cannot determine the answer",
 )
 FAILED_CALL = "Failed to obtain answer via API"
+# Number of last tokens within which a letter counts if it first occurs there.
 LAST_TOKENS = 4
-"""Number of last tokens within which a letter counts if it first occurs there."""
 _PUNCTUATION = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
 _DECLARED = re.compile(r"(?i)answer\s+is\s+\**([ABCD])\**")
 
