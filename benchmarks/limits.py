@@ -1,5 +1,4 @@
-"""A server that pushes back, asked by one process, by two and by two commands: refused replies and
-throughput.
+"""A server that pushes back: refused replies and throughput of the adaptive limit.
 
     python benchmarks/limits.py [--places 16] [--calls 1500]
 
@@ -13,9 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import sys
-import tempfile
 import time
 
 from aiohttp import web
@@ -63,12 +60,8 @@ async def ask(url: str, calls: int, ceiling: int) -> None:
     await client.aclose()
 
 
-async def measured(
-    places: int, calls: int, processes: int, *, alone: bool, ceiling: int = 64
-) -> tuple[float, float]:
-    """Share of refused replies, and throughput as a share of the best. ``alone``: processes share
-    nothing.
-    """
+async def measured(places: int, calls: int, ceiling: int) -> tuple[float, float]:
+    """Share of refused replies, and throughput as a share of the best."""
     server = Server(places)
     app = web.Application()
     app.router.add_post("/v1/chat/completions", server.answer)
@@ -77,28 +70,12 @@ async def measured(
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     port = runner.addresses[0][1]
-    with tempfile.TemporaryDirectory() as cache:
-        words = [
-            sys.executable,
-            __file__,
-            "--url",
-            f"http://127.0.0.1:{port}/v1",
-            "--calls",
-            str(calls // processes),
-            "--ceiling",
-            str(ceiling),
-        ]
-        children = []
-        for number in range(processes):
-            home = f"{cache}/{number}" if alone else cache
-            children.append(
-                await asyncio.create_subprocess_exec(
-                    *words, env={**os.environ, "XDG_CACHE_HOME": home}
-                )
-            )
-        codes = [await child.wait() for child in children]
+    words = ["--url", f"http://127.0.0.1:{port}/v1", "--calls", str(calls)]
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, __file__, *words, "--ceiling", str(ceiling)
+    )
+    assert await child.wait() == 0
     await runner.cleanup()
-    assert codes == [0] * processes, codes
     best = server.answered * 0.2 / places
     return server.refused / (server.refused + server.answered), best / (server.last - server.first)
 
@@ -116,21 +93,14 @@ def main() -> None:
     if chosen.url:
         asyncio.run(ask(chosen.url, chosen.calls, chosen.ceiling))
         return
-    print("| Processes | Limit | Refused | Throughput | Of the best |\n|---|---|---:|---:|---:|")
+    print("| Limit | Refused | Throughput | Of the best |\n|---|---:|---:|---:|")
     best = 0.0
-    for ceiling in range(chosen.places, chosen.places + 3):
-        refused, through = asyncio.run(
-            measured(chosen.places, chosen.calls, 1, alone=True, ceiling=ceiling)
-        )
+    for ceiling in (chosen.places, chosen.places + 1, chosen.places + 2, 64):
+        refused, through = asyncio.run(measured(chosen.places, chosen.calls, ceiling))
+        share = "" if ceiling < 64 else f" {through / best:.2f}"
         best = max(best, through)
-        print(f"| 1 | by hand, {ceiling} | {100 * refused:.1f} % | {through:.2f} | |", flush=True)
-    for processes, alone in ((1, False), (2, True), (2, False), (4, True), (4, False)):
-        refused, through = asyncio.run(
-            measured(chosen.places, chosen.calls, processes, alone=alone)
-        )
-        kind = "each its own" if alone else "shared"
-        row = f"| {processes} | {kind} | {100 * refused:.1f} % | {through:.2f} |"
-        print(f"{row} {through / best:.2f} |", flush=True)
+        kind = f"by hand, {ceiling}" if ceiling < 64 else "adaptive, at most 64"
+        print(f"| {kind} | {100 * refused:.1f} % | {through:.2f} |{share} |", flush=True)
 
 
 if __name__ == "__main__":

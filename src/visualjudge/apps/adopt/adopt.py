@@ -330,7 +330,9 @@ def _apart(cells: pl.DataFrame) -> frozenset[str]:
     """Return the items that stand in several groups."""
     if not {"item", "group"} <= set(cells.columns):
         return frozenset()
-    groups = cells.drop_nulls(["item", "group"]).group_by("item").agg(pl.col("group").n_unique())
+    names = [role for role in ("item", "task") if role in cells.columns]
+    known = cells.drop_nulls(["item", "group"])
+    groups = known.group_by(names).agg(pl.col("group").n_unique())
     return frozenset(groups.filter(pl.col("group") > 1)["item"])
 
 
