@@ -3,9 +3,12 @@ with its uncertainty.
 
 Main modules, in the order in which data flows::
 
-    study_table, question_table, verdict_table   questions and verdicts as tables, joined
+    study_table, question_table, verdict_table   questions and verdicts as tables
+    answers           the one table of both: usable, tie, right, chosen are decided there
+    estimate          value and interval by image: shares, differences, means, correlations
+    fits              one regression with errors by image: strengths, preferences, favouritism
     load              run folders and datasets read from disk
-    statistics/       pure functions: intervals, tests, correlations, strengths, alpha
+    statistics/       pure functions: agreement, ranks, systems, corrected means, risk
     accuracy_cells    accuracy by cell, with sums by image
     bias              preferences for a position, length, count or size; answers after a swap
     scores            ranking and scoring questions
@@ -17,7 +20,7 @@ Main modules, in the order in which data flows::
     figures           the typed results
     columns, comparison_columns   the columns of every table
     analysing         runs all of the above
-    report/           HTML, Markdown, terminal
+    report/           HTML, terminal
     decisions/        may the judge rank models, and how many labels are needed
 """
 

@@ -14,7 +14,7 @@ from visualjudge.analysis.statistics import (
     ppi_mean,
     rank_sets,
 )
-from visualjudge.analysis.statistics.cascade import risk_threshold
+from visualjudge.analysis.statistics.risk import risk_threshold
 from visualjudge.core.errors import UsageError
 
 

@@ -5,20 +5,17 @@ Every result has ``.value`` and, where it can be computed, ``.interval`` (low, h
 
     prediction_powered     few labels and many predictions             Angelopoulos et al. 2023
     pooled_means           the same for many systems, labels of any probability
-    lee                    a rate from a judge that errs; allocation   Rogan & Gladen 1978;
-                                                                       Lee et al. 2025
     alternative_annotator  may a judge replace a person?               Calderon et al. 2025
     pairwise_accuracy      two rankings of systems, by their p-values  Thompson et al. 2024
     conformal              a radius that covers new residuals          Vovk et al. 2005;
                                                                        Lee et al. 2023
     calibration            reliability, Brier score, calibration error Brier 1950; Guo et al. 2017
-    cascade                the threshold at which a risk is kept       Jung et al. 2024
+    risk                   the threshold at which a risk is kept       Jung et al. 2024
     sampling               draws of known, unequal probability         Madow 1949;
                                                                        Farquhar et al. 2021
     ranks                  which ranks each system may have            Mogstad et al. 2024
     systems                the order of systems by judge and truth     Kocmi et al. 2021
-    shares, jackknife      shares of verdicts that come in images
-    correlation, alpha, paired, bias_within_strata, bradley_terry
+    correlation, alpha, kappa
 """
 
 from __future__ import annotations
@@ -26,12 +23,6 @@ from __future__ import annotations
 from visualjudge.analysis.statistics.alternative_annotator import (
     AltTest as AltTest,
     alt_test as alt_test,
-)
-from visualjudge.analysis.statistics.cascade import (
-    ConformalRadius as ConformalRadius,
-    RiskThreshold as RiskThreshold,
-    conformal_radius as conformal_radius,
-    risk_threshold as risk_threshold,
 )
 from visualjudge.analysis.statistics.corrected_means import (
     PooledMeans as PooledMeans,
@@ -47,6 +38,12 @@ from visualjudge.analysis.statistics.ranks import rank_sets as rank_sets
 from visualjudge.analysis.statistics.reliability import (
     Calibration as Calibration,
     calibration as calibration,
+)
+from visualjudge.analysis.statistics.risk import (
+    ConformalRadius as ConformalRadius,
+    RiskThreshold as RiskThreshold,
+    conformal_radius as conformal_radius,
+    risk_threshold as risk_threshold,
 )
 from visualjudge.analysis.statistics.sampling import (
     Gain as Gain,

@@ -5,8 +5,8 @@ Thresholds are tested from strict to lenient, and the first that fails ends the 
 sequence testing). Three searches start from keeping 5, 25 and 60 % of the answers, each at level
 δ/3, because few answers prove nothing and many may err too often. The guarantee holds for the
 chosen threshold: with probability ≥ 1 − δ over calibration sets, the share of errors among the kept
-answers is at most α. The bound of that share is computed as elsewhere
-(:mod:`~visualjudge.analysis.estimate`) for images that may go wrong as a whole.
+answers is at most α. The bound of that share is that of every
+share (:mod:`~visualjudge.analysis.estimate`).
 
 Sources: Bauer 1991 (fixed sequences); Angelopoulos et al. 2021, "Learn then test"; Jung, Brahman &
 Choi 2024, "Trust or escalate".
