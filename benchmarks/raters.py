@@ -30,7 +30,6 @@ from typing import Any
 import krippendorff
 import numpy as np
 from PIL import Image
-from scipy.stats import kendalltau
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
@@ -479,21 +478,21 @@ def figures(overview: str, lines: list[dict[str, Any]]) -> list[str]:
         )
         if row != [str(count)]:
             faults.append(f"{name}: the overview says {row}, the file {count}")
-    for kind, level in (("pairwise", "nominal"), ("ranking", "nominal"), ("scoring", "interval")):
+    for kind, level in (("pairwise", "nominal"), ("ranking", "ordinal"), ("scoring", "interval")):
         answers = {
             (line["rater"], line["id"]): line["value"]
             for line in last.values()
             if line["purpose"] == "question" and line["status"] == "ok" and _kind(line) == kind
         }
-        cells = re.findall(
-            rf'<th scope="row">{kind}</th><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td>', overview
-        )
-        said = [html.unescape(cell) for cell in cells[0]] if cells else None
-        wanted = [
-            _alpha(answers, level),
-            _kappa(answers) if kind != "scoring" else "–",
-            _tau(answers) if kind == "ranking" else "–",
-        ]
+        cells = re.findall(rf'<th scope="row">{kind}</th><td>(.*?)</td>', overview)
+        said = html.unescape(cells[0]) if cells else None
+        if kind == "ranking":  # an option is rated by its place
+            answers = {
+                (rater, f"{item} {letter}"): place
+                for (rater, item), order in answers.items()
+                for place, letter in enumerate(order)
+            }
+        wanted = _alpha(answers, level)
         if said != wanted:
             faults.append(f"{kind}: the overview says {said}, other code {wanted}")
     return faults
@@ -509,48 +508,12 @@ def _alpha(answers: dict[tuple[str, str], Any], level: str) -> str:
     table = np.full((len(raters), len(items)), np.nan)
     for (rater, item), value in answers.items():
         table[raters.index(rater), items.index(item)] = (
-            value if level == "interval" else codes[str(value)]
+            codes[str(value)] if level == "nominal" else value
         )
     try:
         return f"{krippendorff.alpha(table, level_of_measurement=level):.3f}"
     except ValueError:
         return "–"
-
-
-def _tau(answers: dict[tuple[str, str], Any]) -> str:
-    """Mean of SciPy's Kendall's τ over two raters of a question, then over questions."""
-    of_item: dict[str, list[list[int]]] = defaultdict(list)
-    for (_, item), order in answers.items():
-        of_item[item].append([order.index(letter) for letter in sorted(order)])
-    means = [
-        np.mean([kendalltau(a, b).statistic for a, b in itertools.combinations(orders, 2)])
-        for orders in of_item.values()
-        if len(orders) > 1
-    ]
-    return f"{np.mean(means):.3f}" if means else "–"
-
-
-def _kappa(answers: dict[tuple[str, str], Any]) -> str:
-    """Cohen's κ of two raters, by its definition; – for another number of raters."""
-    raters = sorted({rater for rater, _ in answers})
-    if len(raters) != 2:
-        return "–"
-    both = [
-        tuple(str(answers[rater, item]) for rater in raters)
-        for item in {item for _, item in answers}
-        if all((rater, item) in answers for rater in raters)
-    ]
-    if not both:
-        return "–"
-    seen = sum(a == b for a, b in both) / len(both)
-    chance = (
-        sum(
-            sum(a == value for a, _ in both) * sum(b == value for _, b in both)
-            for value in {value for one in both for value in one}
-        )
-        / len(both) ** 2
-    )
-    return "–" if chance == 1 else f"{(seen - chance) / (1 - chance):.3f}"
 
 
 def trial(seed: int) -> list[str]:

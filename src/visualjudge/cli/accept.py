@@ -15,7 +15,7 @@ from visualjudge.core.errors import UsageError, must_end_in
 app = typer.Typer(pretty_exceptions_enable=False)
 
 
-@app.command(epilog="visualjudge accept runs/known --apply runs/new --out accepted.csv")
+@app.command(epilog="Example: visualjudge accept runs/known --apply runs/new --out accepted.csv")
 def accept(
     run: Annotated[Path, typer.Argument(help="Run with known scores.", metavar="RUN")],
     bad_below: Annotated[

@@ -28,7 +28,9 @@ NOTHING = (
 app = typer.Typer(pretty_exceptions_enable=False)
 
 
-@app.command(epilog="visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json")
+@app.command(
+    epilog="Example: visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json"
+)
 def agreement(
     ratings: Annotated[
         list[Path] | None,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 app = typer.Typer(pretty_exceptions_enable=False)
 
 
-@app.command(epilog="visualjudge build data --out dataset --task keypoint --workers 4")
+@app.command(epilog="Example: visualjudge build data --out dataset --task keypoint --workers 4")
 @with_groups
 def build(
     data: Annotated[Path, typer.Argument(help="Data folder.", metavar="DATA")],

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 app = typer.Typer(pretty_exceptions_enable=False)
 
 
-@app.command(epilog="visualjudge card runs/gpt --json card.json --out card.html")
+@app.command(epilog="Example: visualjudge card runs/gpt --json card.json --out card.html")
 def card(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
     json: JsonFile = None,

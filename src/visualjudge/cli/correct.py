@@ -17,7 +17,9 @@ from visualjudge.core.plurals import pluralize
 app = typer.Typer(pretty_exceptions_enable=False)
 
 
-@app.command(epilog="visualjudge correct runs/gpt --labels labels.csv --json leaderboard.json")
+@app.command(
+    epilog="Example: visualjudge correct runs/gpt --labels labels.csv --json leaderboard.json"
+)
 def correct(
     runs: Annotated[list[Path], typer.Argument(help="Runs; several: a panel.", metavar="RUN...")],
     labels: Annotated[

@@ -33,7 +33,7 @@ COMPARED = ("--type", "pairwise", "--type", "ranking")
 LOCAL = ("--backend", "local", "--model", "default", "--swap", *COMPARED)
 
 
-@app.command(epilog="visualjudge demo --out demo-out")
+@app.command(epilog="Example: visualjudge demo --out demo-out")
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for all output of the demo.")] = Path(
         "demo-out"

@@ -33,7 +33,7 @@ COLUMNS = (
 )
 
 
-@app.command(epilog="visualjudge describe data --json description.json")
+@app.command(epilog="Example: visualjudge describe data --json description.json")
 def describe(
     folder: Annotated[Path, typer.Argument(help="Data folder or dataset.", metavar="FOLDER")],
     json: JsonFile = None,

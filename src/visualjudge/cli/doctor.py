@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 app = typer.Typer(pretty_exceptions_enable=False)
 
 
-@app.command(epilog="visualjudge doctor --model gpt-4o-mini --api-key-env OPENAI_API_KEY")
+@app.command(epilog="Example: visualjudge doctor --model gpt-4o-mini --api-key-env OPENAI_API_KEY")
 @with_groups
 def doctor(
     client: ModelOptions,

@@ -18,7 +18,7 @@ FORMATS = ", ".join(
 )
 
 
-@app.command(epilog="visualjudge export dataset --format vlmevalkit --out LMUData")
+@app.command(epilog="Example: visualjudge export dataset --format vlmevalkit --out LMUData")
 def export(
     dataset: Annotated[
         Path, typer.Argument(help="Dataset from `visualjudge build`.", metavar="DATASET")

@@ -22,7 +22,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Check in continuous integration that a judge is still the one that was tested.",
-    epilog="visualjudge gate check runs/new --lock judge.lock",
+    epilog="Example: visualjudge gate check runs/new --lock judge.lock",
 )
 LockFile = Annotated[Path, typer.Option("--lock", help="File of `gate write`.", metavar="FILE")]
 JUDGED = ("mode", "retries", "ties", "read", "tools", "max_tool_calls", "seed")
@@ -30,7 +30,7 @@ JUDGED = ("mode", "retries", "ties", "read", "tools", "max_tool_calls", "seed")
 SENT = ("temperature", "max_tokens", "top_p", "effort")
 
 
-@app.command(epilog="visualjudge gate write runs/gpt --out judge.lock")
+@app.command(epilog="Example: visualjudge gate write runs/gpt --out judge.lock")
 def write(
     run: Annotated[Path, typer.Argument(help="A finished run.", metavar="RUN")],
     out: Annotated[Path, typer.Option(help="File to commit.", metavar="FILE")],
@@ -50,7 +50,9 @@ def write(
     following("gate", "check", run, "--lock", out)
 
 
-@app.command(epilog="visualjudge gate check --dataset data --model gpt-4o --lock judge.lock")
+@app.command(
+    epilog="Example: visualjudge gate check --dataset data --model gpt-4o --lock judge.lock"
+)
 @with_groups
 def check(
     lock: LockFile,

@@ -48,7 +48,9 @@ class Formats(LazyCommands):
 
         row = IMPORTERS[name]
         one = typer.Typer(pretty_exceptions_enable=False)
-        one.command(name, help=row.help, epilog=row.example or None)(import_command(row))
+        one.command(name, help=row.help, epilog=f"Example: {row.example}" if row.example else None)(
+            import_command(row)
+        )
         return typer.main.get_command(one)
 
 
@@ -59,7 +61,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Import ground truth and a model's output into a data folder, with scores. Repeat to "
     "add another source.",
-    epilog="visualjudge import coco --task object_detection --gt instances.json --pred "
+    epilog="Example: visualjudge import coco --task object_detection --gt instances.json --pred "
     "detr.json --images val2017 --source detr --out data",
 )
 

@@ -12,7 +12,7 @@ from visualjudge.cli.output import following, shell
 app = typer.Typer(pretty_exceptions_enable=False)
 
 
-@app.command(epilog="visualjudge init study")
+@app.command(epilog="Example: visualjudge init study")
 def init(
     folder: Annotated[
         Path, typer.Argument(help="Folder of the project; existing files are not replaced.")

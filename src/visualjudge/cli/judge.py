@@ -55,7 +55,7 @@ SETTINGS = frozenset(
 """What --set takes beside the fields of a client."""
 
 
-@app.command(epilog="visualjudge judge dataset --model gpt-4o --swap --out run")
+@app.command(epilog="Example: visualjudge judge dataset --model gpt-4o --swap --out run")
 @with_groups
 def judge(
     dataset: Annotated[Path, typer.Argument(hidden=True, metavar="DATASET", show_default=False)],

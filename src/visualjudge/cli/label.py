@@ -30,7 +30,7 @@ class Kind(StrEnum):
     ranking = "ranking"
 
 
-@app.command(epilog="visualjudge label runs/gpt --n 50 --out next.csv")
+@app.command(epilog="Example: visualjudge label runs/gpt --n 50 --out next.csv")
 def label(
     runs: Annotated[list[Path], typer.Argument(help="Runs; several: a panel.", metavar="RUN...")],
     out: Annotated[Path, typer.Option(help="CSV to fill in, for `correct`.", metavar="FILE")],

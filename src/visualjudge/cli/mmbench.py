@@ -36,7 +36,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Multiple choice in MMBench's format: rotate, ask, score, compare.",
-    epilog="visualjudge mmbench infer DATA.tsv --model gpt-4o --out pred.xlsx",
+    epilog="Example: visualjudge mmbench infer DATA.tsv --model gpt-4o --out pred.xlsx",
 )
 
 
@@ -58,7 +58,7 @@ RulesOption = Annotated[
 Skip = Annotated[bool, typer.Option("--skip-invalid", help="Leave out invalid records.")]
 
 
-@app.command(epilog="visualjudge mmbench infer DATA.tsv --model gpt-4o --out pred.xlsx")
+@app.command(epilog="Example: visualjudge mmbench infer DATA.tsv --model gpt-4o --out pred.xlsx")
 @with_groups
 def infer(
     data: Data,
@@ -103,7 +103,9 @@ def infer(
     following("mmbench", "eval", out, "--data", data)
 
 
-@app.command("eval", epilog="visualjudge mmbench eval pred.xlsx --data DATA.tsv --json scores.json")
+@app.command(
+    "eval", epilog="Example: visualjudge mmbench eval pred.xlsx --data DATA.tsv --json scores.json"
+)
 @with_groups
 def evaluate(
     predictions: Annotated[
@@ -133,7 +135,7 @@ def evaluate(
     following("mmbench", "report", predictions, "--data", data, "--out", "report.html")
 
 
-@app.command(epilog="visualjudge mmbench circular DATA.tsv --out ROTATIONS.tsv")
+@app.command(epilog="Example: visualjudge mmbench circular DATA.tsv --out ROTATIONS.tsv")
 def circular(
     data: Data,
     out: Annotated[Path, typer.Option(help="The table of rotations, .tsv.", metavar="FILE")],
@@ -165,7 +167,9 @@ def circular(
     following("mmbench", "infer", out, "--model", "MODEL", "--out", "pred.xlsx")
 
 
-@app.command(epilog="visualjudge mmbench report a.xlsx b.xlsx --data DATA.tsv --out report.html")
+@app.command(
+    epilog="Example: visualjudge mmbench report a.xlsx b.xlsx --data DATA.tsv --out report.html"
+)
 def report(
     predictions: Annotated[
         list[Path], typer.Argument(help="Result files, one per model.", metavar="FILE...")

@@ -32,7 +32,7 @@ READERS = {
 
 @app.command(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-    epilog="visualjudge perturb --task keypoint --gt person.json --images val2017 --out data",
+    epilog="Example: visualjudge perturb --task keypoint --gt gt.json --images val2017 --out data",
 )
 def perturb(
     context: typer.Context,

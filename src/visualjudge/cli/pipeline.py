@@ -37,7 +37,9 @@ class RulesName(StrEnum):
     geditbench = "geditbench"
 
 
-@app.command(epilog="visualjudge pipeline judges.yaml --input rows.jsonl --out results.jsonl")
+@app.command(
+    epilog="Example: visualjudge pipeline judges.yaml --input rows.jsonl --out results.jsonl"
+)
 @with_groups
 def pipeline(
     config: Annotated[Path, typer.Argument(help="YAML with metric_configs.", metavar="CONFIG")],

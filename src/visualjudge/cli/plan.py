@@ -39,7 +39,7 @@ class CostOptions:
     ] = 0.0
 
 
-@app.command(epilog="visualjudge plan data --task keypoint --goal rank --json plan.json")
+@app.command(epilog="Example: visualjudge plan data --task keypoint --goal rank --json plan.json")
 @with_groups
 def plan(
     target: Annotated[

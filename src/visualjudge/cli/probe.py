@@ -15,7 +15,9 @@ from visualjudge.core.text_tables import Table
 app = typer.Typer(pretty_exceptions_enable=False)
 
 
-@app.command(epilog="visualjudge probe data --out probes --only tool --only mirrored --n 100")
+@app.command(
+    epilog="Example: visualjudge probe data --out probes --only tool --only mirrored --n 100"
+)
 @with_groups
 def probe(
     data: Annotated[Path, typer.Argument(help="Data folder.", metavar="DATA")],

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 app = typer.Typer(pretty_exceptions_enable=False)
 
 
-@app.command(epilog="visualjudge report runs/gpt runs/qwen --out report.html --json metrics.json")
+@app.command(
+    epilog="Example: visualjudge report runs/gpt runs/qwen --out report.html --json metrics.json"
+)
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
     out: Annotated[

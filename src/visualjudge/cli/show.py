@@ -16,7 +16,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Show the encodings, the prompts, the gallery or the plug-ins.",
-    epilog="visualjudge show encodings --task keypoint",
+    epilog="Example: visualjudge show encodings --task keypoint",
 )
 
 
@@ -27,7 +27,7 @@ class ListFormat(StrEnum):
     json = "json"
 
 
-@app.command(epilog="visualjudge show encodings --task keypoint --format json")
+@app.command(epilog="Example: visualjudge show encodings --task keypoint --format json")
 def encodings(
     task: Annotated[str | None, typer.Option(help="Only this task's.", metavar="TASK")] = None,
     format: Annotated[ListFormat, typer.Option(help="Output format.")] = ListFormat.table,
@@ -50,7 +50,7 @@ def _fields(row: Any) -> dict[str, Any]:
     return {**{name: getattr(row, name) for name in names}, "style": asdict(row.style)}
 
 
-@app.command(epilog="visualjudge show prompts dataset --out prompts")
+@app.command(epilog="Example: visualjudge show prompts dataset --out prompts")
 def prompts(
     dataset: Annotated[Path, typer.Argument(help="Dataset from `visualjudge build`.")],
     out: Annotated[Path, typer.Option(help="Folder of the pages.", metavar="FOLDER")],
@@ -66,7 +66,7 @@ def prompts(
     print(f"{len(pages)} pages in {out}")
 
 
-@app.command(epilog="visualjudge show gallery --out docs/gallery")
+@app.command(epilog="Example: visualjudge show gallery --out docs/gallery")
 def gallery(
     out: Annotated[Path, typer.Option(help="Folder of the page.", metavar="FOLDER")] = Path(
         "docs/gallery"
@@ -89,7 +89,7 @@ def gallery(
     print(f"{out}: complete, {len(shown)} encodings")
 
 
-@app.command(epilog="visualjudge show plugins --json")
+@app.command(epilog="Example: visualjudge show plugins --json")
 def plugins(as_json: AsJson = False) -> None:
     """List the installed plug-ins with what each registered, or why it was skipped (status 1)."""
     from visualjudge.core.registry import GROUP, plugins as installed

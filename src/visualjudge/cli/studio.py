@@ -20,7 +20,9 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 _HERE = "127.0.0.1"
 
 
-@app.command(epilog="visualjudge studio dataset --people runs/people --rater anna --rater ben")
+@app.command(
+    epilog="Example: visualjudge studio dataset --people runs/people --rater anna --rater ben"
+)
 def studio(
     folders: Annotated[
         list[Path] | None,

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from visualjudge.core.answers import CLOSE, is_right
 from visualjudge.core.records import Question, QuestionType
@@ -113,15 +114,18 @@ def _time(line: Mapping[str, Any]) -> datetime | None:
         return None
 
 
+LEVELS: Mapping[QuestionType, Level] = {
+    "pairwise": "nominal",
+    "ranking": "ordinal",
+    "scoring": "interval",
+}
+"""The level of α, as in ``visualjudge agreement``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """Krippendorff's α of one question type; None if no two raters share a question, or all answers
-    are equal.
-
-    For rankings, α is nominal on whole orders: any difference counts as disagreement. ``tau``
-    measures their similarity: Kendall's τ averaged over the pairs of raters of a question, then
-    over questions; None for other types. ``kappa`` is Cohen's κ for exactly two raters and answers
-    other than scores, else None.
+    are equal. Of a ranking, the rated unit is an option and its rating the place.
 
     Attributes
     ----------
@@ -132,62 +136,38 @@ class Agreement:
     kind: QuestionType
     level: Level
     alpha: float | None
-    tau: float | None
-    kappa: float | None
     shared: int
 
 
 def agreement(raters: Iterable[Rater], plan: Plan) -> list[Agreement]:
-    """Compute agreement on ordinary questions of all tasks: nominal for pairs and rankings, squared
-    distance for scores.
-    """
+    """Compute agreement on ordinary questions of all tasks."""
     from visualjudge.analysis.statistics.alpha import alpha  # loads the analysis
-    from visualjudge.analysis.statistics.kappa import kappa
 
-    said: dict[QuestionType, dict[str, dict[str, Any]]] = {}
-    for rater in raters:
-        for line in rater.lines:
-            if line.get("purpose") == "question" and line["status"] == "ok":
-                kind = plan.by_id[line["id"]].type
-                said.setdefault(kind, {}).setdefault(line["id"], {})[rater.name] = line["value"]
+    people = answers_of(raters)
+    names = list(people)
+    units: dict[QuestionType, dict[tuple[str, str], NDArray[np.float64]]] = {}
+    for rater, answers in people.items():
+        for identity, value in answers.items():
+            kind = plan.by_id[identity].type
+            for part, number in _ratings(kind, value):
+                held = units.setdefault(kind, {})
+                blank = np.full(len(names), np.nan)
+                held.setdefault((identity, part), blank)[names.index(rater)] = number
     found = []
-    for kind, items in said.items():
-        names = sorted({name for answers in items.values() for name in answers})
-        codes = {
-            value: k
-            for k, value in enumerate(sorted({str(v) for a in items.values() for v in a.values()}))
-        }
-        ratings = np.full((len(names), len(items)), np.nan)
-        for column, answers in enumerate(items.values()):
-            for name, value in answers.items():
-                ratings[names.index(name), column] = (
-                    value if kind == "scoring" else codes[str(value)]
-                )
-        shared = sum(len(answers) > 1 for answers in items.values())
-        level: Level = "interval" if kind == "scoring" else "nominal"
-        by_two = kappa(ratings) if len(names) == 2 and kind != "scoring" else None
-        orders = [list(answers.values()) for answers in items.values()]
-        tau = _mean_tau(orders) if kind == "ranking" else None
-        measured = alpha(ratings, level) if shared else None
-        found.append(Agreement(kind, level, measured, tau, by_two, shared))
+    for kind, held in units.items():
+        table = np.array(list(held.values())).T
+        several = np.isfinite(table).sum(0) > 1
+        shared = len({name for (name, _), many in zip(held, several, strict=True) if many})
+        measured = alpha(table, LEVELS[kind]) if shared else None
+        found.append(Agreement(kind, LEVELS[kind], measured, shared))
     return found
 
 
-def _mean_tau(orders: Sequence[Sequence[str]]) -> float | None:
-    """Return Kendall's τ (Kendall 1938), averaged over pairs of raters, then over questions; None
-    if no question has two orders.
-    """
-    means = [
-        statistics.fmean(_tau(a, b) for a, b in itertools.combinations(said, 2))
-        for said in orders
-        if len(said) > 1
-    ]
-    return statistics.fmean(means) if means else None
-
-
-def _tau(one: str, other: str) -> float:
-    pairs = list(itertools.combinations(one, 2))
-    return statistics.fmean(1 if other.index(a) < other.index(b) else -1 for a, b in pairs)
+def _ratings(kind: QuestionType, value: Any) -> list[tuple[str, float]]:
+    """Return an answer as numbers: the code of a choice, a score, or the place of each option."""
+    if kind == "ranking":
+        return [(letter, float(place)) for place, letter in enumerate(value)]
+    return [("", float(value) if kind == "scoring" else float(ord(value[0])))]
 
 
 @dataclass(frozen=True, slots=True)
