@@ -63,7 +63,9 @@ _SENTENCE = re.compile(
     r"(?:[.!?;](?!\s)[^\n.!?;。！？]*)*[.!?;,。！？]*"
 )
 _LINE = re.compile(r"[^\n]*")
-_SAYS = re.compile(r"\b(?<![\u00c0-\u1fff])(?:[A-E]{2,5}|[A-Z])\b(?![\u00c0-\u1fff])|\d", re.ASCII)
+_SAYS = re.compile(
+    r"[A-Z\d](?:(?<=\d)|(?<![A-Za-z\u00c0-\u1fff\d].)[A-E]{0,4}(?![A-Za-z\u00c0-\u1fff\d]))"
+)
 
 
 @dataclass(frozen=True, slots=True)

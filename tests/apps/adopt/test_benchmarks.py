@@ -588,3 +588,11 @@ def test_mmrb2_counts_each_task_and_all_as_its_script_does(
     # t2i: a 2 of 2, b 1 of 1, c 1 of 2 twice; edit: a 1 of 2, x 1 of 2.
     assert found == {"mmrb2": 63.64, "mmrb2/t2i": 71.43, "mmrb2/edit": 50.0}
     assert done.questions == 7 and done.labels_only
+
+
+def test_a_judge_without_replies_costs_one_line(tmp_path: Path) -> None:
+    copy = genai(tmp_path / "copy")
+    write(copy / "image_generation" / "m2" / "pairwise.jsonl", [])
+    done = adopt_benchmark("genai-bench", copy, tmp_path / "out", replies=None)
+    assert [path.name for path, _ in done.runs] == ["m1"]
+    assert done.left_out == ("m2: no reply belongs to a question of the copy",)

@@ -175,8 +175,11 @@ def test_questions_become_a_dataset(site: Site, tmp_path: Path) -> None:
     words = ["adopt", str(tmp_path / "questions.json"), "--out", str(tmp_path / "out")]
     lacking = CliRunner().invoke(app, words)
     assert "there is no" in str(lacking.exception) and not (tmp_path / "out").exists()
+    (tmp_path / "out/fetched").mkdir(parents=True)
+    (tmp_path / "out/fetched/mine.txt").write_text("kept", "utf-8")
     result = CliRunner().invoke(app, [*words, "--fetch", "--allow-private-urls"])
     assert result.exit_code == 0, result.output
+    assert [path.name for path in (tmp_path / "out/fetched").iterdir()] == ["mine.txt"]
     dataset, problems = validate(tmp_path / "out/dataset")
     assert problems == []
     shown = [np.asarray(Image.open(dataset.root / name))[0, 0, 0] for name in dataset[0].images]

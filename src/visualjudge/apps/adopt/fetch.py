@@ -255,10 +255,12 @@ def adopt_questions(
     paths: dict[str, ImageSource] = {text: path for text, path in files.items() if path is not None}
     if len(set(paths.values())) < len(paths):
         raise DataError(f"{home}: two addresses have one file; keep the folders of the addresses")
+    downloaded: list[Path] = []
     if fetched and len(paths) < len(texts):
         missing = [text for text in texts if text not in paths]
         done = download(missing, target, "fetched", allow_private, tick)
         paths |= done.paths
+        downloaded = list(done.paths.values())
         if done.failed:
             raise DataError(
                 f"{len(done.failed)} images cannot be fetched, the first: {done.failed[0]}; "
@@ -272,6 +274,8 @@ def adopt_questions(
             question_from_wire(_wire(row, images, paths, home), k) for k, row in enumerate(rows)
         ]
         write_dataset(stage, made, {"seed": None, "options": {}, "prompts": {}})
+    for path in downloaded:  # they are in the dataset now
+        path.unlink()
     return len(made)
 
 

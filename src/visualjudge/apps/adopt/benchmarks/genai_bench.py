@@ -57,7 +57,7 @@ def read(folder: Path) -> Study:
     for part, home in homes.items():
         for model in sorted(home.iterdir()):
             path = next((model / name for name in FILES if (model / name).is_file()), None)
-            if path is not None and path.stat().st_size:
+            if path is not None:
                 replies[model.name][part] = path
                 shown &= _add(items, part, path)
     if not items:
