@@ -51,6 +51,8 @@ CIRCLE = 64
 LARGEST_BITMAP = 1 << 26
 # Shapes of labelme and X-AnyLabeling that are an outline of points; a rectangle may have two.
 CLOSED = ("polygon", "rectangle", "rotation", "quadrilateral")
+# Shapes of Label Studio that are not read.
+OTHER_SHAPES = ("ellipse", "brush", "keypoint", "bitmask", "vector")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -280,7 +282,7 @@ def _label_studio(record: Any, size: Size, predicted: bool) -> Iterator[Labelled
     }
     for item in chosen["result"]:
         kind = str(item.get("type")).removesuffix("labels")
-        if kind in ("ellipse", "brush", "keypoint", "bitmask", "vector"):
+        if kind in OTHER_SHAPES:
             raise DataError(f"type: must be a rectangle or polygon, got {item['type']!r}")
         if kind not in ("rectangle", "polygon"):  # a choice, relation or text, which is no shape
             continue

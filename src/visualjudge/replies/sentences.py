@@ -148,20 +148,14 @@ def _claim(row: Phrase, kept: Sequence[Word], at: int, asked: Asked) -> tuple[Ma
     kind, steps = row
     slots: dict[str, Word] = {}
     end = _fits(steps, kept, at, slots)
-    if end is None or (asked.kind == "scoring") != (kind == "scores"):
-        return None
     tie = {"ties": TIE, "bad": BOTH_BAD}.get(kind)
+    if (asked.kind == "scoring") != (kind == "scores") or (tie and asked.kind != "pairwise"):
+        return None
     other = TURNED.get(slots["Y"].option) if "Y" in slots and asked.letters == "AB" else None
     letter = slots["X"].option if "X" in slots else other
     number = slots["n"].number if "n" in slots else None
-    value = (
-        (number if letter is None else letter)
-        if not tie
-        else tie
-        if asked.letters == "AB"
-        else None
-    )
-    if value is None or not _stands(kind, kept, at, end):
+    value = tie or (number if letter is None else letter)
+    if end is None or value is None or not _stands(kind, kept, at, end):
         return None
     final = any(word.of("but", "so") for word in kept[max(0, at - 2) : at + 1])
     return Mark(value, None, kept[at].start, kept[end - 1].end, kind, final), end

@@ -20,7 +20,7 @@ from visualjudge.dataset.folder import questions_file
 from visualjudge.runs.budget import Spending, money, spent_before
 from visualjudge.studio.facets import Pair, spaced
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
-from visualjudge.studio.selection import Shelf, unchanged_only
+from visualjudge.studio.selection import Shelf, State, unchanged_only
 from visualjudge.studio.study import LARGE, Study, forget_scratch, open_study
 from visualjudge.studio.verdicts import OUTCOMES, RunVerdicts, Share
 
@@ -154,6 +154,7 @@ class Site:
         for _, run in runs:
             run.refresh(self._stopped)
         study.index_prompts(self._stopped)
+        shelf.counts(State())  # so that the first grid need not wait
         self._shelves[place.slug] = shelf
         return shelf
 

@@ -26,8 +26,8 @@ TYPES = {
     ".webp": "image/webp",
     ".gif": "image/gif",
 }
-KEPT = 1000
-"""Number of thumbnails in memory, at about 20 KB each."""
+KEPT = 200
+"""Number of thumbnails in memory, at 20 to 150 KB each."""
 _QUALITY = 82
 # Makes thumbnails in request order, so that none waits long.
 _MAKING = ThreadPoolExecutor(2, "studio-thumbnails")

@@ -110,3 +110,9 @@ def test_place_to_the_right_is_no_praise():
 def test_article_within_an_answer_tag_is_no_letter():
     assert read_strict("<answer>A tractor</answer>", lettered(WORDS)).letter == "B"
     assert read_strict("<answer>C</answer>", lettered(WORDS)).letter == "C"
+
+
+def test_two_options_are_no_pair_that_may_tie():
+    options = {"A": "harbour", "B": "dolphin"}
+    assert read_strict("dolphin and harbour are both there.", options).letter is None
+    assert read_strict("They are equally good.", options).letter is None

@@ -201,7 +201,7 @@ def test_a_plan_is_written_and_build_follows_it(planned: Plan, data: Path, tmp_p
 )
 def test_what_is_no_plan_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(text)
-    with pytest.raises(DataError, match=r"must be (a plan from|JSON)"):
+    with pytest.raises(DataError, match=r"must be a plan from|must be JSON"):
         read_build(tmp_path / "plan.json")
 
 
