@@ -60,7 +60,7 @@ check: $(VENV)/.lint prose
 	$(BIN)/lint-imports
 
 # The benchmarks that need no arguments, one after the other (hours): make bench BENCHES="encode score" for some
-BENCHES ?= encode score build judge mmbench chaos analysis decisions coverage
+BENCHES ?= encode score build judge mmbench chaos analysis coverage
 bench: $(VENV)/.bench $(VENV)/.test
 	@set -e; for name in $(BENCHES); do echo "== $$name"; $(BIN)/python benchmarks/$$name.py $(BENCH_ARGS); done
 

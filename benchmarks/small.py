@@ -1,4 +1,4 @@
-"""What a small job costs, most of it start-up: CPU seconds of `report`, `card` and `validate` on
+"""What a small job costs, most of it start-up: CPU seconds of `report`, `card` and `describe` on
 500 questions, tree by tree in turn.
 
 python benchmarks/small.py [--against SRC ...] [--rounds 5] [--no-cache]
@@ -82,14 +82,14 @@ def main() -> None:
                 for words in (
                     ("report", run, "--dataset", dataset, "--out", f"{folder}/{number}.html"),
                     ("card", run, "--dataset", dataset),
-                    ("validate", dataset),
+                    ("describe", dataset),
                 ):
                     spent = command(tree, cache, *words)
                     if number:
                         cost.setdefault((str(tree), str(words[0])), []).append(spent)
-        print("| tree | report | card | validate | all |\n|---|---:|---:|---:|---:|")
+        print("| tree | report | card | describe | all |\n|---|---:|---:|---:|---:|")
         for tree in trees:
-            least = [min(cost[str(tree), name]) for name in ("report", "card", "validate")]
+            least = [min(cost[str(tree), name]) for name in ("report", "card", "describe")]
             cells = " | ".join(f"{seconds:.2f}" for seconds in (*least, sum(least)))
             print(f"| {tree} | {cells} |")
 

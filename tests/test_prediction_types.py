@@ -28,7 +28,7 @@ MAY_NAME = {
     "cli/perturb.py": "the options of the formats that hold a task's ground truth",
     "clients/transformers.py": "a failure's cause is called generation",
     "judges/image_metric.py": "PSNR and SSIM compare whole images, whatever the question's type",
-    "replies/confidence.py": "a word of replies",
+    "apps/adopt/benchmarks/imagereward.py": "its authors' only task is called generation",
 }
 """Files outside the types' folders, ``formats/`` and the demo that may name a type or a task, and
 why.

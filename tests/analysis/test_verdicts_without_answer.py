@@ -152,7 +152,7 @@ def test_consistency_is_shown_of_what_was_read_too(tmp_path: Path) -> None:
 
 def test_questions_of_probes_and_failed_calls_are_counted_apart(tmp_path: Path) -> None:
     """The sentence counts what the headline counts: not the questions that a probe has changed."""
-    probe = Probe("banner", "change", "g", "a banner", "A")
+    probe = Probe("banner", "change", "g", "a banner", "answer")
     probed = [pair(i, (8.0, 1.0), id=f"x{i}", probe=probe) for i in range(20, 30)]
     calls = [said(one, "", status="api_error") for one in PAIRS[:2]]
     verdicts = [

@@ -118,7 +118,7 @@ def check_size(path: Path, kind: Kind) -> None:
         raise DataError(f"{path}: cannot be read: {reason}") from None
     if size > BOUNDS[kind].size:
         raise DataError(
-            f"{path}: must have at most {BOUNDS[kind].size // MIB} MiB, got {size // MIB}"
+            f"{path}: must have at most {BOUNDS[kind].size // MIB} MiB, got {size / MIB:.2f} MiB"
         )
 
 

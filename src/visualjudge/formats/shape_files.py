@@ -51,8 +51,8 @@ CIRCLE = 64
 LARGEST_BITMAP = 1 << 26
 # Shapes of labelme and X-AnyLabeling that are an outline of points; a rectangle may have two.
 CLOSED = ("polygon", "rectangle", "rotation", "quadrilateral")
-OTHER_SHAPES = frozenset(("ellipse", "brush", "keypoint", "bitmask", "vector"))
-"""Shapes of Label Studio that are neither boxes nor outlines."""
+# Shapes of Label Studio that are not read.
+OTHER_SHAPES = ("ellipse", "brush", "keypoint", "bitmask", "vector")
 
 
 @dataclass(frozen=True, eq=False, slots=True)

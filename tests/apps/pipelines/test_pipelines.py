@@ -964,6 +964,22 @@ def test_the_prompts_of_a_clone_are_its_own(clone: Path) -> None:
     assert "prompt_sha256" not in settings_of({"m": ours})["m"]
 
 
+def test_a_client_config_of_the_file_takes_no_key_and_no_address_of_the_built_in_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-some-length")
+    file = write(
+        tmp_path / "judge.yaml",
+        """
+client_config: {backend: anthropic, model_name: m}
+metric_configs:
+  pair-judge: {pipe_name: pairwise-judge, default_config: "${client_config}"}
+""",
+    )
+    (metric,) = read_config(file).values()
+    assert metric.merged == {"backend": "anthropic", "model_name": "m"}
+
+
 def test_the_minimal_configuration_of_the_document_needs_only_a_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""Pairs of models by judge and by truth: a picture with one row a pair, and a table."""
+"""Pairs of models by judge and by truth: a figure with one row a pair, and a table."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ SCALE = Scale(
 
 
 def pairs_figure(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
-    """Return the picture of the pairs that the first judges compare."""
+    """Return the figure of the pairs that the first judges compare."""
     drawn = [judge for judge in judges if judge.models.pairs][:MOST_JUDGES]
     if not drawn:
         return LeftOut("pairs", "no question compares two named models")

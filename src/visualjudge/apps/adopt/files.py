@@ -98,7 +98,9 @@ def _workbook(path: Path) -> list[dict[str, Any]]:
     except MemoryError:
         raise
     except Exception as error:  # whatever an archive, an XML parser and openpyxl say of these bytes
-        raise DataError(f"{path}: is no workbook: {' '.join(str(error).split())[:300]}") from None
+        raise DataError(
+            f"{path}: must be a workbook (.xlsx): {' '.join(str(error).split())[:300]}"
+        ) from None
 
 
 class Row(dict[str, Any]):

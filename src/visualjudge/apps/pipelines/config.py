@@ -136,7 +136,7 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
     masked = Redactor(keys)
     try:
         own = _loaded(yaml_text(file))
-        found = OmegaConf.merge(_loaded(BUILT_IN), _user_config(file), _bases(file, own), own)
+        found = OmegaConf.merge(_built_in(own), _user_config(file), _bases(file, own), own)
         references = sum(_references(OmegaConf.to_container(found, resolve=False)))
         if references > MOST_REFERENCES:
             raise UsageError(
@@ -156,6 +156,15 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
             f"{{consistency: {{pipe_name: …}}}}; got {got}"
         )
     return {str(name): _metric(file, str(name), config, keys) for name, config in plain.items()}
+
+
+def _built_in(own: Any) -> Any:
+    """Return what the file does not define itself: its own ``client_config`` is complete, and a key
+    or address of another provider does not get into it.
+    """
+    built_in = _loaded(BUILT_IN)
+    defined = set(own) if OmegaConf.is_dict(own) else set()
+    return OmegaConf.masked_copy(built_in, [name for name in built_in if name not in defined])
 
 
 def _references(value: Any) -> Iterator[int]:
