@@ -84,13 +84,14 @@ class _Bar(Bar):
 
 
 class Display:
-    """A context manager whose :meth:`update` the runner calls. Terminals show a live bar; logs get
-    a line from time to time.
+    """A context manager whose :meth:`update` the runner calls. Terminals show a live bar; logs and
+    notebooks get a line from time to time, and notebooks a last one.
     """
 
     def __init__(self, title: str = "asking", *, console: Console | None = None) -> None:
         console = console or Console(stderr=True)
-        self._live = console.is_terminal or console.is_jupyter
+        self._notebook = console.is_jupyter  # where rich's bar needs ipywidgets
+        self._live = console.is_terminal and not self._notebook
         self._bar = _Bar(
             TextColumn("{task.description}"),
             BarColumn(bar_width=None),
@@ -103,6 +104,7 @@ class Display:
         )
         self._task = self._bar.add_task(title, total=None, counts="")
         self._printed = time.monotonic()
+        self._line = ""
 
     def update(self, progress: Progress) -> None:
         """Show the state of the run."""
@@ -111,9 +113,11 @@ class Display:
         if self._live:
             done, total = progress.done, progress.total
             self._bar.update(self._task, completed=done, total=total, counts=counts)
-        elif time.monotonic() - self._printed > _PLAIN_EVERY_S:
+            return
+        self._line = f"{progress.done} of {progress.total}: {counts}"
+        if time.monotonic() - self._printed > _PLAIN_EVERY_S:
             self._printed = time.monotonic()
-            print(f"{progress.done} of {progress.total}: {counts}", file=sys.stderr, flush=True)
+            print(self._line, file=sys.stderr, flush=True)
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -126,3 +130,5 @@ class Display:
         trace: TracebackType | None,
     ) -> None:
         self._bar.stop()
+        if self._notebook and self._line:
+            print(self._line, file=sys.stderr, flush=True)
