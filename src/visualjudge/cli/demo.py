@@ -29,8 +29,7 @@ STUDY_JUDGES = {
 """The two judges: one that needs the photograph and is good at one task only, and one that prefers
 option A.
 """
-COMPARED = ("--type", "pairwise", "--type", "ranking")
-LOCAL = ("--backend", "local", "--model", "default", "--swap", *COMPARED)
+LOCAL = ("--backend", "local", "--model", "default", "--swap", "--type", "pairwise")
 
 
 @app.command(epilog="Example: visualjudge demo --out demo-out")
@@ -216,7 +215,7 @@ def _judges() -> tuple[tuple[str, tuple[str, ...]], ...]:
         word for name, task in TASKS.own.items() if task.restored for word in ("--task", name)
     )
     return (
-        ("local", LOCAL),
+        ("local", (*LOCAL, "--type", "ranking")),
         ("sharpness", ("--backend", "baseline", "--model", "sharpness", "--swap", *restored)),
         ("simulated", ("--backend", "baseline", "--model", "oracle:0.9,bias=0.3", "--swap")),
     )
