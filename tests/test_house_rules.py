@@ -59,9 +59,24 @@ BUDGET = {
     "cli": 1600,
 }
 """Statements that a package may have; one that has fewer lowers its row."""
-OVER: dict[str, tuple[int, str]] = {}
-"""Packages over their row: what they have, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 34_000, 410_000
+OVER: dict[str, tuple[int, str]] = {
+    "core": (1310, "HTML tables (with the report's templates), the registry's guards"),
+    "vision": (5430, "AP, matching, RLE and panoptic quality by hand, when hotcoco does them"),
+    "formats": (2055, "panoptic PNGs, Supervisely, Cartucho, layouts of published ratings"),
+    "data": (1290, "the streaming record scanner, staging in the writer"),
+    "prompts": (468, "two layouts of one prompt"),
+    "dataset": (1955, "two renderers of a question's images, filters on derived fields"),
+    "clients": (2645, "local weights, image shrinking, batches of one provider, the tool loop"),
+    "judges": (1905, "metric and reward judges, the second reader"),
+    "runs": (1705, "the second half of the batch ledger"),
+    "analysis": (10960, "columns, figure_text and sections that dissolve into typed rows"),
+    "apps": (7145, "in adopt and mmbench: streaming tables, three benchmarks, two logs"),
+    "studio": (3580, "ground truth on hover, undo of views, working sets beside set pages"),
+    "cli": (2315, "options of import and mmbench declared a second time"),
+}
+"""Packages over their row: what they have at most, and what would still have to go."""
+MOST_STATEMENTS, MOST_TOKENS = 43_760, 541_000
+"""To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {
     tokenize.COMMENT,
