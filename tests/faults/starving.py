@@ -233,7 +233,8 @@ def prepare(made: Path, server: str) -> None:
         f"judge {made}/dataset {oracle} --out {made}/run",
         f"judge {made}/dataset {oracle} --set seed=5 --out {made}/run2",
         f"import coco {told} --pred {made}/pred.json --source before --out {made}/imported",
-        f"mmbench infer {made}/t.tsv --out {made}/p.xlsx --model m --base-url {server} --set cache=false",
+        f"mmbench infer {made}/t.tsv --out {made}/p.xlsx --model m --base-url {server} "
+        "--set cache=false",
     ]
     for line in lines:
         ended = forked(line.split(), made)

@@ -133,7 +133,7 @@ def test_a_layout_that_cannot_be_used_is_named(tmp_path: Path, text: str, messag
         (
             lambda tmp: prompt_set("v7"),
             UnknownPrompt,
-            "--prompts (prompt_version) must be one of v1, v2, got 'v7'",
+            "--prompts must be one of v1, v2, got 'v7'",
         ),
         (
             lambda tmp: prompt_set("v2", "v1"),

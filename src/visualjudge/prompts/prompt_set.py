@@ -70,9 +70,7 @@ class PromptSet:
         }
         if self.version not in known:
             versions = ", ".join(sorted(known, key=_number))
-            raise UnknownPrompt(
-                f"--prompts (prompt_version) must be one of {versions}, got {self.version!r}"
-            )
+            raise UnknownPrompt(f"--prompts must be one of {versions}, got {self.version!r}")
 
 
 V1 = PromptSet()
