@@ -6,8 +6,8 @@ DATA are data folders with scored predictions, such as ``visualjudge perturb`` a
 import`` write. Every pair of unequal scores inside a group is asked over its photograph, over
 photographs of other images of the task, and over uniform grey; a tie is half right. Predictions
 with matched errors, with ladder errors and without a controlled error (of models, say) stand apart.
-The blind solver is that of ``visualjudge audit``: fitted to the predictions alone, for each error
-type, and asked about images that it was not fitted to.
+The blind solver is that of ``visualjudge describe``: fitted to the predictions alone, for each
+error type, and asked about images that it was not fitted to.
 Intervals are 95 %, clustered by image; that of a gain is paired. Put no
 photograph in DATA that the model was trained on.
 """

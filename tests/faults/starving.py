@@ -92,7 +92,7 @@ class Ended:
 
 def commands(made: Path, server: str) -> dict[str, list[str]]:
     """Name → words of the command line, relative to an empty folder, with inputs in ``made``."""
-    asked = f"--model m --base-url {server} --no-cache --concurrency 2"
+    asked = f"--model m --base-url {server} --set cache=false --concurrency 2"
     boxes = BOXES.format(made)
     lines = {
         "build": f"build {made}/data --out out --workers 1",
@@ -227,13 +227,14 @@ def prepare(made: Path, server: str) -> None:
     (made / "judgebench").mkdir()
     (made / "judgebench/d.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
     told = BOXES.format(made)
-    oracle = "--backend baseline --model oracle:0.8 --no-cache"
+    oracle = "--backend baseline --model oracle:0.8 --set cache=false"
     lines = [
         f"build {made}/data --out {made}/dataset --workers 1",
         f"judge {made}/dataset {oracle} --out {made}/run",
-        f"judge {made}/dataset {oracle} --seed 5 --out {made}/run2",
+        f"judge {made}/dataset {oracle} --set seed=5 --out {made}/run2",
         f"import coco {told} --pred {made}/pred.json --source before --out {made}/imported",
-        f"mmbench infer {made}/t.tsv --out {made}/p.xlsx --model m --base-url {server} --no-cache",
+        f"mmbench infer {made}/t.tsv --out {made}/p.xlsx --model m --base-url {server} "
+        "--set cache=false",
     ]
     for line in lines:
         ended = forked(line.split(), made)

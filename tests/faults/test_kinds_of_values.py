@@ -123,13 +123,13 @@ def commands(root: Path, name: str) -> Iterator[tuple[object, ...]]:
         yield "judge", ds, *model, "--out", new
         yield "judge", ds, "--backend", "local", "--model", "default", "--limit", 4, "--out", new
     yield "judge", ds, *model, "--resume", "--out", one
-    yield "report", one, two, "--out", new / "report.html", "--json", new / "metrics.json"
+    yield "report", one, two, "--out", root / "report.html", "--json", root / "metrics.json"
     yield "card", one
     yield "correct", one, "--labels", root / "labels.csv"
-    yield "label", one, "--n", 3, "--out", new / "next.csv"
+    yield "label", one, "--n", 3, "--out", root / "next.csv"
     yield "agreement", "--run", one, "--run", two
     yield "accept", one
-    yield "gate", "write", one, "--out", new / "judge.lock"
+    yield "gate", "write", one, "--out", root / "judge.lock"
 
 
 def mutations(text: str) -> Iterator[tuple[str, str]]:

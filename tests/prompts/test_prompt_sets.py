@@ -133,12 +133,12 @@ def test_a_layout_that_cannot_be_used_is_named(tmp_path: Path, text: str, messag
         (
             lambda tmp: prompt_set("v7"),
             UnknownPrompt,
-            "--prompt-version must be one of v1, v2, got 'v7'",
+            "--prompts must be one of v1, v2, got 'v7'",
         ),
         (
             lambda tmp: prompt_set("v2", "v1"),
             UsageError,
-            "--prompts v2 and --prompt-version v1 name two versions",
+            "prompts v2 and prompt_version v1 name two versions",
         ),
         (
             lambda tmp: prompt_set(tmp / "none"),

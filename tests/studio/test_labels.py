@@ -129,7 +129,7 @@ def test_without_a_prediction_free_of_errors_there_is_no_ground_truth(tmp_path: 
     told = client.get(f"{address}/labels").json()
     assert "truth" not in told
     assert f"{tmp_path}/data holds this question’s predictions" in told["why"]
-    assert "--with-truth" in told["why"]
+    assert "--source truth" in told["why"]
 
 
 def test_a_data_folder_with_the_same_ids_of_other_images_gives_neither_labels_nor_truth(

@@ -298,7 +298,7 @@ def numbered(table: pl.DataFrame, place: str = "the dataset") -> pl.DataFrame:
     if found["question"].n_unique() < found.height:
         twice = found.filter(pl.col("question").is_duplicated())["id"][0]
         raise DataError(
-            f"{place}: question {twice}: id: must be unique; `visualjudge validate` lists all "
+            f"{place}: question {twice}: id: must be unique; `visualjudge describe` lists all "
             "duplicates"
         )
     return found

@@ -30,7 +30,6 @@ STUDY_JUDGES = {
 option A.
 """
 LOCAL = ("--backend", "local", "--model", "default", "--swap", "--type", "pairwise")
-RANKED = ("--type", "ranking")
 
 
 @app.command(epilog="Example: visualjudge demo --out demo-out")
@@ -216,7 +215,7 @@ def _judges() -> tuple[tuple[str, tuple[str, ...]], ...]:
         word for name, task in TASKS.own.items() if task.restored for word in ("--task", name)
     )
     return (
-        ("local", (*LOCAL, *RANKED)),
+        ("local", (*LOCAL, "--type", "ranking")),
         ("sharpness", ("--backend", "baseline", "--model", "sharpness", "--swap", *restored)),
         ("simulated", ("--backend", "baseline", "--model", "oracle:0.9,bias=0.3", "--swap")),
     )

@@ -60,7 +60,7 @@ class BuildOptions:
 
     def __post_init__(self) -> None:
         if self.max_side is not None and self.max_side < 1:
-            raise UsageError(f"--max-side must be at least 1, got {self.max_side}")
+            raise UsageError(f"--set max_side must be at least 1, got {self.max_side}")
         if self.score_range is not None and not self.score_range[0] < self.score_range[1]:
             raise UsageError("--score-range must have the lowest score first")
         for name in self.subsets:

@@ -70,7 +70,7 @@ class PromptSet:
         }
         if self.version not in known:
             versions = ", ".join(sorted(known, key=_number))
-            raise UnknownPrompt(f"--prompt-version must be one of {versions}, got {self.version!r}")
+            raise UnknownPrompt(f"--prompts must be one of {versions}, got {self.version!r}")
 
 
 V1 = PromptSet()
@@ -97,7 +97,7 @@ def prompt_set(
     elif _VERSION.fullmatch(str(prompts)):
         if version not in (None, str(prompts)):
             raise UsageError(
-                f"--prompts {prompts} and --prompt-version {version} name two versions; give one"
+                f"prompts {prompts} and prompt_version {version} name two versions; give one"
             )
         chosen = PromptSet(str(prompts))
     else:

@@ -44,8 +44,8 @@ class Place:
 
     @property
     def is_truth(self) -> bool:
-        """Return whether it is the ground truth that ``perturb --with-truth`` adds to its
-        errors.
+        """Return whether it is the ground truth that an import without
+        predictions, or :func:`~visualjudge.data.perturbing.perturb_samples`, adds.
         """
         note = self.entry.annotation
         return note.source == TRUTH or note.metadata.get("severity") == 0
@@ -103,8 +103,8 @@ class Annotations:
         held = next((place.root for place in self.options(question) if place is not None), None)
         if held is not None:
             return (
-                f"{held} holds this question’s predictions, but no ground truth; write the "
-                "folder with `visualjudge perturb --with-truth` to have both."
+                f"{held} holds this question’s predictions, but no ground truth; add "
+                "it with `visualjudge import`, without --pred and with `--source truth`."
             )
         folders = ", ".join(map(str, self._folders))
         wanted = f"prediction {question.annotation_ids[0]} of image {question.image_id}"

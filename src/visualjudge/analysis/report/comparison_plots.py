@@ -209,7 +209,7 @@ def baseline(analysis: Analysis) -> Figure | LeftOut:
             "baseline",
             "the local baseline is the only judge"
             if alone
-            else "the local baseline was not run; --baseline adds it",
+            else "the local baseline was not run: `judge --backend local`, then report both runs",
         )
     found = [
         {

@@ -276,7 +276,7 @@ def _check_prices(asked: Asked, extractor: Client, prices: Prices | None) -> Non
     if prices is not None and prices.are_stated and not same:
         raise UsageError(
             "--price (prices) cannot be used if --extractor-model (extractor) "
-            "is another model, whose prices are unknown; limit --max-tokens-total or "
+            "is another model, whose prices are unknown; limit --set max_tokens_total or "
             "--max-calls instead"
         )
 
@@ -301,7 +301,7 @@ def _engine(
         return None, prices
     if limits is not None and limits != Limits():
         raise UsageError(
-            "--max-calls, --max-tokens-total and --max-cost cannot be used with --batch; use "
+            "--max-calls, --set max_tokens_total and --max-cost cannot be used with --batch; use "
             "--limit"
         )
     provider = provider_of(batched.inner.backend)(batched.inner)
@@ -347,12 +347,10 @@ def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
         return None
     names = tool_names(options["tools"])
     if options["mode"] not in ("auto", "text"):
-        raise UsageError(
-            f"--mode (mode) must be auto or text with --tools, got {options['mode']!r}"
-        )
+        raise UsageError(f"--set mode must be auto or text with --tools, got {options['mode']!r}")
     if options["max_tool_calls"] < 1:
         raise UsageError(
-            f"--max-tool-calls (max_tool_calls) must be at least 1, got {options['max_tool_calls']}"
+            f"--set max_tool_calls must be at least 1, got {options['max_tool_calls']}"
         )
     if batched_in(asked) is not None:
         raise UsageError(

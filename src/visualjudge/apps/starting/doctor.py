@@ -105,7 +105,10 @@ def _cache() -> Check:
             pass
     except OSError as error:
         return Check(
-            "cache", "failed", f"{place}: {error.strerror}", "name another folder with --cache-dir"
+            "cache",
+            "failed",
+            f"{place}: {error.strerror}",
+            "name another folder with --set cache_dir=FOLDER",
         )
     return Check("cache", "ok", f"replies are kept in {place}")
 
@@ -198,9 +201,9 @@ def _schema(reply: Reply) -> Check:
     if notes or not follows(reply.text, SCHEMA):
         detail = "; ".join(notes) or "the reply does not follow it"
         return Check(
-            "JSON schema", "missing", detail, "use --mode text; replies are then read as text"
+            "JSON schema", "missing", detail, "use --set mode=text; replies are then read as text"
         )
-    return Check("JSON schema", "ok", "the reply follows it: --mode auto or json can be used")
+    return Check("JSON schema", "ok", "the reply follows it: --set mode=auto or json can be used")
 
 
 def _image(reply: Reply) -> Check:
