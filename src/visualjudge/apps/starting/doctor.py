@@ -35,7 +35,6 @@ KEYS = {
 }
 EXTRAS = {
     "studio": ("fastapi", "uvicorn"),
-    "figures": ("vl_convert",),
     "transformers": ("torch", "transformers"),
     "ray": ("ray",),
 }
