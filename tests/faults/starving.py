@@ -411,9 +411,11 @@ def serving() -> Iterator[str]:
 
         asyncio.run(serve())
         os._exit(0)
-    yield os.read(reading, 1000).decode().strip()
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    try:
+        yield os.read(reading, 1000).decode().strip()
+    finally:  # else it would hold this process's output open
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def records(name: str, place: Path) -> list[str]:
