@@ -3,8 +3,8 @@
 
 python benchmarks/small.py [--against SRC ...] [--rounds 5] [--no-cache]
 
-A data folder of 100 drawn images with annotations of four sources is built into 500 questions,
-which a baseline answers in both orders; each command is a process of its own, and the least of all
+A data folder of 100 drawn images with annotations of four sources is built; a baseline answers 500
+questions in both orders; each command is a process of its own, and the least of all
 rounds counts. Bytecode is kept in a folder of its own, as an installed package has it; `--no-cache`
 compiles every module anew, as where PYTHONDONTWRITEBYTECODE is set.
 """
@@ -20,8 +20,12 @@ import tempfile
 from pathlib import Path
 
 import orjson
-from scale import TASK, data_folder
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from making import make_folder
+
+TASK = "object_detection"
 RUN = "from visualjudge.cli.main import run; run()"
 HERE = Path(__file__).resolve().parent.parent / "src"
 QUESTIONS = 500
@@ -49,12 +53,10 @@ def command(tree: Path, cache: Path | None, *words: object) -> float:
 
 def make(work: Path, tree: Path) -> tuple[Path, Path]:
     """The dataset and the run, made by ``tree``."""
-    data, dataset, run = data_folder(work / "data", 100), work / "dataset", work / "run"
-    caps = ("--judge-groups", 100, "--judge-pairs", 50, "--scoring-groups", 5)
-    more = ("--encoding-groups", 10, "--encoding-pairs", 13, "--ranking-groups", 10)
-    command(
-        tree, None, "build", data, "--out", dataset, "--workers", 1, "--task", TASK, *caps, *more
-    )
+    data, dataset, run = work / "data", work / "dataset", work / "run"
+    make_folder(data, tasks=[TASK], images=100, annotations=4, size=(120, 160))
+    caps = ("--judge-groups", 100, "--judge-pairs", 50)
+    command(tree, None, "build", data, "--out", dataset, "--workers", 1, *caps)
     path = dataset / "questions.json"
     questions = orjson.loads(path.read_bytes())
     print(f"{len(questions)} questions")
