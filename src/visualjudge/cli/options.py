@@ -49,6 +49,9 @@ WhereOption = Annotated[
         metavar="FIELD=…",
     ),
 ]
+PriceOption = Annotated[
+    str | None, typer.Option("--price", help="Per million tokens: 2.5/10.", metavar="IN/OUT")
+]
 
 
 def key_of(variable: str | None, option: str = "--api-key-env") -> str | None:
@@ -206,10 +209,7 @@ class BudgetOptions:
     max_cost: Annotated[
         float | None, typer.Option(min=0, help="Stop before this cost.", metavar="COST")
     ] = None
-    price: Annotated[
-        str | None,
-        typer.Option(help="Per million tokens: 2.5/10.", metavar="IN/OUT"),
-    ] = None
+    price: PriceOption = None
 
     @property
     def limits(self) -> Limits:

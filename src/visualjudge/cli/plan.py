@@ -10,7 +10,13 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.options import EncodingOption, MovedDataset, price_of, with_groups
+from visualjudge.cli.options import (
+    EncodingOption,
+    MovedDataset,
+    PriceOption,
+    price_of,
+    with_groups,
+)
 from visualjudge.cli.output import following
 from visualjudge.core.errors import must_end_in
 
@@ -24,10 +30,7 @@ class CostOptions:
     budget: Annotated[
         float | None, typer.Option(min=0, help="Maximum cost; needs --price.", metavar="COST")
     ] = None
-    price: Annotated[
-        str | None,
-        typer.Option(help="Prices per million tokens, as 2.5/10.", metavar="IN/OUT"),
-    ] = None
+    price: PriceOption = None
     raters: Annotated[
         int, typer.Option(min=0, help="People per pair; 0: the truth is known.", metavar="N")
     ] = 0
