@@ -18,12 +18,7 @@ from visualjudge.core.plurals import pluralize
 if TYPE_CHECKING:
     from visualjudge.apps.adopt.adopt import Adopted
 
-EPILOG = """Examples:
-
-visualjudge adopt votes.csv --column truth=vote --answer C=tie --out study
-
-visualjudge adopt CLONE --benchmark genai-bench --replies gpt4o --out genai
-"""
+EPILOG = "Example: visualjudge adopt votes.csv --column truth=vote --answer C=tie --out study"
 SHOWN = 5
 
 
@@ -54,7 +49,7 @@ class _Roles(TyperCommand):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(pretty_exceptions_enable=False)
 
 
 @app.command(epilog=EPILOG, cls=_Roles)
@@ -62,18 +57,19 @@ def adopt(
     source: Annotated[
         list[Path],
         typer.Argument(
-            help="Tables, logs, a benchmark, questions.json, a data folder.",
+            help="Tables, logs or folders.",
+            metavar="SOURCE...",
             show_default=False,
         ),
     ],
     out: Annotated[Path | None, typer.Option(help="Folder to write.", show_default=False)] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option(help="ROLE=NAME: the column of a role."),
+        typer.Option(help="Column of a role.", metavar="ROLE=NAME"),
     ] = None,
     answer: Annotated[
         list[str] | None,
-        typer.Option(help="VALUE=MEANING, as C=tie, 0=A."),
+        typer.Option(help="As C=tie, 0=A.", metavar="VALUE=MEANING"),
     ] = None,
     score_range: Annotated[
         tuple[float, float] | None,

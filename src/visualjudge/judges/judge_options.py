@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypedDict
 
-from visualjudge.replies import Tiers
-
 if TYPE_CHECKING:
     from visualjudge.clients.base import Client
     from visualjudge.dataset.question_filter import Choice
+    from visualjudge.replies import Tiers
     from visualjudge.runs.budget import Limits, Prices
 
 Mode = Literal["text", "auto", "json", "logprobs"]

@@ -164,10 +164,16 @@ def agreement(raters: Iterable[Rater], plan: Plan) -> list[Agreement]:
 
 
 def _ratings(kind: QuestionType, value: Any) -> list[tuple[str, float]]:
-    """Return an answer as numbers: the code of a choice, a score, or the place of each option."""
+    """Return an answer as numbers: the code of a choice, a score, or the place of each option;
+    nothing for an answer of another kind, which no study wrote.
+    """
+    if kind == "scoring":
+        return [("", float(value))] if isinstance(value, int | float) else []
+    if not value or not isinstance(value, str):
+        return []
     if kind == "ranking":
         return [(letter, float(place)) for place, letter in enumerate(value)]
-    return [("", float(value) if kind == "scoring" else float(ord(value[0])))]
+    return [("", float(ord(value[0])))]
 
 
 @dataclass(frozen=True, slots=True)
