@@ -8,7 +8,6 @@ each; those of the third table repeat 1,000 texts.
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import time
@@ -47,7 +46,7 @@ def main() -> None:
             table = Path(folder) / "verdicts.csv"
             pl.DataFrame(rows(count, texts)).write_csv(table)
             begun, busy = time.perf_counter(), time.process_time()
-            done = vj.adopt(table, Path(folder) / "study", workers=os.cpu_count() or 1)
+            done = vj.adopt(table, Path(folder) / "study")
             seconds, busy = time.perf_counter() - begun, time.process_time() - busy
             print(
                 f"{name}: {done.verdicts} rows, {seconds:.1f} s, "

@@ -22,6 +22,7 @@ import numpy as np
 import orjson
 
 from visualjudge.core.seeding import rng_for
+from visualjudge.dataset.folder import load_dataset
 
 TASKS = (
     "object_detection",
@@ -97,6 +98,7 @@ def write(home: Path, questions: int, judges: int) -> tuple[list[Path], int]:
     dataset.mkdir()
     (dataset / "questions.json").write_bytes(orjson.dumps(rows))
     (dataset / "dataset.json").write_bytes(orjson.dumps({"version": "2.1", "files": {}}))
+    checksum = load_dataset(dataset).digest
     folders, total = [], 0
     for j in range(judges):
         run = home / f"run{j}"
@@ -104,7 +106,7 @@ def write(home: Path, questions: int, judges: int) -> tuple[list[Path], int]:
         info = {
             "judge": f"judge{j}",
             "simulated": True,
-            "dataset": {"path": str(dataset), "checksum": None},
+            "dataset": {"path": str(dataset), "checksum": checksum},
         }
         (run / "run.json").write_bytes(orjson.dumps(info))
         with (run / "verdicts.jsonl").open("wb") as journal:

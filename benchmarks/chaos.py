@@ -82,13 +82,13 @@ def told(
     print(f"{'cause':12} {'server':>7} {'client':>7}")
     causes = [
         cause
-        for cause in (*RATES, *report.failures)
-        if cause in server.did or cause in report.failures
+        for cause in (*RATES, *report.progress.failed_calls)
+        if cause in server.did or cause in report.progress.failed_calls
     ]
     for cause in dict.fromkeys(causes):
-        print(f"{cause:12} {server.did[cause]:7} {report.failures[cause]:7}")
+        print(f"{cause:12} {server.did[cause]:7} {report.progress.failed_calls[cause]:7}")
     print(f"{'replies':12} {server.did['ok']:7} {report.statuses['ok']:7}")
-    same = all(server.did[cause] == report.failures[cause] for cause in causes)
+    same = all(server.did[cause] == report.progress.failed_calls[cause] for cause in causes)
     holds = once == wanted == len(verdicts) and same and server.did["ok"] == report.statuses["ok"]
     print("all holds" if holds else "NOT all holds")
     return 0 if holds else 1

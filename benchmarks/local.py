@@ -235,8 +235,7 @@ def _interval(right: np.ndarray, place: np.ndarray) -> Ends:
     cases = np.bincount(place).astype(np.float64)
     if len(cases) < FEWEST_IMAGES or not np.isfinite(right).all():
         return None
-    low, high = shares(np.bincount(place, right), cases, whole=False).interval(0) or (None, None)
-    return None if low is None or high is None else (float(low), float(high))
+    return shares(np.bincount(place, right), cases, graded=True).interval()
 
 
 def _gain(apart: np.ndarray, place: np.ndarray) -> tuple[float, Ends]:
