@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -43,6 +43,7 @@ PairState = Literal["right", "wrong", "undecided", "close"]
 AnswerState = Literal["yes", "in_part", "no", "too_few"]
 Ends = tuple[float, float]
 LEVEL, POWER = 0.05, 0.8
+MIN_IMAGES = 5
 MOST_TIMES = 20
 """A pair that needs more than this many times the images is too close to be settled."""
 GROUP, MOST_GROUPS = 30, 12
@@ -185,24 +186,20 @@ def _better_first(pair: PairOfModels) -> PairOfModels:
     """Return the pair with the model first that the truth, else the judge, prefers."""
     if (pair.judge if pair.truth is None else pair.truth) >= 0.5:
         return pair
-    turned = [
-        None if ends is None else (1 - ends[1], 1 - ends[0])
-        for ends in (pair.judge_ci95, pair.truth_ci95)
-    ]
-    return PairOfModels(
-        pair.b,
-        pair.a,
-        1 - pair.judge,
-        turned[0],
-        None if pair.truth is None else 1 - pair.truth,
-        turned[1],
-        pair.state,
-        pair.needs_images,
-        pair.images,
-        pair.group,
-        None if pair.difference is None else -pair.difference,
-        pair.by,
+    return replace(
+        pair,
+        a=pair.b,
+        b=pair.a,
+        judge=1 - pair.judge,
+        judge_ci95=_turned(pair.judge_ci95),
+        truth=None if pair.truth is None else 1 - pair.truth,
+        truth_ci95=_turned(pair.truth_ci95),
+        difference=None if pair.difference is None else -pair.difference,
     )
+
+
+def _turned(ends: Ends | None) -> Ends | None:
+    return None if ends is None else (1 - ends[1], 1 - ends[0])
 
 
 def _mean(values: FloatArray) -> float | None:
@@ -247,11 +244,11 @@ def _by_questions(
     image: IntArray, outcome: FloatArray, numbers: IntArray, count: int
 ) -> list[Preference]:
     kept = np.isfinite(outcome)
-    cells, place = renumbered(numbers[kept] * (int(image.max(initial=0)) + 1) + image[kept])
+    images = int(image.max(initial=0)) + 1
+    cells, place = renumbered(numbers[kept] * images + image[kept])
     bottom = np.bincount(place).astype(np.float64)
     top = np.asarray(np.bincount(place, outcome[kept]), dtype=np.float64)
-    column = cells // (int(image.max(initial=0)) + 1)
-    value, found = ratio(top, bottom, column, count)
+    value, found = ratio(top, bottom, cells // images, count)
     many = np.full(count, np.inf)
     low, high = share_ends(value, found, many)
     p = share_test(value, found, many)
@@ -310,9 +307,6 @@ def _contrast(found: Fit, first: int, second: int, images: int) -> Preference:
     low, high = interval(value, variance, images - 1)
     p = p_value(value, variance, images - 1)
     return Preference(_logistic(value), (_logistic(low), _logistic(high)), variance**0.5, p)
-
-
-MIN_IMAGES = 5
 
 
 def _logistic(value: float) -> float:

@@ -27,7 +27,6 @@ from visualjudge.analysis.accuracy_cells import (
     asked_of,
     image_sums,
     mean_of,
-    shares_asked,
 )
 from visualjudge.analysis.estimate import (
     LEAST_IMAGES,
@@ -183,20 +182,10 @@ def both_orders(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def swap_figures(pairs: pl.DataFrame) -> Swap:
-    """Return results of asking in both orders, from rows as returned by :func:`both_orders`.
-
-    ``p`` tests, clustered by image, whether the first and the second position win both times
-    equally often.
-    """
-    found = swap_asked(pairs)
-    return found.figures(shares_asked(found.asked))
-
-
 @dataclass(frozen=True, eq=False)
 class SwapAsked:
-    """:func:`swap_figures` before its intervals are found; ``sums`` is None where nothing was asked
-    in both orders.
+    """Results of asking in both orders before their intervals are found; ``sums`` is None where
+    nothing was asked in both orders.
     """
 
     sums: ImageSums | None
@@ -230,7 +219,7 @@ class SwapAsked:
 
 
 def swap_asked(pairs: pl.DataFrame) -> SwapAsked:
-    """:func:`swap_figures` before its intervals are found."""
+    """Return results of asking in both orders, from rows as returned by :func:`both_orders`."""
     if pairs.is_empty():
         return SwapAsked(None, 0)
     lead = pl.col("always_first").cast(pl.Int8) - pl.col("always_second").cast(pl.Int8)

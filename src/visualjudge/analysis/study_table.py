@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from visualjudge.analysis.answers import join
 from visualjudge.analysis.estimate import renumbered
 from visualjudge.analysis.figures import RaterChecks
-from visualjudge.analysis.value_and_interval import NO_TRUTH
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import UNKNOWN, IntArray, Question, Verdict
 from visualjudge.dataset.question_storage import columns
@@ -309,21 +308,6 @@ def unchanged() -> pl.Expr:
     return pl.col("probe_design").is_null() | (pl.col("probe_design") == "control")
 
 
-def fully_asked(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Keep the orders and repeats, and the questions with a verdict in each of them, that hold the
-    most verdicts. Elsewhere in an unfinished run, an answer would rest on fewer calls.
-    """
-    asks = (
-        verdicts.group_by("order", "repeat").len().sort("len", "order", "repeat", descending=True)
-    )
-    kept = verdicts.clear()
-    for k in range(1, asks.height + 1):
-        asked = verdicts.join(asks.head(k), on=["order", "repeat"], how="semi")
-        found = asked.filter(pl.len().over("id") == k)
-        kept = found if found.height >= kept.height else kept
-    return kept
-
-
 def has_truth() -> pl.Expr:
     """Return whether the true answer of a question is known."""
     return (pl.col("answer") != UNKNOWN).fill_null(True)
@@ -401,13 +385,6 @@ class Study:
         """Whether the true answer of no question that a run answered is known."""
         answered = self.answered[run]
         return bool(answered.height) and not answered.select(has_truth().any()).item()
-
-    def require_truth(self, use: str) -> None:
-        """Raise DataError if a run answered only questions without a known answer. ``use`` says
-        what right answers are needed for.
-        """
-        if any(map(self.lacks_truth, range(len(self.runs)))):
-            raise DataError(f"{NO_TRUTH} of the questions; {use} by right answers")
 
     @property
     def clusters(self) -> int:

@@ -129,10 +129,6 @@ NOT_ASKED = Evidence(None, None, 0, "was not asked")
 WITHOUT_TRUTH = Evidence(None, None, 0, NO_TRUTH)
 NO_ORDER = Evidence(None, None, 0, ORDER_UNKNOWN)
 """Evidence of a run in which the order of the options is unknown."""
-MEASURED_BY = (
-    "; people’s answers to some questions (visualjudge label, then correct), or a column of the "
-    "truth (adopt --column truth=NAME), would measure it"
-)
 NO_PEOPLE = Evidence(None, None, 0, "no answers of several people to compare with (--people)")
 
 

@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from visualjudge.analysis.answer import AnswerState, PairOfModels, PairsOfModels
-from visualjudge.analysis.figure_text import listed, many, number, percent, percents, plain_name
+from visualjudge.analysis.figure_text import (
+    listed,
+    lower_first,
+    many,
+    number,
+    percent,
+    percents,
+    plain_name,
+)
 
 NAMED = 2
 """Maximum number of pairs of a kind that the sentence names."""
@@ -148,7 +156,7 @@ def _so_far(models: PairsOfModels, facts: Facts) -> str:
     first, second = (best.a, best.b) if best.judge >= 0.5 else (best.b, best.a)
     share = percent(max(best.judge, 1 - best.judge), 0)
     said = f"So far it prefers {first} to {second} in {share} of their comparisons"
-    return f"{said}; {_next(facts)[0].lower()}{_next(facts)[1:]}"
+    return f"{said}; {lower_first(_next(facts))}"
 
 
 def _without_truth(models: PairsOfModels) -> str:
