@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from judged_records import pair, said
+from judged_records import pair, ranking, said, scoring
 from visualjudge.analysis import analyse_study, study_of
+from visualjudge.core.answers import is_right, is_usable
 from visualjudge.core.records import Question, Verdict
 
 
@@ -52,3 +53,22 @@ def test_what_is_no_answer_has_failed_for_its_cause(verdict: dict[str, str], cau
     pairwise = analyse_study(study_of(questions, {"judge": verdicts})).results.judges[0].pairwise
     assert (pairwise.accuracy.failed, pairwise.accuracy.causes) == (15, {cause: 15})
     assert (pairwise.accuracy.share.value, pairwise.accuracy.parsed.value) == (0.75, 1.0)
+
+
+def test_an_answer_counts_the_same_by_record_and_by_column() -> None:
+    ordinary = [
+        pair(0, (8.0, 2.0), answer="A"),
+        ranking(0, (9.0, 5.0, 1.0)),
+        scoring(0, 7.0),
+    ]
+    values = ["A", "B", "C", "tie", "both_bad", "Failed", "ABC", "CBA", "AB", "AAB"]
+    for question in ordinary:
+        numbers = [-0.5, 0.0, 7.0, 10.0, 10.5] if question.question_type == "scoring" else []
+        for value in (*values, *numbers):
+            for status in ("ok", "ok_extracted", "refusal"):
+                verdict = Verdict(question.id, "AB", value, status, "")
+                row = study_of([question], {"judge": [verdict]}).joined[0].row(0, named=True)
+                told = (question.question_type, value, status)
+                assert is_usable(question, verdict) is row["usable"], told
+                if question.question_type == "pairwise":
+                    assert is_right(question, verdict) is row["right"], told
