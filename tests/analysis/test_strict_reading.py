@@ -1,4 +1,4 @@
-"""A journal line that is no verdict is a problem; an edited dataset is seen by its own bytes."""
+"""A journal line that is not a verdict is a problem; an edited dataset is seen by its own bytes."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
     table = pl.concat(frames) if frames else pl.DataFrame(schema=VERDICT_SCHEMA)
     last = table.unique(["id", "order", "repeat"], keep="last", maintain_order=True)
     problems = [
-        f"{path}: line {line.number}: is no verdict, left out"
+        f"{path}: line {line.number}: must be a verdict, left out"
         for line in unread
         if not line.partial
     ]

@@ -319,7 +319,7 @@ def _file_problem(path: Path, error: DataError) -> Problem:
     return Problem(path.name, "the file", "records", reason)
 
 
-# Return a record with a score of 0 to 10; a score that is no number is left as it is.
+# Return a record with a score of 0 to 10; anything but a number is left as it is.
 def _rescaled(raw: Any, limits: tuple[float, float] | None, file: str, position: int) -> Any:
     stated = raw.get("final_score") if isinstance(raw, Mapping) else None
     if limits is None or type(stated) not in (int, float):
