@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from typer.testing import CliRunner
+from visualjudge.studio.annotations import marks_of
 
 import visualjudge as vj
 from making import photograph
@@ -20,7 +21,6 @@ from visualjudge.apps.demo.examples import examples
 from visualjudge.cli.main import app
 from visualjudge.core import registry
 from visualjudge.judges.local.features import features_of
-from visualjudge.studio.annotations import marks_of
 from visualjudge.vision.items import LabelledItems
 from visualjudge.vision.raster.images import write_png
 from visualjudge.vision.view import Features, Given
