@@ -57,7 +57,7 @@ ACCURACY: Table[Accuracy] = Table(
             "failed",
             lambda a: a.failed,
             "No answer",
-            lambda a: words.failed_share(a.failed, a.share.n),
+            lambda a: words.part(a.failed, a.share.n),
         ),
         Column("declined", lambda a: unanswered(a.causes).declined),
         Column("cannot_tell", lambda a: unanswered(a.causes).cannot_tell),
@@ -233,14 +233,6 @@ CHOICE: Table[f.EncodingChoice] = Table(
         Column("cheapest", lambda c: c.cheapest),
         Column("encodings", lambda c: [ENCODING.json(row) for row in c.encodings]),
         Column("comparisons", lambda c: [DUEL.json(row) for row in c.duels]),
-        Column(None, lambda c: c, "Worse", lambda c: words.of_standing(c, "worse"), text=True),
-        Column(
-            None,
-            lambda c: c,
-            "Undecided",
-            lambda c: words.of_standing(c, "open", "unknown"),
-            text=True,
-        ),
     )
 )
 
@@ -461,7 +453,7 @@ JUDGE: Table[f.JudgeResult] = Table(
         ),
         Column(None, lambda j: j, "Cohen’s κ", lambda j: number(j.pairwise.kappa.value)),
         Column(None, lambda j: j, "95 %", lambda j: span(j.pairwise.kappa.interval)),
-        Column(None, lambda j: j, "Failed", words.failed),
+        Column(None, lambda j: j, "Without an answer", words.unanswered_of),
         Column(
             None,
             lambda j: j,
