@@ -7,6 +7,7 @@ from pathlib import Path
 from visualjudge.analysis.analysing import GAP, Analysis
 from visualjudge.analysis.comparisons import compare
 from visualjudge.analysis.figure_text import many, number, plain_name, rough_points
+from visualjudge.analysis.identity import moved_between
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.report.examples import changed
 from visualjudge.analysis.report.plots import ALL, UNADJUSTED, estimates_plot
@@ -46,6 +47,13 @@ def titles(analysis: Analysis, first: int, second: int) -> tuple[str, str]:
     a, b = (analysis.study.runs[k] for k in (first, second))
     folders = [run.folder.name if run.folder is not None else run.name for run in (a, b)]
     return (a.name, b.name) if a.name != b.name else (folders[0], folders[1])
+
+
+def opening_notes(analysis: Analysis, first: int, second: int) -> list[str]:
+    """Say what the two runs have in common, and what moved between them if it is one thing."""
+    judges = analysis.results.judges
+    moved = moved_between(judges[first], judges[second])
+    return [in_common(analysis, first, second), *moved]
 
 
 def in_common(analysis: Analysis, first: int, second: int) -> str:
@@ -97,7 +105,7 @@ def pair(analysis: Analysis, first: int, second: int) -> Section:
         "Differences are paired: they use the questions asked of both judges. Below are questions "
         "that one judge answered correctly and the other did not, with the second judge’s answer, "
         "widest margins first.",
-        notes=[in_common(analysis, first, second)],
+        notes=opening_notes(analysis, first, second),
         plots=[differences(analysis, first, second)],
         examples=[("What changed", rows)] if rows else [],
     )

@@ -24,6 +24,7 @@ from visualjudge.analysis.decisions.pairs_figure import resolution, separated
 from visualjudge.analysis.decisions.report_opening import opening
 from visualjudge.analysis.figure_text import NONE, listed, many, number, percent, plain_name
 from visualjudge.analysis.figures import JudgeResult
+from visualjudge.analysis.identity import efforts
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.report.examples import examples, probe_examples
 from visualjudge.analysis.report.plots import encodings
@@ -127,7 +128,7 @@ def _compared(analysis: Analysis, judges: Sequence[JudgeResult], drawn: Drawn) -
         "Which judge is better?",
         "Judges are compared on the questions that both were asked; a missing answer counts as "
         "wrong.",
-        [replace(table, keys=2, notes=notes), grid(AGREEMENT, alpha, title=alike)],
+        [replace(table, keys=2, notes=notes), grid(AGREEMENT, alpha, title=alike), efforts(judges)],
         plots=[drawn["judges"], drawn["judges_by_task"]],
     )
 
