@@ -48,7 +48,7 @@ def test_a_section_without_content_is_not_printed(small: Analysis) -> None:
 
 def test_figures_that_no_judge_has_are_no_rows(small: Analysis) -> None:
     titles = [row[0] for row in section(small, "headline").tables[0].rows]
-    assert "Accuracy" in titles and "Ranking τ-b" not in titles
+    assert "Accuracy (95 %)" in titles and "Ranking τ-b" not in titles
 
 
 def test_a_pair_is_an_example_once(tmp_path: Path) -> None:

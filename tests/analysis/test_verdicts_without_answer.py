@@ -105,7 +105,7 @@ def test_a_judge_that_declined_everything_is_compared_with_none(tmp_path: Path) 
     assert judge.above_baseline == ()
     assert not judge.pairwise.better_than_chance and not judge.pairwise.worse_than_chance
     shown = dict(zip(JUDGE.titles, JUDGE.cells(judge), strict=True))
-    assert shown["Accuracy"] == shown["95 %"] == shown["Accuracy, mean over tasks"] == "–"
+    assert shown["Accuracy (95 %)"] == shown["Accuracy, mean over tasks"] == "–"
     assert JUDGE.json(judge)["pairwise"]["accuracy"] == 0  # without an answer is wrong
     assert "silent minus" not in text(found.results, [])
     card = card_of(found).judges[0]

@@ -163,7 +163,7 @@ def _example(study: Study, run: int, row: Row, placed: Placed | None) -> Example
     question = _as_shown(placed, turned=turned)
     probe = question.probe if question else None
     return Example(
-        row["why"] + (f": {probe.changed}" if probe else ""),
+        row["why"] + (f": {probe.changed}" if probe and probe.design != "control" else ""),
         row["task"],
         encoding_title(row["task"], row["encoding"]),
         row["image"],

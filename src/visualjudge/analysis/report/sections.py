@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from visualjudge.analysis import columns, figure_text as words, repeated_rows as scopes
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.comparison_columns import (
+from visualjudge.analysis.columns import (
     ABOVE,
     AGREEMENT,
     CHECKED,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from visualjudge.analysis import figure_text as words
-from visualjudge.analysis.columns import JUDGE
-from visualjudge.analysis.comparison_columns import COMPARISON
+from visualjudge.analysis.columns import COMPARISON, JUDGE
 from visualjudge.analysis.figure_text import NONE
 from visualjudge.analysis.figures import JudgeResult, Results
 from visualjudge.core.text_tables import Table, folded
