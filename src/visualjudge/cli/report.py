@@ -46,7 +46,7 @@ def report(
     from visualjudge.analysis.decisions.report_opening import opening
     from visualjudge.analysis.plots.figure import Figure
     from visualjudge.analysis.report.exports import write_figures
-    from visualjudge.analysis.report.paired import differences, in_common, named_run, tool_lines
+    from visualjudge.analysis.report.paired import differences, named_run, opening_notes, tool_lines
     from visualjudge.analysis.report.terminal import text
 
     must_end_in("--out", out, (".html", ".htm", ".pdf"), bare=True)
@@ -66,7 +66,7 @@ def report(
     answers = opening(analysis)
     if two is not None:
         difference = differences(analysis, *two)
-        typer.echo(in_common(analysis, *two))
+        typer.echo("\n".join(opening_notes(analysis, *two)))
         if isinstance(difference, Figure):
             typer.echo(difference.finding)
         for line in tool_lines(analysis, two):

@@ -13,6 +13,7 @@ import polars as pl
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.comparisons import compare
 from visualjudge.analysis.figure_text import many, number, plain_name
+from visualjudge.analysis.identity import moved_between
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.report.accuracy_plots import ESTIMATE, figures_of, reach, unadjusted
@@ -55,6 +56,13 @@ def titles(analysis: Analysis, first: int, second: int) -> tuple[str, str]:
     a, b = (analysis.study.runs[k] for k in (first, second))
     folders = [run.folder.name if run.folder is not None else run.name for run in (a, b)]
     return (a.name, b.name) if a.name != b.name else (folders[0], folders[1])
+
+
+def opening_notes(analysis: Analysis, first: int, second: int) -> list[str]:
+    """Say what the two runs have in common, and what moved between them if it is one thing."""
+    judges = analysis.results.judges
+    moved = moved_between(judges[first], judges[second])
+    return [in_common(analysis, first, second), *moved]
 
 
 def in_common(analysis: Analysis, first: int, second: int) -> str:

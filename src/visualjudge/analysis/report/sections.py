@@ -23,6 +23,7 @@ from visualjudge.analysis.decisions.model_answer import short_answer
 from visualjudge.analysis.decisions.pairs_figure import resolution, separated
 from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.figures import JudgeResult, Results
+from visualjudge.analysis.identity import efforts
 from visualjudge.analysis.pairwise_figures import unanswered
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.report import comparison_plots
@@ -35,7 +36,7 @@ from visualjudge.analysis.report.examples import (
     encoding_images,
     examples,
 )
-from visualjudge.analysis.report.paired import differences, in_common, titles, tool_tables
+from visualjudge.analysis.report.paired import differences, opening_notes, titles, tool_tables
 from visualjudge.analysis.report.section import (
     EMPTY,
     Section,
@@ -151,7 +152,11 @@ def _compared(
         "Which judge is better?",
         "Judges are compared on the questions that both were asked; a missing answer counts as "
         "wrong.",
-        [pairs, titled("Krippendorff’s α among judges that were asked the same questions", alpha)],
+        [
+            pairs,
+            titled("Krippendorff’s α among judges that were asked the same questions", alpha),
+            efforts([judge for judge in results.judges if judge.name in names]),
+        ],
         figures=those_drawn(drawn["judges"], drawn["judges_by_task"], drawn["cost"]),
     )
 
@@ -441,7 +446,7 @@ def pair(analysis: Analysis, compare: tuple[int, int]) -> Section:
         "that one judge answered correctly and the other did not, with the second judge’s answer, "
         "widest margins first."
         if figures else "",
-        notes=[in_common(analysis, *compare)], figures=figures,
+        notes=opening_notes(analysis, *compare), figures=figures,
         asked=tool_tables(analysis, compare),
         examples=[("What changed", found)] if found else [],
     )  # fmt: skip
