@@ -399,17 +399,23 @@ def check_entry(
 
 def record_size(record: ImageRecord, root: Path) -> Size:
     """Return (height, width) of the image of ``record``, from its header."""
-    return _size_of(str(root / str(record.file)))
+    return _size(root / str(record.file))
+
+
+def _size(path: Path) -> Size:
+    changed = path.stat().st_mtime_ns if path.is_file() else None
+    return _size_of(str(path), changed)
 
 
 @functools.lru_cache(maxsize=4096)
-def _size_of(path: str) -> Size:
+def _size_of(path: str, changed: int | None) -> Size:
+    """``changed`` tells a file from another that has or had its path."""
     return image_size(path)
 
 
 def _check_images(record: ImageRecord, root: Path) -> None:
     with in_field("file"):
-        height, width = _size_of(str(inside(root, str(record.file))))
+        height, width = _size(inside(root, str(record.file)))
     for name, stated, real in (("width", record.width, width), ("height", record.height, height)):
         if stated is not None and stated != real:
             raise DataError(f"{name}: must be {real}, the {name} of {record.file}, got {stated}")
