@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 from typer.testing import CliRunner
-from visualjudge.studio.annotations import marks_of
 
 import visualjudge as vj
 from making import photograph
@@ -225,9 +224,8 @@ def test_parameters_of_the_reader_are_options_with_the_help_of_its_docstring(
     assert str(failed.exception) == "--renamed must be OURS=THEIRS, such as prompt=text, got 'c'"
 
 
-def test_the_local_judge_the_studio_and_the_gallery_have_the_type(spots: None) -> None:
+def test_the_local_judge_and_the_gallery_have_the_type(spots: None) -> None:
     spots_found = Spots((Spot("dog", 5, 6),))
     given = Given(photograph(0, (32, 32)))
     assert features_of("spotting", spots_found, given)["count"] == 1.0
-    assert [(mark.label, mark.box) for mark in marks_of(spots_found)] == [("dog", (4, 5, 6, 7))]
     assert "spot" in examples()
