@@ -87,7 +87,7 @@ def test_no_output_is_written_over_an_input(data, replies, tmp_path):
 def test_a_report_ends_in_html(data, tmp_path):
     done = call("report", tmp_path / "p.tsv", "--data", data, "--out", tmp_path / "r.txt")
     assert done.returncode == 2
-    assert "--out must end in .html or .htm, got" in done.stderr
+    assert "--out must end in .html, got" in done.stderr
 
 
 def test_a_results_file_that_is_no_workbook_is_one_line_of_our_own(data, tmp_path):
