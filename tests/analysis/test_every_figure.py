@@ -15,7 +15,6 @@ import pytest
 from judged_records import pair, said, scoring, write_dataset, write_run
 from page_text import page
 from visualjudge.analysis import Analysis, analyse
-from visualjudge.analysis.decisions.card import usual_card
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.report.plots import PLOTS, figures
 from visualjudge.core.records import OptionFeatures, Probe, Question
@@ -173,17 +172,6 @@ def sources(analysis: Analysis) -> list[Row]:
     return of_judges(analysis.metrics, rows)
 
 
-def checks(analysis: Analysis) -> list[Row]:
-    return [
-        [
-            judge.judge, line.name, line.value, *(line.interval or (None, None)), line.images,
-            line.threshold.direction, line.threshold.value, line.state, line.needs_images,
-        ]
-        for judge in usual_card(analysis).judges
-        for line in judge.checks
-    ]  # fmt: skip
-
-
 def judges(analysis: Analysis) -> list[Row]:
     return [
         [
@@ -295,7 +283,6 @@ def pairs(analysis: Analysis) -> list[Row]:
 EXPECTED: Mapping[str, Callable[[Analysis], list[Row]]] = {
     "tasks": tasks,
     "sources": sources,
-    "checks": checks,
     "pairs": pairs,
     "judges_by_task": judges_by_task,
     "judges": judges,

@@ -1,5 +1,5 @@
-"""Plots with one panel for each judge or check: answers in both orders, heat maps of shares,
-sources by rank, and values with their thresholds.
+"""Plots with one panel for each judge: answers in both orders, heat maps of shares, and sources by
+rank.
 """
 
 from __future__ import annotations
@@ -7,12 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from visualjudge.analysis.estimate import LEAST_IMAGES
 from visualjudge.analysis.plots.canvas import (
-    Box,
     Canvas,
     colour,
-    legend,
     panels,
     text_width,
 )
@@ -218,78 +215,3 @@ def _spread(ranks: Sequence[int]) -> list[int]:
     for place, k in enumerate(order, 1):
         places[k] = place
     return places
-
-
-DODGE = 13
-
-
-@dataclass(frozen=True)
-class Held:
-    """A judge's result for one check: its value, its interval, and the state in words."""
-
-    value: float | None
-    interval: tuple[float, float] | None
-    images: int
-    state: str
-    said: str
-
-
-@dataclass(frozen=True)
-class CheckRow:
-    """A check: its name, the threshold in words, the axis, the passing side, and a value for each
-    judge.
-    """
-
-    label: str
-    asked: str
-    ends: tuple[float, float]
-    passing: tuple[float, float]
-    held: tuple[Held, ...]
-
-
-def thresholds(rows: Sequence[CheckRow], series: Sequence[str], width: float) -> Canvas:
-    """Draw each check on its own axis, with the state of each judge as icon and words to
-    the right.
-    """
-    canvas = Canvas(width)
-    y = legend(canvas, series, range(len(series))) + 6 if len(series) > 1 else 4.0
-    label = max(max(text_width(row.label), text_width(row.asked, 11)) for row in rows) + 12
-    words = min(0.5 * width, max(text_width(h.said) for row in rows for h in row.held) + 30)
-    for row in rows:
-        inside = DODGE * len(row.held)
-        height = max(inside + 8, 30)
-        box = Box(label, width - words - 10, y + 2, y + height, row.ends)
-        _check(canvas, row, box)
-        canvas.text(2, (box.top + box.bottom) / 2 - 1, row.label, "name")
-        canvas.text(2, (box.top + box.bottom) / 2 + 13, row.asked, "small")
-        y = _words(canvas, row, box) + 8
-    return canvas
-
-
-def _check(canvas: Canvas, row: CheckRow, box: Box) -> None:
-    canvas.rectangle(
-        box.left, box.top, box.right - box.left, box.bottom - box.top, "swatch", opacity=0.35
-    )
-    left, right = box.x(row.passing[0]), box.x(row.passing[1])
-    canvas.rectangle(left, box.top, right - left, box.bottom - box.top, "passing")
-    for end in row.passing:
-        if row.ends[0] < end < row.ends[1]:
-            canvas.line(box.x(end), box.top - 2, box.x(end), box.bottom + 2, "threshold")
-    middle = (box.top + box.bottom) / 2
-    for k, held in enumerate(row.held):
-        y = middle + DODGE * (k - (len(row.held) - 1) / 2)
-        if held.interval is not None:
-            canvas.line(box.x(held.interval[0]), y, box.x(held.interval[1]), y, f"ci l{colour(k)}")
-        if held.value is not None:
-            few = held.images < LEAST_IMAGES
-            canvas.marker(box.x(held.value), y, k, hollow=few, title=held.said)
-
-
-def _words(canvas: Canvas, row: CheckRow, box: Box) -> float:
-    """Write the state of each judge beside the strip; return the bottom."""
-    middle, x = (box.top + box.bottom) / 2, box.right + 16
-    for k, held in enumerate(row.held):
-        y = middle + DODGE * (k - (len(row.held) - 1) / 2)
-        canvas.icon(x, y, held.state)
-        canvas.text(x + 12, y + 4, held.said, "name", room=canvas.width - x - 12)
-    return box.bottom

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from visualjudge.analysis import repeated_rows
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import usual_card
-from visualjudge.analysis.decisions.check_figures import checks_of
 from visualjudge.analysis.decisions.pairs_figure import pairs_figure
 from visualjudge.analysis.figure_text import (
     about_images,
@@ -299,12 +298,6 @@ MOST_SOURCES, FEW_SOURCES = 14, 7
 """Number of sources in a slope chart, for up to two judges and for more."""
 GUESS = 0.5
 """Accuracy of an uninformative rule."""
-
-
-def checks(analysis: Analysis) -> Figure | LeftOut:
-    """Draw the checks of the card, each with its value, interval, threshold and state."""
-    card = usual_card(analysis)
-    return checks_of([card.judges[i] for i in order(analysis)])
 
 
 def pairs(analysis: Analysis) -> Figure | LeftOut:

@@ -117,9 +117,7 @@ def _reason(found: Answer) -> tuple[Reason, ...]:
     return ((rest, "figure-pairs"),)
 
 
-CHECKS = "figure-checks"
-"""Name of the figure of all checks, with their values and thresholds."""
-FIRST_ANSWERS = {"figure-pairs": "Which models does it separate?", CHECKS: "Which checks fail?"}
+FIRST_ANSWERS = {"figure-pairs": "Which models does it separate?"}
 """Questions that figures of the first screen answer."""
 
 
@@ -135,7 +133,7 @@ def context(
     drawn = {name: draw(analysis) for name, draw in PLOTS.items()}
     script = _asset("report.js")
     found = sections(analysis, shown, card, drawn, questions)
-    first = those_drawn(*(drawn[name] for name in ("pairs", "tasks", "checks")))
+    first = those_drawn(*(drawn[name] for name in ("pairs", "tasks")))
     folders = [str(run.folder) for run in analysis.study.runs if run.folder is not None]
     anchors = {
         *(section.anchor for section in found),

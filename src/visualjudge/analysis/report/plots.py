@@ -17,7 +17,6 @@ PLOTS: Mapping[str, Drawing] = {
     "pairs": comparison.pairs,
     "tasks": accuracy.by_task,
     "sources": comparison.sources,
-    "checks": comparison.checks,
     "judges_by_task": comparison.compared_by_task,
     "judges": comparison.compared,
     "baseline": comparison.baseline,

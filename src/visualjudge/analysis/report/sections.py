@@ -17,7 +17,7 @@ from visualjudge.analysis.comparison_columns import (
 )
 from visualjudge.analysis.comparisons import not_compared
 from visualjudge.analysis.decisions.card import Card, JudgeCard
-from visualjudge.analysis.decisions.card_page import TASKS_NOTE
+from visualjudge.analysis.decisions.card_page import TASKS_NOTE, checks_table
 from visualjudge.analysis.decisions.checks import ICONS
 from visualjudge.analysis.decisions.model_answer import short_answer
 from visualjudge.analysis.decisions.pairs_figure import resolution, separated
@@ -56,6 +56,13 @@ from visualjudge.core.text_tables import Styled, Table
 MOST_EXAMPLES = 18
 COUNTED = (
     "Cells give the accuracy on pairs, its 95 % interval, and the number of verdicts and images."
+)
+
+
+CHECKS = (
+    "A check passes if its whole 95 % interval meets the threshold, fails if the whole interval "
+    "misses it, and is undecided otherwise. Favouritism is the number of ranks that a source gains "
+    "or loses because the judge favours or disfavours it."
 )
 
 
@@ -469,8 +476,16 @@ def sections(
     small = {
         name: image.src for name, image in encoding_images(analysis.study).items() if image.src
     }
+    cards = [card.judges[i] for i in shown]
     found = [
-        _answered(judges, [card.judges[i] for i in shown], drawn),
+        _answered(judges, cards, drawn),
+        Section(
+            "checks",
+            "Which checks does it pass?",
+            CHECKS,
+            [checks_table(cards, words.names_of(judges))],
+            open=True,
+        ),
         _compared(results, [judge.name for judge in judges], drawn),
         _baseline(judges, drawn),
         encoding_section(analysis, judges, small),
