@@ -85,8 +85,8 @@ def _look(found: Spots, given: Given) -> Features:
     return {"count": float(len(found.items)), "light": float(given.view.lab[..., 0].mean())}
 
 
-def _no_crowd(item: Spot) -> bool:
-    return item.iscrowd
+def _around(item: Spot) -> dict[str, Any]:
+    return {"bbox": [item.x - 3, item.y - 3, 6.0, 6.0]}
 
 
 def _example() -> tuple[Any, Spots, None]:
@@ -144,7 +144,7 @@ ROW = vj.PredictionType(
         vj.Metric("spot", "hit", _hit, frozenset({"class_of_interest"})),
         vj.Metric("spot", "count", _count),
     ),
-    ranked=vj.Ranked(_near, 100, _no_crowd),
+    ranked=vj.Ranked("bbox", _around, 100),
     look=_look,
     example=_example,
 )
