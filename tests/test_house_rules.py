@@ -69,7 +69,7 @@ OVER: dict[str, tuple[int, str]] = {
     "clients": (2645, "local weights, image shrinking, batches of one provider, the tool loop"),
     "judges": (1905, "metric and reward judges, the second reader"),
     "runs": (1712, "the second half of the batch ledger"),
-    "analysis": (9490, "figures of pairs of judges, encodings, sources and raters; decisions"),
+    "analysis": (9050, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (7145, "in adopt and mmbench: streaming tables, three benchmarks, two logs"),
     "studio": (3585, "ground truth on hover, undo of views, working sets beside set pages"),
     "cli": (2315, "options of import and mmbench declared a second time"),

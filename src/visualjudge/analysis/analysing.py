@@ -144,8 +144,7 @@ def analyse(
     dataset
         Dataset to use instead of the one recorded in the runs.
     seed
-        Seed of the bootstrap over images for the intervals of 75 % points, and of the split of the
-        images into halves for the choice of encodings.
+        Seed of the bootstrap over images for the intervals of 75 % points.
     gap
         The difference in accuracy between two judges, as a share, for which ``images_needed`` is
         computed.
@@ -285,7 +284,7 @@ def judge_result(
         cells=accuracy_cells(pairs, CELL),
         bias=(with_swap(place, pairwise), *features),
         sensitivity=curves(scopes, resampling, guessed_among_allowed(asked)),
-        encodings=_encodings(pairs, study.seed, guessed_by_task(asked)),
+        encodings=_encodings(pairs, guessed_by_task(asked)),
         variance=_variance(pairs, study.questions),
         leaderboard=board if study.has_scores else board.without_scores(),
         unread=unread(study, index),
@@ -389,11 +388,8 @@ def _variance(pairs: pl.DataFrame, questions: pl.DataFrame) -> tuple[Variance, .
     return tuple(variance_row(part, task) for task, part in _parts(needed, "task"))
 
 
-def _encodings(
-    pairs: pl.DataFrame, seed: int, chance: Mapping[str, float]
-) -> tuple[EncodingChoice, ...]:
+def _encodings(pairs: pl.DataFrame, chance: Mapping[str, float]) -> tuple[EncodingChoice, ...]:
     needed = pairs.select("task", "pair", "encoding", "cluster", "right", "tokens_in")
     return tuple(
-        recommend(part, task, seed, chance.get(task, OF_TWO))
-        for task, part in _parts(needed, "task")
+        recommend(part, task, chance.get(task, OF_TWO)) for task, part in _parts(needed, "task")
     )
