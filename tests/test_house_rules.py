@@ -67,7 +67,7 @@ OVER: dict[str, tuple[int, str]] = {
     "prompts": (468, "two layouts of one prompt"),
     "dataset": (1955, "two renderers of a question's images, filters on derived fields"),
     "clients": (2645, "local weights, image shrinking, batches of one provider, the tool loop"),
-    "judges": (1905, "metric and reward judges, the second reader"),
+    "judges": (1723, "judge modules of the reference, training of the local judge"),
     "runs": (1712, "the second half of the batch ledger"),
     "analysis": (10960, "columns, figure_text and sections that dissolve into typed rows"),
     "apps": (7145, "in adopt and mmbench: streaming tables, three benchmarks, two logs"),
