@@ -70,7 +70,7 @@ OVER: dict[str, tuple[int, str]] = {
     "judges": (1905, "metric and reward judges, the second reader"),
     "runs": (1712, "the second half of the batch ledger"),
     "analysis": (10960, "columns, figure_text and sections that dissolve into typed rows"),
-    "apps": (7145, "in adopt and mmbench: streaming tables, three benchmarks, two logs"),
+    "apps": (6886, "in adopt and mmbench: three benchmarks, two logs, files fetched into a data folder"),
     "studio": (3585, "ground truth on hover, undo of views, working sets beside set pages"),
     "cli": (2315, "options of import and mmbench declared a second time"),
 }

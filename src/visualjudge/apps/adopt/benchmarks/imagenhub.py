@@ -72,14 +72,15 @@ def replies(path: Path, match: re.Match[str]) -> Iterator[Reply]:
     both = [contents(file) if file.is_file() else {} for file in (path, beside)]
     for uid in both[0] | both[1]:
         lists = [at(held, uid) for held in both]
-        scores = [_numbers(answer) for answer in lists]
-        least = [min(numbers, default=-1.0) for numbers in scores]
-        counted = [_counted(*pair) for pair in zip(lists, scores, strict=True)]
-        for part, value, score in zip(PARTS, _with_root(least), _with_root(counted), strict=True):
-            whole = FAILED if min(counted) < 0 else score
-            if whole != FAILED or part != "O":
+        least = [min(_numbers(answer), default=-1.0) for answer in lists]
+        shares = [_share(answer) for answer in lists]
+        whole = _with_root([share * 10 for share in shares], math.sqrt(abs(math.prod(shares))) * 10)
+        values = _with_root(least, math.sqrt(abs(math.prod(least))))
+        for part, value, score in zip(PARTS, values, whole, strict=True):
+            counted = FAILED if min(shares) < 0 else score
+            if counted != FAILED or part != "O":
                 known = value if 0 <= value <= 10 else FAILED
-                yield Reply(f"{task}/{part}/{model}/{uid}", value=known, counted=whole)
+                yield Reply(f"{task}/{part}/{model}/{uid}", value=known, counted=counted)
 
 
 def _numbers(answer: Any) -> list[float]:
@@ -90,19 +91,17 @@ def _numbers(answer: Any) -> list[float]:
     return numbers if len(numbers) == len(listed) else []
 
 
-def _counted(answer: Any, numbers: list[float]) -> float:
-    """Return the score in their table, −1 if there is none."""
-    if not numbers:
-        return -1.0
-    least = min(map(int, numbers)) if isinstance(answer["score"], list) else min(numbers)
-    return float(min(max(least, 0), 10))
+def _share(answer: Any) -> float:
+    """Return the score in their table as a share of 10, −1 if there is none."""
+    numbers = _numbers(answer)
+    if numbers and isinstance(answer["score"], list):
+        numbers = [float(int(number)) for number in numbers]
+    return min(max(min(numbers) / 10, 0.0), 1.0) if numbers else -1.0
 
 
-def _with_root(scores: list[float]) -> tuple[float, float, float]:
-    """Return SC, PQ and O; −1 if one of them has no score from 0 to 10."""
-    first, second = scores
-    known = all(0 <= score <= 10 for score in scores)
-    return first, second, math.sqrt(first * second) if known else -1.0
+def _with_root(scores: list[float], root: float) -> tuple[float, float, float]:
+    """Return SC, PQ and O; O is −1 if one of them is no score from 0 to 10."""
+    return scores[0], scores[1], root if all(0 <= score <= 10 for score in scores) else -1.0
 
 
 def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
