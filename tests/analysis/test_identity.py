@@ -1,12 +1,19 @@
-"""A run that two models answered says so in metrics.json and among its warnings."""
+"""Who answered a run, and with how much effort, is said where it matters."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import visualjudge as vj
 from runs.made_dataset import make_dataset
+from visualjudge.analysis import analyse
+from visualjudge.analysis.identity import efforts
+from visualjudge.analysis.report.paired import opening_notes
 from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import Reply
 from visualjudge.core.records import Served
@@ -29,3 +36,53 @@ def test_each_model_that_answered_has_its_number_and_accuracy(tmp_path: Path) ->
     ]
     (warning,) = [text for text in found["warnings"] if "moved" in text]
     assert "m-1 (fp1) 40 (50.0 % right), m-2 20" in warning
+
+
+def _judged(folder: Path, served: Served | None, **parameters: Any) -> Path:
+    """A run over one dataset, answered by ``served`` with these parameters."""
+    root = folder.parent / "ds"
+    if not root.exists():
+        make_dataset(root, pairwise=4, ranking=0, scoring=0)
+    dataset = load_dataset(root)
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "reasoning_tokens": 3}
+    replies = [Reply("A", served=served, usage=usage)] * 3
+    replies += [Reply("A", "length", served=served, usage=usage)]
+    client = ScriptedClient(replies, model_name="m")
+    asked = replace(client.identity, parameters=parameters)
+    client.__class__ = type("Asked", (ScriptedClient,), {"identity": asked})
+    judge = QuestionJudge(client, dataset.root)
+    asyncio.run(run_judge(dataset, judge, folder, RunSettings(concurrency=1)))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("second", "low", "said"),
+    [
+        ("m-2", "low", "The model moved under the same settings: first m-1 answered, then m-2."),
+        ("m-1", "high", 'The judge moved, not the model: effort was "low", now "high".'),
+        ("m-2", "high", None),
+        ("m-1", "low", None),
+        (None, "low", None),
+    ],
+)
+def test_a_comparison_says_what_moved_if_it_is_one_thing(
+    tmp_path: Path, second: str | None, low: str, said: str | None
+) -> None:
+    runs = [
+        _judged(tmp_path / "a", Served("m-1"), effort="low"),
+        _judged(tmp_path / "b", Served(second) if second else None, effort=low),
+    ]
+    first, *rest = opening_notes(analyse(runs), 0, 1)
+    assert first == "Both were asked the same 4 pairwise questions."
+    assert rest == ([] if said is None else [said])
+
+
+def test_runs_that_differ_in_effort_have_a_table(tmp_path: Path) -> None:
+    runs = [_judged(tmp_path / "a", None, effort="low"), _judged(tmp_path / "b", None)]
+    judges = analyse(runs).results.judges
+    assert [row[1:5] for row in efforts(judges).rows] == [
+        ("low", "50.0 %", "60", "12"),
+        ("the model's own", "50.0 %", "60", "12"),
+    ]
+    assert {row[6] for row in efforts(judges).rows} == {"25.0 %"}
+    assert efforts(judges[:1]).rows == ()

@@ -4,13 +4,21 @@ mid-run.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
-from visualjudge.analysis.figures import ServedBy
+from visualjudge.analysis.figure_text import NONE, number, percent
+from visualjudge.analysis.figures import JudgeResult, ServedBy
 from visualjudge.core.records import Served
+from visualjudge.core.text_tables import Table
+from visualjudge.runs.asks import changes
+from visualjudge.runs.budget import money
 
 ENOUGH = 20
 """Verdicts on pairs below which no accuracy is given."""
+# Settings of the questions: a changed dataset is named by the comparison itself.
+_QUESTIONS = frozenset({"questions.json", "media"})
 
 
 def served_by(answers: pl.DataFrame) -> tuple[ServedBy, ...]:
@@ -38,3 +46,55 @@ def moved(rows: tuple[ServedBy, ...]) -> list[str]:
         for row in rows
     ]
     return [f"the model moved: the run was answered by {len(rows)}: {', '.join(shown)} verdicts"]
+
+
+def moved_between(first: JudgeResult, second: JudgeResult) -> list[str]:
+    """Return a sentence if, of two runs, only the model that answered differs, or only the settings
+    with which it was asked; none if both differ, neither does, or who answered is not known.
+    """
+    before, after = (
+        [str(Served(row.model, row.fingerprint)) for row in judge.identity]
+        for judge in (first, second)
+    )
+    found = [one for one in changes(first.info, second.info) if one.name not in _QUESTIONS]
+    if not (before and after) or (set(before) == set(after)) is not bool(found):
+        return []
+    if found:
+        return [f"The judge moved, not the model: {'; '.join(map(str, found))}."]
+    return [
+        f"The model moved under the same settings: first {' and '.join(before)} answered, then "
+        f"{' and '.join(after)}."
+    ]
+
+
+def efforts(judges: Sequence[JudgeResult]) -> Table:
+    """Return right answers, tokens, cost and cut replies by effort; no rows if the judges do not
+    differ in it.
+    """
+    named = [(judge, (judge.info.get("parameters") or {}).get("effort")) for judge in judges]
+    rows = [_effort(judge, effort) for judge, effort in named if judge.tokens_out is not None]
+    columns = (
+        "Judge",
+        "Effort",
+        "Right pairs",
+        "Tokens",
+        "Of them thinking",
+        "Cost",
+        "Cut replies",
+    )
+    differ = len({str(effort) for _, effort in named}) > 1
+    numeric = (False, False, *[True] * (len(columns) - 2))
+    return Table(columns, tuple(rows) if differ else (), title="Effort", numeric=numeric)
+
+
+def _effort(judge: JudgeResult, effort: object) -> tuple[str, ...]:
+    total = judge.info.get("total") or {}
+    return (
+        judge.name,
+        "the model's own" if effort is None else str(effort),
+        percent(judge.pairwise.accuracy.share.value),
+        number((judge.tokens_in or 0) + (judge.tokens_out or 0)),
+        number(total.get("tokens_thinking")),
+        NONE if not total.get("cost") else money(total["cost"]),
+        percent(judge.status.get("truncated", 0) / judge.verdicts if judge.verdicts else None),
+    )
