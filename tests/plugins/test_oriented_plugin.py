@@ -15,7 +15,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "visualjudge-oriented"
 sys.path.append(str(EXAMPLE / "src"))
 
 from visualjudge_oriented.record import OrientedBox, OrientedBoxes  # noqa: E402
-from visualjudge_oriented.score import iou  # noqa: E402
+from visualjudge_oriented.score import similarity as iou  # noqa: E402
 from visualjudge_oriented.show import example  # noqa: E402
 
 

@@ -246,12 +246,6 @@ def _clopper_pearson(x: FloatArray, n: FloatArray, tail: float) -> Ends:
     return np.where(x <= TINY, 0.0, low), np.where(rest <= TINY, 1.0, high)
 
 
-def upper_bound(errors: FloatArray, cases: FloatArray, tail: float = TAIL) -> float:
-    """Return the one-sided upper bound, at level 1 − ``tail``, of a share of errors by image."""
-    value, found = ratio(np.asarray(errors, float), np.asarray(cases, float))
-    return float(share_ends(value, found, np.array([np.sum(cases)]), tail)[1][0])
-
-
 # ---------------------------------------------------------------- differences of shares
 
 

@@ -104,7 +104,13 @@ def best_first(clean: str, found: Mark, asked: Asked) -> Mark:
 
 # Return "up" and "down" where words or signs say worst first or best first.
 def _directions(said: Sequence[Word]) -> set[str]:
-    kept = [word for word in said if word.option or word.of(*_WAYS) or word.text[0] in "<>"]
+    kept = [
+        word
+        for word in said
+        if word.option
+        or word.text[0] in "<>"
+        or word.of("best", "worst", "to", "foremost", "rising", "falling")
+    ]
     ways = {"up" for word in kept if word.text[0] == "<" or word.of("rising")}
     ways |= {"down" for word in kept if word.text[0] == ">" or word.of("falling")}
     for n, word in enumerate(kept):
@@ -113,6 +119,3 @@ def _directions(said: Sequence[Word]) -> set[str]:
         turns = after.of("foremost") or (after.of("to") and then.of(other))
         ways |= {way} if turns and word.of("best", "worst") else set()
     return ways
-
-
-_WAYS = ("best", "worst", "to", "foremost", "rising", "falling")

@@ -195,6 +195,7 @@ def _out_of_ten(clean: str, asked: Asked) -> Iterator[Mark]:
 def _denied(clean: str, mark: Mark, after: int, asked: Asked) -> bool:
     begin = max(clean.rfind("\n", 0, mark.start), mark.start - NEAR, after)
     before = words(clean, asked, begin, mark.start)
+    before = before[:-1] if before[-1:] and before[-1].text == ":" else before
     bounds = [n for n, w in enumerate(before) if w.text in BREAKS | {"?"} or w.of("but", "so")]
     clause = before[bounds[-1] :] if bounds else before
     denied = any(w.of("denies", "worse", "blames", "supposes", "cannot") for w in clause)

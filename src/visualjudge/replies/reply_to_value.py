@@ -43,6 +43,7 @@ _TOP = re.compile(
     r"(?:out of|/|max(?:imum)?\b:?|\d ?-|\d to) ?(?:a )?(?:possible )?(\d+)\b(?!\.\d)"
 )
 _SCALE = re.compile(r"scale\b[^\n\d]{0,20}\d+\s*(?:-|to|–)\s*(\d+)\b|\d-(\d+) scale", re.I)
+_ITEM = re.compile(r" *\d{1,2}[.)] ")
 # Maximum number of characters; a longer reply is not read.
 LONGEST_REPLY, LONGEST_AFTER, NEAR = 2**20, 2_000, 40
 
@@ -166,10 +167,13 @@ def _other_scale(clean: str, found: Mark) -> bool:
     )
 
 
-# Return the last mark, unless another in its paragraph differs and nothing took it back.
+# Return the last mark, unless another in its paragraph differs and nothing took it back; a mark in
+# a numbered list may be one of a list of all answers.
 def _last(clean: str, marks: list[Mark], asked: Asked) -> Mark:
-    last, begin = marks[-1], clean.rfind("\n\n", 0, marks[-1].start)
-    said = last.value, last.cause
+    last = marks[-1]
+    line, said = clean.rfind("\n", 0, last.start) + 1, (last.value, last.cause)
+    listed = _ITEM.match(clean, line, last.start)
+    begin = -1 if listed else clean.rfind("\n\n", 0, last.start)
     rivals = [mark for mark in marks if mark.start > begin and (mark.value, mark.cause) != said]
     final = asked.kind == "scoring" and last.final and not any(mark.final for mark in rivals)
     if not rivals or final or retracts(sentences(clean, asked, rivals[-1].end, last.end)):

@@ -28,7 +28,6 @@ _KEEPS = (
     "is better",
     "limits",
 )
-_AND = frozenset(("and", "und", "et", "y", "e", "и"))
 _OF_PLACES = (
     "best",
     "worst",
@@ -98,26 +97,19 @@ def read_sentences(found: Sequence[Sequence[Word]], asked: Asked) -> Mark:
 def _last(found: Sequence[Sequence[Word]], asked: Asked) -> list[Mark]:
     one = stated(found[-1], asked) if found else None
     before = found[-2] if len(found) > 1 else [Word("."), Word(".")]
-    listed = before[-1].text == "?" or (len(before) < 5 and any(word.option for word in before))
-    listed = listed or (len(before) > 1 and before[-2].number is not None)
-    if one is None or one.value is None or not one.bare or listed or stated(before, asked):
+    listed = (len(before) < 5 and any(word.option for word in before)) or stated(before, asked)
+    numbered = len(before) > 1 and before[-2].number is not None
+    if one is None or one.value is None or listed or numbered or before[-1].text == "?":
         return []
     opened = any(word.text == ":" for word in one.led_by) and not one.labelled
-    return [] if opened else [Mark(one.value, None, one.start, one.end, "line")]
-
-
-# Return whether a word is none of those that change no answer.
-def _counts(word: Word) -> bool:
-    named = word.option or word.number is not None or word.of(*_KEEPS)
-    return bool(named) or not (word.of("filler", "noun") or word.text == "'")
+    return [Mark(one.value, None, one.start, one.end, "line")] if one.bare and not opened else []
 
 
 # Return what one sentence states; ``final`` is what follows "but" or "so".
 def _claims(said: Sequence[Word], asked: Asked) -> list[Mark]:
-    spoken = without_scale(said) if asked.kind == "scoring" else said
     kept = [
         word
-        for word in spoken
+        for word in (without_scale(said) if asked.kind == "scoring" else said)
         if word.option
         or word.number is not None
         or word.of(*_KEEPS)
@@ -170,11 +162,10 @@ def _fits(
             ends = (_fits(steps[n + 1 :], kept, at + k, slots) for k in _gaps(kept[at:]))
             return next((end for end in ends if end is not None), None)
         word, name = kept[at] if at < len(kept) else Word(""), step.strip("{}")
-        taken = word.option in [one.option for one in slots.values()]
         fits = (
             word.number is not None and word.number <= GREATEST
             if name == "n"
-            else word.option and not taken
+            else word.option not in ("", *(one.option for one in slots.values()))
             if name in ("X", "Y")
             else not word.option and (word.of(name) if step[0] == "{" else word.text == step)
         )
@@ -197,20 +188,19 @@ def _stands(kind: str, kept: Sequence[Word], at: int, end: int) -> bool:
     lead, rest = kept[bounds[-1] + 1 if bounds else 0 : at], kept[end:]
     against = ("denies", "supposes", "if", "worse", "blames", "cannot")
     denied = any(word.of(*against) for word in lead) or any(w.of("supposes") for w in kept[at:end])
-    if denied or any(w.of("if") for w in rest) or any(w.of("worse", "blames") for w in rest[:5]):
-        return False
-    before = kept[at - 1] if at else Word(".")
-    part = before.text.isalpha() and not before.kinds and bool(kept[at].option)
+    limited = any(w.of("if") for w in rest) or any(w.of("worse", "blames") for w in rest[:5])
+    part = kept[at].option and any(w.text.isalpha() and not w.kinds for w in kept[at - 1 : at])
     aspect = lead[:1] and lead[0].text in ("for", "in", "regarding", "concerning")
-    if part or aspect or _names_others(lead, kept[at:end], rest):
+    if denied or limited or part or aspect or _names_others(lead, kept[at:end], rest):
         return False
     if kind == "scores":
         beside = ("noun", "because", "score", "points", "of ten", "so", "but")
-        ends = not rest or not rest[0].text[0].isalnum() or rest[0].of(*beside)
-        return ends and all(word.number in (None, 10.0) for word in rest)
-    joined = bool(rest) and rest[0].text in _AND and not rest[1].option
-    hyphen = bool(rest) and rest[0].text == "-" and rest[0].start == kept[end - 1].end
-    if not rest or (rest[0].text in (_STOPS | _BREAKS) - {":"} and not hyphen) or joined:
+        alone = all(word.number in (None, 10.0) for word in rest)
+        return alone and (not rest or not rest[0].text[0].isalnum() or rest[0].of(*beside))
+    joined = bool(rest) and rest[0].of("then") and not any(w.option for w in rest[1:2])
+    hyphened = rest[:1] and rest[0].text == "-" and rest[0].start == kept[end - 1].end
+    ends = not rest or (rest[0].text in (_STOPS | _BREAKS) - {":"} and not hyphened)
+    if ends or joined or _concludes(kept[at:end], rest):
         return True
     follows = ("answer", "noun") if kind == "compares" else ("limits", "answer", "better")
     than = rest[0].of("than") and not rest[0].of("because")
@@ -218,6 +208,13 @@ def _stands(kind: str, kept: Sequence[Word], at: int, end: int) -> bool:
     if away or (than and not any(word.option for word in rest[1:4])):
         return False
     return rest[0].of("than", "because", "but", "so", *follows)
+
+
+# Return whether a phrase is the conclusion "so B has a better …", whatever it is better in.
+def _concludes(own: Sequence[Word], rest: Sequence[Word]) -> bool:
+    bare = (word.option and not rest[n - 1].of("than") for n, word in enumerate(rest))
+    opened = own[0].of("so") and any(word.of("has") for word in own)
+    return opened and not any(bare) and not any(w.of("denies", "but", "supposes") for w in rest)
 
 
 # Return whether a sentence names options besides those of a phrase, but in a reason.
@@ -234,7 +231,7 @@ def _ranked(said: Sequence[Word], asked: Asked) -> list[Mark]:
         return []
     parts = [list[Word]()]
     for word in kept:
-        links = word.text in _BREAKS or word.of("then") or word.text in _AND
+        links = word.text in _BREAKS or word.of("then")
         if not (links or word.option or word.of(*_OF_PLACES)):
             return []
         parts += [[]] if links else []

@@ -172,21 +172,24 @@ class ErrorType:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Functions for the average precision of a type whose items have a confidence, ``score``.
+    """How COCO's average precision sees a type whose items have a confidence, ``score``, and
+    ``iscrowd``.
 
     Attributes
     ----------
-    similarity
-        (found items, true items) of one label → array of that shape, 0..1.
+    kind
+        How items are compared: "bbox", "obb" (oriented boxes) or "segm" by IoU, "keypoints" by OKS.
+    annotation
+        Item → COCO's fields for that: ``bbox`` ([x, y, width, height]), ``obb`` ([centre x, y,
+        width, height, radians]), ``segmentation`` (RLE), or ``keypoints``, ``num_keypoints``,
+        ``bbox`` and ``area``.
     most
         Maximum number of items per image and label that count, the most confident first.
-    ignored
-        Whether a true item need not be found because it is marked ``iscrowd``.
     """
 
-    similarity: Callable[[list[Any], list[Any]], FloatArray]
+    kind: Literal["bbox", "obb", "segm", "keypoints"]
+    annotation: Callable[[Any], dict[str, Any]]
     most: int
-    ignored: Callable[[Any], bool]
 
 
 @dataclass(frozen=True, slots=True)

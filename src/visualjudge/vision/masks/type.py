@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from operator import attrgetter
 from typing import Any
 
 from visualjudge.vision import fields
@@ -200,11 +199,11 @@ INSTANCE = PredictionType(
             "instance", "boundary", errors.boundary, items.something, matched=matched.boundary
         ),
     ),
-    ranked=Ranked(score.mask_similarity, 100, attrgetter("iscrowd")),
+    ranked=Ranked("segm", score.coco_annotation, 100),
     context=classes,
     look=features.mask_features,
     places=record.corners,
-    overlap=score.mask_ious,
+    overlap=score.mask_similarity,
     tools=tools.TOOLS,
 )
 
@@ -346,7 +345,7 @@ SEMANTIC = PredictionType(
     context=classes,
     look=features.mask_features,
     places=record.corners,
-    overlap=score.mask_ious,
+    overlap=score.mask_similarity,
     tools=tools.TOOLS,
 )
 

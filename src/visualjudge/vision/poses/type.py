@@ -103,7 +103,7 @@ KEYPOINT = PredictionType(
         ErrorType("keypoint", "swap", errors.swap, errors.two_people, matched=matched.swap),
         ErrorType("keypoint", "missed", errors.missed, items.something, matched=matched.missed),
     ),
-    ranked=Ranked(score.pose_similarity, 20, score.crowd_or_unlabelled),
+    ranked=Ranked("keypoints", score.coco_annotation, 20),
     context=type_sentence,
     look=features.pose_features,
     places=record.corners,
