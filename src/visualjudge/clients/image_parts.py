@@ -23,7 +23,7 @@ from visualjudge.clients.reply_bounds import LARGEST_IMAGE_FILE
 from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import Place, image_at
-from visualjudge.vision.raster.images import opened, png_bytes, rgb_of, rgb_of_array
+from visualjudge.vision.raster.images import opened, pixels_of, png_bytes, rgb_of
 
 _MIMES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 _PLAIN_MODES = frozenset({"1", "L", "P", "RGB", "LA", "PA", "RGBA"})
@@ -137,7 +137,7 @@ def _of_array(array: np.ndarray[Any, Any]) -> ImagePart:
             "an image array must contain numbers and at least one pixel, got shape "
             f"{array.shape} and type {array.dtype}"
         )
-    return ImagePart(png_bytes(rgb_of_array(array)))
+    return ImagePart(png_bytes(pixels_of(array)))
 
 
 def _png_by_pillow(image: Image.Image) -> ImagePart:
