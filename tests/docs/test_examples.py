@@ -101,7 +101,7 @@ def test_the_editing_tutorial_leads_from_edits_to_a_card(
             write_png(Path(row[name]), np.full((16, 16, 3), 80 * shade + k, np.uint8))
     (first,) = blocks(page, "python")
     (config,) = blocks(page, "yaml")
-    asking, judging = blocks(page, "bash")
+    asking, judging = blocks(page, "console")
     exec(first, {})
     context = serving('{"winner": "Image A"}')
     server = run_sync(context.__aenter__())
@@ -119,5 +119,5 @@ def test_the_editing_tutorial_leads_from_edits_to_a_card(
 
 def call(commands: str) -> str:
     """What commands of a page print, run in this process, where the server is."""
-    lines = (shlex.split(line)[1:] for line in commands.splitlines())
+    lines = (shlex.split(line)[2:] for line in commands.splitlines())
     return "".join(CliRunner().invoke(app, words, catch_exceptions=False).output for words in lines)

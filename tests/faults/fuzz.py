@@ -129,7 +129,7 @@ def _replies(raw: bytes, _: Path) -> object:
 def _published(raw: bytes, place: Path) -> object:
     (place / "published/data").mkdir(parents=True, exist_ok=True)
     (place / "published/data/dataset=judgebench,response_model=m.jsonl").write_bytes(raw)
-    return read_judgebench(place / "published")
+    return read_judgebench(place / "published", ())
 
 
 TARGETS: dict[str, Target] = {

@@ -10,8 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from visualjudge.analysis.columns import JUDGE
-from visualjudge.analysis.comparison_columns import AGREEMENT, COMPARISON, DATASET, LEAK
+from visualjudge.analysis.columns import AGREEMENT, COMPARISON, DATASET, JUDGE, LEAK
 from visualjudge.analysis.decisions.card import Card
 from visualjudge.analysis.decisions.decision_json import (
     answer_json,

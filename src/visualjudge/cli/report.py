@@ -46,7 +46,7 @@ def report(
     from visualjudge.analysis.decisions.report_opening import opening
     from visualjudge.analysis.plots.figure import Figure
     from visualjudge.analysis.report.exports import write_figures
-    from visualjudge.analysis.report.paired import differences, named_run, opening_notes, tool_lines
+    from visualjudge.analysis.report.paired import differences, named_run, opening_notes
     from visualjudge.analysis.report.terminal import text
 
     must_end_in("--out", out, (".html", ".htm", ".pdf"), bare=True)
@@ -69,8 +69,6 @@ def report(
         typer.echo("\n".join(opening_notes(analysis, *two)))
         if isinstance(difference, Figure):
             typer.echo(difference.finding)
-        for line in tool_lines(analysis, two):
-            typer.echo(line)
     typer.echo(text(analysis.results, answers.sentences))
     if answers.gamed:
         typer.echo(answers.gamed)
@@ -91,9 +89,9 @@ def _write(
     from visualjudge.analysis.report.printing import print_page
 
     if out is not None and out.suffix.lower() == ".pdf":
-        print_page(html(analysis, 0, compare), out)
+        print_page(html(analysis, compare), out)
     elif out is not None:
-        write_text(out, html(analysis, 0, compare))
+        write_text(out, html(analysis, compare))
     if json is not None:
         write_json(json, analysis.metrics)
     if csv is not None:

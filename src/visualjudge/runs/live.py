@@ -145,8 +145,8 @@ class LiveEngine:
 
 
 def client_of(judge: Judge) -> Client | None:
-    """Return the client that a judge asks, below a second reader; None if it asks none."""
-    client: Client | None = getattr(getattr(judge, "judge", judge), "client", None)
+    """Return the client that a judge asks; None if it asks none."""
+    client: Client | None = getattr(judge, "client", None)
     return client
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import visualjudge
 from visualjudge.analysis.decisions.card_by_benchmark import benchmarks_table
-from visualjudge.analysis.decisions.check_figures import UNITS, asked_for, checks_of, shown_value
+from visualjudge.analysis.decisions.check_figures import UNITS, asked_for, shown_value
 from visualjudge.analysis.decisions.checks import ICONS, LABELS, STATES
 from visualjudge.analysis.decisions.decision_tables import GROUPS_NOTE, RANKS_NOTE, number, span
 from visualjudge.analysis.decisions.model_answer import short_answer
@@ -289,7 +289,7 @@ def body(card: Card, *, page: bool = False) -> str:
     )
     drawn = "".join(
         figure.element("h2") if page else figure._repr_html_()
-        for figure in (pairs_figure(card.judges), checks_of(card.judges))
+        for figure in [pairs_figure(card.judges)]
         if isinstance(figure, Figure)
     )
     parts = [

@@ -200,14 +200,6 @@ class Canvas:
         path = " ".join(f"{x + a:.1f},{y + b:.1f}" for a, b in corners)
         self._add(f'<polygon class="{kind}" points="{path}">{inside}</polygon>', y + r)
 
-    def image(self, x: float, y: float, w: float, h: float, address: str) -> None:
-        """Draw a raster image, given as a data URI, cropped to a rectangle."""
-        place = (
-            f'x="{x:.1f}" y="{y:.1f}" width="{w:.0f}" height="{h:.0f}" '
-            'preserveAspectRatio="xMidYMid slice"'
-        )
-        self._add(f'<image href="{escape(address)}" {place}/>', y + h)
-
     def cloud(self, points: Sequence[tuple[float, float]], series: int) -> None:
         """Draw small dots of one colour as a single element."""
         path = "".join(f"M{x:.0f} {y:.0f}h.01" for x, y in points)

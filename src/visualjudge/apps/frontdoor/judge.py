@@ -18,8 +18,6 @@ from visualjudge.judges.base import Judge
 from visualjudge.judges.judge_options import DEFAULTS, JudgeOptions
 from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
-from visualjudge.judges.reply_extractor import ExtractingJudge
-from visualjudge.judges.schema_trial import trial_of
 from visualjudge.judges.toolbox import Tools, tool_names
 from visualjudge.replies import Tiers
 from visualjudge.runs.asks import RunSettings, check_images
@@ -244,10 +242,9 @@ async def judge_async(
     if given["read"] not in get_args(Tiers):
         raise UsageError(f"read must be one of {', '.join(get_args(Tiers))}, got {given['read']!r}")
     check_images(asking, asking.questions[: given["limit"]])
-    chosen = judge_of(asked, asking.root, given)
     if given["extractor"] is not None:
         _check_prices(asked, given["extractor"], given["prices"])
-        chosen = ExtractingJudge(chosen, given["extractor"], given["ties"])
+    chosen = judge_of(asked, asking.root, given)
     settings = settings_of(given)
     engine, prices = _engine(asked, chosen, Path(out), settings, given["limits"], given["prices"])
     budget = Budget(given["limits"], prices)
@@ -305,7 +302,9 @@ def _engine(
             "--limit"
         )
     provider = provider_of(batched.inner.backend)(batched.inner)
-    engine = BatchEngine(batched, provider, out, trial_of(chosen), options.retry_errors)
+    if isinstance(chosen, QuestionJudge) and chosen.tries_schema:
+        chosen.schema = "followed"  # a trial would wait for a batch of one question
+    engine = BatchEngine(batched, provider, out, options.retry_errors)
     return engine, None if prices is None else replace(prices, share=provider.discount)
 
 
@@ -313,17 +312,15 @@ def judge_of(asked: Asked, root: Path, options: JudgeOptions) -> Judge:
     """Return the judge that asks ``asked`` the questions of the dataset at ``root``; the options
     are complete.
     """
+    alone = callable(asked) or isinstance(asked, Baseline)
+    if alone and (options["tools"] or options["extractor"]):
+        name = "--tools (tools)" if options["tools"] else "--extractor-model (extractor)"
+        raise UsageError(f"{name} needs a model of a backend, got {asked!r:.100}")
     if isinstance(asked, Baseline):
-        if options["tools"]:
-            raise UsageError(
-                f"--tools (tools) needs a model of a backend, got {asked.backend} {asked.model}"
-            )
         make = QUESTION_JUDGES.find(asked.backend)
         seed = asked.seed if options["seed"] is None else options["seed"]
         return make(asked.model, root, seed=seed)  # type: ignore[no-any-return]
     if callable(asked):
-        if options["tools"]:
-            raise UsageError("--tools (tools) needs a model of a backend, got a judge of your own")
         missing = [name for name in ("describe", "aclose", "simulated") if not hasattr(asked, name)]
         if missing:
             raise UsageError(f"asked: a judge must have {', '.join(missing)}, got {asked!r}")
@@ -339,6 +336,7 @@ def judge_of(asked: Asked, root: Path, options: JudgeOptions) -> Judge:
         options["ties"],
         options["read"],
         tools=_tools(asked, root, options),
+        extractor=options["extractor"],
     )
 
 

@@ -18,7 +18,7 @@ from PIL import Image
 from visualjudge.analysis.estimate import LEAST_IMAGES
 from visualjudge.analysis.plots.figure import Figure, page_style
 from visualjudge.analysis.plots.forest import ForestRow, forest
-from visualjudge.analysis.report.accuracy_plots import ESTIMATE, MOST_SERIES, SHARES, figures_of
+from visualjudge.analysis.report.plots import ESTIMATE, MOST_SERIES, SHARES, figures_of
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.apps.mmbench.evaluate import Difference, Group
 from visualjudge.apps.mmbench.scores import (

@@ -23,7 +23,6 @@ from visualjudge.clients.batch.provider import PATIENCE, Look, Provider, Unsure
 from visualjudge.clients.retry import cause_of
 from visualjudge.core.errors import ApiError, ClientError, Pending, RunError
 from visualjudge.judges.base import Ask
-from visualjudge.judges.schema_trial import SchemaTrial
 from visualjudge.runs.batch.batch_journal import LOST, BatchJournal, Part
 from visualjudge.runs.job_runner import FATAL_CAUSES, Ask as AskOne, Outcome, Progress, Runner
 from visualjudge.runs.live import Todo
@@ -48,9 +47,6 @@ class BatchEngine:
         Client of the judge.
     run
         Folder of the run.
-    trial
-        The judge's schema trial, or None. A schema is requested from the start: a trial would wait
-        for a batch of one question.
     fresh
         Whether to repeat asks that failed in earlier invocations.
     """
@@ -58,7 +54,6 @@ class BatchEngine:
     client: Batched
     provider: Provider
     run: Path
-    trial: SchemaTrial | None = None
     fresh: bool = False
     # By the hash of an ask's key: the part that it waits for; empty for an answered ask.
     _where: dict[int, str] = field(default_factory=dict)
@@ -69,8 +64,6 @@ class BatchEngine:
 
     async def __call__(self, todo: Todo, ask: AskOne[Ask], control: Runner) -> Progress:
         self._stop, settings = control.stop, self.client.settings
-        if self.trial is not None and self.trial.open:
-            self.trial.recall("followed")
         self.client.requests = self
         with BatchJournal(
             self.run, self.provider, settings.size, old_failures=self.fresh
