@@ -39,10 +39,10 @@ from visualjudge.core.image_storage import Place, image_at
 from visualjudge.vision.raster.images import (
     fitted_size,
     opened,
+    pixels_of,
     png_bytes,
     resized_rgb,
     rgb_of,
-    rgb_of_array,
 )
 
 _MIMES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
@@ -155,7 +155,7 @@ def _of_array(array: np.ndarray[Any, Any]) -> ImagePart:
             "an image array must contain numbers and at least one pixel, got shape "
             f"{array.shape} and type {array.dtype}"
         )
-    return ImagePart(png_bytes(rgb_of_array(array)))
+    return ImagePart(png_bytes(pixels_of(array)))
 
 
 def _png_by_pillow(image: Image.Image) -> ImagePart:
