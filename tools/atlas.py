@@ -146,7 +146,7 @@ def _named(clone: str) -> tuple[str, Path]:
 
 def _has_replies(row: Benchmark, folder: Path) -> bool:
     try:
-        return bool(read_benchmark(row, folder).replies)
+        return bool(read_benchmark(row, folder)[1])
     except Exception:  # whatever a reader of other files says of these
         return False
 

@@ -45,10 +45,6 @@ def adopt(
         Literal["replies", "verdicts"],
         typer.Option(help="What counts of the two.", show_default=False),
     ] = "replies",
-    letters: Annotated[
-        Literal["columns", "shown"],
-        typer.Option(help="What letters refer to.", show_default=False),
-    ] = "columns",
     format: Annotated[
         str | None,
         typer.Option(
@@ -100,7 +96,6 @@ def adopt(
                 score_range=score_range,
                 judge=judge,
                 use=use,
-                letters=letters,
                 format=format,
                 drop_duplicates=drop_duplicates,
                 force=force,

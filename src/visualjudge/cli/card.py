@@ -24,10 +24,6 @@ def card(
     thresholds: Annotated[
         Path | None, typer.Option(help="Your own thresholds, YAML.", metavar="FILE")
     ] = None,
-    people: Annotated[
-        list[Path] | None,
-        typer.Option(help="Ratings of people, for the check ω; repeatable.", metavar="FILE"),
-    ] = None,
 ) -> None:
     """Answer whether a judge may rank your models, with the checks behind the answer.
 
@@ -43,7 +39,6 @@ def card(
         runs,
         dataset=part.dataset,
         thresholds=thresholds,
-        people=people or (),
         where=part.conditions,
     )
     if json is not None:

@@ -33,8 +33,8 @@ def label(
     seed: SeedOption = 0,
     dataset: MovedDataset = None,
 ) -> None:
-    """Draw the questions to label next, with known probabilities: uncertain ones more often if
-    that saves labels. For scoring, annotations are drawn instead of questions.
+    """Draw the questions to label next at random, with known probabilities. For scoring,
+    annotations are drawn instead of questions.
 
     Example: visualjudge label runs/gpt --n 50 --out next.csv
     """
@@ -53,12 +53,6 @@ def label(
     column = "score (0 to 10)" if queue.by == "annotation_id" else "answer"
     nouns = pluralize(queue.pool, queue.by.removesuffix("_id"))
     typer.echo(f"{out}: {drawn} of {nouns}; fill in the column {column}")
-    how, gain = "drawn at random: too few errors of the judge are known", queue.gain
-    if gain is not None:
-        way = "by the judge's doubt, which saves" if gain.shown else "at random: doubt would save"
-        saves = f"{round(100 * gain.value)} ± {round(100 * gain.error)} % of the variance"
-        how = f"drawn {way} {saves}, by errors on {pluralize(gain.items, 'known answer')}"
-    typer.echo(how)
     following(
         "studio", dataset or "DATASET", "--people", "PEOPLE", "--items", out, title="or ask people"
     )

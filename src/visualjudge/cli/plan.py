@@ -12,7 +12,6 @@ import typer
 from visualjudge.cli.options import (
     EncodingOption,
     MovedDataset,
-    PageFile,
     PriceOption,
     SeedOption,
     price_of,
@@ -39,35 +38,21 @@ def plan(
         str | None, typer.Option(help="Task, if there are several.", metavar="TASK")
     ] = None,
     encoding: EncodingOption = None,
-    budget: Annotated[
-        float | None, typer.Option(min=0, help="Maximum cost; needs --price.", metavar="COST")
-    ] = None,
-    price: PriceOption = None,
-    raters: Annotated[
-        int, typer.Option(min=0, help="People per pair; 0: the truth is known.", metavar="N")
-    ] = 0,
-    rater_right: Annotated[
-        float, typer.Option(help="Accuracy of each; above 0.5.", metavar="P")
-    ] = 1.0,
-    label_price: Annotated[
-        float, typer.Option(min=0, help="Price of one label.", metavar="COST")
-    ] = 0.0,
     json: Annotated[
         Path | None, typer.Option(help="The plan, for `build --plan`.", metavar="FILE.json")
     ] = None,
-    out: PageFile = None,
+    price: PriceOption = None,
     dataset: MovedDataset = None,
     thresholds: Annotated[
         Path | None, typer.Option(help="Your own thresholds, YAML.", metavar="FILE")
     ] = None,
     seed: SeedOption = 42,
 ) -> None:
-    """Plan a study before you pay: images, pairs, orders, repeats, labels, cost and power.
+    """Plan a study before you pay: images, pairs, orders, repeats, cost and power.
 
     Example: visualjudge plan data --task keypoint --goal rank --json plan.json
     """
-    from visualjudge.apps.planning.plan_page import commands
-    from visualjudge.apps.planning.study_designs import Terms, plan as planned
+    from visualjudge.apps.planning.study_designs import commands, plan as planned
     from visualjudge.runs.budget import Prices
 
     result = planned(
@@ -77,23 +62,16 @@ def plan(
         power=power,
         task=task,
         encodings=encoding or (),
-        terms=Terms(
-            Prices(*price_of(price)),
-            budget=budget,
-            raters=raters,
-            rater_right=rater_right,
-            label_price=label_price,
-        ),
+        prices=Prices(*price_of(price)),
         dataset=dataset,
         thresholds=thresholds,
         seed=seed,
     )
-    for path in filter(None, (json, out)):
-        result.save(path)
     typer.echo(str(result))
     if json is None:
         named = ("--task", task) if task else ()
         following("plan", target, "--goal", goal, *named, "--json", "plan.json")
         return
+    result.save(json)
     for line, title in zip(commands(result, str(json)), ("next", "then"), strict=True):
         typer.echo(f"{title}: {line}")

@@ -94,6 +94,7 @@ class DataFolder:
         self.name = str(root)
         self.score_range = score_range
         self.problems: list[Problem] = []
+        _size_of.cache_clear()  # files of another folder, or of an earlier state, have these paths
         self._spooled: list[Path] = []
         if not self.root.is_dir():
             raise UsageError(f"{root}: no such folder")
@@ -399,23 +400,17 @@ def check_entry(
 
 def record_size(record: ImageRecord, root: Path) -> Size:
     """Return (height, width) of the image of ``record``, from its header."""
-    return _size(root / str(record.file))
-
-
-def _size(path: Path) -> Size:
-    changed = path.stat().st_mtime_ns if path.is_file() else None
-    return _size_of(str(path), changed)
+    return _size_of(str(root / str(record.file)))
 
 
 @functools.lru_cache(maxsize=4096)
-def _size_of(path: str, changed: int | None) -> Size:
-    """``changed`` tells a file from another that has or had its path."""
+def _size_of(path: str) -> Size:
     return image_size(path)
 
 
 def _check_images(record: ImageRecord, root: Path) -> None:
     with in_field("file"):
-        height, width = _size(inside(root, str(record.file)))
+        height, width = _size_of(str(inside(root, str(record.file))))
     for name, stated, real in (("width", record.width, width), ("height", record.height, height)):
         if stated is not None and stated != real:
             raise DataError(f"{name}: must be {real}, the {name} of {record.file}, got {stated}")
@@ -454,9 +449,8 @@ def as_problem(error: DataError, entry: Entry, root: str) -> Problem:
     Errors of the readers begin with the field; the folder's own path is removed.
     """
     field, colon, reason = str(error).replace(f"{root}/", "").partition(": ")
-    if isinstance(error, PluginError):
-        return Problem(entry.file, entry.annotation.annotation_id, field, reason)
     if not colon:
         field, reason = "", str(error)
-    name = f"prediction.{field}" if field and field != "prediction" else "prediction"
-    return Problem(entry.file, entry.annotation.annotation_id, name, reason)
+    if not isinstance(error, PluginError):
+        field = f"prediction.{field}" if field and field != "prediction" else "prediction"
+    return Problem(entry.file, entry.annotation.annotation_id, field, reason)
