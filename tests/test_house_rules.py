@@ -69,7 +69,7 @@ OVER: dict[str, tuple[int, str]] = {
     "clients": (2341, "local weights, image shrinking, batches of one provider, the tool loop"),
     "judges": (1723, "judge modules of the reference, training of the local judge"),
     "runs": (1653, "the second half of the batch ledger"),
-    "analysis": (8935, "figures of pairs of judges, encodings, sources and raters; decisions"),
+    "analysis": (8475, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
         6888,
         "in adopt and mmbench: three benchmarks, two logs, files fetched into a data folder",
