@@ -21,7 +21,7 @@ from visualjudge.clients import (
 )
 from visualjudge.clients.base import Alternative, Token
 from visualjudge.clients.concurrency import Limited
-from visualjudge.clients.image_resize import Shrinking
+from visualjudge.clients.image_parts import Shrinking
 from visualjudge.clients.masked_secrets import Redactor, key_secret, public_url
 from visualjudge.clients.registry import Registry
 from visualjudge.clients.reply_fields import LOGPROBS_UNUSABLE

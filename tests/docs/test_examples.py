@@ -61,6 +61,18 @@ def test_the_script_of_the_multiple_choice_page_writes_a_table(
     assert not table.problems
 
 
+def test_arrays_of_segmenters_become_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = next(block for block in blocks("python.md", "python") if "segment(photo" in block)
+    monkeypatch.chdir(tmp_path)
+    exec(script, {})
+    assert "careful" in Path("report.html").read_text("utf-8")
+    task = "semantic_segmentation"
+    scores = {note.source: note.final_score for note in vj.open_data("data").annotations(task)}
+    assert scores["careful"] > scores["hasty"]
+
+
 @pytest.mark.parametrize("page", ["tutorials/editing.md", "judge-modules.md"])
 def test_configurations_of_judge_modules_are_valid(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

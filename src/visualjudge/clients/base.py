@@ -111,8 +111,7 @@ class Request:
     turns: tuple[Turn, ...] = ()
     # Sample number of the request: part of the cache key, never sent.
     repeat: int = 0
-    # The body that a transport created for this request, so that a retry sends the same bytes.
-    prepared: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    top_p: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +219,13 @@ class Client(Protocol):
     async def aclose(self) -> None:
         """Close connections."""
         ...
+
+
+def innermost(client: object) -> Any:
+    """Return the backend below all clients that wrap it."""
+    while (inner := getattr(client, "inner", None)) is not None:
+        client = inner
+    return client
 
 
 class Wrapping:

@@ -1,4 +1,4 @@
-"""JSON schemas for replies: convert them to strict form, and check whether a reply follows one."""
+"""JSON schemas for replies: whether a reply follows one."""
 
 from __future__ import annotations
 
@@ -19,15 +19,6 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the ``response_format`` of the OpenAI protocol, in strict form."""
-    name = str(schema.get("title") or "reply")
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": name, "schema": dict(schema), "strict": True},
-    }
-
-
 def follows(text: str, schema: Mapping[str, Any]) -> bool:
     """Return whether ``text`` is JSON of the schema's type, with its required fields, types and
     enums (one level deep).
@@ -36,10 +27,8 @@ def follows(text: str, schema: Mapping[str, Any]) -> bool:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
         return False
-    if not _is(value, schema):
-        return False
-    if not isinstance(value, dict):
-        return True
+    if not _is(value, schema) or not isinstance(value, dict):
+        return _is(value, schema)
     properties = schema.get("properties", {})
     return all(name in value for name in schema.get("required", ())) and all(
         _is(value[name], rule) for name, rule in properties.items() if name in value
@@ -54,7 +43,7 @@ def schema_notes(text: str, schema: Mapping[str, Any] | None) -> tuple[str, ...]
 def _is(value: Any, rule: Mapping[str, Any]) -> bool:
     if "enum" in rule:
         return value in rule["enum"]
-    kind = rule.get("type")
-    if not isinstance(kind, str) or kind not in _TYPES:
+    types = _TYPES.get(str(rule.get("type")))
+    if types is None:
         return True
-    return isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
+    return isinstance(value, types) and (bool in types or not isinstance(value, bool))

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from visualjudge.clients.base import ImagePart, Part, TextPart, ToolCall, ToolResult
-from visualjudge.clients.reply_fields import writable
+from visualjudge.clients.reply_fields import member
 from visualjudge.core import jsons
 
 # Prefix of generated call ids, used if the server sent none.
@@ -26,20 +26,22 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ID = re.compile(r"[\x21-\x7e]{1,256}")
 
 
-def call_of(given_id: Any, place: int, name: Any, arguments: Any) -> ToolCall:
+def call_of(given_id: Any, place: int, function: Any, field: str) -> ToolCall:
     """Return a call from a protocol's fields, which may contain anything.
 
     Parameters
     ----------
     place
         Number of the call in its reply, used to create an id if the server sent none.
-    arguments
-        Arguments as an object or as its JSON text.
+    function
+        Object with the tool's ``name`` and, in ``field``, its arguments as an object or as JSON
+        text.
     """
+    name, arguments = member(function, "name"), member(function, field)
     known = isinstance(given_id, str) and _ID.fullmatch(given_id) is not None
     id_ = given_id if known else f"{MADE}{place}"
     text = arguments if isinstance(arguments, str) else orjson.dumps(arguments or {}).decode()
-    text = writable(text).strip() or "{}"
+    text = text.strip() or "{}"
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
         return malformed(id_, "the name of a tool is missing or malformed")
     if len(text) > LONGEST_ARGUMENTS or object_of(text) is None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import io
-import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -40,15 +40,7 @@ NO_SCHEMA = "this backend does not enforce a schema; asked without"
 @dataclass(eq=False, slots=True)
 class _Waiting:
     request: Request
-    answer: asyncio.Future[Reply]
-
-
-@dataclass(slots=True)
-class _Queue:
-    """The queue of one event loop and the task that processes it."""
-
-    waiting: list[_Waiting] = field(default_factory=list)
-    worker: asyncio.Task[None] | None = None
+    answer: Future[Reply]
 
 
 class TransformersClient:
@@ -95,8 +87,8 @@ class TransformersClient:
         self._batch_size = max(1, int(batch_size))
         self._load_options = {"trust_remote_code": trust_remote_code}
         self._model_options = {"dtype": dtype} | ({"device_map": device_map} if device_map else {})
-        self._queues: dict[asyncio.AbstractEventLoop, _Queue] = {}
-        self._one_at_a_time = threading.Lock()
+        self._waiting: list[_Waiting] = []
+        self._worker = ThreadPoolExecutor(1, "visualjudge-transformers")
 
     @property
     def identity(self) -> Identity:
@@ -119,40 +111,37 @@ class TransformersClient:
         TransportError
             If generation fails.
         """
-        loop = asyncio.get_running_loop()
-        queue = self._queues.setdefault(loop, _Queue())
-        item = _Waiting(self.sampling.complete(request), loop.create_future())
-        queue.waiting.append(item)
-        if queue.worker is None or queue.worker.done():
-            queue.worker = loop.create_task(self._work(queue))
-        return await item.answer
+        item = _Waiting(self.sampling.complete(request), Future())
+        self._waiting.append(item)
+        await asyncio.sleep(0)  # lets requests made in the same loop iteration join
+        self._worker.submit(self._work)
+        return await asyncio.wrap_future(item.answer)
 
     async def aclose(self) -> None:
-        queue = self._queues.pop(asyncio.get_running_loop(), None)
-        if queue is not None and queue.worker is not None:
-            queue.worker.cancel()
+        while self._waiting:
+            self._waiting.pop().answer.cancel()
 
-    async def _work(self, queue: _Queue) -> None:
-        await asyncio.sleep(0)  # lets requests made in the same loop iteration join
-        while queue.waiting:
-            batch = _next_batch(queue.waiting, self._batch_size)
-            try:
-                replies = await asyncio.to_thread(self._generate, [item.request for item in batch])
-            except UsageError as error:
-                _fail(batch, error)
-            except (
-                Exception
-            ) as error:  # any exception of the libraries fails this batch, not the run
-                _fail(
-                    batch,
-                    TransportError(
-                        f"generation failed: {type(error).__name__}: {error}", cause="generation"
-                    ),
-                )
-            else:
-                for item, reply in zip(batch, replies, strict=True):
-                    if not item.answer.done():
-                        item.answer.set_result(reply)
+    def _work(self) -> None:
+        # Generate the first waiting request and all that can share its batch.
+        shared = [_shared(item.request) for item in self._waiting[:1]]
+        batch = [item for item in list(self._waiting) if [_shared(item.request)] == shared]
+        batch = batch[: self._batch_size]
+        for item in batch:
+            self._waiting.remove(item)
+        batch = [item for item in batch if item.answer.set_running_or_notify_cancel()]
+        if not batch:
+            return
+        try:
+            replies = self._generate([item.request for item in batch])
+        except Exception as error:  # any exception of the libraries fails this batch, not the run
+            message = f"generation failed: {type(error).__name__}: {error}"
+            known = isinstance(error, UsageError)
+            failure = error if known else TransportError(message, cause="generation")
+            for item in batch:
+                item.answer.set_exception(failure)
+        else:
+            for item, reply in zip(batch, replies, strict=True):
+                item.answer.set_result(reply)
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any, Any]:
@@ -179,23 +168,22 @@ class TransformersClient:
         return torch, processor, model
 
     def _generate(self, requests: Sequence[Request]) -> list[Reply]:
-        with self._one_at_a_time:
-            torch, processor, model = self._loaded
-            inputs = processor.apply_chat_template(
-                [_messages(request) for request in requests],
-                add_generation_prompt=True,
-                tokenize=True,
-                return_dict=True,
-                return_tensors="pt",
-                **_padded(processor),
-                **self._template_options(),
-            ).to(model.device)
-            with torch.inference_mode():
-                torch.manual_seed(requests[0].seed or 0)
-                output = model.generate(**inputs, **self._how(requests[0], processor))
-            new = output.sequences[:, inputs["input_ids"].shape[1] :]
-            prompts = inputs["attention_mask"].sum(dim=1).tolist()
-            return [self._reply(r, i, new[i], output, prompts[i]) for i, r in enumerate(requests)]
+        torch, processor, model = self._loaded
+        inputs = processor.apply_chat_template(
+            [_messages(request) for request in requests],
+            add_generation_prompt=True,
+            tokenize=True,
+            return_dict=True,
+            return_tensors="pt",
+            **_padded(processor),
+            **self._template_options(),
+        ).to(model.device)
+        with torch.inference_mode():
+            torch.manual_seed(requests[0].seed or 0)
+            output = model.generate(**inputs, **self._how(requests[0], processor))
+        new = output.sequences[:, inputs["input_ids"].shape[1] :]
+        prompts = inputs["attention_mask"].sum(dim=1).tolist()
+        return [self._reply(r, i, new[i], output, prompts[i]) for i, r in enumerate(requests)]
 
     def _template_options(self) -> dict[str, Any]:
         # Chat templates of models that think read ``enable_thinking`` or ``reasoning_effort``.
@@ -206,18 +194,16 @@ class TransformersClient:
         return {"enable_thinking": effort != "none", **named}
 
     def _how(self, request: Request, processor: Any) -> dict[str, Any]:
-        hot = bool(request.temperature)
-        sampled = (
-            {"temperature": request.temperature, "top_p": self.sampling.top_p or 1.0} if hot else {}
-        )
-        return {
+        how = {
             "max_new_tokens": request.max_tokens or DEFAULT_MAX_TOKENS,
-            "do_sample": hot,
+            "do_sample": bool(request.temperature),
             "pad_token_id": processor.tokenizer.pad_token_id,
             "return_dict_in_generate": True,
             "output_logits": request.top_logprobs is not None,
-            **sampled,
         }
+        if request.temperature:
+            how |= {"temperature": request.temperature, "top_p": request.top_p or 1.0}
+        return how
 
     def _reply(self, request: Request, place: int, new: Any, output: Any, prompt: int) -> Reply:
         # Return the reply in one row: cut at the end token, decoded; "length" if there is no end
@@ -271,15 +257,6 @@ def _padded(processor: Any) -> dict[str, Any]:
     )
 
 
-def _next_batch(waiting: list[_Waiting], size: int) -> list[_Waiting]:
-    # Remove and return the first waiting request and all that can be generated with it.
-    first = _shared(waiting[0].request)
-    batch = [item for item in waiting if _shared(item.request) == first][:size]
-    for item in batch:
-        waiting.remove(item)
-    return batch
-
-
 def _shared(request: Request) -> tuple[Any, ...]:
     # Return the settings shared by one call of generate. A sampled reply must not depend on the
     # other requests in its batch.
@@ -287,25 +264,16 @@ def _shared(request: Request) -> tuple[Any, ...]:
     return request.temperature, request.max_tokens, request.seed, request.top_logprobs, alone
 
 
-def _fail(batch: Sequence[_Waiting], error: Exception) -> None:
-    for item in batch:
-        if not item.answer.done():
-            item.answer.set_exception(error)
-
-
 def _messages(request: Request) -> list[Mapping[str, Any]]:
+    system = [{"type": "text", "text": request.system}] if request.system else []
     content = [
         {"type": "image", "image": _image(part)}
         if isinstance(part, ImagePart)
         else {"type": "text", "text": part.text}
         for part in request.parts
     ]
-    system = (
-        [{"role": "system", "content": [{"type": "text", "text": request.system}]}]
-        if request.system
-        else []
-    )
-    return [*system, {"role": "user", "content": content}]
+    turns = [("system", system), ("user", content)]
+    return [{"role": role, "content": parts} for role, parts in turns if parts]
 
 
 def _image(part: ImagePart) -> Image.Image:

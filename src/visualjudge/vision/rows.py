@@ -226,6 +226,9 @@ class PredictionType:
         Class of the typed prediction.
     read
         Payload → record. Raises DataError, whose message begins with the field.
+    arrays
+        Array, or mapping that holds arrays → payload with them, or the same object if it has none.
+        Raises DataError, whose message begins with the field.
     check
         Faster function that raises the errors of ``read``, or None. It may miss data crafted to
         deceive it, so ``read`` can still fail.
@@ -276,6 +279,7 @@ class PredictionType:
     write: Callable[[Any, WriteContext], dict[str, Any]]
     files: Callable[[Payload], Iterator[tuple[str, str]]] = lambda _payload: iter(())
     told_size: Callable[[Payload], Size | None] = lambda _payload: None
+    arrays: Callable[[Any], Any] = lambda value: value
     check: Callable[[Payload, ReadContext], None] | None = None
     file_field: str | None = None
     is_image: bool = False

@@ -16,7 +16,7 @@ import orjson
 from visualjudge.apps.adopt.files import Row, contents, file_in, first_tables, image_in, records
 from visualjudge.apps.adopt.items import ImageSource
 from visualjudge.apps.adopt.writing import DATASET, MediaFiles, check_targets, places
-from visualjudge.clients.image_download import fetch_image
+from visualjudge.clients.image_parts import fetch_image
 from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.untrusted import confined_target

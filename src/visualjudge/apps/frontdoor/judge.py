@@ -11,7 +11,7 @@ from typing import Any, Unpack, get_args
 from visualjudge.apps.frontdoor.opened_run import Run
 from visualjudge.clients.base import Client
 from visualjudge.clients.batch.batched_client import Settings, batched_in
-from visualjudge.clients.batch.registry import provider_of
+from visualjudge.clients.registry import BATCH_REGISTRY
 from visualjudge.core.errors import UsageError
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.judges.base import Judge
@@ -21,7 +21,7 @@ from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
 from visualjudge.judges.toolbox import Tools, tool_names
 from visualjudge.replies import Tiers
 from visualjudge.runs.asks import RunSettings, check_images
-from visualjudge.runs.batch.batch_journal import parts_of
+from visualjudge.runs.batch.batch_journal import open_batches
 from visualjudge.runs.batch.engine import BatchEngine
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.job_runner import Listener, Stop, run_until_stopped
@@ -289,8 +289,7 @@ def _engine(
     """Return the engine that asks the judge, None for live calls, and its prices."""
     batched = batched_in(asked)
     if batched is None:
-        open_parts = sum(part.status is None for part in parts_of(out).values())
-        if open_parts:
+        if open_parts := open_batches(out):
             raise UsageError(
                 f"{out}: {open_parts} batches have not ended: add --batch to continue, with "
                 "--set cancel_batches=true to cancel them"
@@ -301,7 +300,7 @@ def _engine(
             "--max-calls, --set max_tokens_total and --max-cost cannot be used with --batch; use "
             "--limit"
         )
-    provider = provider_of(batched.inner.backend)(batched.inner)
+    provider = BATCH_REGISTRY.find(batched.inner.backend)(batched.inner)
     if isinstance(chosen, QuestionJudge) and chosen.tries_schema:
         chosen.schema = "followed"  # a trial would wait for a batch of one question
     engine = BatchEngine(batched, provider, out, options.retry_errors)

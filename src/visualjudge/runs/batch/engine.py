@@ -16,14 +16,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from visualjudge.clients.batch.batched_client import Batched, Result
-from visualjudge.clients.batch.provider import PATIENCE, Look, Provider, Unsure
+from visualjudge.clients.batch.provider import PATIENCE, Look, Part, Provider, Unsure
 from visualjudge.clients.retry import cause_of
 from visualjudge.core.errors import ApiError, ClientError, Pending, RunError
 from visualjudge.judges.base import Ask
-from visualjudge.runs.batch.batch_journal import LOST, BatchJournal, Part
+from visualjudge.runs.batch.batch_journal import LOST, BatchJournal
 from visualjudge.runs.job_runner import FATAL_CAUSES, Ask as AskOne, Outcome, Progress, Runner
 from visualjudge.runs.live import Todo
 
@@ -57,18 +58,21 @@ class BatchEngine:
     fresh: bool = False
     # By the hash of an ask's key: the part that it waits for; empty for an answered ask.
     _where: dict[int, str] = field(default_factory=dict)
+    # The ask that is being answered, and by whom each result was used first.
+    _asker: int = 0
+    _users: dict[str, int] = field(default_factory=dict)
     _missed: Counter[str] = field(default_factory=Counter)
+    _reopened: frozenset[str] = frozenset()
+    # Whether the server has taken any batch.
     _taken: bool = False
     # Why no more batches are submitted.
     _problem: str | None = None
 
     async def __call__(self, todo: Todo, ask: AskOne[Ask], control: Runner) -> Progress:
         self._stop, settings = control.stop, self.client.settings
-        self.client.requests = self
-        with BatchJournal(
-            self.run, self.provider, settings.size, old_failures=self.fresh
-        ) as self.journal:
-            self._taken = any(part.batch for part in self.journal.parts.values())
+        self.client.result, self.client.note = self._result, self._note
+        with BatchJournal(self.run, self.provider, settings.size) as self.journal:
+            self._taken = any(part.batch for part in self.journal.parts())
             try:
                 await self._recall()
                 while self._stop.reason is None:
@@ -94,11 +98,15 @@ class BatchEngine:
 
     # ------------------------------------------------------------ requests of the client
 
-    def result(self, name: str) -> Result | None:
-        return self.journal.result(name)
+    def _result(self, name: str) -> Result | None:
+        result = self.journal.result(name)
+        if result is None:
+            return None
+        user = self._users.setdefault(name, self._asker)
+        return replace(result, is_counted=user != self._asker)
 
-    def note(self, name: str, body: Sequence[bytes]) -> None:
-        if name not in self.journal.waiting and not self.client.settings.cancel:
+    def _note(self, name: str, body: Sequence[bytes]) -> None:
+        if self.journal.part_of(name) is None and not self.client.settings.cancel:
             self.journal.add(name, body)
 
     def _unanswered(self, todo: Todo) -> Iterator[Ask]:
@@ -107,12 +115,13 @@ class BatchEngine:
     def _asking(self, ask_one: AskOne[Ask]) -> AskOne[Ask]:
 
         async def asked(ask: Ask) -> Outcome | None:
+            self._asker = hash(ask.key)
             try:
                 outcome = await ask_one(ask)
             except Pending as pending:
-                self._where[hash(ask.key)] = self.journal.waiting.get(str(pending), _CANCELLED)
+                self._where[self._asker] = self.journal.part_of(str(pending)) or _CANCELLED
                 return None
-            self._where[hash(ask.key)] = ""
+            self._where[self._asker] = ""
             return outcome
 
         return asked
@@ -123,27 +132,27 @@ class BatchEngine:
         # Continue the parts of earlier invocations. One that was not submitted is planned again,
         # because settings may differ.
         if self.fresh:
-            await self.journal.reopen()
+            self._reopened = self.journal.forget_failures()
         for part in self.journal.open_parts():
-            batch = part.batch or (await self._found(part) if part.submitting else None)
+            batch = part.batch or (await self._found(part) if part.since else None)
             if batch is None:
-                await self._give_up(part, "not submitted")
+                self._give_up(part, "not submitted")
             elif self.client.settings.cancel:
                 await self.provider.cancel(batch)
                 _log.info("batch %s: asked the server to cancel it", batch)
 
     async def _found(self, part: Part) -> str | None:
         # Return the batch of a part whose confirmation was lost, or None if it was not made.
+        known = {other.batch for other in self.journal.parts() if other.batch} | part.others
         for _ in range(_LISTINGS):
             await self._sleep(min(_UNSURE_S, self.client.settings.poll_s))
-            batch = await self.provider.find(self.journal.ticket(part))
-            if batch is not None:
-                await self.journal.write("submitted", part.name, batch=batch)
+            if batch := await self.provider.find(part, known):
+                self.journal.write(part, batch=batch)
                 return batch
         return None
 
     async def _submit_all(self) -> None:
-        await self.journal.planned(self.client.inner.refused_parameters.learned)
+        self.journal.plan(self.client.inner.refused_parameters.learned)
         for part in self.journal.open_parts():
             if part.batch is None and self._stop.reason is None and self._problem is None:
                 await self._submit(part)
@@ -152,22 +161,22 @@ class BatchEngine:
         # Submit a part once. A refused one fails alone, unless the server refuses the first or any
         # other; then the run ends once the batches that were made have ended.
         for failures in range(1, PATIENCE.attempts + 1):
-            part = await self.journal.write("submitting", part.name)
-            path = self.journal.requests_of(part.name)
+            part = part._replace(since=datetime.now(UTC).isoformat())
+            self.journal.write(part, since=part.since)
             try:
-                batch = await self.provider.create(self.journal.ticket(part), path)
+                batch = await self.provider.create(part, self.journal.requests_of(part.name))
             except Unsure as unsure:
-                if await self._found(part) is not None:
+                if await self._found(part):
                     return
                 error: ClientError = ApiError(503, str(unsure))
             except ClientError as refusal:
                 error = refusal
             else:
-                await self.journal.write("submitted", part.name, batch=batch)
+                self.journal.write(part, batch=batch)
                 self._taken = True
                 _log.info("batch %s: %d requests submitted", batch, part.requests)
                 return
-            await self.journal.write("refused", part.name)
+            self.journal.write(part, since=None)
             wait_s = PATIENCE.wait_s(failures, error, 0.5)
             if wait_s is None:
                 break
@@ -175,20 +184,18 @@ class BatchEngine:
         if not self._taken or cause_of(error) in FATAL_CAUSES or error.retryable:
             self._problem = str(error)
         else:
-            await self._give_up(part, f"refused: {cause_of(error)}")
+            self._give_up(part, f"refused: {cause_of(error)}")
 
     # ------------------------------------------------------------ waiting
 
     def _running(self) -> list[Part]:
-        return [part for part in self.journal.open_parts() if part.batch or part.foreign]
+        return [part for part in self.journal.open_parts() if part.batch or part.others]
 
     async def _wait(self) -> None:
         longest_s = self.client.settings.poll_s
         wait_s = min(_FIRST_LOOK_S, longest_s)
         while self._stop.reason is None:
-            ended = {part.name for part in self._running() if await self._look(part)}
-            if ended:
-                self._where = {key: at for key, at in self._where.items() if at not in ended}
+            if any([await self._look(part) for part in self._running()]):
                 return
             await self._sleep(wait_s)
             wait_s = min(longest_s, 1.5 * wait_s)
@@ -197,35 +204,36 @@ class BatchEngine:
         # Return whether a batch has ended or cannot be reached. Results of an ended batch are
         # downloaded.
         if part.batch is None:  # its batch turned out to be another's
-            if await self._found(part) is None:
-                await self._give_up(part, "not submitted")
-            return self.journal.parts[part.name].status is not None
+            if await self._found(part):
+                return False
+            self._give_up(part, "not submitted")
+            return True
         try:
             look = await self.provider.look(part.batch)
-            if not look.ended:
-                return False
         except ClientError as error:
             self._missed[part.name] += 1
             if error.retryable and self._missed[part.name] < _LOOKS:
                 return False
-            await self._give_up(part, f"{LOST}: {cause_of(error)}")
+            self._give_up(part, f"{LOST}: {cause_of(error)}")
             _log.info("batch %s: given up: %s; retry_errors looks again", part.batch, error)
             return True
-        look, replies = await self._collected(part, look)
-        if replies is None:
-            await self.journal.write("foreign", part.name, batch=part.batch)
+        if not look.ended:
             return False
-        await self.journal.ended(part, look.status)
+        look, replies, foreign = await self._collected(part, look)
+        if self.provider.anonymous and foreign >= max(1, look.succeeded):
+            self.journal.release(part)
+            return False
+        self._end(part, look.status)
         why = f": {look.reason}" if look.reason else ""
-        told = f"{look.status}, {replies} of {part.requests} replies"
-        _log.info("batch %s: %s%s", part.batch, told, self.provider.client.masked(why))
+        counts = f"{replies} of {part.requests} replies"
+        _log.info("batch %s: %s, %s%s", part.batch, look.status, counts, why)
         if look.limited:
             await self._sleep(self.client.settings.poll_s)
         return True
 
-    async def _collected(self, part: Part, look: Look) -> tuple[Look, int | None]:
+    async def _collected(self, part: Part, look: Look) -> tuple[Look, int, int]:
         # Download the results, again if there are fewer than the server counts. Return how the
-        # batch ended and the number of replies, or None if it holds other requests.
+        # batch ended, and the number of replies and of results of other requests.
         for number in range(_DOWNLOADS):
             if number:
                 await self._sleep(min(_UNSURE_S, self.client.settings.poll_s))
@@ -241,13 +249,18 @@ class BatchEngine:
                 replies, foreign = self.journal.collect(part, look, sources)
             if replies >= look.succeeded:
                 break
-        others = self.provider.anonymous and foreign >= max(1, look.succeeded)
-        return look, None if others else replies
+        return look, replies, foreign
 
-    async def _give_up(self, part: Part, status: str) -> None:
-        # End a part without results.
-        self.journal.collect(part, Look(status, ended=True), ())
-        await self.journal.ended(part, status)
+    def _give_up(self, part: Part, status: str) -> None:
+        # End a part without results. What was lost before is asked again, once an invocation.
+        if part.name in self._reopened:
+            self.journal.drop(part)
+        else:
+            self.journal.collect(part, Look(status), ())
+        self._end(part, status)
+
+    def _end(self, part: Part, status: str) -> None:
+        self.journal.end(part, status)
         self._where = {key: at for key, at in self._where.items() if at != part.name}
 
     async def _sleep(self, seconds: float) -> None:

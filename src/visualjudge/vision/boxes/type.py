@@ -86,6 +86,7 @@ DETECTION = PredictionType(
         ),
         ErrorType("detection", "missed", items.missed, items.something, matched=MATCHED.missed),
     ),
+    arrays=record.from_arrays,
     ranked=Ranked("bbox", score.coco_annotation, 100),
     context=classes,
     look=features.box_features,

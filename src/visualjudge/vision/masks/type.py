@@ -203,6 +203,7 @@ INSTANCE = PredictionType(
     context=classes,
     look=features.mask_features,
     places=record.corners,
+    arrays=record.instances_from_arrays,
     overlap=score.mask_similarity,
     tools=tools.TOOLS,
 )
@@ -345,6 +346,7 @@ SEMANTIC = PredictionType(
     context=classes,
     look=features.mask_features,
     places=record.corners,
+    arrays=record.label_map_from_arrays,
     overlap=score.mask_similarity,
     tools=tools.TOOLS,
 )
@@ -473,5 +475,6 @@ REFERRING = PredictionType(
     context=expression,
     look=features.mask_features,
     places=record.corners,
+    arrays=record.region_from_arrays,
     tools=tools.TOOLS,
 )

@@ -103,6 +103,7 @@ KEYPOINT = PredictionType(
         ErrorType("keypoint", "swap", errors.swap, errors.two_people, matched=matched.swap),
         ErrorType("keypoint", "missed", errors.missed, items.something, matched=matched.missed),
     ),
+    arrays=record.from_arrays,
     ranked=Ranked("keypoints", score.coco_annotation, 20),
     context=type_sentence,
     look=features.pose_features,

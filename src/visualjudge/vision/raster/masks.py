@@ -170,7 +170,7 @@ def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | Non
         case Mask():
             return segmentation
         case np.ndarray():
-            return mask_from_array(segmentation)
+            return _mask_of_two_values(segmentation)
         case {"size": _, "counts": _}:
             return mask_from_rle(segmentation)
         case str() | Path():
@@ -181,6 +181,13 @@ def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | Non
             return mask_from_polygons(_rings(segmentation), size)
         case _:
             raise DataError("a segmentation must be a COCO RLE, a COCO polygon list or a PNG path")
+
+
+def _mask_of_two_values(values: NDArray[Any]) -> Mask:
+    """Refuse probabilities, soft edges and numbers of instances, of which > 0 is no mask."""
+    if values.dtype != np.bool_ and len(distinct_values(values)) > 2:
+        raise DataError(f"a mask must be bool or have two values, got an array of {values.dtype}")
+    return mask_from_array(values)
 
 
 def resized_mask(mask: Mask, size: Size) -> Mask:
