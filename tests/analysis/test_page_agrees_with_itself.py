@@ -114,7 +114,6 @@ def test_images_are_counted_to_two_figures(count: int, said: str) -> None:
     [
         ("png_bytes", "the smaller image file"),
         ("count", "fewer boxes, masks or points"),
-        ("combined", "the opposite of all properties except position, combined"),
     ],
 )
 def test_a_rule_that_is_mostly_wrong_is_given_as_its_opposite(rule: str, said: str) -> None:

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 
 from judged_records import pair, said, scoring, write_dataset, write_run
 from visualjudge.analysis import analyse
-from visualjudge.analysis.accuracy_cells import accuracy_cells, counted
+from visualjudge.analysis.accuracy_cells import accuracy_cells
 from visualjudge.analysis.load import load_study
 from visualjudge.core.records import Probe
 from visualjudge.studio.app import create_app
@@ -74,8 +74,7 @@ def test_shares_and_intervals_are_those_of_the_report(judged: Site, by: str) -> 
     for k, (judge, _) in enumerate(shelf.runs):
         answered = load_study([judge.root]).kind(0, "pairwise")
         cells = {
-            dict(cell.keys)[by]: cell.accuracy.share
-            for cell in accuracy_cells(counted(answered, [by]), [by])
+            dict(cell.keys)[by]: cell.accuracy.share for cell in accuracy_cells(answered, [by])
         }
         assert len(cells) == len(table.rows)
         for row in table.rows:

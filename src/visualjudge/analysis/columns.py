@@ -26,7 +26,7 @@ from visualjudge.analysis.figure_text import (
     with_ends,
 )
 from visualjudge.analysis.pairwise_figures import Accuracy, Preference, Swap, unanswered
-from visualjudge.analysis.source_figures import Contrast, Control, Leaderboard, SourceRow
+from visualjudge.analysis.source_figures import Control, Leaderboard, SourceRow
 from visualjudge.analysis.table_layout import (
     Column,
     Json,
@@ -163,7 +163,6 @@ DUEL: Table[f.EncodingDuel] = Table(
 CHOICE: Table[f.EncodingChoice] = Table(
     (
         *as_named("task", "recommended", "reason", "cheapest"),
-        block("recommended_accuracy", "chosen", ESTIMATE),
         blocks("encodings", "encodings", ENCODING),
         blocks("comparisons", "duels", DUEL),
     )
@@ -200,23 +199,12 @@ VARIANCE: Table[f.Variance] = Table(
     )
 )
 
-SHAPE: Table[f.Shape] = Table(
-    (
-        Column("cause", "cause", "Cause", text=True),
-        Column("shape", "shape", "Ending", text=True),
-        Column("count", "count", "Replies", number),
-        Column("example", "example", "Example", text=True),
-        Column("question", "question"),
-    )
-)
-
 UNREAD: Table[f.Unread] = Table(
     (
         *as_named("n", "failed", "causes", "extracted", "accuracy_with_extracted", "of_probes"),
         Column("declined", lambda u: unanswered(u.causes).declined),
         Column("cannot_tell", lambda u: unanswered(u.causes).cannot_tell),
         Column("no_reply", lambda u: unanswered(u.causes).no_reply),
-        blocks("shapes", "shapes", SHAPE),
         *declared(f.Unread),
     )
 )
@@ -295,7 +283,7 @@ COMPARISON: Table[f.Comparison] = Table(
         *figure("difference", "gap", "Points", points, ends="ci95"),
         *as_named("verdicts", "accuracy_a", "accuracy_b", "p", "only_a_right", "only_b_right"),
         Column("mcnemar_p", "p"),
-        *as_named("design_effect", "needed", "more_needed", "images_needed", "more_images"),
+        *as_named("images_needed", "more_images"),
         Column("gap", "asked_gap"),
         Column("images_needed_range", "images_range"),
         of_row("Images needed", words.images_needed),
@@ -357,15 +345,6 @@ SOURCE: Table[SourceRow] = Table(
     )
 )
 
-CONTRAST: Table[Contrast] = Table(
-    (
-        *as_named("group", "above", "below", "p"),
-        *figure("difference", "difference", ends="ci95"),
-        Column("images", "difference.images"),
-        *declared(Contrast),
-    )
-)
-
 CONTROL: Table[Control] = Table(
     (
         *as_named("group", "name"),
@@ -377,9 +356,8 @@ CONTROL: Table[Control] = Table(
 LEADERBOARD: Table[Leaderboard] = Table(
     (
         blocks("rows", "rows", SOURCE),
-        blocks("contrasts", "contrasts", CONTRAST),
         blocks("controls", "controls", CONTROL),
-        *as_named("n", "components", "regularised", "ties", "dispersion"),
+        *as_named("n", "components", "regularised", "ties"),
         Column(
             "rank_correlation",
             lambda b: (

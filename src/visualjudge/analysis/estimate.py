@@ -281,19 +281,6 @@ def gap_p(value: FloatArray, found: Spread, apart: FloatArray, cases: FloatArray
     return _p(value, _paired_error(value, found, apart, cases), found)
 
 
-def cases_needed(first_only: float, second_only: float, effect: float = 1.0) -> int | None:
-    """Return the number of paired cases that show the difference of the shares ``first_only`` and
-    ``second_only`` (5 %, power 80 %; Connor 1987), times the design ``effect``; None for no
-    difference.
-    """
-    either, gap = first_only + second_only, first_only - second_only
-    if abs(gap) < TINY:
-        return None
-    z_level, z_power = norm_isf(LEVEL / 2), norm_isf(1 - POWER)
-    root = z_level * np.sqrt(either) + z_power * np.sqrt(max(0.0, either - gap**2))
-    return int(np.ceil((root / gap) ** 2 * effect))
-
-
 def images_needed(found: Spread, gap: float) -> tuple[int | None, tuple[float, float] | None]:
     """Return the number of similar images that would show a difference of ``gap`` (5 %, power 80
     %), and the range of that number by χ² of the observed variance. None with too few images, or

@@ -89,8 +89,6 @@ def _of_judge(judge: Mapping[str, Any]) -> Iterable[tuple[str, Row]]:
             yield name, {**who, **row}
     for row in judge["leaderboard"]["rows"]:
         yield "leaderboard", {**who, **row}
-    for row in judge["leaderboard"]["contrasts"]:
-        yield "source_differences", {**who, **row}
     for task in judge["encodings"]:
         for name, key in (("encodings", "encodings"), ("encoding_comparisons", "comparisons")):
             for row in task[key]:

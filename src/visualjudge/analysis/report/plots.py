@@ -19,7 +19,7 @@ from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.points import Curve, Scatter, curves, scatters
 from visualjudge.analysis.rule_text import as_right
-from visualjudge.analysis.value_and_interval import NO_TRUTH, ORDER_UNKNOWN, Ends, Estimate
+from visualjudge.analysis.value_and_interval import NO_TRUTH, ORDER_UNKNOWN, Estimate
 from visualjudge.vision.encodings import encoding_title
 
 MOST_SERIES = 6
@@ -462,22 +462,10 @@ def _encodings_of(task: str, judged: Sequence[JudgeResult]) -> Figure | None:
 
 def _less(choice: EncodingChoice, best: str) -> Cells:
     """Return the accuracy of each encoding minus that of ``best``."""
-    out = {}
-    for duel in choice.duels:
-        if duel.second == best:
-            out[encoding_title(choice.task, duel.first)] = duel.gap
-        elif duel.first == best:
-            out[encoding_title(choice.task, duel.second)] = _minus(duel.gap)
-    return out
-
-
-def _minus(gap: Estimate) -> Estimate:
-    ends: Ends | None = gap.interval
-    if ends is not None:
-        low, high = (None if end is None else -end for end in reversed(ends))
-        ends = (low, high)
-    value = None if gap.value is None else -gap.value
-    return Estimate(value, ends, gap.n, gap.images, gap.why)
+    turned = (duel.turned if duel.first == best else duel for duel in choice.duels)
+    return {
+        encoding_title(choice.task, duel.first): duel.gap for duel in turned if duel.second == best
+    }
 
 
 PLOTS: Mapping[str, Callable[[Analysis], Figure | LeftOut]] = {

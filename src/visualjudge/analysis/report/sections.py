@@ -351,9 +351,8 @@ def _details(judges: Sequence[JudgeResult]) -> Iterator[Section]:
         "unread",
         "What could not be read",
         "A reply that could not be read counts as wrong, as does a question that a judge declined "
-        "or that a person could not answer. The second table shows how unread replies end, with 0 "
-        "for each digit.",
-        [_unread(judges), *each(judges, lambda judge: grid(columns.SHAPE, judge.unread.shapes))],
+        "or that a person could not answer.",
+        [_unread(judges)],
         detail=True,
     )
 
