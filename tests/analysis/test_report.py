@@ -105,6 +105,16 @@ def test_command_writes_every_file(run: Path, tmp_path: Path) -> None:
     assert (tables / "by_task.csv").read_text().startswith("judge,cell,")
 
 
+def test_a_summary_is_one_page_to_pass_on(run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "summary.html"
+    done = CliRunner().invoke(app, [str(run), "--summary", str(out)])
+    assert done.exit_code == 0, done.output
+    text = out.read_text().replace("\u00a0", " ")
+    assert "Five numbers" in text and "66.7 % (" in text
+    assert 0 < text.count("<article") <= 3
+    assert 'id="details"' not in text and "run.json" not in text
+
+
 def test_unreadable_line_is_said_and_ends_with_status_1(run: Path) -> None:
     journal = run / "verdicts.jsonl"
     journal.write_text("{}\n" + journal.read_text())

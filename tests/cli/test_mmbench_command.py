@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
+
+from commanding import command
 
 HEADER = "index\tquestion\tA\tB\tanswer\tcategory\timage\n"
 
 
 def call(*words):
-    code = "from visualjudge.cli.main import run; run()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "mmbench", *map(str, words)], capture_output=True, text=True
-    )
-    assert "Traceback" not in done.stderr
-    return done
+    return command("mmbench", *words)
 
 
 @pytest.fixture

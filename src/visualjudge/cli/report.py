@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from visualjudge.cli.options import JsonFile, PartOptions
 from visualjudge.cli.output import end_with, following, say, working
 from visualjudge.core.atomic import atomic_path, write_json, write_text
 from visualjudge.core.text_tables import harmless
+
+if TYPE_CHECKING:
+    from visualjudge.analysis import Analysis
 
 
 def report(
@@ -20,12 +23,13 @@ def report(
         Path | None,
         typer.Option(help="Page, or .pdf (needs Chromium).", metavar="FILE.html|.htm|.pdf"),
     ] = None,
+    summary: Annotated[
+        Path | None,
+        typer.Option(help="One page to pass on.", metavar="FILE.html|.htm|.pdf"),
+    ] = None,
     json: JsonFile = None,
     csv: Annotated[
-        Path | None, typer.Option(help="Write every table to this folder.", metavar="FOLDER")
-    ] = None,
-    figures: Annotated[
-        Path | None, typer.Option(help="Write every plot to this folder.", metavar="FOLDER")
+        Path | None, typer.Option(help="Write every table and plot here.", metavar="FOLDER")
     ] = None,
     compare: Annotated[
         tuple[str, str] | None, typer.Option(help="Begin with A against B.", metavar="A B")
@@ -38,7 +42,6 @@ def report(
     from visualjudge.analysis import analyse
     from visualjudge.analysis.decisions.report_opening import opening
     from visualjudge.analysis.plots.figure import Figure
-    from visualjudge.analysis.report.exports import write_figures
     from visualjudge.analysis.report.page import html
     from visualjudge.analysis.report.paired import differences, named_run, opening_notes
     from visualjudge.analysis.report.terminal import text
@@ -50,14 +53,12 @@ def report(
         working_on("writing the report")
         if out is not None:
             _write_page(html(analysis, two), out)
+        if summary is not None:
+            _write_page(html(analysis, summary=True), summary)
         if json is not None:
             write_json(json, analysis.metrics)
         if csv is not None:
-            for name, table in analysis.tables.items():
-                with atomic_path(csv / f"{name}.csv") as scratch:
-                    harmless(table).write_csv(scratch)
-        if figures is not None:
-            write_figures(analysis, figures)
+            _write_tables(analysis, csv)
     answers = opening(analysis)
     if two is not None:
         difference = differences(analysis, *two)
@@ -73,6 +74,15 @@ def report(
     judges = analysis.metrics["judges"]
     say(*analysis.metrics["warnings"], *(line for judge in judges for line in judge["warnings"]))
     end_with(line for judge in judges for line in judge["problems"])
+
+
+def _write_tables(analysis: Analysis, folder: Path) -> None:
+    from visualjudge.analysis.report.exports import write_figures
+
+    for name, table in analysis.tables.items():
+        with atomic_path(folder / f"{name}.csv") as scratch:
+            harmless(table).write_csv(scratch)
+    write_figures(analysis, folder / "plots")
 
 
 def _write_page(page: str, out: Path) -> None:
