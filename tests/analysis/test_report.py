@@ -107,7 +107,7 @@ def test_command_writes_every_file(run: Path, tmp_path: Path) -> None:
 
 def test_a_summary_is_one_page_to_pass_on(run: Path, tmp_path: Path) -> None:
     out = tmp_path / "summary.html"
-    done = CliRunner().invoke(app, [str(run), "--summary", str(out)])
+    done = CliRunner().invoke(app, ["report", str(run), "--summary", str(out)])
     assert done.exit_code == 0, done.output
     text = out.read_text().replace("\u00a0", " ")
     assert "Five numbers" in text and "66.7 % (" in text
