@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 from scipy import sparse
 
-from visualjudge.analysis.estimate import TAIL, renumbered, t_isf, t_sf
+from visualjudge.analysis.estimate import LEAST_IMAGES, TAIL, renumbered, t_isf, t_sf
 from visualjudge.core.records import FloatArray, IntArray
 
 MANY_IMAGES = 40
@@ -161,6 +162,20 @@ def interval(value: float, variance: float, freedom: float) -> tuple[float, floa
 def p_value(value: float, variance: float, freedom: float) -> float:
     """Return the two-sided p of 0 by Student's t."""
     return float(2 * t_sf(abs(value) / variance**0.5, max(freedom, 1.0)))
+
+
+def rising_p(x: FloatArray, y: FloatArray, image: IntArray) -> float | None:
+    """Return the one-sided p by Student's t that ``y`` rises with the rank of ``x``, (n,); None if
+    all ``x`` are equal or there are too few images.
+    """
+    rank = pl.Series(x).rank().to_numpy() / x.size - 0.5
+    found = fit(np.column_stack([rank, np.ones(rank.size)]), y, image, link="identity")
+    variance = float(found.covariance[0, 0])
+    if found.determined[0] < 1 - 1e-6 or found.images < LEAST_IMAGES:
+        return None
+    if variance < 1e-18:  # no image differs
+        return 0.5
+    return float(t_sf(found.coefficients[0] / variance**0.5, found.images - 1))
 
 
 def of_others(values: FloatArray, image: IntArray, item: IntArray) -> FloatArray:
