@@ -61,7 +61,7 @@ BUDGET = {
 """Statements that a package may have; one that has fewer lowers its row."""
 OVER: dict[str, tuple[int, str]] = {
     "core": (1310, "HTML tables (with the report's templates), the registry's guards"),
-    "vision": (5240, "bounds on odd files, tools, matched errors"),
+    "vision": (5285, "bounds on odd files, tools, matched errors"),
     "formats": (2055, "panoptic PNGs, Supervisely, Cartucho, layouts of published ratings"),
     "data": (1290, "the streaming record scanner, staging in the writer"),
     "prompts": (468, "two layouts of one prompt"),
@@ -75,7 +75,7 @@ OVER: dict[str, tuple[int, str]] = {
         "in adopt: three benchmarks, two logs, files fetched into a data folder",
     ),
     "studio": (2795, "the lease of a rater, filters of a study beside files of ids"),
-    "cli": (2270, "options of import and mmbench declared a second time"),
+    "cli": (2115, "options of import and mmbench declared a second time"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
 MOST_STATEMENTS, MOST_TOKENS = 42_990, 534_000

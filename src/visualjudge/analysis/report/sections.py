@@ -83,6 +83,25 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
     return [section for section in found if section.filled]
 
 
+def summary_sections(analysis: Analysis, shown: Sequence[int]) -> list[Section]:
+    """Return what a page to pass on has below the answer: five numbers and three examples."""
+    judges = [analysis.results.judges[i] for i in shown]
+    table = headline_grid(judges, FIVE)
+    first = analysis.results.judges[shown[0]]
+    rows = examples(analysis.study, shown[0], 3)
+    return [
+        Section("numbers", "Five numbers", asked=[table]),
+        Section("questions", "Examples of errors", examples=[(first.name, rows)]),
+    ]
+
+
+FIVE = (
+    "Verdicts on pairs",
+    "Images",
+    "Accuracy (95 %)",
+    "Same when swapped",
+    "Without an answer",
+)
 MOST_WITH_EXAMPLES = 2
 """Number of judges with examples, which are most of the page."""
 
