@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import io
 import os
-import stat
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,9 @@ import numpy as np
 from PIL import Image
 
 from visualjudge.clients.base import ImagePart
-from visualjudge.clients.reply_bounds import LARGEST_IMAGE_FILE
 from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import DataError
-from visualjudge.core.image_storage import Place, image_at
+from visualjudge.core.image_storage import Place, bytes_of, image_at
 from visualjudge.vision.raster.images import opened, png_bytes, rgb_of, rgb_of_array
 
 _MIMES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
@@ -76,19 +74,7 @@ def _of_place(place: str | bytes) -> ImagePart:
 
 
 def _of_file(place: Place) -> ImagePart:
-    # Return the image in a regular file or a part of one. Devices and pipes are rejected.
-    path = str(place)
-    try:
-        found = place.stat()
-        if isinstance(found, os.stat_result) and not stat.S_ISREG(found.st_mode):
-            raise DataError(f"{path}: must be a regular file")
-        if found.st_size > LARGEST_IMAGE_FILE:
-            raise DataError(f"{path}: must not be larger than {LARGEST_IMAGE_FILE >> 20} MiB")
-        return image_of_bytes(place.read_bytes(), path)
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path!r}: cannot be read: {error}") from None
+    return image_of_bytes(bytes_of(place), str(place))
 
 
 def _data_url(url: str) -> bytes:

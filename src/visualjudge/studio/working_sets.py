@@ -19,6 +19,7 @@ from visualjudge.core import jsons
 from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError
 from visualjudge.core.locks import FileLock
+from visualjudge.core.untrusted import read_file
 
 T = TypeVar("T")
 LONGEST_TAG, LONGEST_NOTE, LONGEST_NAME, LONGEST_QUERY = 40, 4000, 80, 4000
@@ -170,7 +171,7 @@ class WorkingSets:
         raw: Any = {}
         if stamp is not None:
             try:
-                raw = jsons.loads(path.read_bytes())
+                raw = jsons.loads(read_file(path, "manifest"))
             except ValueError as error:
                 raise DataError(f"{path}: must be JSON: {error}") from None
         if not isinstance(raw, dict):

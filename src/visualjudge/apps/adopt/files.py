@@ -14,13 +14,14 @@ import polars as pl
 from visualjudge.apps.adopt.items import ImageSource
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.tables import table_parts
-from visualjudge.core.untrusted import Kind, apart, check_size, confined_path
+from visualjudge.core.untrusted import Kind, apart, archive, check_file, confined_path, open_file
+from visualjudge.core.workbooks import workbook_rows
 from visualjudge.formats.sample import read_json, read_table
 
 COLUMNS = 4096
 ROWS_AT_ONCE = 100_000
-MOST_TEXT = 1 << 30
-"""Most bytes of the texts of a table."""
+MOST_TEXT, MOST_RATIO = 256 << 20, 64
+"""Most bytes of the texts of a table: these, or so many times those of its file."""
 ZSTANDARD = 93
 KINDS: Mapping[str, Kind] = {
     **dict.fromkeys((".csv", ".tsv", ".jsonl"), "table"),
@@ -62,12 +63,12 @@ def contents(path: Path) -> Any:
     suffix = path.suffix.lower()
     if suffix not in KINDS:
         raise UsageError(f"{path}: must end in {', '.join(KINDS)}")
-    check_size(path, KINDS[suffix])
+    check_file(path, KINDS[suffix])
     if suffix in (".parquet", ".arrow"):
         apart(_check_text, path, "parquet")
         return pl.concat(table_parts(path, ROWS_AT_ONCE))
     if suffix == ".xlsx":
-        return apart(_workbook, path, "workbook")
+        return [row for row in workbook_rows(path) if row]
     if suffix == ".eval":
         return None
     return read_json(path) if suffix == ".json" else read_table(path)
@@ -75,32 +76,13 @@ def contents(path: Path) -> Any:
 
 def _check_text(path: Path) -> None:
     """Read a table once, and refuse it if its texts would fill the memory."""
-    left = MOST_TEXT
+    left = most = max(MOST_TEXT, MOST_RATIO * path.stat().st_size)
     for part in table_parts(path, ROWS_AT_ONCE):
-        texts = part.select(pl.col(pl.String).str.len_bytes().sum())
+        words = pl.col(pl.String, pl.Categorical).cast(pl.String)
+        texts = part.select(words.str.len_bytes().cast(pl.Int64).sum())
         left -= int(sum(texts.row(0))) if texts.width else 0
         if left < 0:
-            raise DataError(f"{path}: must have at most {MOST_TEXT >> 20} MiB of text")
-
-
-def _workbook(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of the first sheet that are not empty."""
-    import openpyxl
-
-    try:
-        sheet = openpyxl.load_workbook(path, read_only=True, data_only=True).worksheets[0]
-        first = next(sheet.iter_rows(values_only=True, max_row=1, max_col=COLUMNS), ())
-        width = max((k for k, name in enumerate(first, 1) if name is not None), default=0)
-        names = [f"column {k}" if name is None else str(name) for k, name in enumerate(first, 1)]
-        rows = sheet.iter_rows(values_only=True, min_row=2, max_col=width)
-        full = (row for row in rows if any(cell is not None for cell in row))
-        return [dict(zip(names, row, strict=False)) for row in full]
-    except MemoryError:
-        raise
-    except Exception as error:  # whatever an archive, an XML parser and openpyxl say of these bytes
-        raise DataError(
-            f"{path}: must be a workbook (.xlsx): {' '.join(str(error).split())[:300]}"
-        ) from None
+            raise DataError(f"{path}: must have at most {most >> 20} MiB of text")
 
 
 class Row(dict[str, Any]):
@@ -172,26 +154,22 @@ def members(path: Path, form: re.Pattern[str]) -> Iterator[tuple[str, bytes]]:
     UsageError
         If one is compressed with Zstandard, which needs Python 3.14 or the extra ``logs``.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            for member in archive.infolist():
-                if form.fullmatch(member.filename):
-                    yield member.filename, _content(archive, member, path)
-    except (zipfile.BadZipFile, RuntimeError, OSError, EOFError, ValueError) as error:
-        # RuntimeError: encrypted, or (NotImplementedError) an unknown compression.
-        raise DataError(f"{path}: cannot be unpacked: {error}") from None
+    with archive(path, "zip") as zipped:
+        for member in zipped.infolist():
+            if form.fullmatch(member.filename):
+                yield member.filename, _content(zipped, member, path)
 
 
-def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> bytes:
+def _content(zipped: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> bytes:
     if member.compress_type != ZSTANDARD:
-        return archive.read(member)
+        return zipped.read(member)
     try:
         import zstandard
     except ImportError:
         raise UsageError(
             f"{path}: is compressed with Zstandard; run: pip install 'visualjudge[logs]'"
         ) from None
-    with path.open("rb") as file:
+    with open_file(path, "zip") as file:
         file.seek(member.header_offset)
         head = file.read(30)  # of the local header, whose name and extra field precede the content
         lengths = (int.from_bytes(head[start : start + 2], "little") for start in (26, 28))

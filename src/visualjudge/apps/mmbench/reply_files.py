@@ -8,9 +8,7 @@ The sheet is an export. All cells except ``index`` are written as text, so that 
 from __future__ import annotations
 
 import re
-import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,16 +17,13 @@ from typing import Any
 from visualjudge.apps.mmbench.table import Row, Table, whole_number
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, RunError
+from visualjudge.core.workbooks import workbook_rows
 from visualjudge.formats.sample import read_table
 from visualjudge.runs.journal import read_records
 
 # Maximum number of characters in a workbook cell, counted in UTF-16 units as in spreadsheet
 # programs.
 CELL = 32_767
-# Maximum unpacked size of a workbook, in bytes.
-LARGEST_WORKBOOK = 256 * 2**20
-# Maximum number of rows of a sheet, as in spreadsheet programs.
-MOST_ROWS, MOST_COLUMNS = 1_048_576, 256
 CUT = "… [cut here: {length} characters, whole in {whole}]"
 _CUT = re.compile(r"… \[cut here: \d+ characters, whole in [^\]]*\]$")
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -128,54 +123,16 @@ def read_workbook(path: str | Path) -> dict[int, Mapping[str, str]]:
         If an index is not an integer or is duplicated, or a prediction is a date.
     """
     file = Path(path)
-    if not file.is_file():
-        raise DataError(f"{file}: no such file")
-    try:
-        with _opened(file) as book:
-            return _lines(file, book.worksheets[0])
-    except DataError:
-        raise
-    except (
-        Exception
-    ) as error:  # a foreign archive passes through zlib, an XML parser and openpyxl's readers
-        if file.suffix.lower() not in (".xlsx", ".xlsm"):
-            raise DataError(
-                f"{file}: must be a sheet that ends in .xlsx, .tsv or .json, or the .jsonl that "
-                f"`mmbench infer` wrote, got {file.suffix or 'no ending'}"
-            ) from None
-        said = " ".join(str(error).split())[:200] or type(error).__name__
+    if file.suffix.lower() not in (".xlsx", ".xlsm"):
         raise DataError(
-            f"{file}: not an xlsx workbook ({said}); give the .xlsx or the .jsonl that `mmbench "
-            "infer` wrote"
-        ) from None
-
-
-# Open a workbook after checking the unpacked size of its parts (no more than the stated size is
-# read).
-@contextmanager
-def _opened(file: Path) -> Iterator[Any]:
-    import openpyxl
-
-    with zipfile.ZipFile(file) as archive:
-        size = sum(part.file_size for part in archive.infolist())
-    if size > LARGEST_WORKBOOK:
-        raise DataError(
-            f"{file}: must be at most {LARGEST_WORKBOOK >> 20} MiB unpacked, got {size >> 20} MiB"
+            f"{file}: must be a sheet that ends in .xlsx, .tsv or .json, or the .jsonl that "
+            f"`mmbench infer` wrote, got {file.suffix or 'no ending'}"
         )
-    book = openpyxl.load_workbook(file, read_only=True, data_only=False)
-    try:
-        yield book
-    finally:
-        book.close()
-
-
-def _lines(file: Path, sheet: Any) -> dict[int, Mapping[str, str]]:
-    header = next(sheet.iter_rows(values_only=True, max_row=1, max_col=MOST_COLUMNS), ())
-    names = [str(name or "").strip() for name in header]
-    while names and not names[-1]:
-        names.pop()
-    rows = sheet.iter_rows(values_only=True, min_row=2, max_row=MOST_ROWS, max_col=len(names))
-    return _by_index(file, names, (dict(zip(names, values, strict=False)) for values in rows))
+    rows = [
+        {name.strip(): value for name, value in row.items()}
+        for row in workbook_rows(file, formulas=True)
+    ]
+    return _by_index(file, list(next(filter(None, rows), {})), rows)
 
 
 # Return the rows of a table with its header in line 1, without empty rows.

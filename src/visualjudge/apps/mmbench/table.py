@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from visualjudge.core.errors import DataError, InvalidRecord, Problem
+from visualjudge.core.untrusted import open_file
 
 # Maximum length of an image cell that holds another row's index, as VLMEvalKit reads published
 # files.
@@ -106,7 +107,7 @@ class Table:
 
     def cells(self, row: Row) -> dict[str, str]:
         """Return every cell of one row by column, read from the file."""
-        with self.path.open("rb") as file:
+        with open_file(self.path, "log") as file:
             file.seek(row.offset)
             record = next(_records(file, self.path, row.offset, row.line))
         return dict(zip(self.columns, record.cells, strict=True))
@@ -163,16 +164,11 @@ def read_table(path: str | Path, *, progress: Callable[[int], None] | None = Non
     """
     file = Path(path)
     reader = _Reader(file)
-    try:
-        with file.open("rb") as stream:
-            for record in _records(stream, file):
-                reader.take(record)
-                if progress is not None:
-                    progress(stream.tell())
-    except FileNotFoundError:
-        raise DataError(f"{file}: no such file") from None
-    except OSError as error:
-        raise DataError(f"{file}: cannot be read: {error.strerror or error}") from None
+    with open_file(file, "log") as stream:
+        for record in _records(stream, file):
+            reader.take(record)
+            if progress is not None:
+                progress(stream.tell())
     return reader.table()
 
 

@@ -29,7 +29,7 @@ from visualjudge.clients.reply_bounds import LONGEST_LINE
 from visualjudge.core import jsons
 from visualjudge.core.atomic import atomic_path, writing
 from visualjudge.core.errors import DataError, TransportError
-from visualjudge.core.untrusted import confined_target
+from visualjudge.core.untrusted import confined_target, open_file
 from visualjudge.runs.journal import Journal, read_records
 
 _FOLDER = "batches"
@@ -259,7 +259,7 @@ class BatchJournal:
             return None
         part, start = self._places[name]
         path = self._results_of(part)
-        with path.open("rb") as file:
+        with open_file(path, "log") as file:
             file.seek(start)
             row = jsons.loads(file.readline())
         jsons.check_kinds(str(path), row, _ROW)
@@ -315,12 +315,12 @@ class BatchJournal:
             if part.status is None:
                 requests = self.requests_of(part.name)
                 path = requests if requests.is_file() else path  # results: it was reopened
-                with path.open("rb") as file:
+                with open_file(path, "log") as file:
                     heads = (_REQUEST.search(line[:200]) for line in file)
                     names = [head[1].decode() for head in heads if head]
                 self.waiting |= dict.fromkeys(names, part.name)
                 return
-            with path.open("rb") as file:
+            with open_file(path, "log") as file:
                 for line in file:
                     name = line[len(_HEAD) : line.index(b'"', len(_HEAD))].decode("ascii")
                     self._places[name] = (part.name, start)

@@ -4,7 +4,6 @@ scorer for each sample. A sample that failed is a failed verdict.
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from visualjudge.apps.adopt.answers import is_answer
 from visualjudge.apps.adopt.files import at, members
 from visualjudge.apps.adopt.logs.log_rows import log_row, text_of
+from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.untrusted import apart
 
@@ -39,11 +39,16 @@ def rows(path: Path, log: Any) -> Rows:
 
 def _parts(path: Path) -> dict[str, dict[str, Any]]:
     """Return the members without the messages and events, which are most of them."""
-    left_out = ("messages", "events", "attachments", "store")
     return {
-        name: {field: value for field, value in json.loads(text).items() if field not in left_out}
-        for name, text in members(path, MEMBERS)
+        name: _part(jsons.lenient(text, f"{path}: {name}")) for name, text in members(path, MEMBERS)
     }
+
+
+def _part(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {}
+    left_out = ("messages", "events", "attachments", "store")
+    return {field: item for field, item in value.items() if field not in left_out}
 
 
 def _target(sample: dict[str, Any]) -> str | None:
