@@ -158,7 +158,7 @@ def accuracy(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[f
 
 
 def strengths(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Strengths, their differences, and rank sets."""
+    """Strengths and rank sets."""
     board = leaderboard(table(found))
     place = {row.source: row for row in board.rows}
     for name, row in place.items():
@@ -169,12 +169,6 @@ def strengths(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[
     sure = [row.rank_set_all[0] <= int(n[1]) + 1 <= row.rank_set_all[1]  # type: ignore[index]
             for n, row in place.items()]  # fmt: skip
     yield "all rank sets", (all(sure), np.nan)
-    for row in board.contrasts:
-        i, j = int(row.above[1]), int(row.below[1])
-        yield (
-            "difference of strengths",
-            held(row.difference.interval, true.strengths[i] - true.strengths[j]),
-        )
 
 
 def leanings(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[float, float]]]:

@@ -32,7 +32,7 @@ from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.plan import stems_of
 from visualjudge.dataset.sampling import SUBSETS, Caps, sample
 from visualjudge.vision.predictions import Detection, Detections
-from visualjudge.vision.scoring.average_precision import match_images
+from visualjudge.vision.scoring.average_precision import CocoImages
 
 ALLOWED = 1.15
 REASONS = {
@@ -93,12 +93,12 @@ def drawn(count: int) -> Callable[[], object]:
 
 def matched(count: int) -> Callable[[], object]:
     pair = sides(count)
-    return lambda: match_images("object_detection", [pair])
+    return lambda: CocoImages("object_detection", [pair]).matches(0.5)
 
 
 def images(count: int) -> Callable[[], object]:
     pairs = [sides(10)] * count
-    return lambda: match_images("object_detection", pairs).average_precision()
+    return lambda: CocoImages("object_detection", pairs).average_precision()
 
 
 def reply(count: int) -> Callable[[], object]:
@@ -216,8 +216,8 @@ def raters(count: int) -> Callable[[], object]:
 
 
 SHAPES: dict[str, tuple[Callable[[int], Callable[[], object]], int]] = {
-    "boxes an image, scored": (scored, 2000),
-    "boxes an image, matched for AP": (matched, 2000),
+    "boxes an image, scored": (scored, 500),
+    "boxes an image, matched for AP": (matched, 500),
     "boxes an image, drawn with tags": (drawn, 500),
     "images, AP": (images, 500),
     "characters of a reply": (reply, 4000),

@@ -6,6 +6,6 @@ from visualjudge.analysis import Analysis
 from visualjudge.analysis.report.page import html
 
 
-def page(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | None = None) -> str:
+def page(analysis: Analysis, compare: tuple[int, int] | None = None) -> str:
     """The whole page, as text to look into."""
-    return html(analysis, questions, compare).replace("\u00a0", " ")
+    return html(analysis, compare).replace("\u00a0", " ")

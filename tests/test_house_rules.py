@@ -61,21 +61,24 @@ BUDGET = {
 """Statements that a package may have; one that has fewer lowers its row."""
 OVER: dict[str, tuple[int, str]] = {
     "core": (1310, "HTML tables (with the report's templates), the registry's guards"),
-    "vision": (5430, "AP, matching, RLE and panoptic quality by hand, when hotcoco does them"),
+    "vision": (5240, "bounds on odd files, tools, matched errors"),
     "formats": (2055, "panoptic PNGs, Supervisely, Cartucho, layouts of published ratings"),
     "data": (1290, "the streaming record scanner, staging in the writer"),
     "prompts": (468, "two layouts of one prompt"),
     "dataset": (1955, "two renderers of a question's images, filters on derived fields"),
-    "clients": (2645, "local weights, image shrinking, batches of one provider, the tool loop"),
-    "judges": (1905, "metric and reward judges, the second reader"),
-    "runs": (1712, "the second half of the batch ledger"),
-    "analysis": (10960, "columns, figure_text and sections that dissolve into typed rows"),
-    "apps": (7145, "in adopt and mmbench: streaming tables, three benchmarks, two logs"),
-    "studio": (3585, "ground truth on hover, undo of views, working sets beside set pages"),
-    "cli": (2315, "options of import and mmbench declared a second time"),
+    "clients": (2256, "local weights, image shrinking, batches of one provider, the tool loop"),
+    "judges": (1723, "judge modules of the reference, training of the local judge"),
+    "runs": (1593, "the second half of the batch ledger"),
+    "analysis": (8475, "figures of pairs of judges, encodings, sources and raters; decisions"),
+    "apps": (
+        6470,
+        "in adopt: three benchmarks, two logs, files fetched into a data folder",
+    ),
+    "studio": (2795, "the lease of a rater, filters of a study beside files of ids"),
+    "cli": (2270, "options of import and mmbench declared a second time"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 43_780, 542_000
+MOST_STATEMENTS, MOST_TOKENS = 42_990, 534_000
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {

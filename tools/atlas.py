@@ -29,7 +29,7 @@ from visualjudge.analysis.pairwise_figures import constant_answer
 from visualjudge.analysis.plots.canvas import Canvas
 from visualjudge.analysis.plots.figure import Figure, page_style
 from visualjudge.analysis.plots.forest import ForestRow, forest
-from visualjudge.analysis.report.accuracy_plots import ESTIMATE, SHARES, figures_of
+from visualjudge.analysis.report.plots import ESTIMATE, SHARES, figures_of
 from visualjudge.analysis.value_and_interval import Ends, Share
 from visualjudge.apps.adopt.benchmarks import BENCHMARKS, adopt_benchmark, read_benchmark
 from visualjudge.apps.adopt.benchmarks.layout import Benchmark
@@ -146,7 +146,7 @@ def _named(clone: str) -> tuple[str, Path]:
 
 def _has_replies(row: Benchmark, folder: Path) -> bool:
     try:
-        return bool(read_benchmark(row, folder).replies)
+        return bool(read_benchmark(row, folder)[1])
     except Exception:  # whatever a reader of other files says of these
         return False
 

@@ -1,4 +1,5 @@
-"""Pages that are made: one for each task, and all commands; ``--check`` says which are stale.
+"""Pages that are made: one for each task, all commands, and two short forms of the pages, for
+agents (AGENTS.md) and language models (docs/llms.txt); ``--check`` says which are stale.
 
     python tools/docs_pages.py [--check]
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -17,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+import yaml
 from typer.testing import CliRunner
 
 from visualjudge.cli.main import COMMANDS, MODULES, app
@@ -49,6 +52,30 @@ TASKS_PURPOSE = (
     "they are scored, which "
     "controlled errors exist, and every encoding."
 )
+RECIPES = {
+    "Judge detections of your own": "tutorials/detector.md",
+    "Judge image edits": "tutorials/editing.md",
+    "Use verdicts that another tool wrote": "adopt.md",
+    "Test a judge with ground truth alone": "perturb.md",
+    "Check a judge in CI": "gate.md",
+}
+"""What agents are asked for, and the page whose purpose, commands and exit status they need."""
+AGENTS = """# For agents
+
+<!-- Made by tools/docs_pages.py from the pages of docs. -->
+
+visualjudge measures how far a vision-language model can be trusted as a judge of vision models. The
+recipes below are the commands of five pages, which a test runs as written.
+
+- Exit status: 0 success; 1 invalid input, a failed check or missing verdicts; 2 wrong usage.
+  Errors are one line on stderr: file, record, field, "must …, got …".
+- `visualjudge COMMAND --help` is one screen. `visualjudge doctor --json` checks keys and servers.
+- Nothing asks back. `judge --dry-run` costs nothing, `--resume` continues a run, `--max-calls` and
+  `--max-cost` bound it. Keys come from the environment only.
+- Read results from JSON: `describe --json`, `card --json`, `report --json`, `accept --json`.
+- To work on the repository itself, read CONTRIBUTING.md; `make check` and `make test` must pass.
+"""
+SITE = "https://github.com/visualjudge/visualjudge/blob/main/docs/"
 TIMES = ("", "The score is 10 times this value. ")
 
 
@@ -80,6 +107,8 @@ def pages() -> Iterator[tuple[Path, str]]:
     for task in TASKS.own:
         yield DOCS / f"tasks/{task}.md", task_page(task, notes[task])
     yield DOCS / "cli.md", commands_page()
+    yield ROOT / "AGENTS.md", agents_page()
+    yield DOCS / "llms.txt", overview()
 
 
 # ---------------------------------------------------------------- tasks
@@ -200,6 +229,67 @@ def help_of(path: tuple[str, ...]) -> str:
         app, [*path, "--help"], prog_name="visualjudge", env={"COLUMNS": "100", "NO_COLOR": "1"}
     )
     return "\n".join(line.rstrip() for line in shown.stdout.strip().splitlines())
+
+
+# ---------------------------------------------------------------- short forms of the pages
+
+
+def agents_page() -> str:
+    """The recipes, each with the purpose, the commands and the exit status of its page."""
+    parts = [AGENTS.strip()]
+    for number, (title, page) in enumerate(RECIPES.items(), start=1):
+        text = (DOCS / page).read_text("utf-8")
+        commands = re.findall(r"^```(?:console|bash)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+        [status] = re.findall(r"^Exit status.*", text, re.MULTILINE)
+        parts += [
+            f"## {number}. {title}",
+            f"{purpose(text)} Page: docs/{page}",
+            "```console\n" + "".join(map(with_prompts, commands)) + "```",
+            plain(status),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def with_prompts(commands: str) -> str:
+    """The commands of a block, each behind ``$``."""
+    return re.sub(r"^(?=visualjudge )", "$ ", commands, flags=re.MULTILINE)
+
+
+def overview() -> str:
+    """All pages with their purpose, in the form of llmstxt.org."""
+    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
+    read = list(nav_pages(site["nav"]))
+    others = [name for name in site["not_in_nav"].split() if name.endswith(".md")]
+    parts = [f"# {site['site_name']}", f"> {site['site_description']}"]
+    for title, names in (("Pages", read), ("Optional", others)):
+        parts += [f"## {title}", "\n".join(map(entry, names))]
+    return "\n\n".join(parts) + "\n"
+
+
+def nav_pages(node: Any) -> Iterator[str]:
+    """The files of the navigation, in order."""
+    if isinstance(node, str):
+        yield node
+    else:
+        for child in node.values() if isinstance(node, dict) else node:
+            yield from nav_pages(child)
+
+
+def entry(name: str) -> str:
+    """A page with its title and its purpose."""
+    text = (DOCS / name).read_text("utf-8")
+    title = text.partition("\n")[0].removeprefix("# ")
+    return f"- [{title}]({SITE}{name}): {purpose(text)}"
+
+
+def purpose(text: str) -> str:
+    """The first paragraph of a page, without links."""
+    return plain(text.split("\n\n")[1])
+
+
+def plain(text: str) -> str:
+    """Text on one line, with the words of its links alone."""
+    return " ".join(re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).split())
 
 
 if __name__ == "__main__":

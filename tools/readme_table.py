@@ -1,4 +1,4 @@
-"""Write the tables of published judges in README and docs/published-judges.md, and their plot:
+"""Write the tables of published judges in README and docs/benchmarks.md, and their plot:
 from the figures in docs/published, or from copies of the benchmarks.
 
     python tools/readme_table.py [CLONE ...]
@@ -48,7 +48,7 @@ def main() -> None:
             PLOT, PLOT.read_text("utf-8").replace("<svg ", '<svg style="background:#fff" ', 1)
         )  # on dark pages too
     rows = kept()[0]
-    for page, shown in (("README.md", best_of_images(rows)), ("docs/published-judges.md", rows)):
+    for page, shown in (("README.md", best_of_images(rows)), ("docs/benchmarks.md", rows)):
         made = block(shown)
         place = ROOT / page
         write_text(place, BLOCK.sub(lambda _, made=made: made, place.read_text("utf-8"), count=1))

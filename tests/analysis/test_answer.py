@@ -10,9 +10,17 @@ import pytest
 from decided import World, choices_of, of_task, scores_of
 from judged_records import said
 from visualjudge.analysis import analyse_study, study_of
-from visualjudge.analysis.answer import Comparisons, PairsOfModels, compare_models
+from visualjudge.analysis.answer import (
+    Comparisons,
+    PairOfModels,
+    PairsOfModels,
+    PairState,
+    Resolution,
+    compare_models,
+)
 from visualjudge.analysis.decisions.card import JudgeCard, card_of
 from visualjudge.analysis.decisions.decision_json import answer_json
+from visualjudge.analysis.decisions.model_answer import Facts, model_answer
 from visualjudge.core.records import Question, Verdict
 
 CLOSE = (0, 1)
@@ -168,3 +176,22 @@ def test_a_reply_with_a_tie_prefers_neither() -> None:
     asked = questions_of(30, 2)
     found = card(asked, [said(question, "tie") for question in asked])
     assert found.models.state != "yes"
+
+
+def test_the_range_of_images_is_said_of_the_pairs_that_it_settles() -> None:
+    def row(b: str, state: PairState, needs: tuple[int, int] | None) -> PairOfModels:
+        ends = (0.4, 0.7)
+        return PairOfModels(
+            "alder", b, 0.55, ends, 0.7, ends, state, needs, 40, "task", 1.0, "questions"
+        )
+
+    rows = (row("oak", "right", None), row("birch", "undecided", (60, 200)))
+    settled = model_answer(PairsOfModels(rows, Resolution(1.0, 0.7), 40), Facts(40, 10, None))
+    assert settled.needs_images == (60, 200)
+    rows = (*rows, row("cedar", "undecided", None))
+    found = model_answer(PairsOfModels(rows, Resolution(1.0, 0.7), 40), Facts(40, 10, None))
+    assert found.needs_images is None
+    assert (
+        "it can’t separate alder from birch yet (60 to 200 more images), and alder from cedar not "
+        "at all, too close to be settled" in found.sentence
+    )

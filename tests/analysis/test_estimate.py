@@ -14,7 +14,6 @@ from visualjudge.analysis.estimate import (
     ratio,
     shares,
     test as p_of_zero,
-    upper_bound,
 )
 from visualjudge.core.seeding import rng_for
 
@@ -71,10 +70,6 @@ def test_shares_of_clustered_verdicts_are_covered(
     found = shares(right.ravel().astype(float), np.tile(cases, 300).astype(float), column, 300)
     true = share * (1 - fail)
     assert ((found.low <= true) & (true <= found.high)).mean() >= 0.93
-
-
-def test_an_upper_bound_of_no_error_is_that_of_images() -> None:
-    assert upper_bound(np.zeros(40), np.full(40, 5.0), 0.1) == pytest.approx(1 - 0.1 ** (1 / 40))
 
 
 def test_p_and_interval_of_a_paired_difference_agree() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -15,9 +14,8 @@ import pytest
 from judged_records import pair, said, scoring, write_dataset, write_run
 from page_text import page
 from visualjudge.analysis import Analysis, analyse
-from visualjudge.analysis.decisions.card import usual_card
 from visualjudge.analysis.plots.figure import Figure, LeftOut
-from visualjudge.analysis.report.plots import PLOTS, figures
+from visualjudge.analysis.report.plots import PLOTS, every_plot
 from visualjudge.core.records import OptionFeatures, Probe, Question
 
 TASKS, ERRORS = ("object_detection", "keypoint"), ("missed", "duplicate", "classification")
@@ -113,10 +111,6 @@ RULES = {
     "position": ("the option shown first", "the option shown second"),
     "text_chars": ("the longer text", "the shorter text"),
     "png_bytes": ("the larger image file", "the smaller image file"),
-    "combined": (
-        "all properties except position, combined",
-        "the opposite of all properties except position, combined",
-    ),
 }
 
 
@@ -129,77 +123,10 @@ def turned(told: Mapping[str, Any]) -> list[Any]:
     ]  # fmt: skip
 
 
-def estimate(told: Mapping[str, Any] | None) -> list[Any]:
-    """The same of a block with ``value`` and ``ci95``, such as the share of tool_trust."""
-    return [None, None, None, 0, 0] if told is None else ends(told, "value", "ci95")
-
-
 def of_judges(
     metrics: Mapping[str, Any], rows: Callable[[Mapping[str, Any]], list[Row]]
 ) -> list[Row]:
     return [[judge["judge"], *row] for judge in metrics["judges"] for row in rows(judge)]
-
-
-def tasks(analysis: Analysis) -> list[Row]:
-    beside = {
-        row["value"]: row["baseline_accuracy"]
-        for judge in analysis.metrics["judges"]
-        for row in judge["above_baseline"]
-        if row["scope"] == "task"
-    }
-    chance = analysis.metrics["judges"][0]["pairwise"]["chance"]
-    return of_judges(
-        analysis.metrics,
-        lambda j: [
-            [name, *ends(cell["pairwise"], "accuracy", "ci95"), chance, beside.get(name)]
-            for name, cell in j["by_task"].items()
-            if cell["pairwise"]["n"]
-        ],
-    )
-
-
-def sources(analysis: Analysis) -> list[Row]:
-    def rows(judge: Mapping[str, Any]) -> list[Row]:
-        board = judge["leaderboard"]["rows"]
-        return [
-            [
-                row["group"], row["source"], row["rank"], *(row["rank_set"] or (None, None)),
-                row["true_rank"], row["strength"], *(row["ci95"] or (None, None)),
-                row["true_strength"], row["images"],
-            ]
-            for row in board
-        ]  # fmt: skip
-
-    return of_judges(analysis.metrics, rows)
-
-
-def checks(analysis: Analysis) -> list[Row]:
-    return [
-        [
-            judge.judge, line.name, line.value, *(line.interval or (None, None)), line.images,
-            line.threshold.direction, line.threshold.value, line.state, line.needs_images,
-        ]
-        for judge in usual_card(analysis).judges
-        for line in judge.checks
-    ]  # fmt: skip
-
-
-def judges(analysis: Analysis) -> list[Row]:
-    return [
-        [
-            row["a"], row["b"], row["difference"], *row["ci95"],
-            row["verdicts"], row["images"], row["p_holm"],
-        ]
-        for row in analysis.metrics["comparisons"]
-    ]  # fmt: skip
-
-
-def judges_by_task(analysis: Analysis) -> list[Row]:
-    return [
-        [row["a"], row["b"], task, *ends(told, "difference", "ci95"), told["p_holm"]]
-        for row in analysis.metrics["comparisons"]
-        for task, told in row["by_task"].items()
-    ]
 
 
 def points(against: str) -> Callable[[Analysis], list[Row]]:
@@ -212,16 +139,6 @@ def points(against: str) -> Callable[[Analysis], list[Row]]:
         ]
 
     return lambda analysis: of_judges(analysis.metrics, rows)
-
-
-def swap(analysis: Analysis) -> list[Row]:
-    def rows(judge: Mapping[str, Any]) -> list[Row]:
-        told = judge["pairwise"]["swap"]
-        same, right = (round(told[key] * told["n"]) for key in ("consistency", "right_in_both"))
-        places = [told["always_first"], told["always_second"]]
-        return [[right, same - right, *places, told["n"] - same - sum(places)]]
-
-    return of_judges(analysis.metrics, rows)
 
 
 def means(analysis: Analysis) -> list[Row]:
@@ -238,25 +155,6 @@ def means(analysis: Analysis) -> list[Row]:
     return out
 
 
-def baseline(analysis: Analysis) -> list[Row]:
-    return of_judges(
-        analysis.metrics,
-        lambda j: [
-            [row["value"], *ends(row, "difference", "ci95"), row["standing"]]
-            for row in j["above_baseline"]
-            if row["scope"] in ("all", "task")
-        ],
-    )
-
-
-def photograph(analysis: Analysis) -> list[Row]:
-    def rows(judge: Mapping[str, Any]) -> list[Row]:
-        cells = {"all": judge["photograph"], **judge["photograph"]["by_task"]}
-        return [[name, *_least(row), row["state"]] for name, row in cells.items()]
-
-    return of_judges(analysis.metrics, rows)
-
-
 def _least(row: Mapping[str, Any]) -> list[Any]:
     """The smaller of the gains over grey and over another photograph."""
     low = (
@@ -265,10 +163,6 @@ def _least(row: Mapping[str, Any]) -> list[Any]:
         else ("gain", "interval")
     )
     return ends(row, *low)
-
-
-def tokens(judge: Mapping[str, Any]) -> float:
-    return float(sum(judge["tokens"].values()) / judge["verdicts"])
 
 
 def pairs(analysis: Analysis) -> list[Row]:
@@ -292,20 +186,58 @@ def pairs(analysis: Analysis) -> list[Row]:
     ]
 
 
+def plain(name: str) -> str:
+    return "all questions" if name == "all" else name.replace("_", " ")
+
+
+def accuracies(by: str) -> Callable[[Analysis], list[Row]]:
+    def rows(judge: Mapping[str, Any]) -> list[Row]:
+        found = {name: cell["pairwise"] for name, cell in judge[by].items()}
+        return [
+            [plain(name), *ends(cell, "accuracy", "ci95")]
+            for name, cell in found.items()
+            if cell["n"]
+        ]
+
+    return lambda analysis: of_judges(analysis.metrics, rows)
+
+
+def gains(judge: Mapping[str, Any]) -> list[Row]:
+    cells = {"all": judge["photograph"], **judge["photograph"]["by_task"]}
+    return [[plain(name), *_least(row)] for name, row in cells.items()]
+
+
+def differences(analysis: Analysis) -> list[Row]:
+    rows = analysis.metrics["comparisons"]
+    return [
+        [
+            "difference",
+            f"{row['a']} minus {row['b']}",
+            row["difference"],
+            *row["ci95"],
+            row["verdicts"],
+            row["images"],
+        ]
+        for row in rows
+    ]
+
+
 EXPECTED: Mapping[str, Callable[[Analysis], list[Row]]] = {
-    "tasks": tasks,
-    "sources": sources,
-    "checks": checks,
+    "tasks": accuracies("by_task"),
+    "errors": accuracies("by_error_type"),
     "pairs": pairs,
-    "judges_by_task": judges_by_task,
-    "judges": judges,
-    "baseline": baseline,
-    "errors": lambda a: of_judges(
+    "judges": differences,
+    "judges_by_task": lambda a: [
+        [f"{row['a']} minus {row['b']}", plain(task), *ends(told, "difference", "ci95")]
+        for row in a.metrics["comparisons"]
+        for task, told in row["by_task"].items()
+    ],
+    "baseline": lambda a: of_judges(
         a.metrics,
         lambda j: [
-            [name, *ends(cell["pairwise"], "accuracy", "ci95")]
-            for name, cell in j["by_error_type"].items()
-            if cell["pairwise"]["n"]
+            [plain(row["value"]), *ends(row, "difference", "ci95")]
+            for row in j["above_baseline"]
+            if row["scope"] in ("all", "task")
         ],
     ),
     "margin": points("margin"),
@@ -313,38 +245,29 @@ EXPECTED: Mapping[str, Callable[[Analysis], list[Row]]] = {
     "leanings": lambda a: of_judges(
         a.metrics,
         lambda j: [
-            [row["feature"], *ends(row, "preference", "ci95"), row["p_holm"]]
+            [row["leans_to"], *ends(row, "preference", "ci95")]
             for row in j["bias"]
             if row["preference"] is not None
         ],
     ),
-    "swap": swap,
     "scores": means,
     "reliability": lambda a: of_judges(
         a.metrics,
         lambda j: [list(row.values()) for row in (j["probabilities"] or {"bins": []})["bins"]],
     ),
     "rules": lambda a: [
-        [row["rule"], *turned(row), row["p_holm"], row["flagged"]]
+        ["rule", *turned(row)]
         for row in a.metrics["leak_audit"]
         if row["scope"] == "all" and row["n"]
     ],
-    "photograph": photograph,
+    "photograph": lambda a: of_judges(a.metrics, gains),
     "probes": lambda a: of_judges(
         a.metrics,
         lambda j: [
-            [row["name"], *ends(row, "effect", "ci95"), row["margin"], row["state"]]
-            for row in j["probes"]
+            [row["name"].replace("_", " "), *ends(row, "effect", "ci95")] for row in j["probes"]
         ],
     ),
-    "tools": lambda a: of_judges(
-        a.metrics,
-        lambda j: [[row["confidence"], *estimate(row["wrong_tool"])] for row in j["tool_trust"]],
-    ),
-    "cost": lambda a: of_judges(
-        a.metrics, lambda j: [[tokens(j), *ends(j["pairwise"], "accuracy", "ci95")]]
-    ),
-}  # fmt: skip
+}
 
 
 def cells(rows: Sequence[Row]) -> list[list[str]]:
@@ -374,11 +297,11 @@ def test_a_figure_holds_the_figures_of_metrics_cell_by_cell(whole: Analysis, nam
 
 def test_every_figure_of_the_study_stands_on_its_page_with_a_finding(whole: Analysis) -> None:
     text = page(whole)
-    for found in figures(whole):
+    for found in every_plot(whole):
         assert isinstance(found, Figure)
         part = text.split(f'id="figure-{found.name}"')
         assert len(part) == 2, found.name
-        assert found.finding and re.fullmatch(r"[^.]+(\.\d[^.]*)*\.", found.caption), "one sentence"
+        assert found.finding and found.caption.endswith(".")
         below = part[1].split("</figure>")[0].split("<figcaption>")[1]
         assert (f"{escape(found.reading)}</details>" in below) == bool(found.reading)
         assert found.csv_link in part[1].split("</figure>")[0]

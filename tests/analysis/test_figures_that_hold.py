@@ -19,7 +19,6 @@ from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.comparisons import COMPARED, comparisons, judge_agreement, not_compared
 from visualjudge.analysis.estimate import images_needed, shares
 from visualjudge.analysis.figures import JudgeResult
-from visualjudge.analysis.leaks import permutation_p
 from visualjudge.analysis.study_table import Run, Study, question_table, verdict_table
 from visualjudge.core.records import OptionFeatures, Question, Verdict
 from visualjudge.core.seeding import rng_for
@@ -184,7 +183,7 @@ def test_of_six_encodings_alike_none_is_recommended() -> None:
     assert (choice.recommended, choice.reason) == (None, "no difference shown")
 
 
-def test_recommended_encoding_has_its_figure_from_images_it_was_not_chosen_on() -> None:
+def test_an_encoding_that_beats_another_is_recommended() -> None:
     rng = rng_for(2, "better")
     questions = [
         pair(i, (9.0, 1.0), id=f"{e}-{i}", encoding=f"e{e}", image_id=f"image{i % 20}")
@@ -195,7 +194,6 @@ def test_recommended_encoding_has_its_figure_from_images_it_was_not_chosen_on() 
         questions, [drawn(q, 0.95 if q.encoding == "e1" else 0.6, rng) for q in questions]
     ).encodings
     assert choice.recommended == "e1"
-    assert (choice.chosen.n, choice.chosen.images) == (100, 10)
 
 
 def test_guessing_judge_has_no_75_percent_point() -> None:
@@ -324,13 +322,7 @@ def test_simulated_judge_does_not_change_the_p_of_real_ones() -> None:
     assert max(v for k, v in among.items() if "guess" in k or "oracle" in k) >= max(others)
 
 
-def test_permutation_p_counts_what_is_at_least_as_large() -> None:
-    drawn_shares = np.linspace(0.4, 0.6, 99)
-    assert permutation_p(0.6, drawn_shares) == pytest.approx(2 / 100)
-    assert permutation_p(0.9, drawn_shares) < 1e-4
-
-
-def test_causes_and_shapes_of_what_could_not_be_read_are_counted() -> None:
+def test_causes_of_what_could_not_be_read_are_counted() -> None:
     questions = [pair(i, (8.0, 1.0)) for i in range(10)]
     verdicts = [said(q, "A") for q in questions[:6]] + [
         said(q, "?", status="unparseable", cause="tie") for q in questions[6:]

@@ -8,10 +8,8 @@ import base64
 import html.parser
 import io
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PIL import Image
@@ -23,7 +21,7 @@ from page_text import page
 from visualjudge.analysis import analyse
 from visualjudge.analysis.figures import ProbeResult
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.report.examples import Example, examples
+from visualjudge.analysis.report.examples import examples
 from visualjudge.analysis.report.methods import methods
 from visualjudge.analysis.report.terminal import text as terminal
 from visualjudge.analysis.value_and_interval import NOTHING
@@ -83,7 +81,7 @@ def test_page_loads_nothing_and_escapes_everything(run: Path) -> None:
     assert text.count("<script") == 1
     assert "&lt;script&gt;" in text
     assert "data:image/jpeg;base64," in text
-    assert "simulated judge" in text
+    assert 'class="badge">simulated<' in text
 
 
 def test_image_outside_the_dataset_is_not_shown(tmp_path: Path) -> None:
@@ -105,6 +103,16 @@ def test_command_writes_every_file(run: Path, tmp_path: Path) -> None:
     )
     assert out.stat().st_size > 5000
     assert (tables / "by_task.csv").read_text().startswith("judge,cell,")
+
+
+def test_a_summary_is_one_page_to_pass_on(run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "summary.html"
+    done = CliRunner().invoke(app, [str(run), "--summary", str(out)])
+    assert done.exit_code == 0, done.output
+    text = out.read_text().replace("\u00a0", " ")
+    assert "Five numbers" in text and "66.7 % (" in text
+    assert 0 < text.count("<article") <= 3
+    assert 'id="details"' not in text and "run.json" not in text
 
 
 def test_unreadable_line_is_said_and_ends_with_status_1(run: Path) -> None:
@@ -188,11 +196,6 @@ def test_datasets_with_different_questions_under_one_id_are_refused(tmp_path: Pa
         analyse(runs)
 
 
-def test_comparison_says_which_judge_is_taken_from_which(tmp_path: Path) -> None:
-    shown = CliRunner().invoke(app, [*map(str, _two_datasets(tmp_path, 4))]).stdout
-    assert re.search("one minus two +[·─│●○]+ +0.0 ", shown)
-
-
 def test_an_example_asked_in_the_other_order_is_shown_as_the_judge_saw_it(tmp_path: Path) -> None:
     data = make_folder(tmp_path / "data", tasks=("lowlevel-deblur",), images=6, annotations=2)
     build(data, tmp_path / "ds")
@@ -207,12 +210,8 @@ def test_an_example_asked_in_the_other_order_is_shown_as_the_judge_saw_it(tmp_pa
     for one in found:
         question = next(q for q in asked if q.image_id == one.image)
         shown = swapped(question)
-        assert (one.prompt, [image.path for image in one.images]) == (
-            shown.prompt,
-            list(shown.images),
-        )
-        assert one.reply is not None
-        assert (one.said, one.answer) == (one.reply.decided, "BA"["AB".index(str(question.answer))])
+        assert one.prompt == shown.prompt and len(one.images) == len(shown.images)
+        assert (one.stated, one.answer) == (one.reply, "BA"["AB".index(str(question.answer))])
         right = [image.name for image in one.images if image.truth.endswith(", right")]
         assert right == [f"Option {one.answer}"]
         told = next(image.truth for image in one.images if image.name == "Option A")
@@ -268,72 +267,3 @@ def test_the_terminal_says_which_probes_failed(run: Path) -> None:
     assert "Probes" not in terminal(results, [])
     probed = replace(results, judges=(replace(results.judges[0], probes=probes),))
     assert "Probes: 1 fail (author), 1 pass, 1 undecided." in " ".join(terminal(probed, []).split())
-
-
-def replied(
-    tmp_path: Path, raw: str, value: str | float, order: str = "AB", **changes: Any
-) -> Example:
-    """The only example of a run with one reply."""
-    questions = [pair(0, (8.0, 1.0), **{"images": ("i.png", "a.png", "b.png"), **changes})]
-    dataset = write_dataset(tmp_path / "ds", questions)
-    for name in ("i", "a", "b"):
-        Image.new("RGB", (8, 6)).save(dataset / f"{name}.png")
-    verdict = replace(said(questions[0], value, order), raw_response=raw)
-    (found,) = examples(analyse([write_run(tmp_path / "run", dataset, [verdict])]).study, 0)
-    return found
-
-
-def test_the_words_that_decided_are_marked(tmp_path: Path) -> None:
-    raw = (
-        "Option A misses <b>the dog</b>. " * 20 + "So the better option is B." + " Thank you." * 40
-    )
-    found = replied(tmp_path, raw, "B")
-    assert found.reply is not None
-    assert found.reply.decided in raw and found.reply.decided.endswith("B")
-    assert found.reply.before.startswith("…") and found.reply.after.endswith("…")
-    assert raw.startswith(found.reply.whole) and len(found.reply.before) < 250
-    rendered = page(analyse([tmp_path / "run"]))
-    assert f"<mark>{found.reply.decided}</mark>" in rendered and "&lt;b&gt;the dog" in rendered
-
-
-def test_no_words_are_marked_where_the_reader_says_something_else(tmp_path: Path) -> None:
-    found = replied(tmp_path, "The better option is A.", "B")
-    assert found.reply is not None and (found.reply.decided, found.reply.whole) == ("", "")
-    assert found.reply.after == "The better option is A."
-
-
-def test_marked_words_are_in_the_letters_that_the_judge_saw(tmp_path: Path) -> None:
-    found = replied(tmp_path, "Answer: A", "B", order="BA")
-    assert found.reply is not None and found.reply.decided == "Answer: A"
-    assert (found.said, found.answer) == ("A", "B")
-
-
-def test_a_text_encoding_shows_the_input_and_what_the_prompt_says_of_the_options(
-    tmp_path: Path,
-) -> None:
-    found = replied(tmp_path, "B", "B", images=("i.png",))
-    assert [image.name for image in found.images] == ["Input image"]
-    assert found.options == "A: true score 8.00 (one), B: true score 1.00 (two)"
-    prompt = (
-        "<image>\n\nJudge. The class is cat.\n\nOptions:\n\nA. [1, 2]\n\nB. [3]\n\nWhich? A or B."
-    )
-    told = replied(tmp_path / "told", "B", "B", images=("i.png",), prompt=prompt)
-    assert [(i.name, i.text) for i in told.images[1:]] == [
-        ("Option A", "[1, 2]"),
-        ("Option B", "[3]"),
-    ]
-    assert told.images[1].truth == "true score 8.00 (one), right" and not told.options
-    assert told.context == "The class is cat."
-
-
-def test_the_colours_of_the_legend_stand_below_each_option(tmp_path: Path) -> None:
-    prompt = (
-        "<image>\n\nJudge.\n\nOptions:\n\nA. <image>\nLegend: 1 eye = red (#FF0000), 2 nose = iris "
-        "(#6258C4)\n\nB. <image>\nLegend: 1 eye = red (#FF0000)\n\nWhich?"
-    )
-    found = replied(tmp_path, "B", "B", images=("i.png", "a.png", "b.png"), prompt=prompt)
-    assert [image.legend for image in found.images] == [
-        (),
-        (("1 eye", "#FF0000"), ("2 nose", "#6258C4")),
-        (("1 eye", "#FF0000"),),
-    ]

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from visualjudge.analysis.accuracy_cells import macro
-from visualjudge.analysis.estimate import cases_needed, holm, shares
+from visualjudge.analysis.estimate import holm, shares
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
 from visualjudge.analysis.statistics.kappa import kappa, kappa_interval
@@ -167,13 +167,6 @@ def test_the_mean_over_tasks_has_an_interval_where_each_task_has_five_images(
     found = macro(table.with_columns(cluster=pl.col("image").rank("dense").cast(pl.Int64)), "task")
     assert (found.interval is not None) is told
     assert found.why == (None if told else "a task with fewer than 5 images: narrow")
-
-
-def test_needed_verdicts_equal_connors_formula() -> None:
-    p10, p01 = 0.15, 0.05
-    root = 1.959964 * np.sqrt(0.2) + 0.841621 * np.sqrt(0.2 - 0.01)
-    assert cases_needed(p10, p01) == int(np.ceil((root / 0.1) ** 2))
-    assert cases_needed(0.1, 0.1) is None
 
 
 def test_variance_components_are_recovered() -> None:

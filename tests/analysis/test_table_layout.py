@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from visualjudge.analysis import columns, comparison_columns
+from visualjudge.analysis import columns
 from visualjudge.analysis.table_layout import Column, Table, declared
 from visualjudge.analysis.value_and_interval import Estimate, Share, column
 
@@ -42,12 +42,7 @@ def test_a_declared_figure_is_in_files_with_its_interval_and_in_reports_with_its
 
 @pytest.mark.parametrize(
     "table",
-    [
-        table
-        for module in (columns, comparison_columns)
-        for table in vars(module).values()
-        if isinstance(table, Table)
-    ],
+    [table for table in vars(columns).values() if isinstance(table, Table)],
 )
 def test_no_table_has_a_column_twice(table: Table[object]) -> None:
     keys = [one.key for one in table.columns if one.key is not None]

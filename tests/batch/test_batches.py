@@ -18,7 +18,7 @@ from runs.made_dataset import make_dataset
 from visualjudge.clients.batch.batched_client import Settings
 from visualjudge.clients.retry import RetryPolicy
 from visualjudge.core.errors import RunError, UsageError
-from visualjudge.runs.batch.batch_journal import BatchJournal, parts_of
+from visualjudge.runs.batch.batch_journal import BatchJournal, open_batches
 from visualjudge.runs.budget import Prices
 
 pytestmark = pytest.mark.filterwarnings("ignore:(?s)Pydantic serializer warnings")
@@ -120,30 +120,34 @@ def test_a_kill_at_any_step_costs_nothing(
     tmp_path: Path, backend: str, before: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dataset = make_dataset(tmp_path / "dataset", pairwise=6, ranking=0, scoring=0)
-    write = BatchJournal.write
+    steps = {name: getattr(BatchJournal, name) for name in ("write", "plan")}
 
-    def dying(step: int) -> Any:
-        steps = itertools.count()
+    def dying(last: int) -> None:
+        numbers = itertools.count()
 
-        async def said_until(self: BatchJournal, event: str, name: str, **fields: Any) -> Any:
-            dead = next(steps) == step
-            if dead and before:
-                raise Killed
-            known = await write(self, event, name, **fields)
-            if dead:
-                raise Killed
-            return known
+        def counted(name: str) -> Any:
+            def until_dead(self: BatchJournal, *values: Any, **fields: Any) -> None:
+                dead = next(numbers) == last
+                if dead and before:
+                    raise Killed
+                steps[name](self, *values, **fields)
+                if dead:
+                    raise Killed
 
-        return said_until
+            return until_dead
 
-    for step in range(8):
-        with FakeBatches(Faults(lost=0.3, slow_s=0), step) as fake:
-            monkeypatch.setattr(BatchJournal, "write", dying(step))
+        for name in steps:
+            monkeypatch.setattr(BatchJournal, name, counted(name))
+
+    for last in range(8):
+        with FakeBatches(Faults(lost=0.3, slow_s=0), last) as fake:
+            dying(last)
             with pytest.raises(Killed):
-                judged(fake, dataset, tmp_path / str(step), backend, mode="text")
-            monkeypatch.setattr(BatchJournal, "write", write)
-            judged(fake, dataset, tmp_path / str(step), backend, mode="text")
-            check_once(fake, tmp_path / str(step), 6)
+                judged(fake, dataset, tmp_path / str(last), backend, mode="text")
+            for name, step in steps.items():
+                monkeypatch.setattr(BatchJournal, name, step)
+            judged(fake, dataset, tmp_path / str(last), backend, mode="text")
+            check_once(fake, tmp_path / str(last), 6)
 
 
 def test_an_anonymous_batch_of_others_is_not_taken(dataset: Path, tmp_path: Path) -> None:
@@ -215,7 +219,7 @@ def test_a_refused_key_is_an_error_and_nothing_is_lost(dataset: Path, tmp_path: 
     with FakeBatches() as fake, pytest.raises(RunError, match="404"):
         wrong = vj.client("api", model="m", base_url=f"{fake.url}/nowhere", cache=False, batch=True)
         vj.judge(dataset, wrong, tmp_path, progress=False)
-    assert len(parts_of(tmp_path)) == 1
+    assert open_batches(tmp_path) == 1
     with FakeBatches() as fake:
         judged(fake, dataset, tmp_path, accept_changes=True)
         check_once(fake, tmp_path)
@@ -289,4 +293,4 @@ def test_batches_are_cancelled_and_their_replies_kept(dataset: Path, tmp_path: P
         assert len(fake.batches) == 2 and fake.batches["batch_2"].cancelled
     causes = Counter(row.get("cause") or row["status"] for row in rows(tmp_path))
     assert causes["ok"] >= 6 and run.missing == 0
-    assert all(part.status for part in parts_of(tmp_path).values())
+    assert open_batches(tmp_path) == 0

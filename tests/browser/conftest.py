@@ -4,9 +4,7 @@ installs what it can.
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,30 +55,6 @@ def _photograph(path: Path, seed: int) -> None:
     Image.fromarray(pixels).save(path)
 
 
-def _data_folder(root: Path, image: Path) -> None:
-    """Three annotations of the first question's image: its two options and the ground truth."""
-    for name in ("annotations", "images"):
-        (root / name).mkdir(parents=True)
-    shutil.copy(image, root / "images/i.png")
-    boxes = {"a0": [10, 10, 60, 50], "b0": [20, 20, 70, 60], "t0": [30, 30, 90, 80]}
-    severity = {"a0": 0.5, "b0": 0.25, "t0": 0.0}
-    notes = [
-        {
-            "annotation_id": name,
-            "image_id": "image0",
-            "task": "object_detection",
-            "prediction": {"detections": [{"label": "cat", "bbox": box}]},
-            "final_score": 5.0,
-            "metadata": {"severity": severity[name]},
-        }
-        for name, box in boxes.items()
-    ]
-    (root / "annotations/object_detection_annotations.json").write_text(json.dumps(notes))
-    (root / "images/object_detection.json").write_text(
-        json.dumps({"image0": {"file": "images/i.png"}})
-    )
-
-
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset with images and hostile texts, and two runs on it."""
@@ -98,7 +72,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "media").mkdir()
     for i, name in enumerate(names):
         _photograph(root / name, i)
-    _data_folder(home / "data", root / names[0])
     mixed = [
         said(q, "AB"[i % 3 == 0], order)
         for i, q in enumerate(questions[:600])

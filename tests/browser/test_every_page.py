@@ -19,7 +19,7 @@ import pytest
 from browsing import faults
 from judged_records import pair, ranking, scoring, write_dataset
 
-PARTS = {"base.html.j2", "shares.html.j2"}
+PARTS = {"base.html.j2", "shares.html.j2", "state.html.j2"}
 """Templates that are part of pages."""
 SHOWN = {
     "home.html.j2": "test_pages_of_a_dataset",
@@ -121,7 +121,7 @@ def test_pages_of_a_study(browser: Any, axe: str, theme: str, tmp_path: Path) ->
     from visualjudge.studio.guard import LOOPBACK
     from visualjudge.studio.people.access import ADMIN
     from visualjudge.studio.people.pages import people_app, people_pages
-    from visualjudge.studio.people.plan import Settings
+    from visualjudge.studio.people.plan import Settings, StudyFiles
     from visualjudge.studio.places import find_places
     from visualjudge.studio.site import Site
 
@@ -137,7 +137,7 @@ def test_pages_of_a_study(browser: Any, axe: str, theme: str, tmp_path: Path) ->
         tmp_path / "run",
         settings,
         ["anna"],
-        instructions=tmp_path / "how.md",
+        StudyFiles(instructions=tmp_path / "how.md"),
     )
     browser.theme(theme)
     with _served(people_app(pages, LOOPBACK)) as address:

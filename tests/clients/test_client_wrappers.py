@@ -24,7 +24,7 @@ from visualjudge.clients import (
 from visualjudge.clients.base import Alternative, Diagnostics, Identity, ImagePart, Token
 from visualjudge.clients.cache import FILE, Cached, cache_key
 from visualjudge.clients.concurrency import Limited
-from visualjudge.clients.image_resize import Shrinking
+from visualjudge.clients.image_parts import Shrinking
 from visualjudge.clients.retry import Retrying
 from visualjudge.core.errors import ApiError, TransportError
 from visualjudge.vision.raster.images import rgb_of

@@ -25,14 +25,14 @@ from visualjudge.clients.base import (
     ToolSpec,
 )
 from visualjudge.clients.cache import Cached, cache_key
-from visualjudge.clients.image_parts import image_part
-from visualjudge.clients.image_resize import Shrinking
-from visualjudge.clients.tool_calls import UNNAMED, call_of
-from visualjudge.clients.tool_loop import (
+from visualjudge.clients.image_parts import Shrinking, image_part
+from visualjudge.clients.tool_calls import (
     MADE_BEFORE,
     MOST_AT_ONCE,
     NONE_LEFT,
+    UNNAMED,
     Conversation,
+    call_of,
     converse,
 )
 from visualjudge.core.errors import ClientError, TransportError
@@ -277,7 +277,7 @@ def test_a_server_without_tools_says_so(backend: str) -> None:
     ],
 )
 def test_a_call_may_hold_anything(name: Any, arguments: Any, problem: str) -> None:
-    made = call_of(7, 2, name, arguments)
+    made = call_of(7, 2, {"name": name, "arguments": arguments}, "arguments")
     assert problem in made.problem and bool(problem) == bool(made.problem)
     assert made.id.endswith("2") and isinstance(json.loads(made.arguments), dict)
 

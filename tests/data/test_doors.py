@@ -283,12 +283,12 @@ def test_detections_of_supervision_become_boxes_or_masks() -> None:
 def test_what_detections_of_supervision_lack_is_said() -> None:
     with pytest.raises(
         DataError,
-        match=r"class_name: must be in detections.data unless class_id and classes are given",
+        match=r"labels: must be names, or numbers with .classes",
     ):
         vj.from_supervision(supervision_detections())
-    with pytest.raises(DataError, match=r"class_id: must be one of classes, got 1"):
+    with pytest.raises(DataError, match=r"labels: must be in classes, got 1"):
         vj.from_supervision(supervision_detections(), ["cat"])
-    with pytest.raises(DataError, match=r"mask: must be an array of shape"):
+    with pytest.raises(DataError, match=r"masks: must be \(N, H, W\) bool"):
         vj.from_supervision(supervision_detections(), ["cat", "dog"], task="instance_segmentation")
 
 

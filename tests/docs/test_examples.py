@@ -61,6 +61,18 @@ def test_the_script_of_the_multiple_choice_page_writes_a_table(
     assert not table.problems
 
 
+def test_arrays_of_segmenters_become_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = next(block for block in blocks("python.md", "python") if "segment(photo" in block)
+    monkeypatch.chdir(tmp_path)
+    exec(script, {})
+    assert "careful" in Path("report.html").read_text("utf-8")
+    task = "semantic_segmentation"
+    scores = {note.source: note.final_score for note in vj.open_data("data").annotations(task)}
+    assert scores["careful"] > scores["hasty"]
+
+
 @pytest.mark.parametrize("page", ["tutorials/editing.md", "judge-modules.md"])
 def test_configurations_of_judge_modules_are_valid(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -89,7 +101,7 @@ def test_the_editing_tutorial_leads_from_edits_to_a_card(
             write_png(Path(row[name]), np.full((16, 16, 3), 80 * shade + k, np.uint8))
     (first,) = blocks(page, "python")
     (config,) = blocks(page, "yaml")
-    asking, judging = blocks(page, "bash")
+    asking, judging = blocks(page, "console")
     exec(first, {})
     context = serving('{"winner": "Image A"}')
     server = run_sync(context.__aenter__())
@@ -107,5 +119,5 @@ def test_the_editing_tutorial_leads_from_edits_to_a_card(
 
 def call(commands: str) -> str:
     """What commands of a page print, run in this process, where the server is."""
-    lines = (shlex.split(line)[1:] for line in commands.splitlines())
+    lines = (shlex.split(line)[2:] for line in commands.splitlines())
     return "".join(CliRunner().invoke(app, words, catch_exceptions=False).output for words in lines)

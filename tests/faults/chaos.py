@@ -107,7 +107,6 @@ def texts_said() -> Iterator[tuple[str, str]]:
         "key, URL-encoded",
         "".join(f"%{byte:02X}" if not chr(byte).isalnum() else chr(byte) for byte in KEY.encode()),
     )
-    yield "key, split", KEY[:9] + "\n" + KEY[9:]
     yield "key, cut at the end", "your key is " + KEY[:-4]
 
 

@@ -9,6 +9,7 @@ be fixed and kept.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import io
 import json
 import sys
@@ -30,7 +31,8 @@ from visualjudge.apps.mmbench.reply_files import read_workbook
 from visualjudge.apps.mmbench.table import read_table
 from visualjudge.apps.pipelines.config import build_pipes, read_config
 from visualjudge.apps.pipelines.rows import read_rows
-from visualjudge.clients import anthropic, api, google, server_errors
+from visualjudge.clients import Request, TextPart, anthropic, api, google, server_errors
+from visualjudge.clients.http import Answer
 from visualjudge.clients.image_parts import image_of_bytes
 from visualjudge.clients.masked_secrets import Redactor
 from visualjudge.core.errors import VisualJudgeError
@@ -100,6 +102,19 @@ def _yolo(path: Path, images: Path) -> Iterator[object]:
     return yolo("instance_segmentation", path.parent, None, images, images.parent / "names.txt")
 
 
+def _reply(make: Any) -> Target:
+    """A client whose server answers with the input."""
+    client = make("m", base_url="http://h", api_key="sk-a-secret-of-some-length")
+
+    def target(raw: bytes, _: Path) -> object:
+        async def post(body: object) -> Answer:
+            return Answer(200, {}, raw)
+
+        return asyncio.run(client.ask(Request((TextPart("x"),)), post=post))
+
+    return target
+
+
 def _dataset(raw: bytes, place: Path) -> object:
     home = place / "dataset"
     home.mkdir(exist_ok=True)
@@ -129,7 +144,7 @@ def _replies(raw: bytes, _: Path) -> object:
 def _published(raw: bytes, place: Path) -> object:
     (place / "published/data").mkdir(parents=True, exist_ok=True)
     (place / "published/data/dataset=judgebench,response_model=m.jsonl").write_bytes(raw)
-    return read_judgebench(place / "published")
+    return read_judgebench(place / "published", ())
 
 
 TARGETS: dict[str, Target] = {
@@ -151,10 +166,10 @@ TARGETS: dict[str, Target] = {
     "image-size": _file(".png", image_size),
     "image-sent": lambda raw, _: image_of_bytes(raw, "input"),
     "question": lambda raw, _: question_from_wire(parsed(raw, "input")),
-    "chat-completion": lambda raw, _: api.reply_of(_object(raw), None),
-    "message": lambda raw, _: anthropic.reply_of(_object(raw), None),
+    "chat-completion": _reply(api.ApiClient),
+    "message": _reply(anthropic.AnthropicClient),
     "error-body": lambda raw, _: server_errors.api_error(
-        429, raw, {"Retry-After": raw.decode("latin-1")}, _REDACT
+        429, raw, {"Retry-After": raw.decode("latin-1")}
     ),
     "redacted": lambda raw, _: _REDACT(raw.decode("utf-8", "replace")),
     "journal": _file(".jsonl", lambda path: list(read_records(path))),
@@ -185,7 +200,7 @@ TARGETS: dict[str, Target] = {
     "reply": _replies,
     "ratings": _file(".csv", read_ratings),
     "labels": _file(".csv", read_labels),
-    "gemini": lambda raw, _: google.reply_of(_object(raw), None),
+    "gemini": _reply(google.GoogleClient),
     "published": _published,
 }
 

@@ -119,11 +119,11 @@ def test_what_is_no_sample_is_refused(row: Any, told: str, photo: Path, tmp_path
         ({"prediction": None}, "prediction: the field is missing"),
         (
             {"prediction": 3},
-            "prediction: must be a payload, a record or a file of the task, got int",
+            "prediction: a prediction must be a payload, a record or arrays, got int",
         ),
         ({"prediction": {"detections": [{"label": "dog"}]}}, r"prediction: detections\[0\]\.bbox"),
         ({"image": np.zeros((5, 5, 3))}, "image_id: must be given if the image is not a file"),
-        ({"image": np.zeros((5, 5, 3)), "image_id": "a"}, "image: must be a path, got ndarray"),
+        ({"image": np.zeros((5, 5, 9)), "image_id": "a"}, "image: an image array must be H×W, "),
     ],
 )
 def test_a_sample_that_cannot_be_read_is_named(

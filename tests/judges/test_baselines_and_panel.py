@@ -12,7 +12,7 @@ import pytest
 from skimage import data as photographs
 
 from visualjudge.core.errors import UsageError
-from visualjudge.core.records import Probe, Question, Verdict
+from visualjudge.core.records import Probe, Question, Spans, Verdict
 from visualjudge.core.seeding import rng_for
 from visualjudge.judges.base import Ask
 from visualjudge.judges.baseline import Oracle, baseline_judge
@@ -39,9 +39,10 @@ def question(
         annotation_ids=tuple(map(str, range(n))),
         final_scores=scores,
         sources=(None,) * n,
-        prompt="",
+        prompt="<image>" * (n + 1),
         images=("blurred.png", *(f"{k}.png" for k in range(n))),
         answer=answer,
+        spans=Spans(tuple((7 * k, 7 * k + 7) for k in range(1, n + 1))),
     )
 
 

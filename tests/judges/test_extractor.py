@@ -12,45 +12,17 @@ from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import Reply
 from visualjudge.core.errors import TransportError
 from visualjudge.core.records import Verdict
-from visualjudge.judges.base import Ask
+from visualjudge.judges.base import Ask, Judged
 from visualjudge.judges.panel import PanelJudge
 from visualjudge.judges.question_judge import QuestionJudge
-from visualjudge.judges.reply_extractor import ExtractingJudge, declared
+from visualjudge.judges.reply_extractor import declared, extracted
 
 
-def verdict(
-    said: str | Reply, second: str | Reply | Exception, order: str = "AB"
-) -> tuple[Verdict, ScriptedClient]:
+def verdict(said: str | Reply, second: str | Reply | Exception) -> tuple[Verdict, ScriptedClient]:
     reader = ScriptedClient([second])
-    judge = ExtractingJudge(QuestionJudge(ScriptedClient([said]), Path(), "text"), reader)
+    judge = QuestionJudge(ScriptedClient([said]), Path(), "text", extractor=reader)
     asked = question(prompt="Which is better? Answer with A or B.", images=())
-    ask = Ask(asked, order="AB")
-    if order == "BA":
-        judge = ExtractingJudge(_Fixed(said if isinstance(said, str) else said.text), reader)
-        ask = Ask(asked, order="BA")
-    return asyncio.run(judge(ask)).verdict, reader
-
-
-class _Fixed:
-    """A judge that cannot be read."""
-
-    simulated = False
-
-    def __init__(self, said: str) -> None:
-        self.said = said
-
-    async def __call__(self, ask: Ask):  # type: ignore[no-untyped-def]
-        from visualjudge.judges.base import Judged
-
-        return Judged(
-            Verdict(ask.question.id, ask.order, "Failed", "unparseable", self.said, cause="hedge")
-        )
-
-    def describe(self) -> dict[str, object]:
-        return {"model": "fixed", "parameters": {"mode": "text"}}
-
-    async def aclose(self) -> None:
-        pass
+    return asyncio.run(judge(Ask(asked))).verdict, reader
 
 
 def test_what_the_rules_cannot_read_is_shown_to_the_second_reader_and_keeps_both_replies() -> None:
@@ -64,7 +36,10 @@ def test_what_the_rules_cannot_read_is_shown_to_the_second_reader_and_keeps_both
 
 
 def test_the_value_is_in_stored_letters_where_the_order_is_turned() -> None:
-    assert verdict("hm", "Answer: B", order="BA")[0].value == "A"
+    unread = Verdict("q", "BA", "Failed", "unparseable", "hm", cause="no answer")
+    ask = Ask(question(prompt="Which is better?", images=()), order="BA")
+    judged = asyncio.run(extracted(ScriptedClient(["Answer: B"]), ask, Judged(unread)))
+    assert judged.verdict.value == "A"
 
 
 @pytest.mark.parametrize(
@@ -117,9 +92,8 @@ def test_declared_values_fit_the_question(kind: str, n: int, said: str, value: o
 
 
 def test_run_json_names_the_second_reader() -> None:
-    told = ExtractingJudge(
-        _Fixed("x"), ScriptedClient(["Answer: A"], model_name="reader")
-    ).describe()
+    reader = ScriptedClient(["Answer: A"], model_name="reader")
+    told = QuestionJudge(ScriptedClient(["x"]), Path(), "text", extractor=reader).describe()
     assert told["parameters"]["mode"] == "text"
     assert told["parameters"]["extractor"]["model"] == "reader"
 

@@ -26,8 +26,6 @@ from aiohttp import web
 import visualjudge as vj
 from clients.tool_protocols import call, openai
 from runs.made_dataset import make_dataset
-from visualjudge.analysis.report.paired import tool_lines
-from visualjudge.analysis.tool_use import answer_cost
 from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import ImagePart, Reply, Request, ToolCall
 from visualjudge.core.errors import UsageError
@@ -132,10 +130,6 @@ def test_a_judge_that_sees_only_after_zooming_gains(spots: Path, tmp_path: Path)
     (pair,) = found.results.comparisons
     assert pair.gap.interval is not None
     assert pair.gap.interval[1] < 0, "the plain judge is worse"
-    page = " ".join(tool_lines(found, (0, 1)))
-    assert re.search(r"tools +zoom +180 +0", page)
-    cost = answer_cost(found.study, 1)
-    assert (cost.right, cost.tokens) == (60, 33.0)
 
 
 def test_a_judge_that_needs_no_tools_shows_no_gain(spots: Path, tmp_path: Path) -> None:
@@ -274,7 +268,7 @@ def talking() -> Iterator[Talker]:
         thread.join()
 
 
-KILLS = int(os.environ.get("VISUALJUDGE_KILLS", "2"))
+KILLS = int(os.environ.get("VISUALJUDGE_KILLS", "1"))
 AT_ONCE = 4
 
 

@@ -5,6 +5,7 @@ books.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 from judges.made_question import question
@@ -12,7 +13,6 @@ from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import Reply
 from visualjudge.judges.base import Ask, most_calls
 from visualjudge.judges.question_judge import QuestionJudge
-from visualjudge.judges.reply_extractor import ExtractingJudge
 
 ASKED = question(prompt="Which is better? Answer with A or B.", images=())
 
@@ -25,5 +25,5 @@ def judge(said: str, retries: int = 0) -> QuestionJudge:
 def test_a_judge_books_all_that_one_ask_may_take() -> None:
     patient = judge("?", retries=3)
     assert asyncio.run(patient(Ask(ASKED))).calls == most_calls(patient) == 4
-    second = ExtractingJudge(judge("?", retries=3), ScriptedClient(["Answer: A"]))
+    second = replace(judge("?", retries=3), extractor=ScriptedClient(["Answer: A"]))
     assert asyncio.run(second(Ask(ASKED))).calls == most_calls(second) == 5

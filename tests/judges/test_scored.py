@@ -19,7 +19,7 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Question, Spans, Verdict
 from visualjudge.judges.base import ORDERS, Ask, Judge
 from visualjudge.judges.image_metric import metric_judge
-from visualjudge.judges.score_judge import BATCH, ScoreJudge, Shown, request_of
+from visualjudge.judges.score_judge import ScoreJudge, Shown, request_of
 from visualjudge.vision.raster.images import read_rgb, write_png
 
 
@@ -131,33 +131,21 @@ def test_the_text_that_images_were_made_from() -> None:
     assert request_of(question(1, prompt="Which is sharper?")) == ""
 
 
-class Mean:
+def mean(shown: Sequence[Shown]) -> list[float]:
     """Brighter is better; images of one grey cannot be scored."""
-
-    scale: tuple[float, float] | None = None
-
-    def __init__(self) -> None:
-        self.sizes: list[int] = []
-
-    def __call__(self, shown: Sequence[Shown]) -> list[float]:
-        self.sizes.append(len(shown))
-        if any(not one.image.std() for one in shown):
-            raise ZeroDivisionError("grey")
-        return [float(one.image.mean()) for one in shown]
-
-    def describe(self) -> dict[str, Any]:
-        return {"backend": "mean", "model": "mean", "parameters": {}}
+    if any(not one.image.std() for one in shown):
+        raise ZeroDivisionError("grey")
+    return [float(one.image.mean()) for one in shown]
 
 
-def test_questions_are_scored_in_batches_and_a_bad_one_fails_alone(root: Path) -> None:
-    scorer = Mean()
+def test_a_question_that_cannot_be_scored_fails_alone(root: Path) -> None:
     write_png(root / "grey.png", np.full((8, 8, 3), 9, np.uint8))
     bad = question(1, 2, images=("4.png", "1.png", "grey.png"))
-    verdicts = asked(ScoreJudge(scorer, root), *(Ask(question(1, 2)) for _ in range(40)), Ask(bad))
-    assert [one.status for one in verdicts] == ["ok"] * 40 + ["refusal"]
+    judge = ScoreJudge(mean, root, {"backend": "mean", "model": "mean", "parameters": {}})
+    verdicts = asked(judge, *(Ask(question(1, 2)) for _ in range(4)), Ask(bad))
+    assert [one.status for one in verdicts] == ["ok"] * 4 + ["refusal"]
     assert "ZeroDivisionError: grey" in str(verdicts[-1].raw_response)
-    assert 2 < max(scorer.sizes) <= BATCH + 1
-    (score,) = asked(ScoreJudge(scorer, root), Ask(question(1, kind="scoring")))
+    (score,) = asked(judge, Ask(question(1, kind="scoring")))
     assert "no scale" in str(score.raw_response)
 
 
@@ -205,7 +193,7 @@ def test_what_is_not_installed_or_not_there_is_named(
 def test_a_small_clip_judges_images_by_their_text(root: Path, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    from visualjudge.judges.reward_model import RewardModel, reward_judge
+    from visualjudge.judges.reward_model import reward_judge
 
     torch.manual_seed(0)
     sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
@@ -225,8 +213,8 @@ def test_a_small_clip_judges_images_by_their_text(root: Path, tmp_path: Path) ->
     first, turned = asked(judge, Ask(question(1, 4)), Ask(question(1, 4), "BA"))
     assert first.status == "ok", first.raw_response
     assert first.value == turned.value
-    model = RewardModel(str(tmp_path))
     shown = [Shown(read_rgb(root / f"{k}.png"), None, "a portrait", "i") for k in (1, 4)]
-    assert model(shown) == pytest.approx([model([one])[0] for one in shown], abs=1e-4)
-    with pytest.raises(DataError, match="states no text"):
-        model([replace(shown[0], request="")])
+    alone = [judge.score([one])[0] for one in shown]
+    assert judge.score(shown) == pytest.approx(alone, abs=1e-4)
+    with pytest.raises(DataError, match="has no text"):
+        judge.score([replace(shown[0], request="")])

@@ -20,7 +20,6 @@ from visualjudge.apps.demo.examples import examples
 from visualjudge.cli.main import app
 from visualjudge.core import registry
 from visualjudge.judges.local.features import features_of
-from visualjudge.studio.annotations import marks_of
 from visualjudge.vision.items import LabelledItems
 from visualjudge.vision.raster.images import write_png
 from visualjudge.vision.view import Features, Given
@@ -85,8 +84,8 @@ def _look(found: Spots, given: Given) -> Features:
     return {"count": float(len(found.items)), "light": float(given.view.lab[..., 0].mean())}
 
 
-def _no_crowd(item: Spot) -> bool:
-    return item.iscrowd
+def _around(item: Spot) -> dict[str, Any]:
+    return {"bbox": [item.x - 3, item.y - 3, 6.0, 6.0]}
 
 
 def _example() -> tuple[Any, Spots, None]:
@@ -144,7 +143,7 @@ ROW = vj.PredictionType(
         vj.Metric("spot", "hit", _hit, frozenset({"class_of_interest"})),
         vj.Metric("spot", "count", _count),
     ),
-    ranked=vj.Ranked(_near, 100, _no_crowd),
+    ranked=vj.Ranked("bbox", _around, 100),
     look=_look,
     example=_example,
 )
@@ -225,9 +224,8 @@ def test_parameters_of_the_reader_are_options_with_the_help_of_its_docstring(
     assert str(failed.exception) == "--renamed must be OURS=THEIRS, such as prompt=text, got 'c'"
 
 
-def test_the_local_judge_the_studio_and_the_gallery_have_the_type(spots: None) -> None:
+def test_the_local_judge_and_the_gallery_have_the_type(spots: None) -> None:
     spots_found = Spots((Spot("dog", 5, 6),))
     given = Given(photograph(0, (32, 32)))
     assert features_of("spotting", spots_found, given)["count"] == 1.0
-    assert [(mark.label, mark.box) for mark in marks_of(spots_found)] == [("dog", (4, 5, 6, 7))]
     assert "spot" in examples()

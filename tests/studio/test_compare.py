@@ -1,13 +1,10 @@
-"""One question: what is shown of it, what can be copied, and where two judges differ."""
+"""One question: what is shown of it, and where two judges differ."""
 
 from __future__ import annotations
 
-import base64
 import html
 import json
-import os
 import re
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +14,8 @@ from fastapi.testclient import TestClient
 from PIL import Image
 
 from judged_records import pair, ranking, said, scoring, write_dataset, write_run
-from visualjudge.core.errors import DataError
 from visualjudge.core.records import Probe
 from visualjudge.studio.app import create_app
-from visualjudge.studio.copied_requests import as_curl
 from visualjudge.studio.places import find_places
 from visualjudge.studio.question_views import layers, outcome, prompts, reading
 from visualjudge.studio.site import Site
@@ -33,8 +28,8 @@ IMAGES = ("media/o.png", "media/a.png", "media/it's b.png")
 
 def test_a_tie_is_read_as_the_judge_read_it() -> None:
     question = pair(0, (5.0, 5.0), answer="tie", ties=("tie",))
-    assert reading("[[tie]]", question, "AB")[4] == reading("[[tie]]", question, "BA")[4] == "tie"
-    assert reading("[[A]]", question, "BA")[4] == "B"
+    assert reading("[[tie]]", question, "AB")[3] == reading("[[tie]]", question, "BA")[3] == "tie"
+    assert reading("[[A]]", question, "BA")[3] == "B"
 
 
 @pytest.fixture
@@ -97,81 +92,6 @@ def test_next_stays_within_the_filter(asked: TestClient) -> None:
     assert f"/d/{slug}/q/q1?" not in narrowed
 
 
-def _sent_by_curl(command: str, folder: Path) -> Any:
-    """What the command would send, by a curl that writes down its input."""
-    (folder / "bin").mkdir()
-    (folder / "bin" / "curl").write_text('#!/bin/sh\ncat > "$OUT"\n')
-    (folder / "bin" / "curl").chmod(0o755)
-    env = {
-        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
-        "OUT": str(folder / "sent"),
-        "HOME": "/h",
-    }
-    subprocess.run(["bash", "-c", command], cwd=folder, env=env, check=True, timeout=20)
-    return json.loads((folder / "sent").read_text())
-
-
-@pytest.mark.skipif(os.name == "nt", reason="a shell command")
-def test_curl_sends_the_prompt_and_the_images_and_runs_nothing_else(
-    asked: TestClient, tmp_path: Path
-) -> None:
-    slug = _slug(asked)
-    command = asked.get(f"/d/{slug}/q/q0/request?order=BA").text
-    body = _sent_by_curl(command, tmp_path)
-    content = body["messages"][0]["content"]
-    sent = [
-        base64.b64decode(part["image_url"]["url"].partition(",")[2])
-        for part in content
-        if part["type"] == "image_url"
-    ]
-    assert sent == [(tmp_path / "ds" / IMAGES[k]).read_bytes() for k in (0, 2, 1)]
-    assert HOSTILE in "".join(part.get("text", "") for part in content)
-    assert not list(tmp_path.rglob("pwned"))
-
-
-def test_no_copy_names_a_file_outside_the_dataset(client: TestClient, slug: str) -> None:
-    assert client.get(f"/d/{slug}/q/q0/request").status_code == 404
-
-
-def test_credentials_in_a_base_url_are_not_copied(tmp_path: Path) -> None:
-    info = {"backend": "api", "model": "m", "base_url": "http://user:secret@h/v1"}
-    parts = prompts(pair(0, (1.0, 2.0)))["AB"]
-    assert "secret" not in as_curl(tmp_path, parts, info)
-
-
-@pytest.mark.parametrize(
-    ("url", "keyed"),
-    [
-        (None, True),
-        ("https://api.openai.com/v1", True),
-        ("http://127.0.0.1:8000/v1", True),
-        ("http://elsewhere/v1", False),
-        ("https://api.openai.com.elsewhere/v1", False),
-        ("https://api.openai.com@elsewhere/v1", False),
-    ],
-)
-def test_a_copy_names_no_key_for_a_server_that_only_the_run_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str | None, keyed: bool
-) -> None:
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    info, parts = (
-        {"backend": "api", "model": "m", "base_url": url},
-        prompts(pair(0, (1.0, 2.0)))["AB"],
-    )
-    text = as_curl(tmp_path, parts, info)
-    assert ("OPENAI_API_KEY" in text) is keyed
-    assert text.startswith("# No key is sent") is not keyed
-    if url is not None:
-        monkeypatch.setenv("OPENAI_BASE_URL", url)
-        assert "OPENAI_API_KEY" in as_curl(tmp_path, parts, info)
-
-
-@pytest.mark.parametrize("url", ["http://[::1", "https://a\u2100b/"])
-def test_a_malformed_base_url_is_one_line(tmp_path: Path, url: str) -> None:
-    with pytest.raises(DataError, match=r"^base_url: must be a URL, got "):
-        as_curl(tmp_path, prompts(pair(0, (1.0, 2.0)))["AB"], {"backend": "api", "base_url": url})
-
-
 @pytest.mark.parametrize(
     ("question", "value", "status", "expected"),
     [
@@ -199,16 +119,16 @@ def test_matrix_cells_lead_to_their_questions(asked: TestClient) -> None:
         for link in cells
     ]
     assert sum(totals) == 1  # the other one was not asked of both
-    assert "The judges differ on <b>1</b> of 1 questions." in text
+    assert "The judges differ on <b>1</b> of the 1 questions that both were asked." in text
     assert asked.get(f"/d/{slug}/judges?a=nonsense&b=%3Cscript%3E").status_code == 200
 
 
-def test_page_of_a_run_lists_outcomes(asked: TestClient) -> None:
+def test_page_of_a_run_has_its_newest_replies(asked: TestClient) -> None:
     run = next(part.split('"')[0] for part in asked.get("/").text.split('data-run="')[1:])
-    cells = re.findall(
-        r'href="([^"]*outcome[^"]*)" data-outcome>(\d+)<', asked.get(f"/r/{run}").text
-    )
-    assert [n for address, n in cells if address.endswith("=right")] == ["1"]
+    page = asked.get(f"/r/{run}").text
+    assert page.count(f'/d/{_slug(asked)}/q/q0">q0</a>') == 2
+    assert "2 of" not in page
+    assert '<span class="badge" data-state=' in asked.get(f"/r/{run}/state").text
     assert asked.get("/r/none").status_code == 404
 
 

@@ -58,12 +58,12 @@ def test_pages_are_served_while_a_large_dataset_is_read(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opening, replies = Gate(), Gate()
-    monkeypatch.setattr(site_module, "LARGE", 0)
+    monkeypatch.setattr(site_module, "SHOWN_AFTER_S", 0)
     monkeypatch.setattr(verdicts, "_BATCH", 10)
     monkeypatch.setattr(site_module, "open_study", opening.before(site_module.open_study))
     monkeypatch.setattr(RunVerdicts, "_take_some", replies.before(RunVerdicts._take_some))
     site = Site(find_places([folder]), folder / "cache")
-    thread = site.open_all(lambda place: None)
+    thread = site.open_all()
     client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
     assert opening.waiting.acquire(timeout=30)
     slug = client.get("/").text.split('href="/d/')[1].split('"')[0]
@@ -93,29 +93,29 @@ def test_pages_are_served_while_a_large_dataset_is_read(
 def test_another_process_reads_a_large_dataset_and_the_studio_may_end_meanwhile(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(site_module, "LARGE", 0)
+    monkeypatch.setattr(site_module, "SHOWN_AFTER_S", 0)
     monkeypatch.setattr(study_module, "LARGE", 0)
     site = Site(find_places([folder]), folder / "cache")
-    thread = site.open_all(lambda place: None)
+    thread = site.open_all()
     site.stop()
     thread.join(60)
     assert not list((folder / "cache").glob("*.part"))
     again = Site(find_places([folder]), folder / "cache")
-    again.open_all(lambda place: None).join(60)
+    again.open_all().join(60)
     shelf = again.shelf(again.places.datasets[0].slug)
     assert shelf.study.count == 40
-    assert shelf.runs[0][1].lines() == 40
+    assert shelf.runs[0][1].totals().verdicts == 40
     again.stop()
 
 
 def test_a_large_dataset_that_cannot_be_read_is_said_on_its_page_only(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(site_module, "LARGE", 0)
+    monkeypatch.setattr(site_module, "SHOWN_AFTER_S", 0)
     path = folder / "ds/questions.json"
     path.write_text(path.read_text().replace('"pairwise"', '"no kind"', 1))
     site = Site(find_places([folder]), folder / "cache")
-    site.open_all(lambda place: None).join(30)
+    site.open_all().join(30)
     with pytest.raises(DataError, match="question_type"):
         site.shelf(site.places.datasets[0].slug)
     client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
@@ -143,6 +143,6 @@ def test_replies_read_before_a_failure_are_read_once(
     with pytest.raises(DataError, match="unreadable"):
         run.refresh()
     run.refresh()
-    assert run.lines() == 40
+    assert run.totals().verdicts == 40
     assert run.totals().shares == (Share("pairwise", 20, 40, 40),)
     assert len(study.all("SELECT rowid FROM replies WHERE replies MATCH 'a OR b'")) == 40

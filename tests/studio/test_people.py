@@ -36,7 +36,7 @@ from visualjudge.runs.journal import Journal
 from visualjudge.studio.people.access import ADMIN, Tokens
 from visualjudge.studio.people.choosing import plan_of
 from visualjudge.studio.people.pages import PeoplePages, people_app, people_pages
-from visualjudge.studio.people.plan import Settings
+from visualjudge.studio.people.plan import Settings, StudyFiles
 from visualjudge.studio.people.rating_run import Given
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
@@ -142,7 +142,7 @@ def test_what_a_rater_sees_tells_no_score_source_or_file(study: Study) -> None:
         ):
             assert secret not in text, secret
         study.answer("anna", state["question"], **study.some(state["question"]))
-    for path in ("/d/ds", "/d/ds/cards", "/live", "/static/../app.py"):
+    for path in ("/d/ds", "/d/ds/cards", "/r/x/state", "/static/../app.py"):
         assert study.client.get(path).status_code == 404
 
 
@@ -588,7 +588,7 @@ def test_the_items_of_a_label_queue_are_asked_and_answers_are_its_labels(
     )
     site = Site(find_places([dataset]), tmp_path / "cache")
     pages = people_pages(
-        site, tmp_path / "run", Settings(known=1, repeats=1), ["anna", "ben"], queue
+        site, tmp_path / "run", Settings(known=1, repeats=1), ["anna", "ben"], StudyFiles(queue)
     )
     run = pages.run
     for rater, value in (("anna", "A"), ("ben", "B")):
@@ -613,7 +613,7 @@ def test_scores_of_several_raters_are_averaged_for_the_item_that_was_drawn(
     name = named.format(task=question.task, annotation=question.annotation_ids[0])
     queue.write_text(f"annotation_id,score,probability\n{name},,0.5\n")
     site = Site(find_places([dataset]), tmp_path / "cache")
-    run = people_pages(site, tmp_path / "run", Settings(), ["anna", "ben"], queue).run
+    run = people_pages(site, tmp_path / "run", Settings(), ["anna", "ben"], StudyFiles(queue)).run
     for rater, value in (("anna", 4.0), ("ben", 7.0)):
         slot = run.next(rater)
         assert slot is not None and slot.id == question.id
@@ -640,4 +640,6 @@ def test_a_file_that_is_no_queue_of_this_dataset_is_refused(
     (tmp_path / "next.csv").write_text(text)
     site = Site(find_places([dataset]), tmp_path / "cache")
     with pytest.raises(DataError, match=said):
-        people_pages(site, tmp_path / "run", Settings(), ["anna"], tmp_path / "next.csv")
+        people_pages(
+            site, tmp_path / "run", Settings(), ["anna"], StudyFiles(tmp_path / "next.csv")
+        )

@@ -157,7 +157,7 @@ def test_shares_are_those_of_the_report_one_for_each_question_type(tmp_path: Pat
     verdicts += [said(questions[13 + i], value) for i, value in enumerate((5.5, 6.0, 9.0))]
     run = write_run(tmp_path / "runs/one", root, verdicts)
     state, told = _state(tmp_path), analyse([run]).results.judges[0]
-    shares = {share.question_type: (share.right, share.verdicts) for share in state.shares}
+    shares = {share.question_type: (share.right, share.verdicts) for share in state.totals.shares}
     assert shares == {"pairwise": (3, 8), "ranking": (3, 4), "scoring": (2, 3)}
     accuracy, exact = told.pairwise.accuracy.share, told.ranking.exact
     assert (accuracy.value, accuracy.n, exact.value, exact.n) == (3 / 8, 8, 3 / 4, 4)
@@ -176,7 +176,7 @@ def test_questions_that_check_raters_are_in_no_share(tmp_path: Path) -> None:
             for line, name in zip(lines, purposes, strict=True)
         ],
     )
-    (share,) = _state(tmp_path).shares
+    (share,) = _state(tmp_path).totals.shares
     told = analyse([run]).results.judges[0].pairwise.accuracy.share
     assert (share.right, share.verdicts) == (0, 1) == (told.value, told.n)
 
@@ -187,15 +187,13 @@ def test_a_judge_without_an_answer_has_no_share(tmp_path: Path) -> None:
     write_run(tmp_path / "runs/one", root, [said(q, "A", status="refusal") for q in questions])
     site = Site(find_places([tmp_path]), tmp_path / "cache")
     page = TestClient(create_app(site), base_url="http://127.0.0.1:8421").get("/").text
-    assert (
-        '<dd data-field="share-pairwise">\N{EN DASH} of 3</dd>' in page and "0.0 % of 3" not in page
-    )
+    assert "<dd>\N{EN DASH} of 3</dd>" in page
+    assert "0.0 % of 3" not in page
 
 
 def test_the_home_page_pools_no_question_types(client: TestClient) -> None:
     page = client.get("/").text
-    for words in ("answers to pairs", "rankings fully right", "scores within 1 point"):
-        assert words in page
+    assert "right answers to pairs" in page
     assert "<dt>right</dt>" not in page
 
 
@@ -222,7 +220,6 @@ def test_labels_alone_are_said_to_be_that_and_show_prompts_without_boxes(tmp_pat
         True,
         False,
     ]
-    assert ["Copy as curl" in pages[name][1] for name in ("labels", "whole")] == [False, True]
     with pytest.raises(UsageError, match="people cannot be asked: it contains only labels"):
         people_pages(
             Site(find_places([tmp_path / "labels"]), tmp_path / "cache"),

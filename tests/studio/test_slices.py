@@ -13,14 +13,15 @@ import pytest
 from fastapi.testclient import TestClient
 
 from judged_records import pair, said, scoring, write_dataset, write_run
-from visualjudge.analysis.accuracy_cells import accuracy_cells, counted
+from visualjudge.analysis import analyse
+from visualjudge.analysis.accuracy_cells import accuracy_cells
 from visualjudge.analysis.load import load_study
 from visualjudge.core.records import Probe
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
-from visualjudge.studio.probed import judge_probes
+from visualjudge.studio.probed import judged as judged_by
 from visualjudge.studio.site import Site
-from visualjudge.studio.slices import slices, two_way, worst_tasks
+from visualjudge.studio.slices import slices, worst_tasks
 
 TASKS = ("object_detection", "keypoint")
 
@@ -73,8 +74,7 @@ def test_shares_and_intervals_are_those_of_the_report(judged: Site, by: str) -> 
     for k, (judge, _) in enumerate(shelf.runs):
         answered = load_study([judge.root]).kind(0, "pairwise")
         cells = {
-            dict(cell.keys)[by]: cell.accuracy.share
-            for cell in accuracy_cells(counted(answered, [by]), [by])
+            dict(cell.keys)[by]: cell.accuracy.share for cell in accuracy_cells(answered, [by])
         }
         assert len(cells) == len(table.rows)
         for row in table.rows:
@@ -121,7 +121,7 @@ def test_what_a_probe_shows_is_the_reports_state(judged: Site) -> None:
     slug = judged.places.datasets[0].slug
     client = TestClient(create_app(judged), base_url="http://127.0.0.1:1")
     shelf = judged.shelf(slug)
-    found = [judge_probes(shelf, place) for place, _ in shelf.runs]
+    found = [judged_by(shelf, place) for place, _ in shelf.runs]
     assert [(one.judge.name, one.probes[0].result.state) for one in found] == [
         ("good", "fail"),
         ("poor", "fail"),
@@ -138,7 +138,7 @@ def test_what_a_probe_shows_is_the_reports_state(judged: Site) -> None:
 def test_probes_that_fail_come_first_with_an_example(judged: Site) -> None:
     shelf = judged.shelf(judged.places.datasets[0].slug)
     for place, _ in shelf.runs:
-        shown = judge_probes(shelf, place).probes[0]
+        shown = judged_by(shelf, place).probes[0]
         assert shown.result.state == "fail"
         row = shelf.study.row_of(str(shown.example))
         assert row is not None
@@ -155,14 +155,14 @@ def test_probes_that_fail_come_first_with_an_example(judged: Site) -> None:
 
 
 def test_a_probe_that_passes_has_no_example(judged: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    from visualjudge.analysis import probes
+    from visualjudge.analysis import analysing
+    from visualjudge.analysis.probes import probe_results
 
     shelf = judged.shelf(judged.places.datasets[0].slug)
     place = shelf.runs[0][0]
-    measured = probes.probe_results
-    passed = [replace(one, state="pass") for one in measured(_answered(judged))]
-    monkeypatch.setattr(probes, "probe_results", lambda answered: passed)
-    assert [one.example for one in judge_probes(shelf, place).probes] == [None]
+    passed = tuple(replace(one, state="pass") for one in probe_results(_answered(judged)))
+    monkeypatch.setattr(analysing, "probe_results", lambda answered: passed)
+    assert [one.example for one in judged_by(shelf, place).probes] == [None]
     page = TestClient(create_app(judged), base_url="http://127.0.0.1:1").get(
         f"/d/{judged.places.datasets[0].slug}/slices?by=probe"
     )
@@ -173,18 +173,22 @@ def _answered(site: Site) -> Any:
     return load_study([site.places.runs[0].root]).answered[0]
 
 
-def test_the_home_page_asks_which_probes_a_run_fails(judged: Site) -> None:
+def test_the_home_page_asks_for_the_cards_answer_and_the_probes_that_a_run_fails(
+    judged: Site,
+) -> None:
     client = TestClient(create_app(judged), base_url="http://127.0.0.1:1")
     home = client.get("/").text
-    addresses = re.findall(r'data-probes="([^"]*)"', home)
+    addresses = re.findall(r'<vj-answer data-from="([^"]*)"', home)
     assert len(addresses) == 2
     for address in addresses:
         told = client.get(address).json()
         assert told["failing"] == ["same option"]
         page, _, place = told["address"].partition("#")
         table = client.get(page).text.partition(f'id="{place}"')[2].partition("</section>")[0]
-        judge = next(run.name for run in judged.places.runs if run.slug in address)
-        assert f"Probes of {judge}</h2>" in table  # its own table, not the first judge's
+        run = next(run for run in judged.places.runs if run.slug in address)
+        answer = analyse([run.root]).metrics["judges"][0]["answer"]
+        assert (told["state"], told["sentence"]) == (answer["state"], answer["sentence"])
+        assert f"Probes of {run.name}</h2>" in table  # its own table, not the first judge's
         assert "✕ fails" in table
 
 
@@ -192,7 +196,7 @@ def test_rows_are_sorted_by_the_share_of_a_judge(judged: Site) -> None:
     shelf = judged.shelf(judged.places.datasets[0].slug)
     facet = next(one for one in shelf.facets() if one.name == "task")
     for k, (place, _) in enumerate(shelf.runs):
-        rows = slices(shelf, facet, "pairwise", [], place.slug).rows
+        rows = slices(shelf, facet, "pairwise", order=place.slug).rows
         shares = [row.cells[k].share for row in rows]
         assert shares == sorted(shares, key=lambda share: (share is None, share or 0.0))
 
@@ -237,14 +241,14 @@ def test_the_order_of_a_judge_stays_when_the_facet_changes(judged: Site) -> None
 def test_a_cell_of_two_facets_leads_to_its_questions(judged: Site) -> None:
     client = TestClient(create_app(judged), base_url="http://127.0.0.1:1")
     slug, shelf = judged.places.datasets[0].slug, judged.shelf(judged.places.datasets[0].slug)
-    facets = [shelf.facet(name) for name in ("task", "error_type")]
+    named = {facet.name: facet for facet in shelf.facets()}
     place = shelf.runs[0][0]
-    table = two_way(shelf, (facets[0], facets[1]), place, "pairwise", [])  # type: ignore[arg-type]
+    table = slices(shelf, named["task"], "pairwise", across=(named["error_type"], place))
     page = client.get(f"/d/{slug}/slices?by=task&across=error_type&judge={place.slug}").text
     assert page.count('<td class="share-') == sum(
         cell.share is not None for row in table.rows for cell in row.cells
     )
-    one_way = {row.label: row for row in slices(shelf, facets[0], "pairwise", []).rows}  # type: ignore[arg-type]
+    one_way = {row.label: row for row in slices(shelf, named["task"], "pairwise").rows}
     for row in table.rows:
         assert sum(cell.right for cell in row.cells) == one_way[row.label].cells[0].right
         for cell in row.cells:

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from hypothesis import given, settings, strategies as st
 
 from visualjudge.core.errors import DataError
 from visualjudge.dataset.folder import load_dataset
@@ -26,13 +25,9 @@ def _post(client: TestClient, address: str, **body: Any) -> Any:
 
 
 def test_marks_are_facets_and_stay(client: TestClient, slug: str, site: Site, folder: Path) -> None:
-    said = "star, tag hard of 2 questions"
-    assert _post(client, f"/d/{slug}/marks", ids=["q1", "r0"], star=True, add="hard").json() == {
-        "changed": 2,
-        "undo": said,
-    }
+    starred = _post(client, f"/d/{slug}/marks", ids=["q1", "r0"], star=True, add="hard").json()
     noted = _post(client, f"/d/{slug}/marks", ids=["q1"], note="why?", add="odd").json()
-    assert noted == {"changed": 1, "undo": "tag odd, note of 1 question"}
+    assert (starred, noted) == ({"changed": 2}, {"changed": 1})
     assert _post(client, f"/d/{slug}/marks", ids=["q1"], add="odd").json()["changed"] == 0
     for query, total in (
         ("star=starred", 2),
@@ -57,25 +52,18 @@ def test_marks_are_facets_and_stay(client: TestClient, slug: str, site: Site, fo
 def test_a_whole_selection_is_tagged_and_taken_back(client: TestClient, slug: str) -> None:
     _post(client, f"/d/{slug}/marks", ids=["r1"], add="known")
     tagged = _post(client, f"/d/{slug}/marks", query="type=ranking", add="known").json()
-    assert tagged == {"changed": 4, "undo": "tag known of 4 questions"}
+    assert tagged == {"changed": 4}
     assert client.get(f"/d/{slug}/facets?tag=known").json()["total"] == 5
-    assert _post(client, f"/d/{slug}/undo").json() == {
-        "undone": "tag known of 4 questions",
-        "views": {},
-        "undo": "tag known of 1 question",
-    }
-    assert [card["id"] for card in client.get(f"/d/{slug}/cards?tag=known").json()["cards"]] == [
-        "r1"
-    ]
-    assert _post(client, f"/d/{slug}/undo").json()["undone"] == "tag known of 1 question"
-    assert _post(client, f"/d/{slug}/undo").json() == {"undone": None, "views": {}, "undo": None}
+    taken = _post(client, f"/d/{slug}/marks", query="type=ranking", remove="known").json()
+    assert taken == {"changed": 5}
+    assert client.get(f"/d/{slug}/cards?tag=known").json()["cards"] == []
 
 
 def test_a_tag_is_removed_where_it_is_and_the_others_stay(client: TestClient, slug: str) -> None:
     for tag in ("hard", "odd"):
         _post(client, f"/d/{slug}/marks", ids=["q1", "r0"], add=tag)
     removed = _post(client, f"/d/{slug}/marks", ids=["q1", "r1"], remove="odd").json()
-    assert removed == {"changed": 1, "undo": "no tag odd of 1 question"}
+    assert removed == {"changed": 1}
     for tag, ids in (("odd", ["r0"]), ("hard", ["q1", "r0"])):
         shown = client.get(f"/d/{slug}/cards?tag={tag}").json()["cards"]
         assert sorted(card["id"] for card in shown) == ids
@@ -89,27 +77,6 @@ def test_one_tag_is_a_filter_and_so_is_none(client: TestClient, slug: str) -> No
         "order flip": 5,
         "(no tag)": 65,
     }
-
-
-def test_a_view_that_was_replaced_or_removed_comes_back(client: TestClient, slug: str) -> None:
-    for query in ("margin=4+and+more", "type=ranking", None):
-        _post(client, f"/d/{slug}/save-view", name="wide", query=query)
-    for undone, views in (
-        ("removal of the view wide", {"wide": "type=ranking"}),
-        ("change of the view wide", {"wide": "margin=4+and+more"}),
-        ("saving of the view wide", {}),
-    ):
-        reply = _post(client, f"/d/{slug}/undo").json()
-        assert (reply["undone"], reply["views"]) == (undone, views)
-        assert client.get(f"/d/{slug}/views").json()["views"] == views
-
-
-def test_a_view_has_a_name_and_a_query(client: TestClient, slug: str) -> None:
-    query = "margin=4+and+more&q=zebra"
-    saved = _post(client, f"/d/{slug}/save-view", name="wide & right", query=query).json()
-    assert saved["views"] == {"wide & right": query}
-    removed = _post(client, f"/d/{slug}/save-view", name="wide & right", query=None).json()
-    assert removed["views"] == {}
 
 
 def test_a_selection_as_a_file(client: TestClient, slug: str, tmp_path: Path, folder: Path) -> None:
@@ -176,8 +143,6 @@ def test_two_studios_keep_each_others_marks(tmp_path: Path) -> None:
         "b": Marked(tags=("t",)),
         "c": Marked(note="n"),
     }
-    one.undo()
-    assert set(other.marks()) == {"a", "b"}
     before = other.generation
     other.marks()
     assert other.generation == before  # an untouched file is not read again
@@ -194,29 +159,3 @@ def test_a_file_edited_by_hand_is_read_and_a_bad_one_named(tmp_path: Path) -> No
             with pytest.raises(DataError, match=r"marks\.json"):
                 act()
         assert (tmp_path / "marks.json").read_text() == bad
-
-
-CHANGES = st.builds(
-    Change,
-    st.none() | st.booleans(),
-    st.none() | st.sampled_from("xyz"),
-    st.none() | st.sampled_from("xyz"),
-    st.none() | st.sampled_from(["", "n"]),
-)
-
-
-@settings(deadline=None)
-@given(st.lists(st.tuples(st.sets(st.sampled_from("abc")), CHANGES), max_size=12))
-def test_undo_takes_back_each_change(
-    tmp_path_factory: Any, steps: list[tuple[set[str], Change]]
-) -> None:
-    sets = WorkingSets(tmp_path_factory.mktemp("sets"))
-    states = [dict(sets.marks())]
-    for names, change in steps:
-        if sets.change(names, change):
-            states.append(dict(sets.marks()))
-    while len(states) > 1:
-        states.pop()
-        assert sets.undo()
-        assert dict(WorkingSets(sets.folder).marks()) == states[-1]
-    assert sets.undo() is None

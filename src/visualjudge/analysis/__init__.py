@@ -18,7 +18,7 @@ Main modules, in the order in which data flows::
     unread_replies    replies that could not be read
     rating_table, people_agreement   people as raters
     figures           the typed results
-    columns, comparison_columns   the columns of every table
+    columns           the columns of every table
     analysing         runs all of the above
     report/           HTML, terminal
     decisions/        may the judge rank models, and how many labels are needed

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -60,53 +59,36 @@ class ImageSums:
 
 
 def image_sums(table: pl.DataFrame, by: Sequence[str], values: Mapping[str, pl.Expr]) -> ImageSums:
-    """Sum ``values`` within each combination of ``by`` (sorted) and image. Nulls count as 0."""
+    """Sum ``values`` within each combination of ``by`` (sorted) and image. Nulls count as 0. If
+    ``by`` is empty, all rows form one cell.
+    """
     numbers = table.select(
         expr.cast(pl.Float64).fill_null(0.0).alias(name) for name, expr in values.items()
     )
-    return _sums(
-        {name: ordered(table[name]) for name in by},
-        by,
-        table["cluster"].to_numpy().astype(np.int64),
-        {name: numbers[name].to_numpy() for name in values},
-    )
-
-
-def _sums(
-    keys: Mapping[str, tuple[pl.Series, IntArray]],
-    by: Sequence[str],
-    cluster: IntArray,
-    values: Mapping[str, FloatArray],
-) -> ImageSums:
-    """Sum ``values`` by cell and image. ``keys`` holds the distinct words of each column of ``by``
-    and the index of each row's word.
-    """
-    cells, cell = _cells(keys, by, cluster.size)
+    cluster = table["cluster"].to_numpy().astype(np.int64)
+    keys, cell = _cells({name: ordered(table[name].cast(WORD)) for name in by}, cluster.size)
     images = int(cluster.max(initial=0)) + 1
     held, place = estimate.renumbered(cell * images + cluster)
-    columns = {name: estimate.sums(place, row, held.size) for name, row in values.items()}
-    return ImageSums(cells, held // images, held % images, columns)
+    columns = {name: estimate.sums(place, numbers[name].to_numpy(), held.size) for name in values}
+    return ImageSums(keys, held // images, held % images, columns)
 
 
 def _cells(
-    keys: Mapping[str, tuple[pl.Series, IntArray]], by: Sequence[str], rows: int
+    keys: Mapping[str, tuple[pl.Series, IntArray]], rows: int
 ) -> tuple[pl.DataFrame, IntArray]:
-    """Return the combinations of ``by`` that occur, sorted, and the index of each row's
-    combination. If ``by`` is empty, all rows form one cell.
+    """Return the combinations of ``keys`` (the distinct words of each, and the index of each row's
+    word) that occur, sorted, and the index of each row's combination.
     """
-    if not by:
-        return pl.DataFrame({"all": [0]}), np.zeros(rows, dtype=np.int64)
     code = np.zeros(rows, dtype=np.int64)
-    for name in by:
-        words, place = keys[name]
+    for words, place in keys.values():
         code = code * words.len() + place
     held, cell = estimate.renumbered(code)
-    found = []
-    for name in reversed(by):
+    found: dict[str, pl.Series] = {}
+    for name in reversed(list(keys)):
         words, _ = keys[name]
-        found.append(words[held % words.len()])
+        found[name] = words[held % words.len()]
         held = held // words.len()
-    return pl.DataFrame(dict(zip(by, reversed(found), strict=True))), cell
+    return pl.DataFrame({name: found[name] for name in keys} or {"all": [0]}), cell
 
 
 def share_of(found: Shares, k: int = 0) -> Share:
@@ -168,38 +150,15 @@ def margin_bin() -> pl.Expr:
     return place.replace_strict(dict(enumerate(MARGIN_LABELS)), return_dtype=pl.String)
 
 
-_COUNTS = ("n", "right", "usable", "said_first", "placed")
 CELL = ("task", "encoding", "error_type", "margin_bin")
 """Columns by which verdicts are counted."""
-
-
-@dataclass(frozen=True, eq=False)
-class Counted:
-    """Counts from which all accuracy tables are computed: for each verdict of a judge its value,
-    its image and its word of each key, and the failed verdicts.
-    """
-
-    rows: int
-    keys: Mapping[str, tuple[pl.Series, IntArray]]
-    cluster: IntArray
-    counts: Mapping[str, FloatArray]
-    failed: pl.DataFrame
-
-
-def counted(table: pl.DataFrame, by: Sequence[str] = CELL) -> Counted:
-    """Count pairwise verdicts by ``by`` and image."""
-    counts = table.select(
-        pl.lit(1.0).alias("n"),
-        *(pl.col(name).cast(pl.Float64).fill_null(0.0) for name in _COUNTS[1:4]),
-        pl.col("said_first").is_not_null().cast(pl.Float64).alias("placed"),
-    )
-    return Counted(
-        table.height,
-        {name: ordered(table[name].cast(WORD)) for name in by},
-        table["cluster"].to_numpy().astype(np.int64),
-        {name: counts[name].to_numpy() for name in _COUNTS},
-        table.filter(~pl.col("usable")).select(*by, "cause"),
-    )
+_COUNTS = {
+    "n": pl.col("usable").is_not_null(),
+    "right": pl.col("right"),
+    "usable": pl.col("usable"),
+    "said_first": pl.col("said_first"),
+    "placed": pl.col("said_first").is_not_null(),
+}
 
 
 def causes(failed: pl.DataFrame, by: Sequence[str]) -> dict[tuple[str, ...], dict[str, int]]:
@@ -213,70 +172,22 @@ def causes(failed: pl.DataFrame, by: Sequence[str]) -> dict[tuple[str, ...], dic
     return out
 
 
-def accuracy_cells(verdicts: Counted, by: Sequence[str]) -> tuple[Cell, ...]:
+def accuracy_cells(table: pl.DataFrame, by: Sequence[str]) -> tuple[Cell, ...]:
     """Return the accuracy of each cell of ``by``, with failed verdicts counted as wrong, and the
     accuracy if all of them had been right.
     """
-    return accuracy_tables([verdicts], [by])[0][0]
-
-
-def accuracy_tables(
-    judges: Sequence[Counted], tables: Sequence[Sequence[str]]
-) -> list[list[tuple[Cell, ...]]]:
-    """Return :func:`accuracy_cells` of each judge by each of ``tables``. All intervals are computed
-    in one pass.
-    """
-    made = [
-        _sums(judge.keys, by, judge.cluster, judge.counts)
-        for judge in judges
-        if judge.rows
-        for by in tables
-    ]
-    found = iter(shares_together([(sums, "right", of) for sums in made for of in ("n", "usable")]))
-    parts = iter(made)
-    return [
-        [
-            _accuracies(next(parts), next(found), next(found), judge.failed, by)
-            if judge.rows
-            else ()
-            for by in tables
-        ]
-        for judge in judges
-    ]
-
-
-def shares_together(
-    asked: Sequence[tuple[ImageSums, str, str]], *, graded: bool = False
-) -> list[Shares]:
-    """:meth:`ImageSums.shares` of each of ``asked`` (sums, top, bottom), found by the same steps,
-    which takes far less time than one after the other.
-    """
-    if not asked:
-        return []
-    starts = np.cumsum([0, *(sums.cells for sums, _, _ in asked)])
-    found = shares(
-        np.concatenate([sums.columns[top] for sums, top, _ in asked]),
-        np.concatenate([sums.columns[bottom] for sums, _, bottom in asked]),
-        np.concatenate(
-            [sums.cell + start for (sums, _, _), start in zip(asked, starts[:-1], strict=True)]
-        ),
-        int(starts[-1]),
-        graded=graded,
-    )
-    return [found.part(*ends) for ends in pairwise(starts.tolist())]
-
-
-def _accuracies(
-    sums: ImageSums, all_of_them: Shares, read: Shares, failed_ones: pl.DataFrame, by: Sequence[str]
-) -> tuple[Cell, ...]:
-    totals, failed = {name: sums.total(name) for name in _COUNTS}, causes(failed_ones, by)
-    words = [sums.keys[name].cast(pl.String).to_list() for name in by]
+    if table.is_empty():
+        return ()
+    sums = image_sums(table, by, _COUNTS)
+    every, read = sums.shares("right", "n"), sums.shares("right", "usable")
+    totals = {name: sums.total(name) for name in _COUNTS}
+    failed = causes(table.filter(~pl.col("usable")), by)
     rows = []
-    for k in range(sums.cells):
-        keys = tuple((name, word[k]) for name, word in zip(by, words, strict=True))
+    for k, words in enumerate(sums.keys.select(pl.all().cast(pl.String)).rows()):
+        keys = tuple(zip(by, words, strict=False))
         n, parsed, right = (totals[name][k] for name in ("n", "usable", "right"))
         accuracy = Accuracy(
-            share_of(all_of_them, k),
+            share_of(every, k),
             int(n - parsed),
             float(right + n - parsed) / float(n),
             share_of(read, k),
@@ -289,7 +200,7 @@ def _accuracies(
 
 def accuracy(table: pl.DataFrame) -> Accuracy:
     """Return the accuracy over all rows of ``table``."""
-    rows = accuracy_cells(counted(table, ()), ())
+    rows = accuracy_cells(table, ())
     return rows[0].accuracy if rows else NO_ACCURACY
 
 
@@ -337,67 +248,15 @@ def _kappa(ratings: FloatArray, clusters: IntArray) -> Estimate:
     return Estimate(value, ends, ratings.shape[1], int(np.unique(clusters).size), why)
 
 
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """A share whose interval is found together with those of others: the sums of its cases, one
-    entry an image. ``why``: the reason for which it has no interval; ``n``: its cases, where their
-    weights do not add up to them.
-    """
-
-    top: FloatArray
-    bottom: FloatArray
-    squares: FloatArray
-    why: str | None = None
-    n: int | None = None
-
-
-_NONE = np.empty(0)
-NOTHING_ASKED = Asked(_NONE, _NONE, _NONE)
-
-
-def asked_of(sums: ImageSums, top: str, bottom: str) -> Asked:
-    """Σ ``top`` / Σ ``bottom`` of sums without cells."""
-    return Asked(sums.columns[top], sums.columns[bottom], sums.columns[bottom])
-
-
-def shares_asked(every: Sequence[Asked]) -> list[Share]:
-    """All of ``every``, found by the same steps."""
-    sizes = [one.bottom.size for one in every]
-    if not any(sizes):
-        return [NO_SHARE for _ in every]
-    found = shares(
-        np.concatenate([one.top for one in every]),
-        np.concatenate([one.bottom for one in every]),
-        np.repeat(np.arange(len(every)), sizes),
-        len(every),
-        squares=np.concatenate([one.squares for one in every]),
-    )
-    out = []
-    for k, one in enumerate(every):
-        share = share_of(found, k) if sizes[k] else NO_SHARE
-        if one.why is not None:
-            share = replace(share, interval=None, n=one.n or 0, why=one.why)
-        out.append(share)
-    return out
-
-
 def macro(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Share:
     """Return the unweighted mean of the accuracies of the values of ``by``.
 
     The result has no interval if a value of ``by`` has too few images: a few that agree by chance
-    would make the interval too narrow.
-    """
-    return shares_asked([macro_asked(table, by, top)])[0]
-
-
-def macro_asked(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Asked:
-    """:func:`macro` before its interval is found.
-
-    An image contributes its number of right answers minus the number expected from the shares of
-    its cells.
+    would make the interval too narrow. An image contributes its number of right answers minus the
+    number expected from the shares of its cells.
     """
     if table.is_empty():
-        return NOTHING_ASKED
+        return NO_SHARE
     right = pl.col("right") if top is None else top
     sums = image_sums(table, [by], {"top": right, "n": pl.col("right").is_not_null()})
     n, cell, count = sums.columns["n"], sums.cell, sums.total("n")
@@ -408,13 +267,13 @@ def macro_asked(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Ask
         estimate.sums(place, values, image.size)
         for values in (weight * n, weight**2 * n, weight * (sums.columns["top"] - value[cell] * n))
     )
-    asked = Asked(beyond + value.mean() * bottom, bottom, squares)
+    share = share_of(shares(beyond + value.mean() * bottom, bottom, squares=squares))
     few = np.bincount(cell, minlength=sums.cells) < estimate.LEAST_IMAGES
     if not few.any():
-        return asked
+        return share
     first, more = sums.keys[by].cast(pl.String).filter(pl.Series(few))[0], int(few.sum()) - 1
     why = f"a {by} with {estimate.too_few()}: {first}" + (f" and {more} more" if more else "")
-    return replace(asked, why=why, n=int(n.sum()))
+    return replace(share, interval=None, n=int(n.sum()), why=why)
 
 
 def guessed(questions: pl.DataFrame) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,20 +15,18 @@ from visualjudge.analysis.accuracy_cells import (
     CELL,
     NO_ACCURACY,
     accuracy,
-    accuracy_tables,
-    counted,
+    accuracy_cells,
     guessed,
     guessed_among_allowed,
     guessed_by_task,
     kappa_with_truth,
-    macro_asked,
+    macro,
     margin_bin,
     pairwise_asked,
-    shares_asked,
 )
 from visualjudge.analysis.benchmark_pair_rules import as_published
 from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
-from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_asked, with_swap
+from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures, with_swap
 from visualjudge.analysis.comparisons import (
     above_baseline,
     asked_like,
@@ -44,26 +42,23 @@ from visualjudge.analysis.figures import (
     DatasetFacts,
     EncodingChoice,
     JudgeResult,
-    Ranking,
     Results,
-    Scoring,
-    Sensitivity,
     Variance,
 )
 from visualjudge.analysis.identity import moved, served_by
 from visualjudge.analysis.leaderboard import PLAYED, leaderboard, leads_of
 from visualjudge.analysis.leaks import NEEDED, leak_audit, with_order_shown
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Pairwise, constant_answer
+from visualjudge.analysis.pairwise_figures import OF_TWO, Pairwise, constant_answer
 from visualjudge.analysis.probes import photograph_need, probe_results, tool_trust
 from visualjudge.analysis.psychometric import Scope, curves
 from visualjudge.analysis.scores import (
-    NO_RANKING,
-    NO_SCORING,
     RANKED,
     SCORED,
-    ranking_tables,
-    scoring_tables,
+    ranking_cells,
+    ranking_figures,
+    scoring_cells,
+    scoring_figures,
 )
 from visualjudge.analysis.study_table import FEATURES, Study, more, unchanged
 from visualjudge.analysis.unread_replies import unread
@@ -100,20 +95,6 @@ PAIRED = (
     *map(more, FEATURES),
 )
 """Columns of pairwise verdicts that figures other than the leaderboard need."""
-TABLES = (
-    (),
-    ("task",),
-    ("task", "encoding"),
-    ("error_type",),
-    ("margin_bin",),
-    ("task", "error_type"),
-    CELL,
-)
-"""What accuracies are tabulated by; () is all verdicts."""
-KINDS_BY = TABLES[:4]
-"""What ranking and scoring questions are tabulated by."""
-MOST_ROWS = 50_000
-"""Verdicts of judges whose cells are found by the same steps."""
 GAP = 0.05
 """Default gap between two judges for which the number of images needed is computed."""
 
@@ -163,8 +144,7 @@ def analyse(
     dataset
         Dataset to use instead of the one recorded in the runs.
     seed
-        Seed of the bootstrap over images for the intervals of 75 % points, and of the split of the
-        images into halves for the choice of encodings.
+        Seed of the bootstrap over images for the intervals of 75 % points.
     gap
         The difference in accuracy between two judges, as a share, for which ``images_needed`` is
         computed.
@@ -194,10 +174,9 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
     resampling = Resampling(study.clusters, study.seed)
     alike, baseline = asked_like(study), baseline_of(study)
     judges = []
-    for together in _together(study):
-        for i, own in zip(together, _tabulated(study, together, resampling), strict=True):
-            say(f"judge {study.runs[i].name}")
-            judges.append(judge_result(study, i, own, alike[i], baseline))
+    for i, run in enumerate(study.runs):
+        say(f"judge {run.name}")
+        judges.append(judge_result(study, i, resampling, alike[i], baseline))
     say("comparing judges")
     return Analysis(
         study,
@@ -255,98 +234,27 @@ def _prompts(meta: Mapping[str, Any]) -> tuple[str, ...]:
     return (str(stated),) if isinstance(stated, str | int) else ()
 
 
-def _together(study: Study) -> Iterator[list[int]]:
-    """Yield the judges in order; consecutive judges are grouped up to MOST_ROWS verdicts."""
-    held: list[int] = []
-    rows = 0
-    for i, answered in enumerate(study.answered):
-        if held and rows + answered.height > MOST_ROWS:
-            yield held
-            held, rows = [], 0
-        held.append(i)
-        rows += answered.height
-    if held:
-        yield held
-
-
-@dataclass(frozen=True)
-class Tabulated:
-    """What is found of several judges by the same steps, of one of them: its verdicts on ``pairs``,
-    the questions ``asked``, the headline, accuracies by :data:`TABLES`, rankings and scorings by
-    :data:`KINDS_BY`, and curves.
-    """
-
-    pairs: pl.DataFrame
-    asked: pl.DataFrame
-    pairwise: Pairwise
-    accuracies: Sequence[tuple[Cell, ...]]
-    rankings: Sequence[Mapping[str, Ranking]]
-    scorings: Sequence[Mapping[str, Scoring]]
-    curves: tuple[Sensitivity, ...]
-
-    def cells(self, table: int) -> tuple[Cell, ...]:
-        """Every cell of a table that any question falls into, with what its questions of each type
-        show.
-        """
-        keys = KINDS_BY[table]
-        ranking, scoring = self.rankings[table], self.scorings[table]
-        found = {cell.name: cell for cell in self.accuracies[table]}
-        out = []
-        for name in sorted({*found, *ranking, *scoring}):
-            named = tuple(zip(keys, name.split("/", len(keys) - 1), strict=True))
-            cell = found.get(name) or Cell(named, NO_ACCURACY)
-            out.append(replace(cell, ranking=ranking.get(name), scoring=scoring.get(name)))
-        return tuple(out)
-
-
-def _tabulated(study: Study, judges: Sequence[int], resampling: Resampling) -> Iterator[Tabulated]:
-    pairs = [
-        study.kind(i, "pairwise", PAIRED).with_columns(margin_bin=margin_bin()) for i in judges
-    ]
-    asked = [pairwise_asked(study, i) for i in judges]
-    fitted = [
-        curves(_scopes(own, scored=study.has_scores), resampling, guessed_among_allowed(questions))
-        for own, questions in zip(pairs, asked, strict=True)
-    ]
-    accuracies = accuracy_tables([counted(own) for own in pairs], TABLES)
-    found = zip(
-        pairs,
-        asked,
-        _headlines(
-            pairs,
-            [guessed(questions) for questions in asked],
-            [own[0][0].accuracy if own[0] else NO_ACCURACY for own in accuracies],
-            [study.runs[i].order_shown for i in judges],
-        ),
-        accuracies,
-        ranking_tables([study.kind(i, "ranking", RANKED) for i in judges], KINDS_BY),
-        scoring_tables([study.kind(i, "scoring", SCORED) for i in judges], KINDS_BY),
-        fitted,
-        strict=True,
-    )
-    return (Tabulated(*own) for own in found)
-
-
 def judge_result(
     study: Study,
     index: int,
-    tables: Tabulated,
+    resampling: Resampling,
     alike: int = 0,
     baseline: int | None = None,
 ) -> JudgeResult:
     """Everything about one judge; ``baseline``: the run that it is compared with."""
-    run, pairs, asked = study.runs[index], tables.pairs, tables.asked
-    _, _, _, _, by_margin, by_task_error_type, cells = tables.accuracies
-    answered = study.answered[index]
-    board = leaderboard(study.kind(index, "pairwise", PLAYED), leads_of(study.questions))
-    pairwise = tables.pairwise
-    unknown = study.lacks_truth(index)
+    run, answered = study.runs[index], study.answered[index]
+    pairs = study.kind(index, "pairwise", PAIRED).with_columns(margin_bin=margin_bin())
+    rankings, scorings = study.kind(index, "ranking", RANKED), study.kind(index, "scoring", SCORED)
+    asked, unknown = pairwise_asked(study, index), study.lacks_truth(index)
+    pairwise = pairwise_figures(pairs, guessed(asked), order_shown=run.order_shown)
     place, *features = preferences(in_both_orders(pairs) if unknown else pairs)
-    told = answered.select(
+    board = leaderboard(study.kind(index, "pairwise", PLAYED), leads_of(study.questions))
+    totals = answered.select(
         *(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median()
     )
-    tokens_in, tokens_out, latency = told.row(0)
+    tokens_in, tokens_out, latency = totals.row(0)
     identity = served_by(study.joined[index])
+    scopes = _scopes(pairs, scored=study.has_scores)
     result = JudgeResult(
         name=run.name,
         simulated=run.simulated,
@@ -366,31 +274,47 @@ def judge_result(
             k: v for k, v in run.info.items() if isinstance(v, (str, int, float, bool, dict, list))
         },
         pairwise=pairwise,
-        ranking=tables.rankings[0].get("", NO_RANKING),
-        scoring=tables.scorings[0].get("", NO_SCORING),
-        by_task=tables.cells(1),
-        by_encoding=tables.cells(2),
-        by_error_type=tables.cells(3),
-        by_margin=by_margin if study.has_scores else (),
-        by_task_error_type=by_task_error_type,
-        cells=cells,
+        ranking=ranking_figures(rankings),
+        scoring=scoring_figures(scorings),
+        by_task=_cells(pairs, rankings, scorings, ("task",)),
+        by_encoding=_cells(pairs, rankings, scorings, ("task", "encoding")),
+        by_error_type=_cells(pairs, rankings, scorings, ("error_type",)),
+        by_margin=accuracy_cells(pairs, ("margin_bin",)) if study.has_scores else (),
+        by_task_error_type=accuracy_cells(pairs, ("task", "error_type")),
+        cells=accuracy_cells(pairs, CELL),
         bias=(with_swap(place, pairwise), *features),
-        sensitivity=tables.curves,
-        encodings=_encodings(pairs, study.seed, guessed_by_task(asked)),
+        sensitivity=curves(scopes, resampling, guessed_among_allowed(asked)),
+        encodings=_encodings(pairs, guessed_by_task(asked)),
         variance=_variance(pairs, study.questions),
         leaderboard=board if study.has_scores else board.without_scores(),
         unread=unread(study, index),
         own_scores=benchmark_scores(
             study.joined[index], study.questions, benchmarks_of(study.meta)
         ),
-        probes=probe_results(study.answered[index]),
-        tool_trust=tool_trust(study.answered[index]),
-        photograph=photograph_need(study.answered[index]),
+        probes=probe_results(answered),
+        tool_trust=tool_trust(answered),
+        photograph=photograph_need(answered),
         above_baseline=above_baseline(study, index, baseline, guessed(asked)),
         rater_checks=run.checks,
         identity=identity,
     )
     return result_without_truth(result) if unknown else result
+
+
+def _cells(
+    pairs: pl.DataFrame, rankings: pl.DataFrame, scorings: pl.DataFrame, by: Sequence[str]
+) -> tuple[Cell, ...]:
+    """Return every cell of ``by`` that any question falls into, with what its questions of each
+    type show.
+    """
+    found = {cell.name: cell for cell in accuracy_cells(pairs, by)}
+    ranked, scored = ranking_cells(rankings, by), scoring_cells(scorings, by)
+    out = []
+    for name in sorted({*found, *ranked, *scored}):
+        keys = tuple(zip(by, name.split("/", len(by) - 1), strict=True))
+        cell = found.get(name) or Cell(keys, NO_ACCURACY)
+        out.append(replace(cell, ranking=ranked.get(name), scoring=scored.get(name)))
+    return tuple(out)
 
 
 def _sum_of(name: str) -> pl.Expr:
@@ -401,56 +325,28 @@ def _sum_of(name: str) -> pl.Expr:
 def pairwise_figures(
     pairs: pl.DataFrame,
     chance: float = OF_TWO,
-    overall: Accuracy | None = None,
     *,
     order_shown: bool = True,
     truth: bool = True,
 ) -> Pairwise:
-    """The headline of the pairwise questions; ``overall``: the accuracy of all, where it is
-    known; ``truth``: whether the right answers are known.
-    """
-    found = _headlines([pairs], [chance], [overall], [order_shown])[0]
-    return found if truth else pairwise_without_truth(found)
-
-
-def _headlines(
-    judges: Sequence[pl.DataFrame],
-    chances: Sequence[float],
-    overall: Sequence[Accuracy | None],
-    order_shown: Sequence[bool],
-) -> list[Pairwise]:
-    """:func:`pairwise_figures` of each judge, all intervals found by the same steps;
+    """The headline of the pairwise questions; ``truth``: whether the right answers are known.
     ``position_p`` is the exact binomial test of A against ½.
     """
-    swaps = [swap_asked(both_orders(pairs)) for pairs in judges]
-    rules = [as_published(pairs) for pairs in judges]
-    found = iter(
-        shares_asked(
-            [
-                one
-                for pairs, swap, published in zip(judges, swaps, rules, strict=True)
-                for one in (macro_asked(pairs, "task"), *swap.asked, *published.values())
-            ]
-        )
+    told = int(pairs["said_first"].count())
+    once = pairs["question"].n_unique() == pairs.height
+    found = Pairwise(
+        accuracy=accuracy(pairs),
+        questions=pairs["question"].n_unique(),
+        chance=chance,
+        constant=constant_answer(pairs) if order_shown or once else None,
+        macro=macro(pairs, "task"),
+        position_p=binomial_p(int(pairs["said_first"].sum() or 0), told),
+        swap=swap_figures(both_orders(pairs)),
+        published=as_published(pairs),
+        ties=_ties(pairs),
+        kappa=kappa_with_truth(pairs),
     )
-    out = []
-    for k, pairs in enumerate(judges):
-        told = int(pairs["said_first"].count())
-        once = pairs["question"].n_unique() == pairs.height
-        figures = Pairwise(
-            accuracy=overall[k] or accuracy(pairs),
-            questions=pairs["question"].n_unique(),
-            chance=chances[k],
-            constant=constant_answer(pairs) if order_shown[k] or once else None,
-            macro=next(found),
-            position_p=binomial_p(int(pairs["said_first"].sum() or 0), told),
-            swap=swaps[k].figures([next(found), next(found)]),
-            published={key: next(found) for key in rules[k]},
-            ties=_ties(pairs),
-            kappa=kappa_with_truth(pairs),
-        )
-        out.append(figures)
-    return out
+    return found if truth else pairwise_without_truth(found)
 
 
 def _ties(pairs: pl.DataFrame) -> float | None:
@@ -492,11 +388,8 @@ def _variance(pairs: pl.DataFrame, questions: pl.DataFrame) -> tuple[Variance, .
     return tuple(variance_row(part, task) for task, part in _parts(needed, "task"))
 
 
-def _encodings(
-    pairs: pl.DataFrame, seed: int, chance: Mapping[str, float]
-) -> tuple[EncodingChoice, ...]:
+def _encodings(pairs: pl.DataFrame, chance: Mapping[str, float]) -> tuple[EncodingChoice, ...]:
     needed = pairs.select("task", "pair", "encoding", "cluster", "right", "tokens_in")
     return tuple(
-        recommend(part, task, seed, chance.get(task, OF_TWO))
-        for task, part in _parts(needed, "task")
+        recommend(part, task, chance.get(task, OF_TWO)) for task, part in _parts(needed, "task")
     )

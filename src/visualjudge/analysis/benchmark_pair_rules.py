@@ -12,13 +12,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import (
-    NOTHING_ASKED,
-    Asked,
-    asked_of,
-    image_sums,
-    macro_asked,
-)
+from visualjudge.analysis.accuracy_cells import image_sums, macro, share_of
+from visualjudge.analysis.value_and_interval import NO_SHARE, Share
 
 
 @dataclass(frozen=True)
@@ -27,14 +22,14 @@ class Rule:
 
     key: str
     title: str
-    share: Callable[[pl.DataFrame], Asked]
+    share: Callable[[pl.DataFrame], Share]
 
 
-def _share(table: pl.DataFrame, top: pl.Expr) -> Asked:
+def _share(table: pl.DataFrame, top: pl.Expr) -> Share:
     if table.is_empty():
-        return NOTHING_ASKED
+        return NO_SHARE
     values = {"top": top, "n": pl.col("cluster").is_not_null()}
-    return asked_of(image_sums(table, [], values), "top", "n")
+    return share_of(image_sums(table, [], values).shares("top", "n"))
 
 
 def net(table: pl.DataFrame) -> pl.DataFrame:
@@ -55,22 +50,22 @@ def _both_orders(pairs: pl.DataFrame) -> pl.DataFrame:
     return pairs.filter(pl.col("order").n_unique().over("question") > 1) if pairs.height else pairs
 
 
-def _read_in_both_orders(pairs: pl.DataFrame) -> Asked:
+def _read_in_both_orders(pairs: pl.DataFrame) -> Share:
     """Both orders; replies that could not be used are left out (Multimodal RewardBench 2)."""
     return _share(_both_orders(pairs).filter(pl.col("usable")), pl.col("right"))
 
 
-def _one_order(pairs: pl.DataFrame) -> Asked:
+def _one_order(pairs: pl.DataFrame) -> Share:
     """One order, failed replies wrong, all questions (VL-RewardBench, "overall")."""
     return _share(_stored_order(pairs), pl.col("right"))
 
 
-def _mean_over_tasks(pairs: pl.DataFrame) -> Asked:
+def _mean_over_tasks(pairs: pl.DataFrame) -> Share:
     """The same, mean over tasks (VL-RewardBench, "macro")."""
-    return macro_asked(_stored_order(pairs), "task")
+    return macro(_stored_order(pairs), "task")
 
 
-def _tossed(pairs: pl.DataFrame) -> Asked:
+def _tossed(pairs: pl.DataFrame) -> Share:
     """One order, a failed reply is decided by a coin toss: ½ in expectation (Multimodal
     RewardBench).
 
@@ -80,12 +75,12 @@ def _tossed(pairs: pl.DataFrame) -> Asked:
     return _share(_stored_order(pairs), right)
 
 
-def _net_right(pairs: pl.DataFrame) -> Asked:
+def _net_right(pairs: pl.DataFrame) -> Share:
     """Right once more often than wrong over both orders; ties and failures count for neither side
     (JudgeBench).
     """
     swapped = _both_orders(pairs)
-    return _share(net(swapped), pl.col("net") > 0) if swapped.height else NOTHING_ASKED
+    return _share(net(swapped), pl.col("net") > 0) if swapped.height else NO_SHARE
 
 
 RULES = (
@@ -99,9 +94,9 @@ RULES = (
 )
 
 
-def as_published(pairs: pl.DataFrame) -> Mapping[str, Asked]:
-    """Every rule's share by its key, before its interval is found; the one-order figures are from
-    the order that was stored ("AB").
+def as_published(pairs: pl.DataFrame) -> Mapping[str, Share]:
+    """Return every rule's share by its key; the one-order figures are from the order that was
+    stored ("AB").
     """
     needed = pairs.select("question", "order", "cluster", "task", "usable", "right", "chosen")
     return {rule.key: rule.share(needed) for rule in RULES}

@@ -13,20 +13,16 @@ at any position.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 from scipy import special
 
 from visualjudge.analysis.accuracy_cells import (
-    NOTHING_ASKED,
-    Asked,
-    ImageSums,
-    asked_of,
     image_sums,
     mean_of,
+    share_of,
 )
 from visualjudge.analysis.estimate import (
     LEAST_IMAGES,
@@ -38,7 +34,7 @@ from visualjudge.analysis.estimate import (
 from visualjudge.analysis.fits import fit, interval, of_others, p_value
 from visualjudge.analysis.pairwise_figures import Pairwise, Preference, Swap, withheld
 from visualjudge.analysis.study_table import more, ordered
-from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate, Share
+from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate
 from visualjudge.core.records import BoolArray, FloatArray
 
 LEVEL = 0.05
@@ -182,53 +178,22 @@ def both_orders(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class SwapAsked:
-    """Results of asking in both orders before their intervals are found; ``sums`` is None where
-    nothing was asked in both orders.
-    """
-
-    sums: ImageSums | None
-    rows: int
-
-    @property
-    def asked(self) -> list[Asked]:
-        """The share consistent, and that right in both orders."""
-        if self.sums is None:
-            return [NOTHING_ASKED, NOTHING_ASKED]
-        return [asked_of(self.sums, "consistent", "told"), asked_of(self.sums, "both_right", "n")]
-
-    def figures(self, shares: Sequence[Share]) -> Swap:
-        """All of it; ``shares``: those ``asked``."""
-        if self.sums is None:
-            return Swap(NO_SHARE, None, NO_SHARE, 0, 0, None)
-        consistent, right = shares
-        usable, same, first, second, held = (
-            int(self.sums.total(name)[0])
-            for name in ("usable", "consistent", "always_first", "always_second", "withheld")
-        )
-        return Swap(
-            NO_SHARE if held == self.rows else consistent,
-            same / usable if usable else None,
-            right,
-            first,
-            second,
-            mean_of(self.sums, "lead", "n")[1],
-            held,
-        )
-
-
-def swap_asked(pairs: pl.DataFrame) -> SwapAsked:
+def swap_figures(pairs: pl.DataFrame) -> Swap:
     """Return results of asking in both orders, from rows as returned by :func:`both_orders`."""
     if pairs.is_empty():
-        return SwapAsked(None, 0)
+        return Swap(NO_SHARE, None, NO_SHARE, 0, 0, None)
     lead = pl.col("always_first").cast(pl.Int8) - pl.col("always_second").cast(pl.Int8)
     names = ("usable", "consistent", "both_right", "always_first", "always_second", "withheld")
-    asked = pl.col("consistent").is_not_null()
-    values = {
-        "n": asked,
-        "told": ~pl.col("withheld"),
-        "lead": lead,
-        **{name: pl.col(name) for name in names},
-    }
-    return SwapAsked(image_sums(pairs, [], values), pairs.height)
+    values = {name: pl.col(name) for name in names}
+    values |= {"n": pl.col("consistent").is_not_null(), "told": ~pl.col("withheld"), "lead": lead}
+    sums = image_sums(pairs, [], values)
+    usable, same, _, first, second, held = (int(sums.total(name)[0]) for name in names)
+    return Swap(
+        NO_SHARE if held == pairs.height else share_of(sums.shares("consistent", "told")),
+        same / usable if usable else None,
+        share_of(sums.shares("both_right", "n")),
+        first,
+        second,
+        mean_of(sums, "lead", "n")[1],
+        held,
+    )

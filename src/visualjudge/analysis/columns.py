@@ -1,21 +1,20 @@
 """The columns of every table: the name of each figure in files, its heading in reports, and its
 format.
 
-``metrics.json`` and the CSV tables contain every column; Markdown, HTML and the terminal show those
-that have a title. A new statistic needs one function that fills a field of
+``metrics.json`` and the CSV tables contain every column; HTML and the terminal show those that have
+a title. A new statistic needs one function that fills a field of
 :mod:`visualjudge.analysis.figures`. Its column is declared in the metadata of that field or listed
 here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
+from operator import attrgetter, itemgetter
 
 from visualjudge.analysis import figure_text as words, figures as f
-from visualjudge.analysis.benchmark_pair_rules import RULES, Rule
-from visualjudge.analysis.comparison_columns import ABOVE, CHECKED, LEADERBOARD
+from visualjudge.analysis.benchmark_pair_rules import RULES
 from visualjudge.analysis.figure_text import (
     number,
     p_value,
@@ -23,102 +22,373 @@ from visualjudge.analysis.figure_text import (
     percents,
     plain_name,
     points,
-    span,
+    ranks,
+    with_ends,
 )
 from visualjudge.analysis.pairwise_figures import Accuracy, Preference, Swap, unanswered
-from visualjudge.analysis.table_layout import Column, Json, Table, declared, figure, plain
+from visualjudge.analysis.source_figures import Control, Leaderboard, SourceRow
+from visualjudge.analysis.table_layout import (
+    Column,
+    Json,
+    Table,
+    as_named,
+    block,
+    blocks,
+    counts,
+    declared,
+    figure,
+    of_row,
+    plain,
+)
 from visualjudge.analysis.value_and_interval import Estimate, Share
 
-Row = TypeVar("Row")
-DOUBLING = "Doubling is worth this many more images"
-
-
-def share(get: Callable[[Row], Estimate]) -> Callable[[Row], Json]:
-    """Return a getter of the JSON object of a figure: value, ci95, n, images, why."""
-    return lambda row: ESTIMATE.json(get(row))
-
+HOLM = Column("p_holm", "p_holm", "p (Holm)", p_value)
+SCOPE = Column("value", "value", "Questions", text=True)
+TASK = Column("task", "task", "Task", plain_name, text=True)
 
 ESTIMATE: Table[Estimate] = Table(
-    (
-        Column("value", lambda e: e.value),
-        Column("ci95", lambda e: e.interval),
-        Column("n", lambda e: e.n),
-        Column("images", lambda e: e.images),
-        Column("why", lambda e: e.why),
-    )
+    (Column("value", "value"), Column("ci95", "interval"), *as_named("n", "images", "why"))
 )
 
 ACCURACY: Table[Accuracy] = Table(
     (
-        Column("n", lambda a: a.share.n, "Verdicts", lambda a: number(a.share.n)),
-        Column("images", lambda a: a.share.images, "Images", lambda a: number(a.share.images)),
-        *figure("accuracy", lambda a: a.share, "Accuracy", ends="ci95", shown=lambda a: a.shown),
-        Column(
-            "failed",
-            lambda a: a.failed,
-            "No answer",
-            lambda a: words.failed_share(a.failed, a.share.n),
-        ),
+        *counts("share"),
+        *figure("accuracy", "share", "Accuracy", ends="ci95", shown=attrgetter("shown")),
+        Column("failed", "failed"),
+        of_row("No answer", lambda a: words.part(a.failed, a.share.n)),
         Column("declined", lambda a: unanswered(a.causes).declined),
         Column("cannot_tell", lambda a: unanswered(a.causes).cannot_tell),
         Column(
             "accuracy_bounds",
             lambda a: None if a.upper_bound is None else (a.share.value, a.upper_bound),
         ),
-        Column(
-            "accuracy_parsed",
-            lambda a: a.parsed.value,
-            "Accuracy of the replies read",
-            lambda a: percent(a.parsed.value),
-        ),
-        Column("accuracy_parsed_ci95", lambda a: a.parsed.interval),
-        Column("answered_a", lambda a: a.answered_a),
-        Column("causes", lambda a: a.causes),
+        Column("accuracy_parsed", "parsed.value", "Accuracy of the replies read", percent),
+        Column("accuracy_parsed_ci95", "parsed.interval"),
+        *as_named("answered_a", "causes"),
         *declared(Accuracy),
     )
 )
 
 SWAP: Table[Swap] = Table(
     (
-        Column("n", lambda s: s.consistency.n),
-        Column("images", lambda s: s.consistency.images),
-        Column("consistency", lambda s: s.consistency.value),
-        Column("consistency_parsed", lambda s: s.consistency_parsed),
-        Column("right_in_both", lambda s: s.right_in_both.value),
-        Column("right_in_both_ci95", lambda s: s.right_in_both.interval),
-        Column("withheld", lambda s: s.withheld),
+        Column("n", "consistency.n"),
+        Column("images", "consistency.images"),
+        Column("consistency", "consistency.value"),
+        Column("right_in_both", "right_in_both.value"),
+        Column("right_in_both_ci95", "right_in_both.interval"),
+        *as_named("consistency_parsed", "withheld", "p"),
         Column("always_first", lambda s: s.always_first if s.consistency.n else None),
         Column("always_second", lambda s: s.always_second if s.consistency.n else None),
-        Column("p", lambda s: s.p),
-        Column("ci95", lambda s: s.consistency.interval),
+        Column("ci95", "consistency.interval"),
         *declared(Swap),
     )
 )
 
-
-def _counted(rule: Rule) -> Column[Mapping[str, Share]]:
-    return Column(
-        rule.key, share(lambda p: p[rule.key]), rule.title, lambda p: words.with_ends(p[rule.key])
-    )
-
-
-PUBLISHED: Table[Mapping[str, Share]] = Table(tuple(_counted(rule) for rule in RULES))
+PUBLISHED: Table[Mapping[str, Share]] = Table(
+    tuple(Column(rule.key, itemgetter(rule.key), rule.title, with_ends) for rule in RULES)
+)
 
 PREFERENCE: Table[Preference] = Table(
     (
-        Column("feature", lambda b: b.feature),
-        Column("leans_to", lambda b: b.leans_to, "Preference for", text=True),
-        Column("n", lambda b: b.estimate.n, "Verdicts", lambda b: number(b.estimate.n)),
-        Column(
-            "images", lambda b: b.estimate.images, "Images", lambda b: number(b.estimate.images)
-        ),
-        Column("chosen", lambda b: b.chosen),
-        *figure("preference", lambda b: b.estimate, "Points", points, ends="ci95"),
-        Column("p", lambda b: b.p),
-        Column("p_holm", lambda b: b.p_holm, "p (Holm)", lambda b: p_value(b.p_holm)),
-        Column("flagged", lambda b: b.flagged),
-        Column("preference_crude", lambda b: b.crude),
+        Column("feature", "feature"),
+        Column("leans_to", "leans_to", "Preference for", text=True),
+        *counts("estimate"),
+        *figure("preference", "estimate", "Points", points, ends="ci95"),
+        HOLM,
+        *as_named("chosen", "p", "flagged"),
+        Column("preference_crude", "crude"),
         *declared(Preference),
+    )
+)
+
+FAILED = as_named("failed", "declined", "cannot_tell")
+RANKING: Table[f.Ranking] = Table(
+    (
+        *counts("exact"),
+        *FAILED,
+        *figure("kendall_tau", "tau", "Kendall τ-b", number, ends="ci95"),
+        Column("kendall_tau_bounds", "tau_bounds"),
+        *declared(f.Ranking),
+    )
+)
+
+SCORING: Table[f.Scoring] = Table(
+    (
+        Column("n", "n"),
+        Column("images", "mae.images"),
+        *FAILED,
+        Column("within_image_tau", "within.value"),
+        Column("within_image_ci95", "within.interval"),
+        Column("within_image_n", "within.n"),
+        Column("within_image_images", "within.images"),
+        *figure("spearman", "spearman", ends="ci95"),
+        Column("spearman_if_failed", "spearman_if_failed"),
+        *declared(f.Scoring),
+    )
+)
+
+SENSITIVITY: Table[f.Sensitivity] = Table(
+    (
+        SCOPE,
+        Column("against", "against", "Distance", text=True),
+        *counts("jnd"),
+        Column("jnd", "jnd.value"),
+        Column("ci95", "jnd.interval"),
+        *as_named("scope", "alpha", "beta", "lapse", "floor", "reason", "slope_p"),
+        Column("points", lambda s: [asdict(point) for point in s.points]),
+        *declared(f.Sensitivity),
+    )
+)
+
+ENCODING: Table[f.Encoding] = Table(
+    (
+        Column("encoding", "name"),
+        *counts("share"),
+        *figure("accuracy", "share", ends="ci95"),
+        *as_named("tokens", "standing", "common_pairs", "recommended"),
+        *declared(f.Encoding),
+    )
+)
+
+DUEL: Table[f.EncodingDuel] = Table(
+    (
+        *as_named("first", "second", "p", "p_holm"),
+        Column("pairs", "gap.n"),
+        Column("images", "gap.images"),
+        *figure("difference", "gap", ends="ci95"),
+        *declared(f.EncodingDuel),
+    )
+)
+
+CHOICE: Table[f.EncodingChoice] = Table(
+    (
+        *as_named("task", "recommended", "reason", "cheapest"),
+        blocks("encodings", "encodings", ENCODING),
+        blocks("comparisons", "duels", DUEL),
+    )
+)
+
+
+def _part(name: str, title: str) -> tuple[Column, Column, Column]:
+    """Return the columns of a component of variance and its share."""
+    return (
+        Column(name, name),
+        Column(f"{name}_share", lambda v: v.shares[name]),
+        of_row(title, lambda v: words.variance_share(v, name)),
+    )
+
+
+VARIANCE: Table[f.Variance] = Table(
+    (
+        TASK,
+        Column("n", "n", "Verdicts", number),
+        *_part("item", "Pair"),
+        *_part("encoding", "Encoding"),
+        *_part("item_x_encoding", "Pair × encoding"),
+        *_part("order", "Order + chance"),
+        *_part("repeat", "Repeat"),
+        *as_named("total", "image"),
+        Column("ci95", lambda v: dict(v.ends)),
+        Column(
+            "gains",
+            lambda v: {gain.name: {"value": gain.value, "ci95": gain.interval} for gain in v.gains},
+        ),
+        of_row("From the image", lambda v: words.variance_share(v, "image")),
+        of_row("Doubling is worth this many more images", words.gains),
+        *declared(f.Variance),
+    )
+)
+
+UNREAD: Table[f.Unread] = Table(
+    (
+        *as_named("n", "failed", "causes", "extracted", "accuracy_with_extracted", "of_probes"),
+        Column("declined", lambda u: unanswered(u.causes).declined),
+        Column("cannot_tell", lambda u: unanswered(u.causes).cannot_tell),
+        Column("no_reply", lambda u: unanswered(u.causes).no_reply),
+        *declared(f.Unread),
+    )
+)
+
+PROBE: Table[f.ProbeResult] = Table(
+    (
+        Column("name", "name", "Probe", plain_name, text=True),
+        Column("design", "design"),
+        *counts("effect"),
+        *figure("effect", "effect", "Effect, points", points, ends="ci95"),
+        Column("margin", "margin", "Margin", points),
+        HOLM,
+        Column("failed", "failed", "No answer", number),
+        Column("state", "state", "State", words.PROBE_STATES.__getitem__, text=True),
+        Column("example", "example"),
+        *declared(f.ProbeResult),
+    )
+)
+
+TRUST: Table[f.ToolTrust] = Table(
+    (
+        Column("probe", "probe"),
+        Column("confidence", "confidence", "Confidence claimed by the tool", number),
+        block("wrong_tool", "wrong_tool", ESTIMATE, "Follows a wrong tool", with_ends),
+        block("right_tool", "right_tool", ESTIMATE, "Follows a right tool", with_ends),
+        *declared(f.ToolTrust),
+    )
+)
+
+PHOTOGRAPH: Table[f.Photograph] = Table(
+    (
+        Column("task", "task", "Questions", plain_name, text=True),
+        *counts("first.gain"),
+        Column("with", "first.seen.value", "With the photograph", percent),
+        Column("other", lambda p: p.other and p.other.blind.value, "With another", percent),
+        Column("grey", lambda p: p.grey and p.grey.blind.value, "With grey", percent),
+        *figure("gain", "first.gain", "Gain over grey, points", points, ends="interval"),
+        Column("gain_over_other", lambda p: p.other and p.other.gain.value, "Over another", points),
+        Column(
+            "interval_over_other", lambda p: p.other and p.other.gain.interval, "95 %", percents
+        ),
+        Column(
+            "state", "state", "The photograph is", words.PHOTOGRAPH_STATES.__getitem__, text=True
+        ),
+        *declared(f.Photograph),
+    )
+)
+
+ABOVE: Table[f.Above] = Table(
+    (
+        *as_named("baseline", "scope", "p"),
+        SCOPE,
+        *counts("gap"),
+        *figure("difference", "gap", "Points above the baseline", points, ends="ci95"),
+        Column("declined", "declined", "Declined by the baseline", number),
+        Column("baseline_accuracy", "baseline_right", "Accuracy of the baseline", percent),
+        HOLM,
+        Column("standing", "standing", "Standing", text=True),
+        *declared(f.Above),
+    )
+)
+
+TASK_GAP: Table[f.TaskGap] = Table(
+    (
+        *counts("gap"),
+        *figure("difference", "gap", "Points", points, ends="ci95"),
+        *as_named("p", "p_holm"),
+    )
+)
+COMPARISON: Table[f.Comparison] = Table(
+    (
+        Column("a", "a", "First", text=True),
+        Column("b", "b", "Second", text=True),
+        Column("n", "questions", "Questions in common", number),
+        Column("images", "gap.images", "Images", number),
+        *figure("difference", "gap", "Points", points, ends="ci95"),
+        *as_named("verdicts", "accuracy_a", "accuracy_b", "p", "only_a_right", "only_b_right"),
+        Column("mcnemar_p", "p"),
+        *as_named("images_needed", "more_images"),
+        Column("gap", "asked_gap"),
+        Column("images_needed_range", "images_range"),
+        of_row("Images needed", words.images_needed),
+        HOLM,
+        Column("by_task", lambda c: {row.task: TASK_GAP.json(row) for row in c.by_task}),
+        *declared(f.Comparison),
+    )
+)
+
+CHECKED: Table[f.RaterChecks] = Table(
+    (
+        Column("rater", "rater", "Rater", text=True),
+        *as_named("known", "known_right", "repeats", "same", "turned", "same_turned"),
+        of_row("Known questions right", lambda r: words.part(r.known_right, r.known)),
+        of_row("Repeats with the same answer", lambda r: words.part(r.same, r.repeats)),
+        of_row(
+            "Same answer, of repeats shown in the other order",
+            lambda r: words.part(r.same_turned, r.turned),
+        ),
+        *declared(f.RaterChecks),
+    )
+)
+
+AGREEMENT: Table[f.Agreement] = Table(
+    (
+        Column("kind", "kind", "Questions", text=True),
+        Column("level", "level", "Level", text=True),
+        Column("judges", lambda a: len(a.names), "Judges"),
+        Column("names", lambda a: list(a.names), "Names", ", ".join, text=True),
+        Column("units", "alpha.n", "Units", number),
+        Column("images", "alpha.images", "Images", number),
+        *figure("alpha", "alpha", "α", number, ends="ci95"),
+        *declared(f.Agreement),
+    )
+)
+
+
+def _with_bound(row: SourceRow) -> Estimate:
+    """Return the strength as reports show it. A source without a loss, or without a win, has only
+    one end of its interval.
+    """
+    return replace(row.strength, interval=row.strength.interval or row.bound)
+
+
+SOURCE: Table[SourceRow] = Table(
+    (
+        Column("source", "source", "Source", text=True),
+        *as_named("group", "component", "bound"),
+        Column("images", "strength.images", "Images", number),
+        *figure("strength", "strength", "Strength", number, ends="ci95", shown=_with_bound),
+        *figure("controlled", "controlled", "Controlled", number),
+        Column("true_strength", "true_strength", "By truth", number),
+        Column("mean_score", "mean_score", "True score", number),
+        Column("rank", "rank", "Rank"),
+        Column("rank_set", "rank_set", "Ranks, 95 %", ranks),
+        Column("rank_set_all", "rank_set_all", "All together", ranks),
+        Column("true_rank", lambda r: r.true_rank or None, "Rank by truth", number),
+        *declared(SourceRow),
+    )
+)
+
+CONTROL: Table[Control] = Table(
+    (
+        *as_named("group", "name"),
+        *figure("effect", "effect", ends="ci95"),
+        Column("games", "effect.n"),
+    )
+)
+
+LEADERBOARD: Table[Leaderboard] = Table(
+    (
+        blocks("rows", "rows", SOURCE),
+        blocks("controls", "controls", CONTROL),
+        *as_named("n", "components", "regularised", "ties"),
+        Column(
+            "rank_correlation",
+            lambda b: (
+                None
+                if b.spearman is None and b.kendall_tau is None
+                else {"spearman": b.spearman, "kendall_tau": b.kendall_tau}
+            ),
+        ),
+        *declared(Leaderboard),
+    )
+)
+
+LEAK: Table[f.Leak] = Table(
+    (
+        Column("scope", "scope", "Questions", plain_name, text=True),
+        Column("rule", "rule", "Rule", text=True),
+        *counts("share", "Applies to"),
+        *figure("accuracy", "share", "Accuracy", ends="ci95"),
+        *as_named("p", "flagged"),
+        HOLM,
+        *declared(f.Leak),
+    )
+)
+
+DATASET: Table[f.DatasetFacts] = Table(
+    (
+        *as_named("path", "questions_sha256", "version", "seed", "questions", "images"),
+        *as_named("by_question_type", "asked", "images_asked", "probed"),
+        Column("prompts", lambda d: list(d.prompts)),
+        Column("where", lambda d: list(d.where)),
+        *declared(f.DatasetFacts),
     )
 )
 
@@ -138,266 +408,8 @@ def _pairwise(judge: f.JudgeResult) -> Json:
         "position_preference": PREFERENCE.json(position),
         "swap_consistency": plain(p.swap.consistency.value),
         "swap": SWAP.json(p.swap),
-        "published": PUBLISHED.json(p.published),
+        "published": {key: ESTIMATE.json(share) for key, share in p.published.items()},
     }
-
-
-RANKING: Table[f.Ranking] = Table(
-    (
-        Column("n", lambda r: r.exact.n),
-        Column("images", lambda r: r.exact.images),
-        Column("failed", lambda r: r.failed),
-        Column("declined", lambda r: r.declined),
-        Column("cannot_tell", lambda r: r.cannot_tell),
-        *figure("kendall_tau", lambda r: r.tau, "Kendall τ-b", number, ends="ci95"),
-        Column("kendall_tau_bounds", lambda r: r.tau_bounds),
-        *declared(f.Ranking),
-    )
-)
-
-SCORING: Table[f.Scoring] = Table(
-    (
-        Column("n", lambda s: s.n),
-        Column("images", lambda s: s.mae.images),
-        Column("failed", lambda s: s.failed),
-        Column("declined", lambda s: s.declined),
-        Column("cannot_tell", lambda s: s.cannot_tell),
-        Column("within_image_tau", lambda s: s.within.value),
-        Column("within_image_ci95", lambda s: s.within.interval),
-        Column("within_image_n", lambda s: s.within.n),
-        Column("within_image_images", lambda s: s.within.images),
-        *figure("spearman", lambda s: s.spearman, ends="ci95"),
-        Column("spearman_if_failed", lambda s: s.spearman_if_failed),
-        *declared(f.Scoring),
-    )
-)
-
-SENSITIVITY: Table[f.Sensitivity] = Table(
-    (
-        Column("scope", lambda s: s.scope),
-        Column("value", lambda s: s.value, "Questions", text=True),
-        Column("against", lambda s: s.against, "Distance", text=True),
-        Column("n", lambda s: s.jnd.n, "Verdicts", lambda s: number(s.jnd.n)),
-        Column("images", lambda s: s.jnd.images, "Images", lambda s: number(s.jnd.images)),
-        Column("jnd", lambda s: s.jnd.value, "75 % point (95 %)", words.jnd_text, text=True),
-        Column("ci95", lambda s: s.jnd.interval),
-        Column("alpha", lambda s: s.alpha),
-        Column("beta", lambda s: s.beta),
-        Column("lapse", lambda s: s.lapse),
-        Column("floor", lambda s: s.floor),
-        Column("reason", lambda s: s.reason),
-        Column("slope_p", lambda s: s.slope_p),
-        Column("points", lambda s: [{"x": p.x, "share": p.share, "n": p.n} for p in s.points]),
-        *declared(f.Sensitivity),
-    )
-)
-
-ENCODING: Table[f.Encoding] = Table(
-    (
-        Column("encoding", lambda e: e.name, "Encoding", text=True),
-        Column("n", lambda e: e.share.n, "Verdicts", lambda e: number(e.share.n)),
-        Column("images", lambda e: e.share.images, "Images", lambda e: number(e.share.images)),
-        *figure("accuracy", lambda e: e.share, "Accuracy", ends="ci95"),
-        Column("tokens", lambda e: e.tokens, "Prompt tokens", lambda e: number(e.tokens, 0)),
-        Column("standing", lambda e: e.standing, "Standing", text=True),
-        Column("common_pairs", lambda e: e.common_pairs),
-        Column("recommended", lambda e: e.recommended),
-        *declared(f.Encoding),
-    )
-)
-
-DUEL: Table[f.EncodingDuel] = Table(
-    (
-        Column("first", lambda d: d.first, "First", text=True),
-        Column("second", lambda d: d.second, "Second", text=True),
-        Column("pairs", lambda d: d.gap.n, "Pairs", lambda d: number(d.gap.n)),
-        Column("images", lambda d: d.gap.images, "Images", lambda d: number(d.gap.images)),
-        *figure("difference", lambda d: d.gap, "Points", points, ends="ci95"),
-        Column("p", lambda d: d.p),
-        Column("p_holm", lambda d: d.p_holm, "p (Holm)", lambda d: p_value(d.p_holm)),
-        *declared(f.EncodingDuel),
-    )
-)
-
-CHOICE: Table[f.EncodingChoice] = Table(
-    (
-        Column("task", lambda c: c.task, "Task", lambda c: plain_name(c.task), text=True),
-        Column("recommended", lambda c: c.recommended, "Recommended", words.recommended, text=True),
-        Column("reason", lambda c: c.reason),
-        Column(
-            "recommended_accuracy",
-            share(lambda c: c.chosen),
-            "Accuracy, on the other half of the images",
-            lambda c: words.with_ends(c.chosen),
-        ),
-        Column("cheapest", lambda c: c.cheapest),
-        Column("encodings", lambda c: [ENCODING.json(row) for row in c.encodings]),
-        Column("comparisons", lambda c: [DUEL.json(row) for row in c.duels]),
-        Column(None, lambda c: c, "Worse", lambda c: words.of_standing(c, "worse"), text=True),
-        Column(
-            None,
-            lambda c: c,
-            "Undecided",
-            lambda c: words.of_standing(c, "open", "unknown"),
-            text=True,
-        ),
-    )
-)
-
-
-def _part(name: str, title: str) -> tuple[Column[f.Variance], ...]:
-    return (
-        Column(name, lambda v: getattr(v, name)),
-        Column(
-            f"{name}_share",
-            lambda v: v.shares[name],
-            title,
-            lambda v: words.variance_share(v, name),
-        ),
-    )
-
-
-VARIANCE: Table[f.Variance] = Table(
-    (
-        Column("task", lambda v: v.task, "Task", lambda v: plain_name(v.task), text=True),
-        Column("n", lambda v: v.n, "Verdicts", lambda v: number(v.n)),
-        *_part("item", "Pair"),
-        *_part("encoding", "Encoding"),
-        *_part("item_x_encoding", "Pair × encoding"),
-        *_part("order", "Order + chance"),
-        *_part("repeat", "Repeat"),
-        Column("total", lambda v: v.total),
-        Column("image", lambda v: v.image),
-        Column("ci95", lambda v: dict(v.ends)),
-        Column(
-            "gains",
-            lambda v: {gain.name: {"value": gain.value, "ci95": gain.interval} for gain in v.gains},
-        ),
-        Column(None, lambda v: v, "From the image", lambda v: words.variance_share(v, "image")),
-        Column(None, lambda v: v, DOUBLING, words.gains, text=True),
-        *declared(f.Variance),
-    )
-)
-
-
-SHAPE: Table[f.Shape] = Table(
-    (
-        Column("cause", lambda s: s.cause, "Cause", text=True),
-        Column("shape", lambda s: s.shape, "Ending", text=True),
-        Column("count", lambda s: s.count, "Replies", lambda s: number(s.count)),
-        Column("example", lambda s: s.example, "Example", text=True),
-        Column("question", lambda s: s.question),
-    )
-)
-
-UNREAD: Table[f.Unread] = Table(
-    (
-        Column("n", lambda u: u.n),
-        Column("failed", lambda u: u.failed),
-        Column("declined", lambda u: unanswered(u.causes).declined),
-        Column("cannot_tell", lambda u: unanswered(u.causes).cannot_tell),
-        Column("causes", lambda u: u.causes),
-        Column("shapes", lambda u: [SHAPE.json(row) for row in u.shapes]),
-        Column("extracted", lambda u: u.extracted),
-        Column("accuracy_with_extracted", lambda u: u.accuracy_with_extracted),
-        Column("no_reply", lambda u: unanswered(u.causes).no_reply),
-        Column("of_probes", lambda u: u.of_probes),
-        *declared(f.Unread),
-    )
-)
-
-
-PROBE: Table[f.ProbeResult] = Table(
-    (
-        Column("name", lambda p: p.name, "Probe", lambda p: p.name.replace("_", " "), text=True),
-        Column("design", lambda p: p.design),
-        Column("n", lambda p: p.effect.n, "Verdicts", lambda p: number(p.effect.n)),
-        Column("images", lambda p: p.effect.images, "Images", lambda p: number(p.effect.images)),
-        *figure("effect", lambda p: p.effect, "Effect, points", points, ends="ci95"),
-        Column("margin", lambda p: p.margin, "Margin", lambda p: points(p.margin)),
-        Column("p_holm", lambda p: p.p_holm, "p (Holm)", lambda p: p_value(p.p_holm)),
-        Column("failed", lambda p: p.failed, "No answer", lambda p: number(p.failed)),
-        Column(
-            "state", lambda p: p.state, "State", lambda p: words.PROBE_STATES[p.state], text=True
-        ),
-        Column("example", lambda p: p.example),
-        *declared(f.ProbeResult),
-    )
-)
-
-TRUST: Table[f.ToolTrust] = Table(
-    (
-        Column("probe", lambda t: t.probe),
-        Column(
-            "confidence",
-            lambda t: t.confidence,
-            "Confidence claimed by the tool",
-            lambda t: number(t.confidence),
-        ),
-        Column(
-            "wrong_tool",
-            share(lambda t: t.wrong_tool),
-            "Follows a wrong tool",
-            lambda t: words.with_ends(t.wrong_tool),
-        ),
-        Column(
-            "right_tool",
-            share(lambda t: t.right_tool),
-            "Follows a right tool",
-            lambda t: words.with_ends(t.right_tool),
-        ),
-        *declared(f.ToolTrust),
-    )
-)
-
-PHOTOGRAPH: Table[f.Photograph] = Table(
-    (
-        Column("task", lambda p: p.task, "Questions", lambda p: plain_name(p.task), text=True),
-        Column("n", lambda p: p.first.gain.n, "Verdicts", lambda p: number(p.first.gain.n)),
-        Column(
-            "images", lambda p: p.first.gain.images, "Images", lambda p: number(p.first.gain.images)
-        ),
-        Column(
-            "with",
-            lambda p: p.first.seen.value,
-            "With the photograph",
-            lambda p: percent(p.first.seen.value),
-        ),
-        Column(
-            "other",
-            lambda p: p.other and p.other.blind.value,
-            "With another",
-            lambda p: percent(p.other.blind.value if p.other else None),
-        ),
-        Column(
-            "grey",
-            lambda p: p.grey and p.grey.blind.value,
-            "With grey",
-            lambda p: percent(p.grey.blind.value if p.grey else None),
-        ),
-        *figure("gain", lambda p: p.first.gain, "Gain over grey, points", points, ends="interval"),
-        Column(
-            "gain_over_other",
-            lambda p: p.other and p.other.gain.value,
-            "Over another",
-            lambda p: points(p.other.gain.value if p.other else None),
-        ),
-        Column(
-            "interval_over_other",
-            lambda p: p.other and p.other.gain.interval,
-            "95 %",
-            lambda p: percents(p.other.gain.interval) if p.other and p.other.gain.interval else "",
-        ),
-        Column(
-            "state",
-            lambda p: p.state,
-            "The photograph is",
-            lambda p: words.PHOTOGRAPH_STATES[p.state],
-            text=True,
-        ),
-        *declared(f.Photograph),
-    )
-)
 
 
 def photograph(need: f.PhotographNeed | None) -> Json | None:
@@ -406,17 +418,14 @@ def photograph(need: f.PhotographNeed | None) -> Json | None:
     """
     if need is None:
         return None
-    return {
-        **PHOTOGRAPH.json(need.all),
-        "by_task": {row.task: PHOTOGRAPH.json(row) for row in need.by_task},
-    }
+    by_task = {row.task: PHOTOGRAPH.json(row) for row in need.by_task}
+    return {**PHOTOGRAPH.json(need.all), "by_task": by_task}
 
 
 def _cell(cell: f.Cell) -> Json:
     """Return a cell of by_task, by_encoding or by_error_type, with one object per question type."""
-    out: Json = {"pairwise": {**dict(cell.keys), **ACCURACY.json(cell.accuracy)}}
-    if not cell.accuracy.share.n:
-        out["pairwise"] = ACCURACY.json(cell.accuracy)
+    keys = dict(cell.keys) if cell.accuracy.share.n else {}
+    out: Json = {"pairwise": {**keys, **ACCURACY.json(cell.accuracy)}}
     if cell.ranking is not None:
         out["ranking"] = RANKING.json(cell.ranking)
     if cell.scoring is not None:
@@ -424,108 +433,72 @@ def _cell(cell: f.Cell) -> Json:
     return out
 
 
-def _flat_cells(cells: Iterable[f.Cell]) -> Json:
-    return {cell.name: {**dict(cell.keys), **ACCURACY.json(cell.accuracy)} for cell in cells}
+def _cells(name: str) -> Column:
+    return Column(name, lambda judge: {cell.name: _cell(cell) for cell in getattr(judge, name)})
+
+
+def _pairs_only(cell: f.Cell) -> Json:
+    return {**dict(cell.keys), **ACCURACY.json(cell.accuracy)}
+
+
+def _flat_cells(name: str) -> Column:
+    return Column(
+        name, lambda judge: {cell.name: _pairs_only(cell) for cell in getattr(judge, name)}
+    )
 
 
 JUDGE: Table[f.JudgeResult] = Table(
     (
-        Column("judge", lambda j: j.name),
-        Column("simulated", lambda j: j.simulated),
-        Column("run", lambda j: j.run),
-        Column("verdicts", lambda j: j.verdicts),
-        Column("expected", lambda j: j.expected),
-        Column("missing", lambda j: j.missing),
-        Column("questions", lambda j: j.questions),
-        Column("asked_like", lambda j: j.asked_like),
-        Column("status", lambda j: j.status),
+        Column("judge", "name"),
+        *as_named("simulated", "run", "verdicts", "expected", "missing", "questions"),
+        *as_named("asked_like", "status", "info", "as_published"),
         Column("tokens", lambda j: {"prompt": j.tokens_in, "reply": j.tokens_out}),
-        Column("latency_median_s", lambda j: j.latency_s),
+        Column("latency_median_s", "latency_s"),
         Column("problems", lambda j: list(j.problems)),
         Column("warnings", lambda j: list(j.warnings)),
-        Column("info", lambda j: j.info),
         Column("identity", lambda j: [asdict(row) for row in j.identity]),
-        Column(
-            None, lambda j: j, "Verdicts on pairs", lambda j: number(j.pairwise.accuracy.share.n)
-        ),
-        Column(None, lambda j: j, "Images", lambda j: number(j.pairwise.accuracy.share.images)),
-        Column(
-            "pairwise", _pairwise, "Accuracy", lambda j: percent(j.pairwise.accuracy.shown.value)
-        ),
-        Column(None, lambda j: j, "95 %", lambda j: percents(j.pairwise.accuracy.shown.interval)),
-        Column(
-            None,
-            lambda j: j,
+        Column("pairwise", _pairwise),
+        Column(None, "pairwise.accuracy.share.n", "Verdicts on pairs", number),
+        Column(None, "pairwise.accuracy.share.images", "Images", number),
+        Column(None, "pairwise.accuracy.shown", "Accuracy (95 %)", with_ends),
+        of_row(
             "Accuracy, mean over tasks",
-            lambda j: words.NONE if j.pairwise.accuracy.none else percent(j.pairwise.macro.value),
+            lambda j: percent(None if j.pairwise.accuracy.none else j.pairwise.macro.value),
         ),
-        Column(None, lambda j: j, "Cohen’s κ", lambda j: number(j.pairwise.kappa.value)),
-        Column(None, lambda j: j, "95 %", lambda j: span(j.pairwise.kappa.interval)),
-        Column(None, lambda j: j, "Failed", words.failed),
-        Column(
-            None,
-            lambda j: j,
-            "Accuracy of the replies read",
-            lambda j: percent(j.pairwise.accuracy.parsed.value),
-        ),
-        Column(None, lambda j: j, "Best constant answer", lambda j: percent(j.pairwise.constant)),
-        Column(None, lambda j: j, "Answered A", lambda j: percent(j.pairwise.accuracy.answered_a)),
-        Column(None, lambda j: j, "Answered tie", lambda j: percent(j.pairwise.ties)),
-        Column(
-            None,
-            lambda j: j,
-            "Same when swapped",
-            lambda j: percent(j.pairwise.swap.consistency.value),
-        ),
-        Column(
-            None,
-            lambda j: j,
-            "Same of the replies read",
-            lambda j: percent(j.pairwise.swap.consistency_parsed),
-        ),
-        Column(
-            "ranking",
-            lambda j: RANKING.json(j.ranking),
-            "Ranking τ-b",
-            lambda j: number(j.ranking.tau.value),
-        ),
-        Column(
-            "scoring",
-            lambda j: SCORING.json(j.scoring),
-            "Scoring τ-b in an image",
-            lambda j: number(j.scoring.within.value),
-        ),
-        Column(
-            None,
-            lambda j: j,
-            "Scoring ρ over all images",
-            lambda j: number(j.scoring.spearman.value),
-        ),
-        Column("by_task", lambda j: {cell.name: _cell(cell) for cell in j.by_task}),
-        Column("by_encoding", lambda j: {cell.name: _cell(cell) for cell in j.by_encoding}),
-        Column("by_error_type", lambda j: {cell.name: _cell(cell) for cell in j.by_error_type}),
-        Column("by_margin", lambda j: _flat_cells(j.by_margin)),
-        Column("by_task_error_type", lambda j: _flat_cells(j.by_task_error_type)),
-        Column(
-            "cells",
-            lambda j: [{**dict(cell.keys), **ACCURACY.json(cell.accuracy)} for cell in j.cells],
-        ),
-        Column("bias", lambda j: [PREFERENCE.json(row) for row in j.bias]),
-        Column("sensitivity", lambda j: [SENSITIVITY.json(row) for row in j.sensitivity]),
-        Column("encodings", lambda j: [CHOICE.json(row) for row in j.encodings]),
-        Column("variance", lambda j: [VARIANCE.json(row) for row in j.variance]),
-        Column("leaderboard", lambda j: LEADERBOARD.json(j.leaderboard)),
-        Column("unread", lambda j: UNREAD.json(j.unread)),
-        Column("as_published", lambda j: j.as_published),
+        Column(None, "pairwise.kappa.value", "Cohen’s κ", number),
+        of_row("Without an answer", words.unanswered_of),
+        Column(None, "pairwise.accuracy.parsed.value", "Accuracy of the replies read", percent),
+        Column(None, "pairwise.constant", "Best constant answer", percent),
+        Column(None, "pairwise.accuracy.answered_a", "Answered A", percent),
+        Column(None, "pairwise.ties", "Answered tie", percent),
+        Column(None, "pairwise.swap.consistency.value", "Same when swapped", percent),
+        Column(None, "pairwise.swap.consistency_parsed", "Same of the replies read", percent),
+        block("ranking", "ranking", RANKING),
+        Column(None, "ranking.tau.value", "Ranking τ-b", number),
+        block("scoring", "scoring", SCORING),
+        Column(None, "scoring.within.value", "Scoring τ-b in an image", number),
+        Column(None, "scoring.spearman.value", "Scoring ρ over all images", number),
+        _cells("by_task"),
+        _cells("by_encoding"),
+        _cells("by_error_type"),
+        _flat_cells("by_margin"),
+        _flat_cells("by_task_error_type"),
+        Column("cells", lambda j: [_pairs_only(cell) for cell in j.cells]),
+        blocks("bias", "bias", PREFERENCE),
+        blocks("sensitivity", "sensitivity", SENSITIVITY),
+        blocks("encodings", "encodings", CHOICE),
+        blocks("variance", "variance", VARIANCE),
+        block("leaderboard", "leaderboard", LEADERBOARD),
+        block("unread", "unread", UNREAD),
         Column(
             "as_published_of",
             lambda j: {score.name: score.lacking for score in j.own_scores if score.lacking},
         ),
-        Column("probes", lambda j: [PROBE.json(row) for row in j.probes]),
-        Column("tool_trust", lambda j: [TRUST.json(row) for row in j.tool_trust]),
+        blocks("probes", "probes", PROBE),
+        blocks("tool_trust", "tool_trust", TRUST),
         Column("photograph", lambda j: photograph(j.photograph)),
-        Column("rater_checks", lambda j: [CHECKED.json(row) for row in j.rater_checks]),
-        Column("above_baseline", lambda j: [ABOVE.json(row) for row in j.above_baseline]),
+        blocks("rater_checks", "rater_checks", CHECKED),
+        blocks("above_baseline", "above_baseline", ABOVE),
     )
 )
 

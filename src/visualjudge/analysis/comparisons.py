@@ -27,11 +27,11 @@ from visualjudge.analysis.accuracy_cells import (
     kappa_of_two,
     known,
 )
-from visualjudge.analysis.estimate import cases_needed, gap_ends, gap_p, holm, images_needed
+from visualjudge.analysis.estimate import gap_ends, gap_p, holm, images_needed
 from visualjudge.analysis.figures import Above, Agreement, Comparison, TaskGap
 from visualjudge.analysis.repeated_rows import ALL, above_verdicts, holm_apart, originals
 from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
-from visualjudge.analysis.study_table import WORD, Run, Study
+from visualjudge.analysis.study_table import Run, Study
 from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate
 from visualjudge.analysis.without_truth import comparison_without_truth
 from visualjudge.core.records import FloatArray, IntArray
@@ -67,15 +67,12 @@ _TOLD = ("right", "usable", "text", "cluster", "task")
 """What a comparison needs of each verdict besides its keys."""
 
 
-def _common(study: Study, tables: dict[int, pl.DataFrame], i: int, j: int) -> pl.DataFrame:
+def _common(study: Study, i: int, j: int) -> pl.DataFrame:
     """The verdicts on the same question, order and repeat; each answer of people beside each other
-    on its question. ``tables`` keeps what is read of a judge.
+    on its question.
     """
     keys = ["question"] if study.runs[i].of_people or study.runs[j].of_people else KEYS
-    for k in (i, j):
-        if k not in tables:
-            tables[k] = study.kind(k, "pairwise", (*KEYS, *_TOLD))
-    a, b = (tables[k].select(*keys, *_TOLD) for k in (i, j))
+    a, b = (study.kind(k, "pairwise", (*keys, *_TOLD)) for k in (i, j))
     return a.join(b.drop("cluster", "task"), on=keys, suffix="_b")
 
 
@@ -83,89 +80,24 @@ def compare(study: Study, i: int, j: int, gap: float) -> Comparison:
     """Compare judges ``i`` and ``j`` on their common pairwise verdicts. ``gap`` is the gap for
     which the number of images needed is computed.
     """
-    return _compared(study, [(i, j)], gap)[0]
-
-
-MOST_ROWS = 100_000
-"""Common verdicts of pairs of judges that are compared by the same steps."""
-
-
-def _compared(study: Study, twos: Sequence[tuple[int, int]], gap: float) -> list[Comparison]:
-    """:func:`compare` of each of ``twos``."""
-    out, rows = list[Comparison](), 0
-    tables: dict[int, pl.DataFrame] = {}
-    held: list[tuple[pl.DataFrame, tuple[str, str]]] = []
-    for i, j in twos:
-        both = _common(study, tables, i, j)
-        held.append((both, (study.runs[i].name, study.runs[j].name)))
-        rows += both.height
-        if rows >= MOST_ROWS:
-            out += _compared_together(held, gap)
-            tables, held, rows = {}, [], 0
-    out += _compared_together(held, gap)
-    unknown = {run for run in {*chain.from_iterable(twos)} if study.lacks_truth(run)}
-    return [
-        row if unknown.isdisjoint(two) else comparison_without_truth(row)
-        for two, row in zip(twos, out, strict=True)
-    ]
-
-
-def _compared_together(
-    twos: Sequence[tuple[pl.DataFrame, tuple[str, str]]], gap: float
-) -> list[Comparison]:
-    none = [_why_nothing(both, names, gap) for both, names in twos]
-    known = [two for two, why in zip(twos, none, strict=True) if why is None]
-    found = iter(_paired(known, gap))
-    return [next(found) if why is None else why for why in none]
-
-
-def _why_nothing(both: pl.DataFrame, names: tuple[str, str], gap: float) -> Comparison | None:
-    """The comparison of two judges without a common answer; None where there is one."""
-    if both.is_empty():
-        return _nothing(names, Estimate(None, None, 0, 0, "no question in common"), gap)
-    silent = [
-        name
-        for name, told in zip(names, ("usable", "usable_b"), strict=True)
-        if not both[told].any()
-    ]
-    if not silent:
-        return None
-    images = both["cluster"].n_unique()
-    why = f"no question in common has an answer of {' and '.join(silent)}"
-    return replace(
-        _nothing(names, Estimate(None, None, both.height, images, why), gap),
-        questions=both["question"].n_unique(),
-        verdicts=both.height,
-    )
-
-
-def _nothing(names: tuple[str, str], why: Estimate, gap: float) -> Comparison:
-    return Comparison(
-        *names, 0, 0, None, None, why, None, None, None, None, None, None, gap, None, None, None
-    )
+    both, names = _common(study, i, j), (study.runs[i].name, study.runs[j].name)
+    columns = zip(names, ("usable", "usable_b"), strict=True)
+    silent = [name for name, usable in columns if not both[usable].any()]
+    if both.is_empty() or silent:
+        why = "no question in common"
+        if not both.is_empty():
+            why += f" has an answer of {' and '.join(silent)}"
+        nothing = Estimate(None, None, both.height, both["cluster"].n_unique(), why)
+        return Comparison(*names, both["question"].n_unique(), both.height, nothing, gap)
+    found = paired(both, names, gap)
+    unknown = study.lacks_truth(i) or study.lacks_truth(j)
+    return comparison_without_truth(found) if unknown else found
 
 
 def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comparison:
     """Compare two judges from rows with ``right``, ``right_b`` and ``cluster``, also by task if
     there is a column ``task``.
     """
-    return _paired([(both, names)], asked_gap)[0]
-
-
-def _paired(
-    twos: Sequence[tuple[pl.DataFrame, tuple[str, str]]], asked_gap: float
-) -> list[Comparison]:
-    """:func:`paired` of each of ``twos``."""
-    if not twos:
-        return []
-    kept = [
-        name
-        for name in ("question", "cluster", "right", "right_b", "task")
-        if name in twos[0][0].columns
-    ]
-    table = pl.concat(
-        both.select(*kept, two=pl.lit(f"{k:06d}").cast(WORD)) for k, (both, _) in enumerate(twos)
-    )
     a, b = pl.col("right"), pl.col("right_b")
     values = {
         "n": a.is_not_null(),
@@ -174,45 +106,33 @@ def _paired(
         "a": a,
         "b": b,
     }
-    sums = image_sums(table, ["two"], values)
-    figures, found = _gaps(sums)
-    total = {name: sums.total(name) for name in values}
-    questions = table.group_by("two").agg(pl.col("question").n_unique()).sort("two")["question"]
-    by_task: list[list[TaskGap]] = [[] for _ in twos]
-    if "task" in kept:
-        tasks = image_sums(table, ["two", "task"], values)
-        for (two, task), (gap, p) in zip(tasks.keys.rows(), _gaps(tasks)[0], strict=True):
-            by_task[int(two)].append(TaskGap(str(task), gap, p))
-    out = []
-    for k, ((both, names), (figure, p)) in enumerate(zip(twos, figures, strict=True)):
-        n, more, apart = (int(total[name][k]) for name in ("n", "gap", "apart"))
-        only_a, only_b, spread = (apart + more) // 2, (apart - more) // 2, found.only(k)
-        independent = ((only_a + only_b) / n - ((only_a - only_b) / n) ** 2) / n
-        effect = max(1.0, float(spread.variance[0]) / independent) if independent > 0 else 1.0
-        needed = cases_needed(only_a / n, only_b / n, effect)
-        wanted, reach = images_needed(spread, asked_gap)
-        comparison = Comparison(
-            *names,
-            questions=int(questions[k]),
-            verdicts=n,
-            accuracy_a=float(total["a"][k] / n),
-            accuracy_b=float(total["b"][k] / n),
-            gap=figure,
-            p=p,
-            only_a_right=only_a,
-            only_b_right=only_b,
-            design_effect=effect,
-            needed=needed,
-            more_needed=None if needed is None else max(0, needed - n),
-            asked_gap=asked_gap,
-            images_needed=wanted,
-            images_range=reach,
-            more_images=None if wanted is None else max(0, wanted - figure.images),
-            by_task=tuple(by_task[k]),
-            kappa=kappa_of_two(both) if "text_b" in both.columns else NOTHING,
-        )
-        out.append(comparison)
-    return out
+    sums = image_sums(both, [], values)
+    ((figure, p),), found = _gaps(sums)
+    n, more, apart, right, right_b = (int(sums.total(name)[0]) for name in
+                                      ("n", "gap", "apart", "a", "b"))  # fmt: skip
+    by_task: list[TaskGap] = []
+    if "task" in both.columns:
+        tasks = image_sums(both, ["task"], values)
+        gaps = zip(tasks.keys["task"], _gaps(tasks)[0], strict=True)
+        by_task = [TaskGap(str(task), gap, task_p) for task, (gap, task_p) in gaps]
+    wanted, reach = images_needed(found, asked_gap)
+    return Comparison(
+        *names,
+        both["question"].n_unique(),
+        n,
+        figure,
+        asked_gap,
+        accuracy_a=right / n,
+        accuracy_b=right_b / n,
+        p=p,
+        only_a_right=(apart + more) // 2,
+        only_b_right=(apart - more) // 2,
+        images_needed=wanted,
+        images_range=reach,
+        more_images=None if wanted is None else max(0, wanted - figure.images),
+        by_task=tuple(by_task),
+        kappa=kappa_of_two(both) if "text_b" in both.columns else NOTHING,
+    )
 
 
 def _gaps(sums: ImageSums) -> tuple[list[tuple[Estimate, float | None]], estimate.Spread]:
@@ -252,7 +172,7 @@ def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
     among pairs with a simulated judge.
     """
     twos = _twos(study)
-    rows = _compared(study, twos, gap)
+    rows = [compare(study, i, j, gap) for i, j in twos]
     real = [not (study.runs[i].simulated or study.runs[j].simulated) for i, j in twos]
     adjusted = _adjusted([row.p for row in rows], real)
     tasks = [(told, held) for row, held in zip(rows, real, strict=True) for told in row.by_task]

@@ -246,12 +246,6 @@ def _clopper_pearson(x: FloatArray, n: FloatArray, tail: float) -> Ends:
     return np.where(x <= TINY, 0.0, low), np.where(rest <= TINY, 1.0, high)
 
 
-def upper_bound(errors: FloatArray, cases: FloatArray, tail: float = TAIL) -> float:
-    """Return the one-sided upper bound, at level 1 − ``tail``, of a share of errors by image."""
-    value, found = ratio(np.asarray(errors, float), np.asarray(cases, float))
-    return float(share_ends(value, found, np.array([np.sum(cases)]), tail)[1][0])
-
-
 # ---------------------------------------------------------------- differences of shares
 
 
@@ -285,19 +279,6 @@ def gap_ends(
 def gap_p(value: FloatArray, found: Spread, apart: FloatArray, cases: FloatArray) -> FloatArray:
     """Return the two-sided p of no difference, by the same standard error as :func:`gap_ends`."""
     return _p(value, _paired_error(value, found, apart, cases), found)
-
-
-def cases_needed(first_only: float, second_only: float, effect: float = 1.0) -> int | None:
-    """Return the number of paired cases that show the difference of the shares ``first_only`` and
-    ``second_only`` (5 %, power 80 %; Connor 1987), times the design ``effect``; None for no
-    difference.
-    """
-    either, gap = first_only + second_only, first_only - second_only
-    if abs(gap) < TINY:
-        return None
-    z_level, z_power = norm_isf(LEVEL / 2), norm_isf(1 - POWER)
-    root = z_level * np.sqrt(either) + z_power * np.sqrt(max(0.0, either - gap**2))
-    return int(np.ceil((root / gap) ** 2 * effect))
 
 
 def images_needed(found: Spread, gap: float) -> tuple[int | None, tuple[float, float] | None]:

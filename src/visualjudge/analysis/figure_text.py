@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from visualjudge.analysis.figures import (
     LEAST_QUESTIONS,
@@ -17,11 +17,11 @@ from visualjudge.analysis.figures import (
     Sensitivity,
     Variance,
 )
-from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Preference, unanswered
+from visualjudge.analysis.pairwise_figures import Preference, unanswered
 from visualjudge.analysis.source_figures import SourceRow
-from visualjudge.analysis.study_table import missing_verdicts
-from visualjudge.analysis.value_and_interval import NO_TRUTH, ORDER_UNKNOWN, UNANSWERED, Estimate
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.plurals import plural
+from visualjudge.vision.encodings import encoding_title
 
 Ends = Sequence[float | None] | None
 NONE = "–"
@@ -34,7 +34,6 @@ APART = (
 SETS = "Judges in different sets answered different questions, so their figures are not comparable."
 PROBE_STATES = {"pass": "passes", "fail": "fails", "not_shown": "undecided"}
 """Names of the states of probes on pages."""
-UNSURE = "say “cannot tell”"
 
 
 def percent(value: float | None, digits: int = 1) -> str:
@@ -122,55 +121,6 @@ def listed(names: Sequence[str], most: int = 4) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def grouped(said: Iterable[tuple[str, str]], *, names_last: bool = False) -> str:
-    """Group equal statements with the names they apply to: "a and b: τ-b 0.7; c: …", or
-    names last.
-    """
-    found: dict[str, list[str]] = {}
-    for statement, name in said:
-        found.setdefault(statement, []).append(name)
-    total = sum(map(len, found.values()))
-    parts = [(statement, _who(names, total)) for statement, names in found.items()]
-    told = "; ".join(": ".join(part if names_last else reversed(part)) for part in parts)
-    return told[:1].upper() + told[1:] if names_last else told
-
-
-def _who(names: Sequence[str], total: int) -> str:
-    """Return the names, or their number if there are too many in all for a sentence."""
-    if total <= MOST_NAMED or len(names) < 3:
-        return listed(names, MOST_NAMED)
-    return f"all {total} judges" if len(names) == total else f"{len(names)} of {total} judges"
-
-
-def counted(title: str, counts: Sequence[tuple[str, int, int]]) -> str:
-    """Format (name, count, total), largest count first: "Tasks above chance, of 15: b 9, a 4". With
-    many names, give the number of names with each count.
-    """
-    ordered = sorted(counts, key=lambda row: -row[1])
-    totals = {total for _, _, total in ordered}
-    if len(ordered) > 1 and len({row[1:] for row in ordered}) == 1:
-        every = "both judges" if len(ordered) == 2 else f"each of {len(ordered)} judges"
-        return f"{title}: {ordered[0][1]} of {ordered[0][2]} for {every}"
-    every = f", of {totals.pop()}" if len(totals) == 1 else ""
-    shares = [
-        (name, f"{count}" + ("" if every else f" of {total}")) for name, count, total in ordered
-    ]
-    if len(ordered) <= MOST_NAMED:
-        return f"{title}{every}: {', '.join(' '.join(share) for share in shares)}"
-    groups: dict[str, list[str]] = {}
-    for name, share in shares:
-        groups.setdefault(share, []).append(name)
-    named = (
-        f"{share} by {listed(names) if len(names) < 3 else f'{len(names)} judges'}"
-        for share, names in groups.items()
-    )
-    return f"{title}{every}: {', '.join(named)}"
-
-
-MOST_NAMED = 6
-"""Maximum number of names that a sentence lists; longer lists are replaced by their length."""
-
-
 def percents(ends: Ends) -> str:
     """Format an interval in per cent, without the sign."""
     if ends is None:
@@ -227,11 +177,6 @@ def own_score(score: OwnScore) -> str:
     return f"{score.value:.{score.digits}f}" + (f" ({score.lacking})" if score.lacking else "")
 
 
-def part(count: int, whole: int) -> str:
-    """Format "3 of 4"; a dash if the whole is 0."""
-    return f"{number(count)} of {number(whole)}" if whole else NONE
-
-
 def graded(cell: Cell) -> dict[str, str]:
     """Return the results of a cell's ranking and scoring questions, by the name of the figure, if
     any.
@@ -249,104 +194,6 @@ def graded(cell: Cell) -> dict[str, str]:
             ends = span(figure.interval) if figure.interval else figure.why
             out[name] = f"{number(figure.value)} ({ends}), {many(figure.images, 'image')}"
     return out
-
-
-def failed_share(failed: int, n: int) -> str:
-    """Format failed replies with their share: 12 (2.5 %)."""
-    return f"{number(failed)} ({percent(failed / n)})" if failed and n else "0"
-
-
-def headline(judge: JudgeResult) -> str:
-    """Return the main result in one sentence."""
-    p = judge.pairwise.accuracy
-    if not p.share.n:
-        return "No pairwise question was answered; see ranking and scoring below."
-    if p.without_truth:
-        return f"Accuracy is not measured: {NO_TRUTH} for {_asked(p)}."
-    if p.none:
-        return (
-            f"None of {_asked(p)} has an answer ({_without_answer(p.causes)}); they count as wrong."
-        )
-    known = (
-        f"95 % interval {percents(p.share.interval)}"
-        if p.share.interval
-        else f"no interval: {p.share.why}"
-    )
-    text = f"Right in {percent(p.share.value)} of {_asked(p)} ({known})."
-    if p.failed:
-        text += f" Without an answer: {_without_answer(p.causes)}; they count as wrong. Of the "
-        text += f"others, {percent(p.parsed.value)} are right."
-    return text
-
-
-def _asked(found: Accuracy) -> str:
-    return f"{many(found.share.n, 'pairwise verdict')} on {many(found.share.images, 'image')}"
-
-
-def _without_answer(causes: Mapping[str, int]) -> str:
-    """Count the replies without an answer: "12 replies failed, 3 were declined, 5 say “cannot
-    tell”".
-    """
-    found = unanswered(causes)
-    bad = found.unread + found.no_reply
-    counts = (
-        (bad, "replies failed"),
-        (found.declined, "were declined"),
-        (found.cannot_tell, UNSURE),
-    )
-    return ", ".join(f"{number(n)} {said}" for n, said in counts if n)
-
-
-def verdict(judge: JudgeResult) -> str:
-    """Return the result in a few words: better or worse than chance, or can’t tell yet."""
-    p = judge.pairwise.accuracy
-    if not p.share.n:
-        return "no pairwise question"
-    found = "can’t tell yet whether better than chance"
-    if judge.pairwise.better_than_chance:
-        found = "better than chance"
-    elif judge.pairwise.worse_than_chance:
-        found = "worse than chance"
-    return (
-        found if judge.pairwise.chance == OF_TWO else f"{found} ({percent(judge.pairwise.chance)})"
-    )
-
-
-def answer(judge: JudgeResult) -> str:
-    """Return the result in one sentence: accuracy, chance, effect of the order, whether no bias was
-    found, failures.
-    """
-    p, swap = judge.pairwise.accuracy, judge.pairwise.swap.consistency
-    if not p.share.n:
-        return headline(judge)
-    parts = [
-        f"{UNANSWERED} of {_asked(p)}"
-        if p.none
-        else f"accuracy not measured, since {NO_TRUTH} for {_asked(p)}"
-        if p.without_truth
-        else f"right in {with_ends(p.share)} of {_asked(p)}"
-    ]
-    if not p.without_truth:
-        if p.failed and not p.none:
-            parts[0] += f", in {with_ends(p.parsed)} of those read"
-        parts.append(verdict(judge))
-    if swap.n and not p.none:
-        same = judge.pairwise.swap.consistency_parsed
-        read = "" if same in (None, swap.value) else f", in {percent(same)} of those read in both"
-        parts.append(f"the same answer in both orders in {percent(swap.value)}{read}")
-    if not any(row.flagged for row in judge.bias):
-        parts.append("no bias was found")
-    if not judge.order_shown:
-        parts.append(f"position bias is not measured: {ORDER_UNKNOWN}")
-    found = unanswered(judge.unread.causes)
-    counts = (
-        (found.unread, "could not be read"),
-        (found.no_reply, "were not received, because the call failed"),
-        (found.declined, "were declined"),
-        (found.cannot_tell, UNSURE),
-    )
-    parts += [f"{percent(n / judge.unread.n)} of all replies {said}" for n, said in counts if n]
-    return "; ".join(parts) + "."
 
 
 def above(judge: JudgeResult) -> str | None:
@@ -374,63 +221,6 @@ def above(judge: JudgeResult) -> str | None:
     unclear = row.standing == UNDECIDED
     better = "can’t tell yet whether the judge is better" if unclear else "the judge is worse"
     return f"{text}: {better}."
-
-
-def unfinished(judge: JudgeResult) -> str | None:
-    """Return a warning if verdicts of the run are missing, else None."""
-    return missing_verdicts(judge.missing, judge.expected)
-
-
-def other_warnings(judge: JudgeResult) -> list[str]:
-    """Return the warnings except the one about missing verdicts, which is shown separately."""
-    said = unfinished(judge)
-    return [line for line in judge.warnings if said is None or not line.endswith(said)]
-
-
-def _kinds(judge: JudgeResult) -> list[tuple[str, int, int, int, int]]:
-    """Return each question type with its numbers of failed, declined, "cannot tell" and all
-    replies.
-    """
-    pairs, ranks, scores = judge.pairwise.accuracy, judge.ranking, judge.scoring
-    found = unanswered(pairs.causes)
-    kinds = (
-        ("pairwise", pairs.failed, found.declined, found.cannot_tell, pairs.share.n),
-        ("ranking", ranks.failed, ranks.declined, ranks.cannot_tell, ranks.exact.n),
-        ("scoring", scores.failed, scores.declined, scores.cannot_tell, scores.n),
-    )
-    return [
-        (name, bad - declined - unsure, declined, unsure, n)
-        for name, bad, declined, unsure, n in kinds
-    ]
-
-
-def failed(judge: JudgeResult) -> str:
-    """Format failed replies of all question types: 240 of 480; 3 declined; 2 cannot tell."""
-    _, bad, declined, unsure, n = zip(*_kinds(judge), strict=True)
-    beside = [
-        f"; {number(sum(k))} {said}"
-        for k, said in ((declined, "declined"), (unsure, "cannot tell"))
-        if any(k)
-    ]
-    return f"{number(sum(bad))} of {number(sum(n))}{''.join(beside)}"
-
-
-def failures(judge: JudgeResult) -> str | None:
-    """Return failed, declined and "cannot tell" replies by question type; None if there
-    are none.
-    """
-    asked = [kind for kind in _kinds(judge) if kind[4]]
-    lines = []
-    for place, title in ((1, "Failed replies"), (2, "Declined"), (3, "Cannot tell")):
-        if any(kind[place] for kind in asked):
-            parts = (f"{number(kind[place])} of {number(kind[4])} {kind[0]}" for kind in asked)  # type: ignore[arg-type]
-            lines.append(f"{title}: {', '.join(parts)}.")
-    return " ".join(lines) or None
-
-
-def causes(found: Mapping[str, int]) -> str:
-    """Format failed replies by cause: unparseable: tie 12, refusal 3."""
-    return ", ".join(f"{cause} {number(n)}" for cause, n in found.items()) or NONE
 
 
 UNITS = {"item": "pairs", "item_x_encoding": "encodings", "order": "orders", "repeat": "repeats"}
@@ -534,19 +324,6 @@ def jnd_text(row: Sensitivity) -> str:
     return f"{number(row.jnd.value)} ({span(row.jnd.interval)})"
 
 
-def recommended(choice: EncodingChoice) -> str:
-    """Return the recommended encoding, or the reason why there is none."""
-    if choice.recommended:
-        return choice.recommended
-    cheapest = f"; cheapest of those within 5 points: {choice.cheapest}" if choice.cheapest else ""
-    return f"none: {choice.reason}{cheapest}"
-
-
-def of_standing(choice: EncodingChoice, *standings: str) -> str:
-    """Return the encodings of a task that have one of these standings."""
-    return ", ".join(row.name for row in choice.encodings if row.standing in standings) or NONE
-
-
 def images_needed(row: Comparison) -> str:
     """Format the number of images needed for the requested gap, with its range: 120 (80 to 210)."""
     if row.images_needed is None:
@@ -554,3 +331,69 @@ def images_needed(row: Comparison) -> str:
     ends = row.images_range
     reach = "" if ends is None else f" ({number(int(ends[0] or 0))} to {number(int(ends[1] or 0))})"
     return f"{number(row.images_needed)}{reach}"
+
+
+def unanswered_of(judge: JudgeResult) -> str:
+    """Count the replies without an answer: "240 of 480", with the declined ones."""
+    found = unanswered(judge.unread.causes)
+    more = ((found.declined, "declined"), (found.cannot_tell, "cannot tell"))
+    named = "".join(f"; {number(n)} {word}" for n, word in more if n)
+    return f"{number(found.unread + found.no_reply)} of {number(judge.unread.n)}{named}"
+
+
+def failures(judge: JudgeResult) -> str | None:
+    """Return a sentence on replies without an answer; None if there are none."""
+    if not judge.unread.failed:
+        return None
+    return f"Without an answer: {unanswered_of(judge)}. They count as wrong."
+
+
+def recommended(choice: EncodingChoice) -> str:
+    """Return the recommended encoding, or the reason why there is none."""
+    if choice.recommended:
+        title = encoding_title(choice.task, choice.recommended)
+        return f"{title} ({choice.recommended})"
+    cheapest = f"; cheapest of those within 5 points: {choice.cheapest}" if choice.cheapest else ""
+    return f"none: {choice.reason}{cheapest}"
+
+
+def part(count: int, whole: int) -> str:
+    """Format "3 of 4"; a dash if the whole is 0."""
+    return f"{number(count)} of {number(whole)}" if whole else NONE
+
+
+FINE = 2.0
+"""Intervals narrower than this many points get a decimal."""
+
+
+def _rough(estimate: Estimate, show: Callable[[float, int], str]) -> str:
+    """Format an estimate with its interval, with a decimal only if the interval is narrow."""
+    if estimate.value is None:
+        return ""
+    low, high = estimate.interval or (None, None)
+    digits = 1 if low is not None and high is not None and 100 * (high - low) < FINE else 0
+    text = show(100 * estimate.value, digits)
+    if estimate.interval is None:
+        return text
+    ends = tuple(None if end is None else 100 * end for end in (low, high))
+    return f"{text} ({span(ends, digits)})"
+
+
+def rough_share(estimate: Estimate) -> str:
+    """Format a share with its interval, such as 83 % (77 to 88)."""
+    return _rough(estimate, lambda value, digits: f"{number(value, digits)} %")
+
+
+def rough_points(estimate: Estimate) -> str:
+    """Format a difference with its interval in points, such as +4 (1 to 7)."""
+
+    def plus(value: float, digits: int) -> str:
+        text = number(value, digits)
+        return f"+{text}" if value > 0 and float(text) else text
+
+    return _rough(estimate, plus)
+
+
+def signed(value: float) -> str:
+    """Format 0.2 as +20, for an axis."""
+    return f"{100 * value:+g}".replace("-", "\u2212") if value else "0"

@@ -11,12 +11,12 @@ gives the reason.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Pairwise, Preference
 from visualjudge.analysis.source_figures import Leaderboard
-from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate, Share, column
+from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate, Share, column, minus
 
 NO_PROOF = "baseline below chance"
 UNDECIDED = "undecided"
@@ -86,21 +86,17 @@ class Comparison:
     b: str
     questions: int
     verdicts: int
-    accuracy_a: float | None
-    accuracy_b: float | None
     gap: Estimate
-    p: float | None
-    only_a_right: int | None
-    only_b_right: int | None
-    design_effect: float | None
-    needed: int | None
-    """Number of verdicts that would show the observed gap (5 %, power 80 %)."""
-    more_needed: int | None
     asked_gap: float
     """The gap for which ``images_needed`` is computed."""
-    images_needed: int | None
-    images_range: Ends | None
-    more_images: int | None
+    accuracy_a: float | None = None
+    accuracy_b: float | None = None
+    p: float | None = None
+    only_a_right: int | None = None
+    only_b_right: int | None = None
+    images_needed: int | None = None
+    images_range: Ends | None = None
+    more_images: int | None = None
     p_holm: float | None = None
     by_task: tuple[TaskGap, ...] = ()
     """The gap in each task of the common questions."""
@@ -397,17 +393,19 @@ class EncodingDuel:
     p: float | None
     p_holm: float | None = None
 
+    @property
+    def turned(self) -> EncodingDuel:
+        """The comparison of the second with the first."""
+        return replace(self, first=self.second, second=self.first, gap=minus(self.gap))
+
 
 @dataclass(frozen=True)
 class EncodingChoice:
-    """The encodings of one task, best first. ``chosen`` is the accuracy of the recommended encoding
-    on images that were not used to choose it.
-    """
+    """The encodings of one task, best first."""
 
     task: str
     recommended: str | None
     reason: str | None
-    chosen: Share
     cheapest: str | None
     """If no difference is shown: the cheapest of the encodings that are at most 5 points apart."""
     encodings: tuple[Encoding, ...]
@@ -448,32 +446,18 @@ class Variance:
 
 
 @dataclass(frozen=True)
-class Shape:
-    """Replies of the same shape that could not be read."""
-
-    cause: str
-    shape: str
-    count: int
-    example: str
-    question: str
-
-
-@dataclass(frozen=True)
 class Unread:
-    """Replies that could not be read: failed replies of all question types by cause, and their most
-    common shapes.
-    """
+    """Replies that could not be read: failed replies of all question types by cause."""
 
     n: int
     failed: int
     causes: Mapping[str, int]
-    shapes: tuple[Shape, ...]
     extracted: int = 0
     """Failed replies for which a second reader gave a value; no other figure uses them."""
     accuracy_with_extracted: float | None = None
     """Pairwise accuracy including the values in ``extracted``; None if there are none."""
     of_probes: int = 0
-    """Failed replies to questions that a probe changed. Only ``shapes`` includes them."""
+    """Failed replies to questions that a probe changed."""
     read_by: Mapping[str, int] = field(default_factory=dict)
     """Number of replies read by each tier (``marked``, ``prose``); not recorded in runs of older
     versions.

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, combinations, pairwise
+from itertools import chain
 
 import numpy as np
 import polars as pl
@@ -33,8 +33,8 @@ from visualjudge.analysis.estimate import (
     sums,
     too_few,
 )
-from visualjudge.analysis.fits import Fit, fit, interval, p_value
-from visualjudge.analysis.source_figures import IN_MATRIX, Contrast, Control, Leaderboard, SourceRow
+from visualjudge.analysis.fits import Fit, fit, interval
+from visualjudge.analysis.source_figures import Control, Leaderboard, SourceRow
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.ranks import rank_sets
 from visualjudge.analysis.study_table import lead
@@ -217,36 +217,24 @@ def leaderboard(table: pl.DataFrame, leads: pl.DataFrame | None = None) -> Leade
             for place in own
         ]
         boards.append(_board(rows, inside))
-    ties, endless = sum(board.ties for board in boards), any(board.endless for board in boards)
-    same = boards[0].agreement if len(boards) == 1 else (None, None)
     ranked = tuple(chain.from_iterable(board.rows for board in boards))
-    contrasts = tuple(chain.from_iterable(board.contrasts for board in boards))
-    together = boards[0].dispersion if len(boards) == 1 else None
     return Leaderboard(
         ranked,
         games.height,
         len(names),
-        endless,
-        ties,
-        *same,
-        contrasts,
-        together,
+        any(board.endless for board in boards),
+        int((games["outcome"] == 0.5).sum()),
+        *(_agreement(ranked) if len(boards) == 1 else (None, None)),
         tuple(chain.from_iterable(board.controls for board in boards)),
     )
 
 
 @dataclass(frozen=True)
 class _Board:
-    """One group: its sources in the judge's order, and the correlation of that order with their
-    true scores (ρ and τ-b).
-    """
+    """One group: its sources in the judge's order, and whether the fit was penalised."""
 
     rows: tuple[SourceRow, ...]
-    contrasts: tuple[Contrast, ...]
-    ties: int
     endless: bool
-    agreement: tuple[float | None, float | None]
-    dispersion: float
     controls: tuple[Control, ...]
 
 
@@ -313,7 +301,6 @@ def _board(rows: list[SourceRow], games: pl.DataFrame) -> _Board:
     true = replace(judged, outcome=games.select(points("answer")).to_series().to_numpy())
     found = judged.fit()
     images, effective = judged.images()
-    never_won, never_lost = judged.never()
     why = _why(judged, images, effective)
     known = np.array([reason in (None, NEVER_LOST, NEVER_WON) for reason in why])
     value, freedom = found.coefficients, np.maximum(effective - 1, 1)
@@ -343,15 +330,7 @@ def _board(rows: list[SourceRow], games: pl.DataFrame) -> _Board:
     finite = [float(x) if np.isfinite(x) else None for x in truth]
     named = [replace(row, true_strength=x) for row, x in zip(filled, finite, strict=True)]
     ranked = _ranked(named, value, truth)
-    return _Board(
-        ranked,
-        _contrasts(ranked, filled, found, apart, never_won | never_lost),
-        int((outcome == 0.5).sum()),
-        found.penalised,
-        _agreement(value, [row.mean_score for row in rows]),
-        _dispersion(found),
-        controls,
-    )
+    return _Board(ranked, found.penalised, controls)
 
 
 def _why(games: _Games, images: IntArray, effective: FloatArray) -> list[str | None]:
@@ -373,12 +352,6 @@ def _strength(
     open_side = why in (NEVER_LOST, NEVER_WON)
     figure = Estimate(value, None if open_side else ends, games, images, why)
     return figure, ends if open_side else None
-
-
-def _dispersion(found: Fit) -> float:
-    """Return the mean design effect of the strengths: how many games of an image count as one."""
-    least = float(np.trace(found.alone))
-    return max(1.0, float(np.trace(found.covariance)) / least) if least > 0 else 1.0
 
 
 def _with_controls(
@@ -412,38 +385,6 @@ def _with_controls(
     return strengths, effects
 
 
-def _contrasts(
-    ranked: tuple[SourceRow, ...],
-    rows: list[SourceRow],
-    found: Fit,
-    freedom: FloatArray,
-    open_ended: BoolArray,
-) -> tuple[Contrast, ...]:
-    """Compare every two of the first sources of a group, and beyond those each source with the
-    next. The one that the judge ranks higher comes first.
-    """
-    place = {row.source: i for i, row in enumerate(rows)}
-    twos = list(chain(combinations(ranked[:IN_MATRIX], 2), pairwise(ranked[IN_MATRIX - 1 :])))
-    sides = np.array([[place[row.source] for row in two] for two in twos]).reshape(-1, 2)
-    weights = np.zeros((len(twos), len(rows)))
-    each = np.arange(len(twos))
-    weights[each, sides[:, 0]], weights[each, sides[:, 1]] = 1.0, -1.0
-    gaps, variance = weights @ found.coefficients, found.variance(weights)
-    out = []
-    for k, (first, second) in enumerate(twos):
-        i, j = sides[k]
-        why = next((row.strength.why for row in (first, second) if row.strength.why), None)
-        images = min(first.strength.images, second.strength.images)
-        gap, spread, free = float(gaps[k]), float(variance[k]), float(freedom[i, j])
-        known = why in (None, NEVER_LOST, NEVER_WON) and spread > 0
-        low, high = interval(gap, spread, free) if known else (None, None)
-        ends = (low, None if open_ended[[i, j]].any() else high) if known else None
-        figure = Estimate(gap, ends, 0, images, None if ends else why)
-        p = p_value(gap, spread, free) if known else None
-        out.append(Contrast(first.group, first.source, second.source, figure, p))
-    return tuple(out)
-
-
 def _ranked(
     rows: list[SourceRow], strength: FloatArray, by_truth: FloatArray
 ) -> tuple[SourceRow, ...]:
@@ -459,13 +400,13 @@ def _ranked(
     return tuple(sorted(ranked, key=lambda row: row.rank))
 
 
-def _agreement(
-    strength: FloatArray, scores: list[float | None]
-) -> tuple[float | None, float | None]:
+def _agreement(rows: Sequence[SourceRow]) -> tuple[float | None, float | None]:
     """Return Spearman's ρ and Kendall's τ-b between the judge's strengths and the mean true scores;
     None for fewer than three sources.
     """
+    scores = [row.mean_score for row in rows]
     if len(scores) < 3 or None in scores:
         return None, None
-    mine, true = (np.round(np.array(values, float), 9) for values in (strength, scores))
+    strengths = [row.strength.value for row in rows]
+    mine, true = (np.round(np.array(values, float), 9) for values in (strengths, scores))
     return correlation.spearman(mine, true), correlation.kendall(mine, true)

@@ -10,8 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from visualjudge.analysis.columns import JUDGE
-from visualjudge.analysis.comparison_columns import AGREEMENT, COMPARISON, DATASET, LEAK
+from visualjudge.analysis.columns import AGREEMENT, COMPARISON, DATASET, JUDGE, LEAK
 from visualjudge.analysis.decisions.card import Card
 from visualjudge.analysis.decisions.decision_json import (
     answer_json,
@@ -90,8 +89,6 @@ def _of_judge(judge: Mapping[str, Any]) -> Iterable[tuple[str, Row]]:
             yield name, {**who, **row}
     for row in judge["leaderboard"]["rows"]:
         yield "leaderboard", {**who, **row}
-    for row in judge["leaderboard"]["contrasts"]:
-        yield "source_differences", {**who, **row}
     for task in judge["encodings"]:
         for name, key in (("encodings", "encodings"), ("encoding_comparisons", "comparisons")):
             for row in task[key]:

@@ -6,8 +6,9 @@ the best and by the worst possible ones. For exact and top-1, a failed reply is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -19,13 +20,11 @@ from visualjudge.analysis.accuracy_cells import (
     image_sums,
     means_of,
     share_of,
-    shares_together,
 )
-from visualjudge.analysis.estimate import Shares
 from visualjudge.analysis.figures import Ranking, Scoring
 from visualjudge.analysis.pairwise_figures import CANNOT_TELL, DECLINED
 from visualjudge.analysis.statistics import correlation
-from visualjudge.analysis.study_table import WORD, ordered
+from visualjudge.analysis.study_table import ordered
 from visualjudge.analysis.value_and_interval import NO_SHARE, NOTHING, Ends, Estimate, Share
 from visualjudge.core.records import LETTERS, FloatArray
 
@@ -84,27 +83,13 @@ def _ranking_columns(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def tau_means(every: Sequence[ImageSums]) -> list[list[Estimate]]:
+def tau_means(sums: ImageSums) -> list[Estimate]:
     """Mean of correlations ``tau`` over cases ``told`` of each cell, -1..1: the interval of a share
     of (τ + 1) / 2.
     """
-    halves = [
-        ImageSums(
-            sums.keys,
-            sums.cell,
-            sums.cluster,
-            {
-                "top": (sums.columns["tau"] + sums.columns["told"]) / 2,
-                "n": sums.columns["told"],
-            },
-        )
-        for sums in every
-    ]
-    found = shares_together([(half, "top", "n") for half in halves], graded=True)
-    return [_taus(sums, part) for sums, part in zip(every, found, strict=True)]
-
-
-def _taus(sums: ImageSums, shares: Shares) -> list[Estimate]:
+    told = sums.columns["told"]
+    halves = replace(sums, columns={"top": (sums.columns["tau"] + told) / 2, "n": told})
+    shares = halves.shares("top", "n", graded=True)
     out = []
     for k, (n, tau) in enumerate(zip(sums.total("told"), sums.total("tau"), strict=True)):
         found = share_of(shares, k)
@@ -113,20 +98,6 @@ def _taus(sums: ImageSums, shares: Shares) -> list[Estimate]:
         value = None if found.value is None else float(tau / n)
         out.append(Estimate(value, ends, found.n, found.images, found.why))
     return out
-
-
-def _together(judges: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """The verdicts of all judges, with the number of each in ``judge``."""
-    numbered = (
-        table.with_columns(pl.lit(str(k)).cast(WORD).alias("judge"))
-        for k, table in enumerate(judges)
-    )
-    return pl.concat(numbered)
-
-
-def ranking_figures(table: pl.DataFrame) -> Ranking:
-    """Mean τ-b over questions, share of exact orders, share with the best first."""
-    return ranking_tables([table], [()])[0][0].get("", NO_RANKING)
 
 
 _FAILED = ~pl.col("usable")
@@ -138,44 +109,35 @@ _COUNTS = {
 }
 
 
-def ranking_tables(
-    judges: Sequence[pl.DataFrame], tables: Sequence[Sequence[str]]
-) -> list[list[dict[str, Ranking]]]:
-    """:func:`ranking_figures` of each judge in each cell of each of ``tables``, named by its values
-    with / between them. All judges are counted, and all intervals found, by the same steps.
+def ranking_figures(table: pl.DataFrame) -> Ranking:
+    """Mean τ-b over questions, share of exact orders, share with the best first."""
+    return ranking_cells(table, ()).get("", NO_RANKING)
+
+
+def ranking_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Ranking]:
+    """Return :func:`ranking_figures` of each cell of ``by``, named by its values with / between
+    them.
     """
-    out: list[list[dict[str, Ranking]]] = [[{} for _ in tables] for _ in judges]
-    verdicts = _together(judges)
-    if verdicts.is_empty():
-        return out
+    if table.is_empty():
+        return {}
     values = _COUNTS | {
         "tau": pl.col("tau"),
         "told": pl.col("tau").is_not_null(),
         "exact": pl.col("exact"),
         "top": pl.col("top"),
     }
-    verdicts = _ranking_columns(verdicts)
-    made = [image_sums(verdicts, ["judge", *by], values) for by in tables]
-    found = iter(shares_together([(sums, name, "n") for sums in made for name in ("exact", "top")]))
-    for number, (sums, taus) in enumerate(zip(made, tau_means(made), strict=True)):
-        rows = _rankings(sums, taus, next(found), next(found))
-        for (judge, *words), row in zip(sums.keys.rows(), rows, strict=True):
-            out[int(judge)][number]["/".join(map(str, words))] = row
-    return out
-
-
-def _rankings(
-    sums: ImageSums, taus: list[Estimate], exact: Shares, top: Shares
-) -> Iterator[Ranking]:
+    sums = image_sums(_ranking_columns(table), by, values)
+    exact, top, taus = sums.shares("exact", "n"), sums.shares("top", "n"), tau_means(sums)
     total = {name: sums.total(name) for name in sums.columns}
-    for k, tau in enumerate(taus):
+    out = {}
+    for k, name in enumerate(_names(sums, by)):
         lost, reach = int(total["failed"][k]), total["told"][k] + total["failed"][k]
         sum_of = total["tau"][k]
         bounds = (float((sum_of - lost) / reach), float((sum_of + lost) / reach)) if reach else None
         best, first = share_of(exact, k), share_of(top, k)
-        yield Ranking(
+        out[name] = Ranking(
             lost,
-            tau,
+            taus[k],
             bounds,
             best,
             _up_to(best, lost),
@@ -184,6 +146,12 @@ def _rankings(
             int(total["declined"][k]),
             int(total["unsure"][k]),
         )
+    return out
+
+
+def _names(sums: ImageSums, by: Sequence[str]) -> list[str]:
+    """Return the name of each cell: its values with / between them."""
+    return ["/".join(map(str, row)) if by else "" for row in sums.keys.rows()]
 
 
 def _up_to(share: Share, failed: int) -> Ends | None:
@@ -206,11 +174,6 @@ def _filled_spearman(table: pl.DataFrame) -> Ends | None:
     return None if low is None or high is None else (low, high)
 
 
-def scoring_figures(table: pl.DataFrame) -> Scoring:
-    """Correlation and error of the judge's numbers (0..10) with the scores."""
-    return scoring_tables([table], [()])[0][0].get("", NO_SCORING)
-
-
 def _if_failed(error: pl.Expr, otherwise: pl.Expr) -> pl.Expr:
     return pl.when(pl.col("usable")).then(error).otherwise(otherwise)
 
@@ -225,98 +188,93 @@ _ERRORS = {
 """Errors if every failed reply had been the best, the worst, 0 or 10."""
 
 
-def scoring_tables(
-    judges: Sequence[pl.DataFrame], tables: Sequence[Sequence[str]]
-) -> list[list[dict[str, Scoring]]]:
-    """:func:`scoring_figures` of each judge in each cell of each of ``tables``, as
-    :func:`ranking_tables`.
-    """
-    out: list[list[dict[str, Scoring]]] = [[{} for _ in tables] for _ in judges]
-    verdicts = _together(judges)
-    if verdicts.is_empty():
-        return out
-    parsed = verdicts.filter("usable")
-    groups = within_groups(parsed, ["judge", *GROUP])
+def scoring_figures(table: pl.DataFrame) -> Scoring:
+    """Correlation and error of the judge's numbers (0..10) with the scores."""
+    return scoring_cells(table, ()).get("", NO_SCORING)
+
+
+def scoring_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Scoring]:
+    """Return :func:`scoring_figures` of each cell of ``by``, as :func:`ranking_cells`."""
+    if table.is_empty():
+        return {}
+    parsed = table.filter("usable")
+    within = _by_cell(within_groups(parsed), by, tau_means, _WITHIN)
+    sums = image_sums(table, by, _COUNTS | _ERRORS)
+    parts = dict(_parts(table, by))
+    mae, bias = (_by_cell(parsed, by, partial(means_of, top=name, bottom="n"), _READ)
+                 for name in ("mae", "bias"))  # fmt: skip
+    total = {name: sums.total(name) for name in sums.columns}
     not_within = Estimate(None, None, 0, 0, "no image with two different scores")
-    for number, by in enumerate(tables):
-        keys = ["judge", *by]
-        within = _within_image(groups, keys)
-        errors = _mean_errors(parsed, keys)
-        parts = verdicts.partition_by(keys, as_dict=True)
-        read = {
-            key: part if part["usable"].all() else part.filter("usable")
-            for key, part in parts.items()
-        }
-        known = [key for key, part in read.items() if part.height]
-        pooled = dict(zip(known, _correlations([read[key] for key in known]), strict=True))
-        sums = image_sums(verdicts, keys, _COUNTS | _ERRORS)
-        total = {name: sums.total(name) for name in sums.columns}
-        for k, key in enumerate(sums.keys.rows()):
-            n, failed, declined, unsure = (int(total[name][k]) for name in _COUNTS)
-            best, worst, lowest, highest = (float(total[name][k] / n) for name in _ERRORS)
-            mae, bias = errors.get(key, (UNREAD, UNREAD))
-            spearman, pearson = pooled.get(key, (UNREAD, UNREAD))
-            filled: Ends | None = None
-            if spearman.value is not None:
-                filled = (spearman.value, spearman.value)
-                if failed:
-                    filled = _filled_spearman(parts[key])
-            out[int(key[0])][number]["/".join(map(str, key[1:]))] = Scoring(
-                n,
-                failed,
-                within.get(key, not_within) if key in errors else UNREAD,
-                spearman,
-                filled,
-                pearson,
-                mae,
-                (best, worst),
-                bias,
-                (lowest, highest),
-                declined,
-                unsure,
-            )
+    out = {}
+    for k, name in enumerate(_names(sums, by)):
+        n, failed, declined, unsure = (int(total[key][k]) for key in _COUNTS)
+        best, worst, lowest, highest = (float(total[key][k] / n) for key in _ERRORS)
+        read = parts[name].filter("usable")
+        spearman, pearson = _correlations(read) if read.height else (UNREAD, UNREAD)
+        filled: Ends | None = None
+        if spearman.value is not None:
+            filled = _filled_spearman(parts[name]) if failed else (spearman.value, spearman.value)
+        out[name] = Scoring(
+            n,
+            failed,
+            within.get(name, not_within) if read.height else UNREAD,
+            spearman,
+            filled,
+            pearson,
+            mae.get(name, UNREAD),
+            (best, worst),
+            bias.get(name, UNREAD),
+            (lowest, highest),
+            declined,
+            unsure,
+        )
     return out
 
 
-def _mean_errors(
-    parsed: pl.DataFrame, keys: Sequence[str]
-) -> dict[tuple[str, ...], tuple[Estimate, Estimate]]:
-    """Mean absolute error and bias of each cell."""
-    if parsed.is_empty():
+def _parts(table: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[str, pl.DataFrame]]:
+    if not by:
+        yield "", table
+        return
+    for words, part in table.partition_by(by, as_dict=True).items():
+        yield "/".join(map(str, words)), part
+
+
+_READ = {"n": pl.col("usable"), "mae": _ERROR.abs(), "bias": _ERROR}
+_WITHIN = {"tau": pl.col("tau"), "told": pl.col("tau").is_not_null()}
+
+
+def _by_cell(
+    table: pl.DataFrame,
+    by: Sequence[str],
+    figures: Callable[[ImageSums], list[Estimate]],
+    values: Mapping[str, pl.Expr],
+) -> dict[str, Estimate]:
+    """Return a figure of each cell of ``by`` that has any row."""
+    if table.is_empty():
         return {}
-    values = {"n": pl.col("usable"), "mae": _ERROR.abs(), "bias": _ERROR}
-    sums = image_sums(parsed, keys, values)
-    mae, bias = (means_of(sums, name, "n") for name in ("mae", "bias"))
-    return dict(zip(sums.keys.rows(), zip(mae, bias, strict=True), strict=True))
+    sums = image_sums(table, by, values)
+    return dict(zip(_names(sums, by), figures(sums), strict=True))
 
 
-def _correlations(parts: Sequence[pl.DataFrame]) -> list[tuple[Estimate, Estimate]]:
-    """Spearman's and Pearson's correlation over all scores of each part, images mixed, with the
-    jackknife over images on Fisher's z scale.
+def _correlations(part: pl.DataFrame) -> tuple[Estimate, Estimate]:
+    """Return Spearman's and Pearson's correlation over all scores, images mixed, with the jackknife
+    over images on Fisher's z scale.
     """
-    values, influences, sizes = list[float](), list[FloatArray](), list[FloatArray]()
-    for part in parts:
-        scores = correlation.cases(part["number"], part["truth"])
-        groups = correlation.jackknife_groups(part["cluster"].to_numpy())
-        for weighted in (correlation.weighted_spearman, correlation.weighted_pearson):
-            whole = scores.value(weighted)
-            values.append(np.nan if whole is None else whole)
-            influences.append(np.nan_to_num(values[-1] - scores.left_out(groups, weighted)))
-            sizes.append(np.bincount(groups).astype(float))
-    if not values:
-        return []
-    value, column = np.array(values), np.repeat(np.arange(len(values)), [s.size for s in sizes])
-    found = estimate.spread(np.concatenate(influences), np.concatenate(sizes), column, len(values))
-    ends = estimate.correlation_ends(value, found)
+    scores = correlation.cases(part["number"], part["truth"])
+    groups = correlation.jackknife_groups(part["cluster"].to_numpy())
+    images = part["cluster"].n_unique()
 
-    def figure(k: int) -> Estimate:
-        part = parts[k // 2]
-        images = part["cluster"].n_unique()
-        if np.isnan(value[k]):
+    def figure(weighted: correlation.Weighted) -> Estimate:
+        whole = scores.value(weighted)
+        if whole is None:
             return Estimate(None, None, part.height, images, "all the same")
-        return replace(estimate_of(value, found, ends, part.height, k), images=images)
+        value = np.array([whole])
+        influence = np.nan_to_num(whole - scores.left_out(groups, weighted))
+        found = estimate.spread(influence, np.bincount(groups).astype(float))
+        ends = estimate.correlation_ends(value, found)
+        return replace(estimate_of(value, found, ends, part.height), images=images)
 
-    return [(figure(2 * k), figure(2 * k + 1)) for k in range(len(parts))]
+    return figure(correlation.weighted_spearman), figure(correlation.weighted_pearson)
 
 
 def within_groups(parsed: pl.DataFrame, by: Sequence[str] = GROUP) -> pl.DataFrame:
@@ -342,16 +300,3 @@ def within_groups(parsed: pl.DataFrame, by: Sequence[str] = GROUP) -> pl.DataFra
         )
         parts.append(part.select(kept).with_columns(tau=np.nan_to_num(tau)))
     return pl.concat(parts)
-
-
-def _within_image(groups: pl.DataFrame, keys: Sequence[str]) -> dict[tuple[str, ...], Estimate]:
-    """Mean τ-b inside the groups (GROUP) of one image that hold two different scores or more, of
-    each cell that has any.
-
-    A group in which the judge gave a single number counts as 0, because it distinguished nothing.
-    """
-    if groups.is_empty():
-        return {}
-    values = {"tau": pl.col("tau"), "told": pl.col("tau").is_not_null()}
-    sums = image_sums(groups, keys, values)
-    return dict(zip(sums.keys.rows(), tau_means([sums])[0], strict=True))

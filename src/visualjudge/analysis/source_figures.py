@@ -7,11 +7,6 @@ from dataclasses import dataclass, replace
 from visualjudge.analysis.statistics.ranks import RankSet
 from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate
 
-IN_MATRIX = 30
-"""Number of sources at the top of a group for which every two are compared; below them, each source
-is compared with the next.
-"""
-
 
 @dataclass(frozen=True)
 class SourceRow:
@@ -43,19 +38,6 @@ class SourceRow:
 
 
 @dataclass(frozen=True)
-class Contrast:
-    """The difference in strength between ``above`` and ``below`` in log odds; ``p`` is two-sided
-    and unadjusted, for no difference.
-    """
-
-    group: str
-    above: str
-    below: str
-    difference: Estimate
-    p: float | None
-
-
-@dataclass(frozen=True)
 class Control:
     """The effect of one covariate in log odds, per typical difference in it."""
 
@@ -66,8 +48,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """The sources by group, strongest first. ``contrasts`` compares every two of the first 30 of a
-    group, and each later source with the next.
+    """The sources by group, strongest first.
 
     ``regularised`` states that some sources never lost to the others, or never won, so that the
     likelihood alone has no finite maximum. ``spearman`` and ``kendall_tau`` (of
@@ -81,11 +62,6 @@ class Leaderboard:
     ties: int
     spearman: float | None
     kendall_tau: float | None
-    contrasts: tuple[Contrast, ...] = ()
-    dispersion: float | None = None
-    """Number of correlated games, by which the usual penalty is multiplied; only if there is a
-    single group.
-    """
     controls: tuple[Control, ...] = ()
     """Effects of the covariates that the controlled strengths control for."""
 

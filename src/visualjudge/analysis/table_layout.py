@@ -15,30 +15,47 @@ from visualjudge.analysis.value_and_interval import COLUMN, Estimate
 
 Row = TypeVar("Row")
 Json = dict[str, Any]
+Format = Callable[[Any], str]
 
 
 @dataclass(frozen=True)
-class Column(Generic[Row]):
-    """One column. ``key`` is its name in files (None: only shown), and ``get`` returns the value
-    for files; ``title`` and ``show`` are for readers.
+class Column:
+    """One column.
+
+    ``key`` is its name in files (None: only shown); ``get`` is the path of its value in the row,
+    such as ``gap.n``, or a function of the row. ``title`` and
+    ``show``, a format of the value, are for readers; ``shown`` is the path or function of the value
+    that they see, if it is another.
     """
 
     key: str | None
-    get: Callable[[Row], Any]
+    get: str | Callable[[Any], Any]
     title: str | None = None
-    show: Callable[[Row], str] | None = None
+    show: Callable[[Any], str] = str
     text: bool = False
     """Whether it contains words and is left-aligned."""
+    shown: str | Callable[[Any], Any] | None = None
+
+    def value(self, row: object) -> Any:
+        """Return the value for files."""
+        return self.get(row) if callable(self.get) else attrgetter(self.get)(row)
+
+    def cell(self, row: object) -> str:
+        """Return the value as readers see it."""
+        if self.shown is None:
+            return self.show(self.value(row))
+        seen = self.shown(row) if callable(self.shown) else attrgetter(self.shown)(row)
+        return self.show(seen)
 
 
 @dataclass(frozen=True)
 class Table(Generic[Row]):
     """A table's columns, in order."""
 
-    columns: tuple[Column[Row], ...]
+    columns: tuple[Column, ...]
 
     @property
-    def shown(self) -> tuple[Column[Row], ...]:
+    def shown(self) -> tuple[Column, ...]:
         """The columns that reports show."""
         return tuple(column for column in self.columns if column.title is not None)
 
@@ -50,12 +67,14 @@ class Table(Generic[Row]):
     def json(self, row: Row) -> Json:
         """Return the row as stored in files."""
         return {
-            column.key: plain(column.get(row)) for column in self.columns if column.key is not None
+            column.key: plain(column.value(row))
+            for column in self.columns
+            if column.key is not None
         }
 
     def cells(self, row: Row) -> list[str]:
         """Return the row as shown in reports."""
-        return [column.show(row) if column.show else str(column.get(row)) for column in self.shown]
+        return [column.cell(row) for column in self.shown]
 
 
 _AS_IT_IS = frozenset({str, int, bool, type(None)})
@@ -81,40 +100,73 @@ def plain(value: Any) -> Any:
 
 def figure(
     name: str,
-    get: Callable[[Row], Estimate],
+    path: str,
     title: str | None = None,
     show: Callable[[float | None], str] = percent,
     *,
     ends: str | None = None,
-    shown: Callable[[Row], Estimate] | None = None,
-) -> tuple[Column[Row], ...]:
-    """Return the columns of an estimate: its value, its interval (``NAME_ci95``, or ``ends``), and
-    why it has none.
+    shown: Callable[[Any], Estimate] | None = None,
+) -> tuple[Column, ...]:
+    """Return the columns of the estimate at ``path``: its value, its interval (``NAME_ci95``, or
+    ``ends``), and why it has none.
 
     ``shown`` returns the estimate that readers see instead.
     """
-    seen = shown or get
+    seen = shown or attrgetter(path)
     interval = f"{name}_ci95" if ends is None else ends
     spread = percents if show in (percent, points) else span
     both = None if title is None else "95 %"
     return (
-        Column(name, lambda row: get(row).value, title, lambda row: show(seen(row).value)),
-        Column(
-            interval, lambda row: get(row).interval, both, lambda row: spread(seen(row).interval)
-        ),
-        Column(f"{interval}_why", lambda row: get(row).why),
+        Column(name, f"{path}.value", title, show, shown=lambda row: seen(row).value),
+        Column(interval, f"{path}.interval", both, spread, shown=lambda row: seen(row).interval),
+        Column(f"{interval}_why", f"{path}.why"),
     )
 
 
-def declared(record: type[Any]) -> tuple[Column[Any], ...]:
+def counts(path: str, noun: str = "Verdicts") -> tuple[Column, Column]:
+    """Return the columns of the cases and images of the estimate at ``path``."""
+    return (
+        Column("n", f"{path}.n", noun, number),
+        Column("images", f"{path}.images", "Images", number),
+    )
+
+
+def declared(record: type[Any]) -> tuple[Column, ...]:
     """Return the columns that the fields of a record declare in their metadata
     (:func:`visualjudge.analysis.value_and_interval.column`), in order.
     """
-    found: list[Column[Any]] = []
+    found: list[Column] = []
     for one in (one for one in fields(record) if COLUMN in one.metadata):
-        get, title = attrgetter(one.name), one.metadata[COLUMN]
+        title = one.metadata[COLUMN]
         if one.type in ("Estimate", "Share"):
-            found += figure(one.name, get, title, percent if one.type == "Share" else number)
+            show = percent if one.type == "Share" else number
+            found += figure(one.name, one.name, title, show)
         else:
-            found.append(Column(one.name, get, title))
+            found.append(Column(one.name, one.name, title))
     return tuple(found)
+
+
+def as_named(*names: str) -> tuple[Column, ...]:
+    """Return a column in files for each field, under its own name."""
+    return tuple(Column(name, name) for name in names)
+
+
+def block(
+    key: str, path: str, table: Table[Any], title: str | None = None, show: Format = str
+) -> Column:
+    """Return the column of the record at ``path`` as an object; readers see the record by
+    ``show``.
+    """
+    get = attrgetter(path)
+    return Column(key, lambda row: table.json(get(row)), title, show, shown=path)
+
+
+def blocks(key: str, path: str, table: Table[Any]) -> Column:
+    """Return the column of the records at ``path`` as a list of objects."""
+    get = attrgetter(path)
+    return Column(key, lambda row: [table.json(one) for one in get(row)])
+
+
+def of_row(title: str, show: Callable[[Any], str]) -> Column:
+    """Return a column for readers only, made from the whole row."""
+    return Column(None, lambda row: row, title, show)

@@ -44,6 +44,16 @@ class Estimate:
     why: str | None = None
 
 
+def minus(gap: Estimate) -> Estimate:
+    """Negate a difference."""
+    ends: Ends | None = gap.interval
+    if ends is not None:
+        low, high = (None if end is None else -end for end in reversed(ends))
+        ends = (low, high)
+    value = None if gap.value is None else -gap.value
+    return Estimate(value, ends, gap.n, gap.images, gap.why)
+
+
 @dataclass(frozen=True)
 class Share(Estimate):
     """An :class:`Estimate` between 0 and 1."""

@@ -22,13 +22,6 @@ EPILOG = "Example: visualjudge adopt votes.csv --column truth=vote --answer C=ti
 SHOWN = 5
 
 
-class Letters(StrEnum):
-    """The meaning of letters in verdicts."""
-
-    columns = "columns"
-    shown = "shown"
-
-
 class Use(StrEnum):
     """Which column counts if a table has both replies and values."""
 
@@ -80,10 +73,6 @@ def adopt(
         Use,
         typer.Option(help="What counts of the two.", show_default=False),
     ] = Use.replies,
-    letters: Annotated[
-        Letters,
-        typer.Option(help="What letters refer to.", show_default=False),
-    ] = Letters.columns,
     format: Annotated[
         str | None,
         typer.Option(
@@ -133,7 +122,6 @@ def adopt(
                 score_range=score_range,
                 judge=judge,
                 use=use.value,
-                letters=letters.value,
                 format=format,
                 drop_duplicates=drop_duplicates,
                 force=force,

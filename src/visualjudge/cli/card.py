@@ -29,10 +29,6 @@ def card(
     thresholds: Annotated[
         Path | None, typer.Option(help="Your own thresholds, YAML.", metavar="FILE")
     ] = None,
-    people: Annotated[
-        list[Path] | None,
-        typer.Option(help="Ratings of people, for the check ω; repeatable.", metavar="FILE"),
-    ] = None,
     dataset: MovedDataset = None,
     task: TaskOption = None,
     where: WhereOption = None,
@@ -47,7 +43,6 @@ def card(
         runs,
         dataset=dataset,
         thresholds=thresholds,
-        people=people or (),
         where=conditions(task, where),
     )
     _write(result, json, out, badge)

@@ -98,9 +98,9 @@ def judge(
     }
     if dry_run:
         if batch:
-            from visualjudge.clients.batch.registry import provider_of
+            from visualjudge.clients.registry import BATCH_REGISTRY
 
-            prices = replace(prices, share=provider_of(model.backend).discount)
+            prices = replace(prices, share=BATCH_REGISTRY.find(model.backend).discount)
         _dry_run(chosen, out, settings_of(options), Budget(limits, prices), options)
         return
     if model.backend == PANEL:

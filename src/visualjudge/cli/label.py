@@ -17,7 +17,6 @@ from visualjudge.core.text_tables import harmless
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.items_to_label import LabelQueue
-    from visualjudge.analysis.statistics import Gain
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
@@ -45,8 +44,8 @@ def label(
     dataset: MovedDataset = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw the questions to label next, with known probabilities: uncertain ones more often if
-    that saves labels. For scoring, annotations are drawn instead of questions.
+    """Draw the questions to label next at random, with known probabilities. For scoring,
+    annotations are drawn instead of questions.
     """
     from visualjudge.analysis.decisions.items_to_label import label as draw
     from visualjudge.analysis.decisions.label_files import is_unlabelled
@@ -79,21 +78,7 @@ def _tell(queue: LabelQueue, runs: list[Path], out: Path, dataset: Path | None) 
     column = "score (0 to 10)" if queue.by == "annotation_id" else "answer"
     nouns = pluralize(queue.pool, queue.by.removesuffix("_id"))
     typer.echo(f"{out}: {drawn} of {nouns}; fill in the column {column}")
-    typer.echo(_how(queue.gain))
     following(
         "studio", dataset or "DATASET", "--people", "PEOPLE", "--items", out, title="or ask people"
     )
     following("correct", *runs, "--labels", out)
-
-
-def _how(gain: Gain | None) -> str:
-    """Describe how the items were drawn, and the expected gain."""
-    if gain is None:
-        return (
-            "drawn at random: too few errors of the judge are known to expect a gain from its doubt"
-        )
-    saves = f"{round(100 * gain.value)} ± {round(100 * gain.error)} % of the variance"
-    seen = f"by its errors on {pluralize(gain.items, 'known answer')}"
-    if not gain.shown:
-        return f"drawn at random: drawing by the judge's doubt would save {saves}, {seen}"
-    return f"drawn by the judge's doubt, which saves {saves} of random drawing, {seen}"

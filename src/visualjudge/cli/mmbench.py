@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
 from enum import StrEnum
 from functools import partial
@@ -18,14 +19,14 @@ from visualjudge.cli.options import (
     open_asked,
     with_groups,
 )
-from visualjudge.cli.output import following, interruptible, say, stages, tell
+from visualjudge.cli.output import following, interruptible, say, tell
 from visualjudge.cli.overwriting import keep
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import DataError, Problem, RunError, UsageError, must_end_in
 from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
-    from visualjudge.apps.mmbench.ask_model import InferReport, Places
+    from visualjudge.apps.mmbench.ask_model import InferReport
     from visualjudge.apps.mmbench.evaluate import Evaluation
     from visualjudge.apps.mmbench.table import Row, Table
 
@@ -74,12 +75,12 @@ def infer(
     """Ask a model every question; write pred.jsonl (the record) and pred.xlsx (for MMBench's
     server).
     """
-    from visualjudge.apps.mmbench.ask_model import Places, infer as ask_all
+    from visualjudge.apps.mmbench.ask_model import infer as ask_all
     from visualjudge.apps.mmbench.question_prompt import choice_template
 
     must_end_in("--out", out, [".xlsx"])
     _required(data)
-    if (journal := Places(out).journal).is_file():
+    if (journal := out.with_suffix(".jsonl")).is_file():
         keep("--out (its .jsonl)", journal, [data])
     # the most probable reply, unless --set temperature=null leaves it to the server
     config = model.config(temperature=0.0)
@@ -87,19 +88,18 @@ def infer(
     table = _table(data, skip_invalid, column="image")
     rows = _askable(table, table.rows[: run.limit], skip_invalid)
     asked = open_asked(config, run.concurrency)
-    places = Places(out)
     asking = partial(
         ask_all,
         table,
         rows,
         asked,
         asset,
-        places,
+        out,
         resume=run.resume,
         concurrency=run.concurrency,
         budget=budget.budget,
     )
-    _finish(interruptible("asking", asking, KEPT), places)
+    _finish(interruptible("asking", asking, KEPT), out)
     following("mmbench", "eval", out, "--data", data)
 
 
@@ -126,8 +126,7 @@ def evaluate(
     table = _table(data, skip_invalid)
     found = _evaluation(table, predictions, rules)
     if matcher.model:
-        place = (json or predictions).with_suffix(".matcher.jsonl")
-        found = _matched(table, predictions, rules, found, matcher.config(), place)
+        found = _matched(table, predictions, rules, found, matcher.config())
     numbers = scores(found)
     if json is not None:
         write_json(json, numbers)
@@ -152,15 +151,7 @@ def circular(
     _left_out(
         lost.values(), f"{data}: the images of {pluralize(len(lost), 'record')}", skip_invalid
     )
-    done = 0
-    with stages() as show:
-
-        def tick() -> None:
-            nonlocal done
-            done += 1
-            show("rotating", done, len(table.rows))
-
-        count = write_rotations(table, out, skip=lost, progress=tick)
+    count = write_rotations(table, out, skip=lost)
     print(
         f"{out}: {pluralize(count, 'row')} of {pluralize(len(table.rows) - len(lost), 'question')}"
     )
@@ -227,9 +218,7 @@ def _required(*inputs: Path) -> None:
 def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
     from visualjudge.apps.mmbench.table import read_table
 
-    size = path.stat().st_size if path.is_file() else 0
-    with stages() as show:
-        table = read_table(path, progress=lambda at: show("reading (bytes)", at, size))
+    table = read_table(path)
     if column and column not in table.columns:
         named = (
             "; the files that image_path names are not read"
@@ -247,10 +236,7 @@ def _askable(table: Table, rows: tuple[Row, ...], skip_invalid: bool) -> list[Ro
     """Return the rows with a readable image; problems are reported before anything is asked."""
     from visualjudge.apps.mmbench.table_images import image_problems
 
-    with stages() as show:
-        problems = image_problems(
-            table, rows, tick=lambda done: show("checking images", done, len(rows))
-        )
+    problems = image_problems(table, rows)
     _left_out(problems.values(), f"{table.path}: {pluralize(len(problems), 'image')}", skip_invalid)
     return [row for row in rows if row.index not in problems]
 
@@ -263,30 +249,29 @@ def _left_out(problems: Collection[Problem], what: str, skip_invalid: bool) -> N
         )
 
 
-def _finish(result: InferReport, places: Places) -> None:
+def _finish(result: InferReport, workbook: Path) -> None:
     from visualjudge.runs.progress_display import counted, spent_in_all
 
+    journal = workbook.with_suffix(".jsonl")
     statuses = f": {counted(result.statuses)}" if result.statuses else ""
     replied = pluralize(result.replied, "reply")
-    print(f"{places.workbook}: {replied}{statuses} ({places.journal.name} is the record)")
+    print(f"{workbook}: {replied}{statuses} ({journal.name} is the record)")
     if money := spent_in_all(result.progress, result.total):
         print(f"spent: {money}")
     if truncated := result.statuses["truncated"]:
         say(f"{pluralize(truncated, 'reply was', 'replies were')} cut by --max-tokens")
     if result.cut:
         cut = pluralize(result.cut, "cell was", "cells were")
-        say(
-            f"{places.workbook}: {cut} cut to 32,767 characters; {places.journal} has the full text"
-        )
+        say(f"{workbook}: {cut} cut to 32,767 characters; {journal} has the full text")
     if not result.missing:
         return
-    if result.causes:
-        lost = pluralize(result.causes.total(), "row")
-        say(f"{lost} got no reply: {counted(result.causes)}; the first: {result.example}")
+    if causes := result.progress.causes:
+        lost = pluralize(causes.total(), "row")
+        say(f"{lost} got no reply: {counted(causes)}; the last: {result.progress.error}")
     if result.progress.stopped:
         say(result.progress.stopped)
     missing = pluralize(result.missing, "row is", "rows are")
-    raise RunError(f"{missing} without a reply and not in {places.workbook}; --resume asks again")
+    raise RunError(f"{missing} without a reply and not in {workbook}; --resume asks again")
 
 
 def _evaluation(
@@ -295,9 +280,9 @@ def _evaluation(
     from visualjudge.apps.mmbench.evaluate import evaluate as score
     from visualjudge.apps.mmbench.reply_files import read_predictions
 
-    found = read_predictions(predictions, table)
-    result = score(table, found.replies, rules.value, matched=matched)
-    say(*(found.notes if matched is None else ()))
+    replies, notes = read_predictions(predictions, table)
+    result = score(table, replies, rules.value, matched=matched)
+    say(*(notes if matched is None else ()))
     return result
 
 
@@ -307,20 +292,11 @@ def _matched(
     rules: RulesName,
     before: Evaluation,
     fields: dict[str, Any],
-    place: Path,
 ) -> Evaluation:
     from visualjudge.apps.mmbench.llm_matcher import match, unread
 
     client = open_asked(fields, 16)
-    letters, progress = interruptible(
-        "matching", partial(match, unread(before), client, place), KEPT
-    )
-    if progress.statuses["api_error"] or progress.stopped:
-        causes = ", ".join(progress.causes) or progress.stopped
-        raise RunError(
-            f"the matcher could not be asked about every reply ({causes}); run the command again "
-            "to continue"
-        )
+    letters = asyncio.run(match(unread(before), client))
     return _evaluation(table, predictions, rules, letters)
 
 

@@ -27,6 +27,9 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="Page, .html or .pdf (needs Chromium).", metavar="FILE")
     ] = None,
+    summary: Annotated[
+        Path | None, typer.Option(help="One page to pass on, .html or .pdf.", metavar="FILE")
+    ] = None,
     json: JsonFile = None,
     csv: Annotated[
         Path | None, typer.Option(help="Write every table to this folder.", metavar="FOLDER")
@@ -46,10 +49,12 @@ def report(
     from visualjudge.analysis.decisions.report_opening import opening
     from visualjudge.analysis.plots.figure import Figure
     from visualjudge.analysis.report.exports import write_figures
-    from visualjudge.analysis.report.paired import differences, named_run, opening_notes, tool_lines
+    from visualjudge.analysis.report.page import html
+    from visualjudge.analysis.report.paired import differences, named_run, opening_notes
     from visualjudge.analysis.report.terminal import text
 
     must_end_in("--out", out, (".html", ".htm", ".pdf"), bare=True)
+    must_end_in("--summary", summary, (".html", ".htm", ".pdf"), bare=True)
     must_end_in("--json", json, [".json"], bare=True)
     part = conditions(task, where)
     with working("analysing") as working_on:
@@ -60,7 +65,14 @@ def report(
             else (named_run(analysis, compare[0]), named_run(analysis, compare[1]))
         )
         working_on("writing the report")
-        _write(analysis, out, json, csv, two)
+        if out is not None:
+            _write_page(out, html(analysis, two))
+        if summary is not None:
+            _write_page(summary, html(analysis, summary=True))
+        if json is not None:
+            write_json(json, analysis.metrics)
+        if csv is not None:
+            _write_tables(csv, analysis)
         if figures is not None:
             write_figures(analysis, figures)
     answers = opening(analysis)
@@ -69,8 +81,6 @@ def report(
         typer.echo("\n".join(opening_notes(analysis, *two)))
         if isinstance(difference, Figure):
             typer.echo(difference.finding)
-        for line in tool_lines(analysis, two):
-            typer.echo(line)
     typer.echo(text(analysis.results, answers.sentences))
     if answers.gamed:
         typer.echo(answers.gamed)
@@ -80,26 +90,19 @@ def report(
     _warn(analysis)
 
 
-def _write(
-    analysis: Analysis,
-    out: Path | None,
-    json: Path | None,
-    csv: Path | None,
-    compare: tuple[int, int] | None,
-) -> None:
-    from visualjudge.analysis.report.page import html
+def _write_tables(folder: Path, analysis: Analysis) -> None:
+    for name, table in analysis.tables.items():
+        with atomic_path(folder / f"{name}.csv") as scratch:
+            harmless(table).write_csv(scratch)
+
+
+def _write_page(path: Path, page: str) -> None:
     from visualjudge.analysis.report.printing import print_page
 
-    if out is not None and out.suffix.lower() == ".pdf":
-        print_page(html(analysis, 0, compare), out)
-    elif out is not None:
-        write_text(out, html(analysis, 0, compare))
-    if json is not None:
-        write_json(json, analysis.metrics)
-    if csv is not None:
-        for name, table in analysis.tables.items():
-            with atomic_path(csv / f"{name}.csv") as scratch:
-                harmless(table).write_csv(scratch)
+    if path.suffix.lower() == ".pdf":
+        print_page(page, path)
+    else:
+        write_text(path, page)
 
 
 def _warn(analysis: Analysis) -> None:

@@ -4,7 +4,7 @@ the browser.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
@@ -14,10 +14,18 @@ import typer
 from visualjudge.core.errors import RunError, UsageError
 
 if TYPE_CHECKING:
-    from visualjudge.studio.people.plan import Settings
+    from visualjudge.studio.people.plan import Settings, StudyFiles
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 _HERE = "127.0.0.1"
+
+
+class Shown(StrEnum):
+    """How the predictions of the questions are shown; drawn unless asked otherwise."""
+
+    drawn = "drawn"
+    text = "text"
+    all = "all"
 
 
 @app.command(
@@ -73,11 +81,14 @@ def studio(
         int, typer.Option(min=0, help="Easy ones, not counted.", metavar="N", show_default=False)
     ] = 0,
     least_seconds: Annotated[
-        float, typer.Option(min=0, help="To look, at least [0.5].", metavar="N", show_default=False)
+        float,
+        typer.Option(
+            min=0, max=600, help="To look, at least [0.5].", metavar="N", show_default=False
+        ),
     ] = 0.5,
     encoding: Annotated[
-        str, typer.Option(help="drawn (default), text or all.", metavar="KIND")
-    ] = "",
+        Shown | None, typer.Option(help="How predictions are shown.", metavar="drawn|text|all")
+    ] = None,
     seed: Annotated[
         int, typer.Option(help="Of the draws [42].", metavar="N", show_default=False)
     ] = 42,
@@ -91,7 +102,7 @@ def studio(
             raise UsageError("--url needs --people: datasets are shown on this machine only")
         serve(folders or [Path()], port)
         return
-    from visualjudge.studio.people.plan import Settings
+    from visualjudge.studio.people.plan import Settings, StudyFiles
 
     settings = Settings(
         seed,
@@ -103,7 +114,7 @@ def studio(
         filter_,
         practice=practice,
         least_seconds=least_seconds,
-        encoding=encoding,
+        encoding=encoding.value if encoding else "",
     )
     asked = StudyFiles(items, questions, known_questions, instructions)
     serve_people(folders or [Path()], people, rater or [], settings, asked, port, url)
@@ -119,22 +130,12 @@ def serve(folders: list[Path], port: int) -> None:
     site = Site(find_places(folders))
     app = create_app(site)
     check_free(port)
-    site.open_all(lambda place: typer.echo(f"opening {place.root}", err=True))
+    site.open_all()
     typer.echo(f"http://{_HERE}:{port}  (Ctrl-C stops it)")
     try:
         _run(app, port)
     finally:
         site.stop()
-
-
-@dataclass(frozen=True, slots=True)
-class StudyFiles:
-    """Input files of a study; each may be None."""
-
-    items: Path | None = None
-    questions: Path | None = None
-    known_questions: Path | None = None
-    instructions: Path | None = None
 
 
 def serve_people(
@@ -159,16 +160,7 @@ def serve_people(
     check_free(port)
     named = files.items is not None or files.questions is not None
     settings = going_on(people, settings, named=named)
-    pages = people_pages(
-        site,
-        people,
-        settings,
-        raters,
-        files.items,
-        questions=files.questions,
-        known_questions=files.known_questions,
-        instructions=files.instructions,
-    )
+    pages = people_pages(site, people, settings, raters, files)
     plan = pages.run.plan
     typer.echo(plan.said, err=True)
     if plan.left_out:

@@ -111,8 +111,7 @@ class Request:
     turns: tuple[Turn, ...] = ()
     # Sample number of the request: part of the cache key, never sent.
     repeat: int = 0
-    # The body that a transport created for this request, so that a retry sends the same bytes.
-    prepared: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    top_p: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +190,10 @@ class Client(Protocol):
     @property
     def model(self) -> str:
         """The model's name on the server."""
-        ...
 
     @property
     def identity(self) -> Identity:
         """Backend, base URL without secrets, model and parameters."""
-        ...
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -215,11 +212,16 @@ class Client(Protocol):
             If no reply could be obtained or the reply is malformed. Clients must not raise other
             exceptions.
         """
-        ...
 
     async def aclose(self) -> None:
         """Close connections."""
-        ...
+
+
+def innermost(client: object) -> Any:
+    """Return the backend below all clients that wrap it."""
+    while (inner := getattr(client, "inner", None)) is not None:
+        client = inner
+    return client
 
 
 class Wrapping:

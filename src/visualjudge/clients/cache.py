@@ -14,31 +14,30 @@ import logging
 import os
 import sqlite3
 import weakref
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import orjson
+from pydantic import TypeAdapter, ValidationError
 
 from visualjudge.clients.base import (
-    Alternative,
     Client,
     Identity,
     ImagePart,
     Part,
     Reply,
     Request,
-    Token,
-    ToolCall,
     Turn,
     Wrapping,
 )
-from visualjudge.core.records import Served
 
 FILE = "replies.sqlite"
 _FORMAT = 2
 _WAIT_S = 30.0
+_REPLY = TypeAdapter(Reply)
 _log = logging.getLogger("visualjudge.clients")
 
 
@@ -62,6 +61,8 @@ def cache_key(identity: Identity, request: Request) -> str:
         "top_logprobs": request.top_logprobs,
         "repeat": request.repeat,
     }
+    if request.top_p is not None:
+        asked["top_p"] = request.top_p
     if request.tools or request.turns:
         asked |= {
             "tools": [asdict(tool) for tool in request.tools],
@@ -112,10 +113,10 @@ class Cached(Wrapping):
             rows = self._execute(
                 "SELECT reply FROM replies WHERE key = ? AND attempt = ?", key, attempt
             )
-            if rows and (known := _reply(rows[0][0])) is not None:
-                return known
+            with suppress(ValidationError, IndexError):
+                return replace(_REPLY.validate_json(rows[0][0]), cached=True)
             reply = await self.inner.ask(request, attempt=attempt)
-            entry = orjson.dumps(asdict(reply))
+            entry = _REPLY.dump_json(reply)
             self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", key, attempt, entry)
             return reply
 
@@ -134,24 +135,3 @@ class Cached(Wrapping):
             self._broken = True
             _log.warning("%s: replies are not cached: %s", self.path, error)
             return []
-
-
-def _reply(entry: bytes) -> Reply | None:
-    try:
-        fields = orjson.loads(entry)
-        tokens, served = fields.pop("tokens"), fields.pop("served")
-        reply = Reply(**fields, served=Served(**served) if served else None)
-        return replace(
-            reply,
-            cached=True,
-            notes=tuple(reply.notes),
-            calls=tuple(ToolCall(**call) for call in fields["calls"]),
-            tokens=None if tokens is None else tuple(map(_token, tokens)),
-        )
-    except (ValueError, TypeError, KeyError):
-        return None
-
-
-def _token(token: dict[str, Any]) -> Token:
-    top = tuple(Alternative(**other) for other in token["top"])
-    return Token(token["token"], token["logprob"], top)

@@ -9,7 +9,7 @@ import time
 from collections import deque
 
 from visualjudge.clients.base import Client, Reply, Request, Wrapping
-from visualjudge.core.errors import ApiError, ClientError, TransportError, UsageError
+from visualjudge.core.errors import ApiError, ClientError, TransportError
 
 _BUSY = frozenset({408, 429, 503, 529})
 # Windows, and at least calls, that must be answered before a place is added at the level that was
@@ -127,24 +127,17 @@ class Limited(Wrapping):
 def within_limit(concurrency: int) -> int:
     """Return ``concurrency`` after raising the soft limit on open files, lowered with a warning if
     that is still too low.
-
-    Raises
-    ------
-    UsageError
-        If not even one connection is possible.
     """
     if sys.platform == "win32":
         return concurrency
     import resource
 
+    infinity, wanted = resource.RLIM_INFINITY, concurrency + _RESERVED
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = concurrency + _RESERVED
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != infinity and soft < wanted:
+        soft = wanted if hard == infinity else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    room = concurrency if soft == resource.RLIM_INFINITY else soft - _RESERVED
-    if room < 1:
-        raise UsageError(f"at least {_RESERVED + 1} open files are needed, got {soft} (ulimit -n)")
+    room = concurrency if soft == infinity else max(1, soft - _RESERVED)
     if room < concurrency:
         _log.warning("concurrency lowered to %d: only %d open files are allowed", room, soft)
     return min(concurrency, room)

@@ -1,8 +1,9 @@
 """Send HTTP requests and return size-limited bodies or typed failures. All remote backends use this
 module, with one session per event loop.
 
-Errors of sockets, servers and the HTTP library become a :class:`TransportError`. Cookies are not
-kept. Redirects are not followed, because the request headers contain the key.
+Errors of sockets, servers and the HTTP library become a :class:`TransportError`. Secrets are masked
+in bodies before anything reads them. Redirects are not followed, because the headers contain the
+key.
 """
 
 from __future__ import annotations
@@ -10,15 +11,16 @@ from __future__ import annotations
 import asyncio
 import os
 import weakref
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 from urllib.request import getproxies
 
 import aiohttp
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import Payload
 
+from visualjudge.clients.masked_secrets import Redactor
 from visualjudge.clients.reply_bounds import LARGEST_BODY, LARGEST_DOWNLOAD
 from visualjudge.clients.server_errors import one_line
 from visualjudge.core.errors import RunError, TransportError
@@ -35,18 +37,6 @@ class Answer:
     body: bytes
 
 
-class Sender(Protocol):
-    """Transport for a client's requests: HTTP or a batch."""
-
-    async def post(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> Answer:
-        """Return the answer to a POST, whatever its status."""
-        ...
-
-    async def aclose(self) -> None:
-        """Close connections."""
-        ...
-
-
 class Wire:
     """Sends requests of one client.
 
@@ -55,7 +45,7 @@ class Wire:
     name
         Server's name in messages: a URL without secrets.
     redact
-        Function that masks secrets in messages.
+        Masks secrets in messages and bodies.
     timeout_s
         Seconds for one whole call; with ``stalls``, seconds without a byte sent or received.
     largest_body
@@ -65,7 +55,7 @@ class Wire:
     def __init__(
         self,
         name: str,
-        redact: Callable[[str], str],
+        redact: Redactor,
         *,
         timeout_s: float,
         largest_body: int = LARGEST_BODY,
@@ -79,16 +69,6 @@ class Wire:
             weakref.WeakKeyDictionary()
         )
 
-    async def post(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> Answer:
-        """Return the server's answer, whatever its status.
-
-        Raises
-        ------
-        TransportError
-            If no complete answer was received.
-        """
-        return await self.send("POST", url, headers, PreparedBody(body))
-
     async def send(
         self,
         method: str,
@@ -98,14 +78,15 @@ class Wire:
         *,
         into: BinaryIO | None = None,
     ) -> Answer:
-        """Send one request.
+        """Send one request and return the server's answer, whatever its status.
 
         Parameters
         ----------
         data
             Body in any form that aiohttp accepts.
         into
-            File to which the body is written if the status is 2xx; the answer's body is then empty.
+            File to which the body is written, unmasked, if the status is 2xx; the answer's body is
+            then empty.
 
         Raises
         ------
@@ -122,7 +103,7 @@ class Wire:
                     return Answer(response.status, response.headers, b"")
                 chunks = chunks_within(self._largest, response, self._too_large)
                 body = b"".join([chunk async for chunk in chunks])
-                return Answer(response.status, response.headers, body)
+                return Answer(response.status, response.headers, self._redact.body(body))
         except TimeoutError:
             failure = TransportError(
                 f"{self._name}: no reply within {self._timeout_s:g} s", cause="timeout"
@@ -130,9 +111,9 @@ class Wire:
         except RunError:
             raise
         except Exception as error:  # aiohttp passes on errors of sockets, TLS, parsers and yarl
-            said = one_line(self._redact(_reason(error))) or type(error).__name__
+            message = one_line(self._redact(_reason(error))) or type(error).__name__
             reached = not isinstance(error, aiohttp.ClientConnectorError)
-            failure = TransportError(f"{self._name}: {said}", cause="connection", reached=reached)
+            failure = TransportError(f"{self._name}: {message}", reached=reached)
         raise failure  # outside the handler: the original exception may contain the headers sent
 
     async def _save(self, response: aiohttp.ClientResponse, into: BinaryIO) -> None:
@@ -140,12 +121,12 @@ class Wire:
             try:
                 into.write(chunk)
             except OSError as error:
-                said = f"a file of replies cannot be written: {error.strerror}"
-                raise RunError(f"{said}; continue with --resume") from None
+                reason = f"a file of replies cannot be written: {error.strerror}"
+                raise RunError(f"{reason}; continue with --resume") from None
 
     def _too_large(self, limit: int) -> TransportError:
-        said = f"{self._name}: the reply is larger than {limit / 2**20:g} MiB"
-        return TransportError(said, cause="too large", retryable=False)
+        message = f"{self._name}: the reply is larger than {limit / 2**20:g} MiB"
+        return TransportError(message, cause="too large", retryable=False)
 
     def _session(self) -> aiohttp.ClientSession:
         # Return the running loop's session. Proxies come from the environment; the caller limits
@@ -161,7 +142,6 @@ class Wire:
                 trust_env=bool(getproxies()),
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
-            weakref.finalize(self, _close_later, loop, session.close, session.detach)
         return session
 
     async def aclose(self) -> None:
@@ -209,28 +189,13 @@ class PreparedBody(Payload):
         self._size = sum(map(len, pieces))
 
     def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-        """Return the whole body as text."""
         return b"".join(self._pieces).decode(encoding, errors)
 
     async def write(self, writer: AbstractStreamWriter) -> None:
-        """Write all pieces, waiting while the socket is full."""
         for piece in self._pieces:
             await writer.write(piece)
 
     async def write_with_length(
         self, writer: AbstractStreamWriter, content_length: int | None
     ) -> None:
-        """Write all pieces. The announced length already equals their total length."""
         await self.write(writer)
-
-
-def _close_later(
-    loop: asyncio.AbstractEventLoop,
-    close: Callable[[], Coroutine[Any, Any, Any]],
-    give_up: Callable[[], object],
-) -> None:
-    # Close a session whose client was dropped without being closed (weakref finalizer).
-    if loop.is_running():
-        loop.call_soon_threadsafe(lambda: loop.create_task(close()))
-    else:
-        give_up()

@@ -1,27 +1,48 @@
-"""Convert paths, URLs, bytes, PIL images and arrays to image files for servers, without loss.
+"""Images for servers: from paths, URLs, bytes, PIL images and arrays, without loss.
 
 An 8-bit PNG, JPEG, WebP or GIF file, which servers can read, is sent unchanged. Anything else is
-converted to PNG.
+converted to PNG. Images are resized only if asked to by an option, and the reply's notes say so.
+
+URLs in an untrusted list may point to services that only this machine can reach, such as the local
+network or a cloud's metadata server. So the address of each connection is checked, redirects
+included, when its socket is made.
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import errno
 import io
+import ipaddress
 import os
+import socket
 from collections import OrderedDict
+from dataclasses import replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies
 
 import numpy as np
 from PIL import Image
 
-from visualjudge.clients.base import ImagePart
+from visualjudge.clients.base import Client, Identity, ImagePart, Part, Reply, Request, Wrapping
+from visualjudge.clients.masked_secrets import public_url
+from visualjudge.clients.reply_bounds import LARGEST_IMAGE_FILE
+from visualjudge.clients.server_errors import one_line
 from visualjudge.clients.sync_calls import run_sync
-from visualjudge.core.errors import DataError
+from visualjudge.core.errors import DataError, TransportError
 from visualjudge.core.image_storage import Place, bytes_of, image_at
-from visualjudge.vision.raster.images import opened, png_bytes, rgb_of, rgb_of_array
+from visualjudge.vision.raster.images import (
+    fitted_size,
+    opened,
+    pixels_of,
+    png_bytes,
+    resized_rgb,
+    rgb_of,
+)
 
 _MIMES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 _PLAIN_MODES = frozenset({"1", "L", "P", "RGB", "LA", "PA", "RGBA"})
@@ -67,8 +88,6 @@ def _of_place(place: str | bytes) -> ImagePart:
     if scheme == "data":
         return image_of_bytes(_data_url(text), f"{text[:32]}…")
     if scheme in ("http", "https"):
-        from visualjudge.clients.image_download import fetch_image
-
         return image_of_bytes(run_sync(fetch_image(text, allow_private=True)), text)
     return _of_file(Path(unquote(urlsplit(text).path) if scheme == "file" else text))
 
@@ -123,7 +142,7 @@ def _of_array(array: np.ndarray[Any, Any]) -> ImagePart:
             "an image array must contain numbers and at least one pixel, got shape "
             f"{array.shape} and type {array.dtype}"
         )
-    return ImagePart(png_bytes(rgb_of_array(array)))
+    return ImagePart(png_bytes(pixels_of(array)))
 
 
 def _png_by_pillow(image: Image.Image) -> ImagePart:
@@ -172,3 +191,146 @@ class ImageStore:
 
 def _weight(part: ImagePart) -> int:
     return len(part.data) * 7 // 3
+
+
+# ---------------------------------------------------------------- resizing
+
+_SHRUNK = 256
+
+
+def shrink(part: ImagePart, longest_side: int) -> tuple[ImagePart, str | None]:
+    """Return ``part`` with its longer side at most ``longest_side`` pixels (area averaging, PNG),
+    and a note on the change.
+    """
+    with opened(io.BytesIO(part.data), "image") as image:
+        width, height = image.size
+        high, wide = fitted_size((height, width), longest_side)
+        if (wide, high) == (width, height):
+            return part, None
+        small = png_bytes(resized_rgb(rgb_of(image), (high, wide)))
+    return ImagePart(small), f"resized from {width}×{height} to {wide}×{high}"
+
+
+class Shrinking(Wrapping):
+    """A client that limits the size of images. A reply's notes name each resized image."""
+
+    def __init__(self, inner: Client, longest_side: int) -> None:
+        super().__init__(inner)
+        self.longest_side = longest_side
+        self._shrunk = lru_cache(_SHRUNK)(partial(shrink, longest_side=longest_side))
+
+    @property
+    def identity(self) -> Identity:
+        inner = self.inner.identity
+        return replace(inner, parameters={**inner.parameters, "max_image_side": self.longest_side})
+
+    async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
+        notes: list[str | None] = []
+
+        def small(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+            return tuple(
+                self._small(part, notes) if isinstance(part, ImagePart) else part for part in parts
+            )
+
+        fitted = replace(
+            request,
+            parts=small(request.parts),
+            turns=tuple(
+                replace(
+                    turn,
+                    results=tuple(replace(one, parts=small(one.parts)) for one in turn.results),
+                )
+                for turn in request.turns
+            ),
+        )
+        reply = await self.inner.ask(fitted, attempt=attempt)
+        said = [f"image {number} {note}" for number, note in enumerate(notes, 1) if note]
+        return replace(reply, notes=(*reply.notes, *said))
+
+    def _small(self, part: ImagePart, notes: list[str | None]) -> ImagePart:
+        try:
+            shown, note = self._shrunk(part)
+        except DataError as error:
+            message = f"image {len(notes) + 1} cannot be resized: {error}"
+            raise TransportError(message, cause="unreadable image", retryable=False) from None
+        notes.append(note)
+        return shown
+
+
+# ---------------------------------------------------------------- downloads
+
+_TIMEOUT_S = 60.0
+_MOST_HOPS = 5
+_HEADERS = {"User-Agent": "visualjudge", "Accept": "image/*"}
+
+
+async def fetch_image(url: str, *, allow_private: bool, timeout_s: float = _TIMEOUT_S) -> bytes:
+    """Return the bytes of an ``http(s)`` URL.
+
+    Parameters
+    ----------
+    url
+        At most five redirects are followed; each is checked like the first URL.
+    allow_private
+        Whether the host may be loopback, link-local, private or otherwise not on the public
+        internet.
+    timeout_s
+        Seconds for the whole download.
+
+    Raises
+    ------
+    DataError
+        If it cannot be fetched, is refused, or is larger than 64 MiB.
+    """
+    shown = url[:200]
+    try:
+        shown = public_url(url)[:200]
+        return await _fetched(url, allow_private, timeout_s)
+    except TimeoutError:
+        reason = f"cannot be fetched: no answer within {timeout_s:g} s"
+    except DataError as error:
+        reason = str(error)
+    except Exception as error:  # failures of sockets, TLS, IDNA, parsers and servers
+        reason = f"cannot be fetched: {one_line(str(error)) or type(error).__name__}"
+    raise DataError(f"{shown}: {reason}")
+
+
+async def _fetched(url: str, allow_private: bool, timeout_s: float) -> bytes:
+    # Imported here: takes as long as NumPy, and most runs download nothing.
+    import aiohttp
+
+    from visualjudge.clients.http import chunks_within
+
+    # A proxy resolves names itself, and its own address is the user's choice.
+    unchecked = allow_private or bool(getproxies())
+    connector = aiohttp.TCPConnector(limit=1, socket_factory=None if unchecked else _public_socket)
+    async with (
+        asyncio.timeout(timeout_s),
+        aiohttp.ClientSession(
+            connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=True
+        ) as session,
+        session.get(url, headers=_HEADERS, max_redirects=_MOST_HOPS) as response,
+    ):
+        if response.status != 200:
+            raise DataError(f"the server answered HTTP {response.status}")
+        chunks = chunks_within(
+            LARGEST_IMAGE_FILE, response, lambda limit: DataError(f"larger than {limit >> 20} MiB")
+        )
+        return b"".join([chunk async for chunk in chunks])
+
+
+def _public_socket(address: tuple[Any, ...]) -> socket.socket:
+    family, kind, protocol, _, (host, *_) = address
+    if not is_public(str(host)):
+        reason = f"{host} is not a public address; --allow-private-urls permits it"
+        raise PermissionError(errno.EACCES, reason)
+    return socket.socket(family, kind, protocol)
+
+
+def is_public(address: str) -> bool:
+    """Return whether an IP address, or one embedded in an IPv6 address, is on the public
+    internet.
+    """
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    ip = getattr(ip, "ipv4_mapped", None) or ip
+    return ip.is_global and not (ip.is_multicast or ip.is_reserved)

@@ -1,4 +1,4 @@
-"""JSON schemas for replies: convert them to strict form, and check whether a reply follows one."""
+"""JSON schemas for replies: whether a reply follows one."""
 
 from __future__ import annotations
 
@@ -9,52 +9,23 @@ import orjson
 
 REFUSED = "schema refused by the server; asked without"
 IGNORED = "schema ignored by the server: the reply does not follow it"
-_TYPES: dict[str, tuple[type, ...]] = {
-    "string": (str,),
-    "number": (int, float),
-    "integer": (int,),
-    "array": (list,),
-    "object": (dict,),
-    "boolean": (bool,),
-}
-
-
-def response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the ``response_format`` of the OpenAI protocol, in strict form."""
-    name = str(schema.get("title") or "reply")
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": name, "schema": dict(schema), "strict": True},
-    }
 
 
 def follows(text: str, schema: Mapping[str, Any]) -> bool:
-    """Return whether ``text`` is JSON of the schema's type, with its required fields, types and
-    enums (one level deep).
+    """Return whether ``text`` is a JSON object with the required fields of a schema, and with
+    values of its enums (one level deep).
     """
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
         return False
-    if not _is(value, schema):
-        return False
-    if not isinstance(value, dict):
-        return True
-    properties = schema.get("properties", {})
-    return all(name in value for name in schema.get("required", ())) and all(
-        _is(value[name], rule) for name, rule in properties.items() if name in value
+    rules = schema.get("properties", {})
+    return isinstance(value, dict) and all(
+        name in value and value[name] in rules.get(name, {}).get("enum", [value[name]])
+        for name in schema.get("required", ())
     )
 
 
 def schema_notes(text: str, schema: Mapping[str, Any] | None) -> tuple[str, ...]:
     """Return a note if a schema was sent and the reply does not follow it."""
     return (IGNORED,) if schema is not None and text and not follows(text, schema) else ()
-
-
-def _is(value: Any, rule: Mapping[str, Any]) -> bool:
-    if "enum" in rule:
-        return value in rule["enum"]
-    kind = rule.get("type")
-    if not isinstance(kind, str) or kind not in _TYPES:
-        return True
-    return isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))

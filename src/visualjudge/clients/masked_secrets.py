@@ -1,4 +1,4 @@
-"""Keep API keys out of reprs, and remove them from server texts."""
+"""Keep API keys out of reprs, and remove them from what servers send."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
+import orjson
 from pydantic import SecretStr
 
 from visualjudge.core.errors import UsageError
@@ -16,8 +17,8 @@ from visualjudge.core.errors import UsageError
 MASK = "***"
 # shorter "keys" ("x", "none", "EMPTY") are placeholders; masking them would garble texts
 SHORTEST_KEY = 6
-_SHORTEST_PIECE = 8
-_SEPARATORS = r"[\s\u200b-\u200d\u2060\ufeff\"'`+,\\]{0,3}"
+# Keys from this length on are masked also where their end is cut off.
+_LONG = 24
 _SECRET_NAME = re.compile(
     r"(?:^|[-_.])(?:api[-_]?key|key|token|auth\w*|secret|cookie|pass(?:word|wd|phrase)?|credentials?|bearer)$"
     r"|(?:api|access|secret|private)[-_]?key|authorization|password|secret|bearer|cookie|credential|auth[-_]?token",
@@ -71,40 +72,38 @@ def key_from_environment(variable: str, option: str, environment: Mapping[str, s
 
 
 class Redactor:
-    """Remove secrets from texts, even if a server returns them encoded, split or truncated.
-
-    A secret is found in plain, percent-encoded and base64 form (standard and URL-safe, at any
-    offset); with white space, quotes or ``+`` between its characters; and truncated at the end of a
-    text.
+    """Masks secrets in texts: as they are or without their end, percent-encoded, in JSON strings,
+    and in base64 (standard and URL-safe, at any offset).
     """
 
     def __init__(self, secrets: Iterable[str | None] = ()) -> None:
-        known = dict.fromkeys(one for one in secrets if one and len(one) >= SHORTEST_KEY)
+        known = {secret for secret in secrets if secret and len(secret) >= SHORTEST_KEY}
         forms = {form for secret in known for form in _forms(secret) if len(form) >= SHORTEST_KEY}
         self._forms = tuple(sorted(forms, key=len, reverse=True))
-        self._split = [re.compile(_SEPARATORS.join(map(re.escape, secret))) for secret in known]
+        self._raw = tuple((form.encode(), MASK.encode()) for form in self._forms)
 
     def __call__(self, text: str) -> str:
         for form in self._forms:
-            text = _without_cut_end(text.replace(form, MASK), form)
-        for pattern in self._split:
-            text = pattern.sub(MASK, text)
+            text = text.replace(form, MASK)
         return text
 
-    def mapping(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return ``values`` with secrets masked at every depth, by field name (``api_key``) and by
-        value.
-        """
-        return {name: self._masked(name, value) for name, value in values.items()}
+    def body(self, raw: bytes) -> bytes:
+        """Mask secrets in the body of an answer, before it is parsed."""
+        for form, mask in self._raw:
+            raw = raw.replace(form, mask)
+        return raw
 
-    def _masked(self, name: str, value: Any) -> Any:
+    def setting(self, name: str, value: Any) -> Any:
+        """Return the value of a setting, masked at every depth, by field name (``api_key``) and by
+        content.
+        """
         if isinstance(value, Mapping):
-            return self.mapping(value)
+            return {inner: self.setting(inner, item) for inner, item in value.items()}
         if isinstance(value, list | tuple):
-            return [self._masked(name, item) for item in value]
+            return [self.setting(name, item) for item in value]
         if not isinstance(value, str):
             return value
-        return MASK if _SECRET_NAME.search(str(name)) or _KEY_SHAPE.search(value) else self(value)
+        return MASK if _SECRET_NAME.search(str(name)) or looks_secret(value) else self(value)
 
 
 def is_secret_name(name: str) -> bool:
@@ -121,21 +120,15 @@ def looks_secret(value: str) -> bool:
 
 def _forms(secret: str) -> Iterable[str]:
     raw = secret.encode()
-    yield secret
-    yield quote(secret, safe="")
+    yield from (secret, quote(secret, safe=""), orjson.dumps(secret)[1:-1].decode())
+    yield secret.replace("/", "\\/")
+    yield secret[: 2 * len(secret) // 3] if len(secret) >= _LONG else secret
     # Base64 of a text that contains the secret: its middle depends only on the offset.
     for offset in range(3):
         coded = base64.b64encode(b"\0" * offset + raw)
         core = coded[-(-8 * offset // 6) : len(coded) - (4 if (offset + len(raw)) % 3 else 0)]
         yield core.decode()
         yield core.decode().replace("+", "-").replace("/", "_")
-
-
-def _without_cut_end(text: str, form: str) -> str:
-    at = text.find(form[:_SHORTEST_PIECE], max(0, len(text) - len(form)))
-    if len(form) > _SHORTEST_PIECE and at >= 0 and form.startswith(text[at:]):
-        return text[:at] + MASK
-    return text
 
 
 def check_url(url: str, where: str) -> None:
@@ -152,19 +145,15 @@ def check_url(url: str, where: str) -> None:
         raise UsageError(f"{where}: must begin with http:// or https://")
     try:
         parts = urlsplit(url)
-        usable = (
-            bool(parts.hostname)
-            and (parts.port is None or parts.port > 0)
-            and not re.search(r"[\s\0]", url)
-        )
+        usable = bool(parts.hostname) and parts.port != 0 and not re.search(r"[\s\0]", url)
+        # An "@" after the host is the end of a password that urlsplit took for a path.
+        usable &= "@" not in url.partition("://")[2].removeprefix(parts.netloc)
     except ValueError:
         usable = False
     if not usable:
-        raise UsageError(f"{where}: must be a URL such as http://host:8000/v1")
-    if "@" in url.partition("://")[2].removeprefix(parts.netloc):
         raise UsageError(
-            f"{where}: must not contain an unescaped '@' after the host; write / ? # @ in a "
-            "password as %XX"
+            f"{where}: must be a URL such as http://host:8000/v1, with / ? # @ in a password "
+            "written as %XX"
         )
 
 

@@ -9,128 +9,117 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Set
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import replace
+from typing import NamedTuple
 
+from visualjudge.clients.base import Request
 from visualjudge.clients.json_schemas import REFUSED
 from visualjudge.core.errors import ApiError
 
 _log = logging.getLogger("visualjudge.clients")
+# The one that is renamed, not left out.
+RENAMED = "max_completion_tokens"
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedParameter:
-    """A parameter that a server may refuse.
+class _Refusal(NamedTuple):
+    """How an error message names the parameter of a request, and the note on leaving it out."""
 
-    Parameters
-    ----------
-    parameter
-        Name of the parameter. The refusal applies only if it is in the request.
-    words
-        Case-insensitive pattern that identifies the refusal in the server's error message.
-    note
-        Note added to each reply whose request was changed.
-    statuses
-        HTTP statuses of such a refusal.
-    """
-
-    name: str
     parameter: str
     words: str
     note: str
     statuses: tuple[int, ...] = (400, 422)
 
-    def explains(self, error: ApiError, parameters: Set[str]) -> bool:
-        """Return whether the error is a refusal of this parameter."""
-        named = error.status in self.statuses and self.parameter in parameters
-        return named and re.search(self.words, str(error), re.IGNORECASE) is not None
 
-
-KNOWN = (
-    RefusedParameter(
-        "max_completion_tokens",
+# By the names that journals of batches hold.
+_KNOWN = {
+    RENAMED: _Refusal(
         "max_tokens",
         r"max_completion_tokens",
         "max_tokens refused by the server; asked with max_completion_tokens",
     ),
-    RefusedParameter(
-        "no_temperature",
+    "no_temperature": _Refusal(
         "temperature",
         r"\btemperature\b",
         "temperature refused by the server; asked without, so at the model's own",
     ),
-    RefusedParameter(
-        "no_top_p",
+    "no_top_p": _Refusal(
         "top_p",
         r"\btop_?p\b",
         "top_p refused by the server; asked without, so at the model's own",
     ),
-    RefusedParameter("no_seed", "seed", r"\bseed\b", "seed refused by the server; asked without"),
-    RefusedParameter(
-        "no_logprobs",
+    "no_seed": _Refusal("seed", r"\bseed\b", "seed refused by the server; asked without"),
+    "no_logprobs": _Refusal(
         "top_logprobs",
         r"log_?prob",
         "log-probabilities refused by the server; asked without",
         (400, 403, 422),
     ),
-    RefusedParameter(
-        "no_structured_outputs",
-        "structured_outputs",
-        r"structured_outputs",
-        "structured_outputs refused by the server; asked with response_format only",
-    ),
-    RefusedParameter(
-        "no_schema",
+    "no_schema": _Refusal(
         "schema",
         r"response_?format|json[ "
         r"_]?schema|structured|guided|grammar|response_?schema|output_config",
         REFUSED,
     ),
-)
+}
 
 
 class RefusedParameters:
-    """Knowledge about a client's server. A reply's notes list the changes made to its request."""
+    """Knowledge about a client's server.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    unsupported
+        Notes on parameters that the protocol lacks, by the parameter.
+    """
+
+    def __init__(self, unsupported: Mapping[str, str]) -> None:
         self.learned: frozenset[str] = frozenset()
-        self._left_out: dict[str, None] = {}
+        self._unsupported = unsupported
+        self._left_out = dict[str, None]()
 
-    def learn(self, error: ApiError, parameters: Set[str], known: Set[str], model: str) -> bool:
+    def learn(self, error: ApiError, request: Request, known: Set[str], model: str) -> bool:
         """Return whether to ask again: True if the error names a parameter that was sent and can be
         omitted.
 
         Parameters
         ----------
-        parameters
-            Parameters of the request.
         known
             Value of ``learned`` when the request was sent; other requests may have added to it
             since.
         model
             Model named in the warning about the change, which is issued once.
         """
-        for one in KNOWN:
-            if one.name not in known and one.explains(error, parameters):
-                if one.name not in self.learned:
-                    self.learned |= {one.name}
-                    _log.warning("%s: %s", model, one.note)
+        for name, refusal in _KNOWN.items():
+            if (
+                name not in known
+                and error.status in refusal.statuses
+                and getattr(request, refusal.parameter) is not None
+                and re.search(refusal.words, str(error), re.IGNORECASE)
+            ):
+                if name not in self.learned:
+                    self.learned |= {name}
+                    _log.warning("%s: %s", model, refusal.note)
                 return True
         return False
 
-    def left_out(self, notes: tuple[str, ...]) -> tuple[str, ...]:
-        """Record ``notes`` on parameters that the backend's protocol does not support."""
-        self._left_out.update(dict.fromkeys(notes))
-        return notes
-
-    def notes(self, parameters: Set[str]) -> tuple[str, ...]:
-        """Return the notes on changes made to a request with these parameters."""
-        return tuple(q.note for q in KNOWN if q.name in self.learned and q.parameter in parameters)
+    def fitted(self, request: Request) -> tuple[Request, tuple[str, ...]]:
+        """Return the request without the parameters that the server refuses, and the notes on
+        them.
+        """
+        refused = {
+            _KNOWN[name].parameter: _KNOWN[name].note for name in _KNOWN if name in self.learned
+        }
+        notes = {
+            name: note
+            for name, note in (refused | dict(self._unsupported)).items()
+            if getattr(request, name) is not None
+        }
+        self._left_out.update(dict.fromkeys(notes.values()))
+        changes = {name: None for name in notes if name != _KNOWN[RENAMED].parameter}
+        return replace(request, **changes) if changes else request, tuple(notes.values())  # type: ignore[arg-type]
 
     @property
     def adjustments(self) -> tuple[str, ...]:
-        """Return the notes on all refused and omitted parameters."""
-        return (*(one.note for one in KNOWN if one.name in self.learned), *self._left_out)
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.learned
+        """Return the notes on all parameters that were left out or renamed."""
+        return tuple(self._left_out)

@@ -23,7 +23,7 @@ from visualjudge.clients.base import Client
 from visualjudge.clients.batch.batched_client import Batched, Settings
 from visualjudge.clients.cache import Cached
 from visualjudge.clients.concurrency import Limited, within_limit
-from visualjudge.clients.image_resize import Shrinking
+from visualjudge.clients.image_parts import Shrinking
 from visualjudge.clients.masked_secrets import check_url
 from visualjudge.clients.request_body import Effort
 from visualjudge.clients.retry import Retrying, RetryPolicy
@@ -36,9 +36,20 @@ CLIENT_REGISTRY: Registry[str, Any] = Registry(
     {
         "api": "visualjudge.clients.api:ApiClient",
         "google": "visualjudge.clients.google:GoogleClient",
-        "vllm": "visualjudge.clients.vllm:VllmClient",
+        "vllm": "visualjudge.clients.api:VllmClient",
         "anthropic": "visualjudge.clients.anthropic:AnthropicClient",
         "transformers": "visualjudge.clients.transformers:TransformersClient",
+    },
+)
+
+# The batch interface of each backend that has one.
+BATCH_REGISTRY: Registry[str, Any] = Registry(
+    "backend with batches",
+    {
+        "api": "visualjudge.clients.batch.openai:OpenAiBatches",
+        "vllm": "visualjudge.clients.batch.openai:OpenAiBatches",
+        "anthropic": "visualjudge.clients.batch.anthropic:AnthropicBatches",
+        "google": "visualjudge.clients.batch.google:GoogleBatches",
     },
 )
 
@@ -61,9 +72,14 @@ _OTHER_NAMES = {
     "anthropic for Claude": ("claude",),
     "transformers for local weights": ("huggingface", "hf", "torch"),
 }
-_JUDGE_KEYS = frozenset({"retries", "prompt_info", "structured_output", "top_logprobs"})
-_WRAPPER_KEYS = frozenset({"cache_dir", "concurrency", "max_image_side", "attempts"})
-_SHARED_KEYS = frozenset({"ip_address", "port", "base_url", "api_key", "timeout"})
+# Fields of judges, of clients that wrap another, and of other backends.
+_ELSEWHERE = frozenset(
+    {
+        *("retries", "prompt_info", "structured_output", "top_logprobs"),
+        *("backend", "cache_dir", "concurrency", "max_image_side", "attempts"),
+        *("ip_address", "port", "base_url", "api_key", "timeout"),
+    }
+)
 
 
 class ClientConfig(BaseModel):
@@ -145,26 +161,22 @@ def build_client(backend: str = "api", **fields: Any) -> Any:
         If a field is missing, has a wrong value, or is unknown to the backend.
     """
     checked = _checked({"backend": backend, **fields})
-    make = CLIENT_REGISTRY.find(checked.pop("backend"))
-    given = {
-        name: value for name, value in checked.items() if name not in _JUDGE_KEYS | _WRAPPER_KEYS
-    }
+    make = CLIENT_REGISTRY.find(checked["backend"])
     accepted = _accepted(make)
-    unknown = sorted(set(given) - accepted - _SHARED_KEYS)
-    if unknown:
+    if unknown := sorted(checked.keys() - accepted - _ELSEWHERE):
         known = ", ".join(sorted(accepted))
         raise UsageError(
             f"backend {backend!r} has no field {', '.join(unknown)}; known fields: {known}"
         )
-    return make(**{name: value for name, value in given.items() if name in accepted})
+    return make(**{name: value for name, value in checked.items() if name in accepted})
 
 
 def _accepted(make: Callable[..., Any]) -> set[str]:
     # Return the parameter names of a constructor, including those of base classes if it passes them
     # on.
     names: set[str] = set()
-    for owner in make.__mro__ if isinstance(make, type) else (make,):
-        parameters = inspect.signature(owner).parameters.values() if owner is not object else ()
+    for owner in make.__mro__[:-1] if isinstance(make, type) else (make,):
+        parameters = inspect.signature(owner).parameters.values()
         names |= {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
         if not any(p.kind is p.VAR_KEYWORD for p in parameters):
             break

@@ -10,16 +10,18 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import orjson
 from pydantic import SecretStr
 
-from visualjudge.clients.base import Diagnostics, Identity, Reply, Request, ToolCall
-from visualjudge.clients.http import Answer, Sender, Wire
+from visualjudge.clients.base import Diagnostics, Identity, Reply, Request
+from visualjudge.clients.http import Answer, PreparedBody, Wire
+from visualjudge.clients.json_schemas import schema_notes
 from visualjudge.clients.masked_secrets import (
     NAME_KEY,
     Redactor,
@@ -31,8 +33,8 @@ from visualjudge.clients.masked_secrets import (
 )
 from visualjudge.clients.refused_parameters import RefusedParameters
 from visualjudge.clients.reply_bounds import LARGEST_BODY
-from visualjudge.clients.reply_fields import member, writable
-from visualjudge.clients.request_body import Effort, Sampling
+from visualjudge.clients.reply_fields import member
+from visualjudge.clients.request_body import Effort, completed, stated
 from visualjudge.clients.server_errors import ContentFiltered, api_error, embedded_error, one_line
 from visualjudge.core.errors import ApiError, ClientError, TransportError, UsageError
 from visualjudge.core.records import Served
@@ -45,6 +47,9 @@ _VERSION = re.compile(r"/v[0-9]+[a-z0-9]*/?$")
 # Headers in which routers name the provider that answered.
 _PROVIDERS = ("x-inference-provider", "x-provider", "x-litellm-model-api-base")
 _LONGEST_NAME = 200
+_MOST_NAMES = 3
+
+Post = Callable[[Sequence[bytes]], Awaitable[Answer]]
 
 
 def version_problem(base_url: str, versioned: bool) -> str | None:
@@ -97,6 +102,10 @@ class RemoteClient(ABC):
     models_path: ClassVar[str] = "/models"
     # Whether the base URL ends in a version, such as ``/v1``.
     versioned: ClassVar[bool] = False
+    # Notes on parameters that the protocol lacks.
+    unsupported: ClassVar[Mapping[str, str]] = {}
+    # What the server's reply is, in messages.
+    reply_is: ClassVar[str]
 
     def __init__(
         self,
@@ -119,61 +128,56 @@ class RemoteClient(ABC):
         self.model = model_name
         self.base_url = public_url(url)
         self.timeout_s = float(timeout)
-        self.sampling = Sampling(temperature, max_tokens, seed, top_p, effort, extra_body or {})
-        self.refused_parameters = RefusedParameters()
+        self.defaults = stated(
+            {"temperature": temperature, "max_tokens": max_tokens, "seed": seed, "top_p": top_p}
+        )
+        self.effort, self.extra = effort, dict(extra_body or {})
+        self.refused_parameters = RefusedParameters(self.unsupported)
         self._url = url.rstrip("/")
-        self._key = self._secret(api_key, url)
+        self._key = self._secret(api_key)
         self._headers = _checked_headers(headers or {})
         named = [value for name, value in self._headers.items() if is_secret_name(name)]
         key = self._key.get_secret_value() if self._key else None
-        self._redact = Redactor([key, *named, *url_secrets(url)])
+        self.masked = Redactor([key, *named, *url_secrets(url)])
         self._largest_reply = largest_reply
-        self._wire: Sender = self.wire()
+        self._wire = self.wire()
 
     def _located(self, base_url: str | None) -> tuple[str, str]:
         return base_url or self.default_url, "base_url, --base-url"
 
-    def _secret(self, api_key: str | None, url: str) -> SecretStr | None:
-        key = api_key or self._key_of_environment()
-        if not key:
+    def _secret(self, api_key: str | None) -> SecretStr | None:
+        key = api_key or next(filter(None, map(os.environ.get, self.key_variables)), None)
+        if key:
+            return key_secret(key)
+        if self._needs_key:
             raise UsageError(
-                f"backend {self.backend!r} needs a key: set {self.key_variables[0]}, {NAME_KEY}"
+                f"backend {self.backend!r} needs a key: set {self.key_variables[0]}, {NAME_KEY}; "
+                "--base-url (base_url) names another server"
             )
-        return key_secret(key)
+        return None
 
-    def _key_of_environment(self) -> str | None:
-        return next(filter(None, map(os.environ.get, self.key_variables)), None)
+    @property
+    def _needs_key(self) -> bool:
+        return True
 
     def wire(self, *, stalls: bool = False) -> Wire:
         """Return the HTTP transport for this client's server."""
         return Wire(
             self.base_url,
-            self._redact,
+            self.masked,
             timeout_s=self.timeout_s,
             largest_body=self._largest_reply,
             stalls=stalls,
         )
 
-    def send_through(self, wire: Sender) -> None:
-        """Use ``wire`` for all further requests."""
-        self._wire = wire
-
     def address(self, path: str) -> str:
         """Return the URL of ``path`` below the base URL, including secrets."""
         return f"{self._url}{path}"
 
-    def masked(self, text: str) -> str:
-        """Return a server's ``text`` with the key and other secrets masked."""
-        return self._redact(text)
-
     def headers(self) -> dict[str, str]:
         """The headers sent with every request, including the key."""
         key = self._key.get_secret_value() if self._key else ""
-        return {
-            **self._headers,
-            **self._authorization(key),
-            "Content-Type": "application/json",
-        }
+        return {**self._headers, **self._authorization(key), "Content-Type": "application/json"}
 
     @abstractmethod
     def _authorization(self, key: str) -> dict[str, str]:
@@ -181,9 +185,9 @@ class RemoteClient(ABC):
 
     @property
     def identity(self) -> Identity:
-        return Identity(
-            self.backend, self.base_url, self.model, self._redact.mapping(self.sampling.as_dict())
-        )
+        parameters = {**self.defaults, **stated({"effort": self.effort}), **self.extra}
+        masked = self.masked.setting("", parameters)
+        return Identity(self.backend, self.base_url, self.model, masked)
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -192,9 +196,9 @@ class RemoteClient(ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(model_name={self.model!r}, base_url={self.base_url!r})"
 
-    async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
+    async def ask(self, request: Request, *, attempt: int = 0, post: Post | None = None) -> Reply:
         """Return one reply. If the server refuses a parameter by name, the request is changed and
-        sent again, with a note.
+        sent again, with a note. ``post`` sends a body by another way than HTTP.
 
         Raises
         ------
@@ -204,17 +208,15 @@ class RemoteClient(ABC):
             If there is no usable reply: connection refused or reset, time-out, a body that is too
             large or not valid in the protocol, or a reply that the server broke off.
         """
-        full = self.sampling.complete(request)
+        full = completed(request, self.defaults)
         while True:
             known = self.refused_parameters.learned
             try:
-                reply = self._clean(await self._typed(request, full))
+                reply = await self._call(full, post or self._post)
             except ContentFiltered as error:
-                return Reply("", "refusal", notes=(one_line(str(error)),), cause=CONTENT_FILTER)
+                return Reply("", "refusal", notes=(str(error),), cause=CONTENT_FILTER)
             except ApiError as error:
-                if not self.refused_parameters.learn(
-                    error, self._parameters(full), known, self.model
-                ):
+                if not self.refused_parameters.learn(error, full, known, self.model):
                     raise
             else:
                 if reply.finish_reason != "error":
@@ -225,71 +227,25 @@ class RemoteClient(ABC):
                     usage=reply.usage,
                 )
 
-    async def models(self) -> list[str]:
-        """Return the names of the models that the server lists.
+    async def _post(self, body: Sequence[bytes]) -> Answer:
+        url = self.address(self._path())
+        return await self._wire.send("POST", url, self.headers(), PreparedBody(body))
 
-        Raises
-        ------
-        ClientError
-            If it does not list them.
-        """
-        wire = self.wire()
+    async def _call(self, full: Request, post: Post) -> Reply:
+        # Make one call. ``full`` has the client's default parameters.
+        fitted, notes = self.refused_parameters.fitted(full)
+        answer = await post(self._pieces(fitted))
+        body = self._answered(answer)
+        usage, about_usage = self._usage(body)
         try:
-            answer = await wire.send("GET", self.address(self.models_path), self.headers())
-        finally:
-            await wire.aclose()
-        body = self.object_of(answer)
-        rows = body.get("data") or body.get("models")
-        names = [member(row, "id") or member(row, "name") for row in _list(rows)]
-        return [name.removeprefix("models/") for name in names if isinstance(name, str)]
-
-    async def aclose(self) -> None:
-        await self._wire.aclose()
-
-    def _parameters(self, full: Request) -> frozenset[str]:
-        # Return the parameters of a request, under the names used by ``refused_parameters``.
-        return self.sampling.parameters(full)
-
-    def _notes(self, full: Request) -> tuple[str, ...]:
-        return self.refused_parameters.notes(self._parameters(full))
-
-    def _prepared(self, request: Request, make: Callable[[], list[bytes]]) -> list[bytes]:
-        # Return the body for the current knowledge of the server, created once per request, so that
-        # retries send the same bytes.
-        known = (self, self.refused_parameters.learned)
-        if known not in request.prepared:
-            request.prepared.clear()
-            request.prepared[known] = make()
-        prepared: list[bytes] = request.prepared[known]
-        return prepared
-
-    async def _typed(self, request: Request, full: Request) -> Reply:
-        failure: ClientError
-        try:
-            return await self._call(request, full)
-        except ClientError:
-            raise
-        except Exception as error:
-            said = one_line(self._redact(str(error)))
-            failure = TransportError(
-                f"{self.base_url}: the reply does not follow the API's documentation "
-                f"({type(error).__name__}: {said})",
-                cause="no reply in body",
-            )
-        raise failure
-
-    async def _call(self, request: Request, full: Request) -> Reply:
-        # Make one call. ``full`` is ``request`` with the client's default parameters. May raise any
-        # exception.
-        notes = self._notes(full)
-        schema = None if "no_schema" in self.refused_parameters else full.schema
-        body = self._prepared(request, lambda: self._pieces(full))
-        answer = await self._wire.post(self.address(self._path()), self.headers(), body)
-        sent = self._answered(answer)
-        reply = self._reply(sent, schema)
-        return replace(
-            reply, notes=(*notes, *reply.notes), served=self._served(sent, answer.headers)
-        )
+            reply = self._reply(body)
+        except (LookupError, TypeError, AttributeError, ValueError):
+            raise TransportError(
+                f"the server's reply {self.reply_is}", cause="no reply in body", usage=usage
+            ) from None
+        notes += (*reply.notes, *schema_notes(reply.text, fitted.schema), *about_usage)
+        served = self._served(body, answer.headers)
+        return replace(reply, usage=usage, notes=notes, served=served)
 
     @abstractmethod
     def _path(self) -> str:
@@ -300,24 +256,31 @@ class RemoteClient(ABC):
         """Return the pieces of a request's body."""
 
     @abstractmethod
-    def _reply(self, body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
-        """Return the reply in the server's JSON object; ``schema`` is the one it was asked to
-        follow.
+    def _reply(self, body: Mapping[str, Any]) -> Reply:
+        """Return the reply in the server's JSON object.
+
+        Raises
+        ------
+        LookupError, TypeError, AttributeError, ValueError
+            If there is none.
         """
+
+    @abstractmethod
+    def _usage(self, body: Mapping[str, Any]) -> tuple[dict[str, int], tuple[str, ...]]:
+        """Return the token counts under OpenAI's names, and a note if some cannot be used."""
 
     def _answered(self, answer: Answer) -> dict[str, Any]:
         try:
             parsed = self.object_of(answer)
-            error = embedded_error(parsed, answer.body, self._redact)
-            if error is not None:
+            if error := embedded_error(parsed):
                 raise error
-            return parsed
         except ApiError as refusal:
             if refusal.status == 401 and self._key is None:
                 refusal.args = (f"{refusal}; no API key was sent: set it, {NAME_KEY}",)
             if refusal.status == 404 and (wrong := version_problem(self.base_url, self.versioned)):
                 refusal.args = (f"{refusal}; {wrong}",)
             raise
+        return parsed
 
     def object_of(self, answer: Answer) -> dict[str, Any]:
         """Return the JSON object in an answer.
@@ -330,7 +293,7 @@ class RemoteClient(ABC):
             If it is not a JSON object.
         """
         if not 200 <= answer.status < 300:
-            raise api_error(answer.status, answer.body, answer.headers, self._redact)
+            raise api_error(answer.status, answer.body, answer.headers)
         try:
             parsed = orjson.loads(answer.body)
         except orjson.JSONDecodeError:
@@ -338,55 +301,50 @@ class RemoteClient(ABC):
         if isinstance(parsed, list) and len(parsed) == 1:  # Google lists its errors
             parsed = parsed[0]
         if not isinstance(parsed, dict):
-            kind = one_line(answer.headers.get("Content-Type", ""))
-            begin = one_line(self._redact(answer.body[:80].decode("utf-8", "replace")))
+            kind = one_line(answer.headers.get("Content-Type", "")) or "bytes"
+            begin = one_line(answer.body[:80].decode("utf-8", "replace"))
             raise TransportError(
-                f"{self.base_url}: the reply is not JSON, but {kind or 'bytes'}: {begin!r}",
-                cause="not JSON",
+                f"{self.base_url}: the reply is not JSON, but {kind}: {begin!r}", cause="not JSON"
             )
         return parsed
 
     def _served(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> Served:
-        lower = {name.lower(): value for name, value in headers.items()}
+        lower = {name.lower(): self.masked(value) for name, value in headers.items()}
         router = next((lower[name] for name in _PROVIDERS if name in lower), None)
-        stated = (
+        names = (
             body.get("model") or body.get("modelVersion"),
             body.get("system_fingerprint"),
             body.get("provider") or router,
         )
-        return Served(*map(self._name, stated))
+        lines = (one_line(name)[:_LONGEST_NAME] if isinstance(name, str) else "" for name in names)
+        return Served(*(line or None for line in lines))
 
-    def _name(self, stated: Any) -> str | None:
-        # Return a name on one line with secrets masked, or None if it is not a text.
-        text = one_line(self._redact(stated)) if isinstance(stated, str) else ""
-        return text[:_LONGEST_NAME] or None
+    async def near_names(self) -> str:
+        """Return ``; did you mean NAME?``, or the names that the server lists, or an empty text."""
+        wire = self.wire()
+        try:
+            answer = await wire.send("GET", self.address(self.models_path), self.headers())
+            body = self.object_of(answer)
+        except ClientError:
+            return ""
+        finally:
+            await wire.aclose()
+        rows = body.get("data") or body.get("models")
+        stated = [
+            str(member(row, "id") or member(row, "name")).removeprefix("models/")
+            for row in (rows if isinstance(rows, list) else ())
+        ]
+        if close := get_close_matches(self.model, stated, _MOST_NAMES, 0.6):
+            return f"; did you mean {' or '.join(close)}?"
+        more = ", …" if len(stated) > _MOST_NAMES else ""
+        return f"; the server lists {', '.join(sorted(stated)[:_MOST_NAMES])}{more}" if rows else ""
 
-    def _clean(self, reply: Reply) -> Reply:
-        # Return the reply with secrets masked and unwritable characters replaced. Tokens that may
-        # spell a secret are omitted.
-        text = self._redact(writable(reply.text))
-        tokens = reply.tokens if text == reply.text else None
-        calls = tuple(
-            ToolCall(
-                call.id,
-                self._redact(call.name),
-                self._redact(writable(call.arguments)),
-                call.problem,
-            )
-            for call in reply.calls
-        )
-        echo = reply.echo if reply.echo is None or self._redact(reply.echo) == reply.echo else None
-        notes = tuple(self._redact(note) for note in reply.notes)
-        return replace(reply, text=text, tokens=tokens, notes=notes, calls=calls, echo=echo)
-
-
-def _list(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list) else ()
+    async def aclose(self) -> None:
+        await self._wire.aclose()
 
 
 def _checked_headers(headers: Mapping[str, Any]) -> dict[str, str]:
     for name, value in headers.items():
-        text = f"{name}{value}"
-        if not isinstance(value, str) or not (text.isprintable() and name.isascii()):
+        if not (isinstance(value, str) and f"{name}{value}".isprintable() and name.isascii()):
             raise UsageError(f"headers: {name[:40]!r} must be printable text without line breaks")
     return {name: value for name, value in headers.items() if name.lower() not in _RESERVED_HEADERS}

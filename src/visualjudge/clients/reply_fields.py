@@ -1,13 +1,10 @@
-"""Read fields of a server's reply. Each is valid, missing, or raises ``ValueError``.
-
-A server's JSON may contain anything: 30-digit numbers, lists instead of strings, and lone
-surrogates, which cannot be written to a file or terminal.
+"""Read fields of a server's reply. Each is valid, missing, or raises ``ValueError``: a server's
+JSON may contain anything, such as 30-digit numbers, and lists instead of strings.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,38 +13,21 @@ from visualjudge.clients.reply_bounds import MOST_TOKENS
 
 USAGE_UNUSABLE = "token counts of the reply cannot be used; not counted"
 LOGPROBS_UNUSABLE = "log-probabilities of the reply cannot be used; left out"
-_SURROGATE = re.compile("[\ud800-\udfff]")
+# Servers that compute in 16 bits report log-probabilities slightly above 0.
+_ROUNDING = 0.01
 
 
 def text_of(value: Any) -> str:
-    """Return a writable string; ``None`` becomes an empty one.
+    """Return a string; ``None`` becomes an empty one.
 
     Raises
     ------
     ValueError
         If it is anything else.
     """
-    if value is None:
-        return ""
-    if not isinstance(value, str):
+    if value is not None and not isinstance(value, str):
         raise ValueError(f"a text must be a string, got {type(value).__name__}")
-    return writable(value)
-
-
-def writable(text: str) -> str:
-    """Return ``text`` with lone surrogates replaced by U+FFFD."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
-
-
-def name_of(value: Any) -> str | None:
-    """Return a word of the protocol, such as a finish reason, or None if it is missing.
-
-    Raises
-    ------
-    ValueError
-        If it is neither a string nor null.
-    """
-    return None if value is None else text_of(value)
+    return value or ""
 
 
 def counts_of(usage: Any, names: Sequence[str]) -> tuple[dict[str, int], tuple[str, ...]]:
@@ -56,9 +36,9 @@ def counts_of(usage: Any, names: Sequence[str]) -> tuple[dict[str, int], tuple[s
     """
     if not isinstance(usage, Mapping):
         return {}, () if usage is None else (USAGE_UNUSABLE,)
-    stated = {name: usage[name] for name in names if usage.get(name) is not None}
-    usable = {name: int(value) for name, value in stated.items() if _is_count(value)}
-    return usable, () if len(usable) == len(stated) else (USAGE_UNUSABLE,)
+    sent = {name: usage[name] for name in names if usage.get(name) is not None}
+    usable = {name: int(value) for name, value in sent.items() if _is_count(value)}
+    return usable, () if len(usable) == len(sent) else (USAGE_UNUSABLE,)
 
 
 def whole_output(prompt: int | None, reply: int | None, total: int | None) -> int | None:
@@ -81,43 +61,36 @@ def _is_count(value: Any) -> bool:
     return number and 0 <= value <= MOST_TOKENS and value == int(value)
 
 
-def tokens_of(content: Any) -> tuple[tuple[Token, ...] | None, tuple[str, ...]]:
-    """Return the tokens with log-probabilities from OpenAI's protocol, or no tokens and a note if
-    one is malformed.
+def tokens_of(
+    chosen: Any, tops: Sequence[Any], fields: Mapping[str, Any]
+) -> tuple[tuple[Token, ...] | None, tuple[str, ...]]:
+    """Return the tokens with log-probabilities, or no tokens and a note if one is malformed.
+
+    Parameters
+    ----------
+    chosen
+        The tokens of the reply, as objects of the server.
+    tops
+        The alternatives of each, as lists of such objects; further lists are empty.
+    fields
+        Names of the objects' two fields, with the values of missing ones.
     """
-    if content is None or content == []:
+    if not chosen:
         return None, ()
     try:
-        return tuple(_token(item) for item in content), ()
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        padded = [*tops, *[()] * (len(chosen) - len(tops))]
+        return tuple(
+            Token(one.token, one.logprob, tuple(_alternative(other, fields) for other in top or ()))
+            for one, top in zip((_alternative(one, fields) for one in chosen), padded, strict=True)
+        ), ()
+    except (AttributeError, TypeError, ValueError, OverflowError):
         return None, (LOGPROBS_UNUSABLE,)
 
 
-def _token(item: Mapping[str, Any]) -> Token:
-    top = tuple(alternative(one["token"], one["logprob"]) for one in item.get("top_logprobs") or ())
-    chosen = alternative(item["token"], item["logprob"])
-    return Token(chosen.token, chosen.logprob, top)
-
-
-def alternative(token: Any, logprob: Any) -> Alternative:
-    """Return a token with its natural log-probability.
-
-    Raises
-    ------
-    ValueError
-        If the token is not a text, or the number is not the logarithm of a probability.
-    """
-    if (
-        not isinstance(token, str)
-        or isinstance(logprob, bool)
-        or not isinstance(logprob, int | float)
-    ):
-        raise ValueError("a token and a number")
+def _alternative(stated: Any, fields: Mapping[str, Any]) -> Alternative:
+    token, logprob = (stated.get(name, missing) for name, missing in fields.items())
     value = float(logprob)
-    if not math.isfinite(value) or value > _ROUNDING:
-        raise ValueError("a logarithm of a probability")
-    return Alternative(writable(token), min(value, 0.0))
-
-
-# Servers that compute in 16 bits report log-probabilities slightly above 0.
-_ROUNDING = 0.01
+    number = isinstance(logprob, int | float) and not isinstance(logprob, bool)
+    if not (isinstance(token, str) and number and math.isfinite(value) and value <= _ROUNDING):
+        raise ValueError("must be a token and the logarithm of a probability")
+    return Alternative(token, min(value, 0.0))

@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import orjson
@@ -18,54 +18,22 @@ from visualjudge.prompts.provider_payloads import ImageContent, Text
 
 # How hard a model thinks; a number is a number of thinking tokens.
 Effort = Literal["none", "low", "medium", "high"] | int
-_IN_REQUESTS = ("temperature", "max_tokens", "seed")
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """A client's default parameters. The server chooses those that are None.
+def completed(request: Request, defaults: Mapping[str, Any]) -> Request:
+    """Return ``request`` with the parameters that it leaves open filled in."""
+    open_ = {name: value for name, value in defaults.items() if getattr(request, name) is None}
+    return replace(request, **open_) if open_ else request
 
-    Parameters
-    ----------
-    max_tokens
-        Maximum length of a reply in tokens, including any reasoning.
-    extra
-        Additional fields of the request body.
-    """
 
-    temperature: float | None = None
-    max_tokens: int | None = None
-    seed: int | None = None
-    top_p: float | None = None
-    effort: Effort | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
+def thinking_budget(effort: Effort | None, budgets: Mapping[str, int]) -> int | None:
+    """Return an effort as a number of thinking tokens, by a table of its names."""
+    return budgets[effort] if isinstance(effort, str) else effort
 
-    def complete(self, request: Request) -> Request:
-        """Return ``request`` with missing parameters filled in."""
-        changes = {
-            name: getattr(self, name)
-            for name in _IN_REQUESTS
-            if getattr(request, name) is None and getattr(self, name) is not None
-        }
-        return replace(request, **changes) if changes else request
 
-    def parameters(self, request: Request) -> frozenset[str]:
-        """Return the names of the parameters that a complete request sets."""
-        names = (*_IN_REQUESTS, "schema", "top_logprobs")
-        asked = {name for name in names if getattr(request, name) is not None}
-        asked |= {"tools"} if request.tools else set()
-        return frozenset(asked | ({"top_p"} if self.top_p is not None else set()))
-
-    def thinking_budget(self, budgets: Mapping[str, int]) -> int | None:
-        """Return the effort as a number of thinking tokens, by a table of its names."""
-        return budgets[self.effort] if isinstance(self.effort, str) else self.effort
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the parameters that are set, for cache keys and records."""
-        named = {name: getattr(self, name) for name in (*_IN_REQUESTS, "top_p", "effort")}
-        return {name: value for name, value in named.items() if value is not None} | dict(
-            self.extra
-        )
+def stated(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that are not None."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 # Stands for an image while the body is assembled. Each process generates its own, so that no prompt
@@ -80,7 +48,7 @@ def conversation_body(
     turn: Callable[[Turn, Text], list[dict[str, Any]]],
     messages: str = "messages",
 ) -> list[bytes]:
-    """Return the body of a complete ``request``: its parts, then its turns.
+    """Return the JSON text of a complete ``request``, its parts, then its turns, as pieces.
 
     Parameters
     ----------
@@ -94,32 +62,15 @@ def conversation_body(
     messages
         Name of the field for the conversation.
     """
-    content = as_content(request.parts)
-
-    def body(mark: Text) -> dict[str, Any]:
-        shaped = style(request.system, content, mark)
-        turns = [message for one in request.turns for message in turn(one, mark)]
-        return {**fixed, **shaped, messages: shaped[messages] + turns}
-
-    return body_pieces(body)
-
-
-def body_pieces(shape: Callable[[Text], Mapping[str, Any]]) -> list[bytes]:
-    """Return the JSON text of the body that ``shape`` returns, as pieces.
-
-    Parameters
-    ----------
-    shape
-        Function that returns the body. Its argument is a function that returns a stand-in for an
-        image's base64 form. The stand-ins must appear in the body in the order in which they were
-        requested.
-    """
     images: list[bytes] = []
 
     def mark(media: ImageContent) -> str:
         images.append(media.base64)
         return _MARK
 
-    around = orjson.dumps(shape(mark)).split(_MARK.encode())
+    shaped = style(request.system, as_content(request.parts), mark)
+    turns = [message for one in request.turns for message in turn(one, mark)]
+    body = {**fixed, **shaped, messages: shaped[messages] + turns}
+    around = orjson.dumps(body).split(_MARK.encode())
     pairs = itertools.zip_longest(around, images)
     return [piece for pair in pairs for piece in pair if piece is not None]

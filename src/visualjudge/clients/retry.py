@@ -12,11 +12,14 @@ import os
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from visualjudge.clients.base import Client, Diagnostics, Reply, Request, Wrapping, with_failed
 from visualjudge.core.errors import ApiError, ClientError, TransportError
 from visualjudge.core.seeding import rng_for
 
+_jitter = rng_for(os.getpid(), "back-off")
+Result = TypeVar("Result")
 Sleep = Callable[[float], Awaitable[None]]
 
 
@@ -70,6 +73,36 @@ def cause_of(error: ClientError) -> str:
     return error.cause if isinstance(error, TransportError) else type(error).__name__
 
 
+async def retried(
+    call: Callable[[], Awaitable[Result]],
+    policy: RetryPolicy,
+    *,
+    failed: Callable[[int, ClientError], bool] = lambda failures, error: True,
+    sleep: Sleep = asyncio.sleep,
+) -> Result:
+    """Return the first result of a call that is safe to repeat.
+
+    Parameters
+    ----------
+    failed
+        Called with the number of failures and the last one; returns whether to go on.
+
+    Raises
+    ------
+    ClientError
+        If the policy gives up, or ``failed`` says so; the last failure.
+    """
+    for failures in itertools.count(1):
+        try:
+            return await call()
+        except ClientError as error:
+            wait_s = policy.wait_s(failures, error, float(_jitter.random()))
+            if not failed(failures, error) or wait_s is None:
+                raise
+        await sleep(wait_s)
+    raise AssertionError("unreachable")
+
+
 class Retrying(Wrapping):
     """A client that retries failed calls.
 
@@ -83,7 +116,6 @@ class Retrying(Wrapping):
         self.policy = policy or RetryPolicy()
         self.failures: Counter[str] = Counter()
         self._sleep = sleep
-        self._asked = 0
         self._reached, self._absent = False, self.policy.absent
 
     @property
@@ -98,23 +130,22 @@ class Retrying(Wrapping):
         ClientError
             If the policy gives up; the last failure is raised.
         """
-        number, billed = self._asked, Counter[str]()
-        self._asked += 1
-        for failures in itertools.count(1):
-            try:
-                reply = await self.inner.ask(request, attempt=attempt)
-                self._reached = True
-                return with_failed(reply, billed)
-            except ClientError as error:
-                self._reached |= getattr(error, "reached", True)
-                self.failures[cause_of(error)] += 1
-                billed.update(error.usage)
-                draw = float(rng_for(os.getpid(), "back-off", number, failures).random())
-                wait_s = self.policy.wait_s(failures, error, draw)
-                gone = not self._reached and failures >= self._absent
-                self._absent = 1 if gone else self._absent  # one call has waited for all
-                if wait_s is None or gone:
-                    error.usage = dict(billed)
-                    raise
-            await self._sleep(wait_s)
-        raise AssertionError("unreachable")
+        billed = Counter[str]()
+
+        def failed(failures: int, error: ClientError) -> bool:
+            self._reached |= getattr(error, "reached", True)
+            self.failures[cause_of(error)] += 1
+            billed.update(error.usage)
+            error.usage = dict(billed)
+            gone = not self._reached and failures >= self._absent
+            self._absent = 1 if gone else self._absent  # one call has waited for all
+            return not gone
+
+        reply = await retried(
+            lambda: self.inner.ask(request, attempt=attempt),
+            self.policy,
+            failed=failed,
+            sleep=self._sleep,
+        )
+        self._reached = True
+        return with_failed(reply, billed)

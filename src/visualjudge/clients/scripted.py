@@ -43,18 +43,14 @@ class ScriptedClient:
         return Diagnostics()
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        number = len(self.requests)
+        number = min(len(self.requests), 0 if callable(self._script) else len(self._script) - 1)
         self.requests.append(request)
         self.attempts.append(attempt)
-        line = self._line(request, attempt, number)
+        script = self._script
+        line = script(request, attempt) if callable(script) else script[number]
         if isinstance(line, Exception):
             raise line
         return Reply(line) if isinstance(line, str) else line
-
-    def _line(self, request: Request, attempt: int, number: int) -> Line:
-        if callable(self._script):
-            return self._script(request, attempt)
-        return self._script[min(number, len(self._script) - 1)]
 
     async def aclose(self) -> None:
         self.closed = True

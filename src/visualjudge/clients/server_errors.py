@@ -8,17 +8,16 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 import orjson
 
 from visualjudge.clients.reply_bounds import DEEPEST_ERROR, LONGEST_MESSAGE, LONGEST_SEARCHED
-from visualjudge.clients.reply_fields import member, writable
+from visualjudge.clients.reply_fields import member
 from visualjudge.core.errors import ApiError, ClientError, TransportError
 
-Redact = Callable[[str], str]
 _CONTENT_FILTER = re.compile(
     r"content[_ ]?filter|content[_ ]policy|content management "
     r"policy|ResponsibleAIPolicyViolation|moderation[_ ]blocked"
@@ -51,31 +50,37 @@ STATUS_OF_TYPE = {
     "overloaded_error": 529,
 }
 _IN_WORDS = re.compile(r"(?:try again|retry) in ([0-9.]+) ?(ms|s)\b", re.IGNORECASE)
-# Fields of error bodies with the time to wait, and their unit in seconds.
-_WAITS = {"retryDelay": 1.0, "retry_after": 1.0, "retryAfter": 1.0, "retry_after_ms": 0.001}
+# Fields of headers and error bodies with the time to wait, and their unit in seconds.
+_WAITS = {
+    "retry-after-ms": 0.001,
+    "retry-after": 1.0,
+    "retrydelay": 1.0,
+    "retry_after": 1.0,
+    "retryafter": 1.0,
+    "retry_after_ms": 0.001,
+}
 
 
 class ContentFiltered(ApiError):
     """The server's content filter rejected the request: a refusal, not a failed call."""
 
 
-def api_error(status: int, raw: bytes, headers: Mapping[str, str], redact: Redact) -> ApiError:
+def api_error(status: int, raw: bytes, headers: Mapping[str, str]) -> ApiError:
     """Return the error for an HTTP status, with the server's shortened message and waiting time."""
-    body = _parsed(raw)
-    said = redact(_words(raw, body))
+    text = raw[:LONGEST_SEARCHED].decode("utf-8", "replace")
+    try:
+        errors = list(_objects(orjson.loads(raw), DEEPEST_ERROR))
+    except ValueError:
+        errors = []
+    message = one_line(_message(errors) or text or "(empty body)")
     if 300 <= status < 400:
-        said = f"redirects are not followed, base_url must name the server itself ({said})"
-    filtered = status in _FILTERING and _CONTENT_FILTER.search(
-        raw[:LONGEST_SEARCHED].decode("utf-8", "replace")
-    )
+        message = f"redirects are not followed, base_url must name the server itself ({message})"
+    filtered = status in _FILTERING and _CONTENT_FILTER.search(text)
     kind = ContentFiltered if filtered else ApiError
-    wait_s = retry_after(headers)
-    return kind(
-        status, one_line(said), retry_after=_wait_in(body, said) if wait_s is None else wait_s
-    )
+    return kind(status, message, retry_after=_wait_s([headers, *errors], message))
 
 
-def embedded_error(body: Mapping[str, Any], raw: bytes, redact: Redact) -> ClientError | None:
+def embedded_error(body: Mapping[str, Any]) -> ClientError | None:
     """Return the error in a body that was sent with status 200, or in its first choice; None if
     there is none.
     """
@@ -84,56 +89,57 @@ def embedded_error(body: Mapping[str, Any], raw: bytes, redact: Redact) -> Clien
     error = body.get("error") or member(choice, "error")
     if not error:
         return None
-    status = _status_in(error)
-    if status is not None:
-        return api_error(status, orjson.dumps({"error": error}), {}, redact)
-    message = one_line(redact(_words(raw, {"error": error})))
-    return TransportError(
-        f"the server sent an error instead of a reply: {message}", cause="no reply in body"
-    )
-
-
-def _status_in(error: Any) -> int | None:
-    # Return the HTTP status that an error object states, as a number, a text, or a type.
     for name in ("code", "status", "type"):
         stated = member(error, name)
         code = int(stated) if isinstance(stated, str) and stated.isdecimal() else stated
-        if isinstance(code, str):
-            code = STATUS_OF_TYPE.get(code.lower())
+        code = STATUS_OF_TYPE.get(code.lower()) if isinstance(code, str) else code
         if isinstance(code, int) and 400 <= code < 600:
-            return code
-    return None
+            return api_error(code, orjson.dumps({"error": error}), {})
+    message = one_line(_message([{"error": error}, error]) or str(error))
+    return TransportError(
+        f"the server sent an error instead of a reply: {message}", cause="no reply in body"
+    )
 
 
 def one_line(text: str) -> str:
     """Return a text on one line without control characters, shortened to a few hundred
     characters.
     """
-    line = " ".join(writable(text[:LONGEST_SEARCHED]).split())
+    line = " ".join(text[:LONGEST_SEARCHED].split())
     line = "".join(letter for letter in line if letter.isprintable())
     return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}…"
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait according to ``retry-after-ms`` or ``Retry-After`` (seconds or an
-    HTTP date, RFC 9110 §10.2.3).
+def _message(errors: list[Mapping[str, Any]]) -> str:
+    # Return the message of an error body, as OpenAI, Google, Anthropic and FastAPI write it.
+    for error in errors:
+        for name in ("message", "msg", "detail", "error"):
+            if isinstance(error, Mapping) and isinstance(error.get(name), str) and error[name]:
+                return str(error[name])
+    return ""
 
-    Return None if neither is present and valid.
-    """
-    lower = {name.lower(): value for name, value in headers.items()}
-    milliseconds = _seconds(lower.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    stated = lower.get("retry-after")
-    seconds = _seconds(stated)
-    return seconds if seconds is not None or stated is None else _until(stated)
+
+def _wait_s(stated: list[Mapping[str, Any]], message: str) -> float | None:
+    # Return the seconds to wait that headers (RFC 9110 §10.2.3), fields of the body, or its
+    # message ask for; None if none does.
+    for fields in stated:
+        lower = {str(name).lower(): value for name, value in fields.items()}
+        for name, unit in _WAITS.items():
+            if (seconds := _seconds(lower.get(name))) is not None:
+                return seconds * unit
+    words = _IN_WORDS.search(message)
+    if words is None or (seconds := _seconds(words[1])) is None:
+        return None
+    return seconds / 1000 if words[2].lower() == "ms" else seconds
 
 
 def _seconds(stated: Any) -> float | None:
-    # Return a number of at least 0, also from a text such as ``34s``; None for anything else.
+    # Return a number of at least 0, also from a text such as ``34s`` or a date; None for anything
+    # else.
     if isinstance(stated, str):
         text = stated.strip().removesuffix("s")
-        stated = float(text) if re.fullmatch(r"[0-9]{1,300}(\.[0-9]*)?", text, re.ASCII) else None
+        number = re.fullmatch(r"[0-9]{1,300}(\.[0-9]*)?", text, re.ASCII)
+        stated = float(text) if number else _until(stated)
     is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
     return float(stated) if is_number and 0 <= stated < math.inf else None
 
@@ -145,20 +151,6 @@ def _until(date: str) -> float | None:
         return None
 
 
-def _wait_in(body: Any, message: str) -> float | None:
-    # Return the seconds to wait that an error's body states in a field or in its message.
-    for error in _objects(body, DEEPEST_ERROR):
-        for name, unit in _WAITS.items():
-            seconds = _seconds(error.get(name))
-            if seconds is not None:
-                return seconds * unit
-    stated = _IN_WORDS.search(message)
-    seconds = _seconds(stated[1]) if stated else None
-    if stated is None or seconds is None:
-        return None
-    return seconds / 1000 if stated[2].lower() == "ms" else seconds
-
-
 def _objects(value: Any, levels: int) -> Iterator[Mapping[str, Any]]:
     if isinstance(value, Mapping):
         yield value
@@ -166,20 +158,3 @@ def _objects(value: Any, levels: int) -> Iterator[Mapping[str, Any]]:
     if levels and isinstance(value, Mapping | list):
         for item in inner:
             yield from _objects(item, levels - 1)
-
-
-def _parsed(raw: bytes) -> Any:
-    try:
-        return orjson.loads(raw)
-    except ValueError:
-        return None
-
-
-def _words(raw: bytes, body: Any) -> str:
-    # Return the message of an error body, as OpenAI, Google, Anthropic, FastAPI and plain servers
-    # write it.
-    for error in _objects(body, DEEPEST_ERROR):
-        for name in ("message", "msg", "detail", "error"):
-            if isinstance(error.get(name), str) and error[name]:
-                return str(error[name])
-    return raw[:LONGEST_SEARCHED].decode("utf-8", "replace") or "(empty body)"

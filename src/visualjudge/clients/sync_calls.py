@@ -7,7 +7,6 @@ The separate loop makes synchronous calls work in notebooks too, where a loop is
 from __future__ import annotations
 
 import asyncio
-import atexit
 import os
 import threading
 from collections.abc import Coroutine
@@ -16,7 +15,6 @@ from functools import cache
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
-_starting = threading.Lock()
 
 
 @cache
@@ -24,14 +22,7 @@ def _background() -> tuple[asyncio.AbstractEventLoop, threading.Thread]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="visualjudge", daemon=True)
     thread.start()
-    atexit.register(_stop, loop, thread)
     return loop, thread
-
-
-def _stop(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
-    if thread.is_alive():
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(timeout=2)
 
 
 if hasattr(os, "register_at_fork"):  # the thread does not exist in a child
@@ -46,8 +37,7 @@ def submit(work: Coroutine[Any, Any, Result]) -> Future[Result]:
     RuntimeError
         If called from work on that loop, which must await instead.
     """
-    with _starting:
-        loop, thread = _background()
+    loop, thread = _background()
     if threading.current_thread() is thread:
         work.close()
         raise RuntimeError("a synchronous call inside asynchronous code would block; await it")

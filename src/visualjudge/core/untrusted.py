@@ -12,7 +12,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import stat
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -21,9 +20,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import BinaryIO, Literal, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, Literal, TypeVar
 
 from visualjudge.core.errors import DataError
+
+if TYPE_CHECKING:
+    from zipfile import ZipFile
 
 Result = TypeVar("Result")
 MIB = 1 << 20
@@ -63,7 +65,7 @@ BOUNDS: dict[Kind, Bound] = {
     "table": Bound(1024 * MIB),
     "workbook": Bound(64 * MIB, unpacked=MEMORY_APART),
     "zip": Bound(1024 * MIB, unpacked=1024 * MIB),
-    "parquet": Bound(64 << 30, unpacked=MEMORY_APART),
+    "parquet": Bound(64 << 30, unpacked=MEMORY_APART, items=100_000_000),
     "image": Bound(256 * MIB, items=120_000_000),
     "array": Bound(4096 * MIB, unpacked=4096 * MIB, items=120_000_000),
     "model": Bound(4 * MIB),
@@ -164,15 +166,19 @@ def _readable(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def archive(path: Path, kind: Kind) -> Iterator[zipfile.ZipFile]:
+def archive(path: Path, kind: Kind) -> Iterator[ZipFile]:
     """Open a zip file whose members hold no more than its kind may. zipfile reads no more of a
-    member than is stated.
+    member than is stated. Zstandard needs Python 3.14 or the extra ``logs``.
 
     Raises
     ------
     DataError
         If it is no such file, here or when a member is read.
     """
+    try:
+        from backports.zstd import zipfile
+    except ImportError:
+        import zipfile  # type: ignore[no-redef]
     try:
         with open_file(path, kind) as file, zipfile.ZipFile(file) as zipped:
             size, most = (
@@ -186,7 +192,9 @@ def archive(path: Path, kind: Kind) -> Iterator[zipfile.ZipFile]:
             yield zipped
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError) as error:
         # RuntimeError: encrypted, or (NotImplementedError) an unknown compression.
-        raise DataError(f"{path}: cannot be unpacked: {error}") from None
+        hint = "; for Zstandard run: pip install 'visualjudge[logs]'"
+        more = hint if isinstance(error, NotImplementedError) else ""
+        raise DataError(f"{path}: cannot be unpacked: {error}{more}") from None
 
 
 def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:

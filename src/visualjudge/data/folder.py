@@ -95,6 +95,7 @@ class DataFolder:
         self.name = str(root)
         self.score_range = score_range
         self.problems: list[Problem] = []
+        _size_of.cache_clear()  # files of another folder, or of an earlier state, have these paths
         self._spooled: list[Path] = []
         if not self.root.is_dir():
             raise UsageError(f"{root}: no such folder")
@@ -449,9 +450,8 @@ def as_problem(error: DataError, entry: Entry, root: str) -> Problem:
     Errors of the readers begin with the field; the folder's own path is removed.
     """
     field, colon, reason = str(error).replace(f"{root}/", "").partition(": ")
-    if isinstance(error, PluginError):
-        return Problem(entry.file, entry.annotation.annotation_id, field, reason)
     if not colon:
         field, reason = "", str(error)
-    name = f"prediction.{field}" if field and field != "prediction" else "prediction"
-    return Problem(entry.file, entry.annotation.annotation_id, name, reason)
+    if not isinstance(error, PluginError):
+        field = f"prediction.{field}" if field and field != "prediction" else "prediction"
+    return Problem(entry.file, entry.annotation.annotation_id, field, reason)

@@ -22,7 +22,7 @@ from visualjudge.vision.metrics import metrics_of
 from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.raster.limits import check_items
 from visualjudge.vision.score import score, scores_by_class
-from visualjudge.vision.scoring.average_precision import Matches, match_images
+from visualjudge.vision.scoring.average_precision import CocoImages
 from visualjudge.vision.scoring.operating_point import (
     OperatingPoint,
     best_f1_of,
@@ -101,8 +101,8 @@ class Imported:
     tried: Tried = field(default_factory=Tried)
     # Why the scores are low, if a likely mistake was found.
     mistake: str | None = None
-    # Matches of all samples, if the threshold of best F1 requires them.
-    matches: Matches | None = None
+    # All samples for COCO's evaluation, if the threshold of best F1 requires it.
+    evaluated: CocoImages | None = None
 
 
 def import_samples(
@@ -142,8 +142,8 @@ def import_samples(
     if type_of(writer.task).ranked is not None:
         samples = list(samples)
         check_forms(writer.task, samples, file)
-        done.matches = _matches(writer.task, samples, how)
-        done.point = None if done.matches is None else best_f1_of(done.matches)
+        done.evaluated = _evaluated(writer.task, samples, how)
+        done.point = None if done.evaluated is None else best_f1_of(done.evaluated)
         if done.point is not None and not done.point.f1:
             done.point, done.unmatched = None, True
         threshold = threshold if done.point is None else done.point.min_score
@@ -246,7 +246,7 @@ def check_truths(done: Imported, file: str) -> None:
 
 # Match all images if the threshold of best F1 is requested, or is the default because all have
 # confidences.
-def _matches(task: str, samples: Sequence[Sample | Problem], how: Intake) -> Matches | None:
+def _evaluated(task: str, samples: Sequence[Sample | Problem], how: Intake) -> CocoImages | None:
     pairs = [
         (one.prediction, one.truth)
         for one in samples
@@ -257,7 +257,7 @@ def _matches(task: str, samples: Sequence[Sample | Problem], how: Intake) -> Mat
         return None
     if by_default and not confident(found for found, _ in pairs):
         return None
-    return match_images(task, pairs)
+    return CocoImages(task, pairs)
 
 
 def _thresholded(sample: Sample, threshold: float | None, how: Intake, done: Imported) -> Sample:
@@ -483,7 +483,8 @@ def precision_of(task: str, done: Imported) -> tuple[float, float] | None:
         getattr(item, "score", None) is None for found, _ in done.pairs for item in _items(found)
     ):
         return None
-    known = done.matches is not None and done.matches.images == len(done.pairs)
-    matches = done.matches if known and done.matches is not None else match_images(task, done.pairs)
-    values = [matches.average_precision(), matches.average_precision(1)]
+    known = done.evaluated
+    if known is None or known.count != len(done.pairs):
+        known = CocoImages(task, done.pairs)
+    values = known.average_precision(), known.average_precision((0.5,))
     return None if values[0] is None or values[1] is None else (values[0], values[1])

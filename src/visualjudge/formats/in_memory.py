@@ -16,8 +16,16 @@ import numpy as np
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import BoolArray, Size, Xyxy
 from visualjudge.formats.sample import Found, Sample, check_type
-from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, Prediction
+from visualjudge.vision.predictions import (
+    Detection,
+    Detections,
+    Instance,
+    Masks,
+    Prediction,
+    read_prediction,
+)
 from visualjudge.vision.raster.images import image_size
+from visualjudge.vision.raster.in_memory import supervision_columns
 from visualjudge.vision.raster.masks import mask_from_array
 
 
@@ -26,7 +34,7 @@ def from_supervision(
     classes: Sequence[str] | Mapping[int, str] | None = None,
     *,
     task: str = "object_detection",
-) -> Detections | Masks:
+) -> Prediction:
     """Convert supervision's ``Detections`` to a prediction: boxes, or masks for instance
     segmentation.
 
@@ -54,40 +62,11 @@ def from_supervision(
         prediction = vj.from_supervision(detections)
         prediction = vj.from_supervision(detections, task="instance_segmentation")
     """
-    type_name = check_type(task, ("detection", "instance"), "supervision")
-    labels = _labels(detections, classes)
-    scores = (
-        [None] * len(labels)
-        if detections.confidence is None
-        else [float(v) for v in detections.confidence]
-    )
-    if type_name == "detection":
-        boxes = [_xyxy(box) for box in detections.xyxy]
-        return Detections(tuple(map(Detection, labels, boxes, scores)))
-    if detections.mask is None:
-        raise DataError(f"mask: must be an array of shape (n, H, W) for {task}, got None")
-    masks = np.asarray(detections.mask, dtype=np.bool_)
-    items = (
-        Instance(label, mask_from_array(mask), score)
-        for label, mask, score in zip(labels, masks, scores, strict=True)
-    )
-    return Masks((masks.shape[1], masks.shape[2]), tuple(items))
-
-
-def _labels(detections: Any, classes: Sequence[str] | Mapping[int, str] | None) -> list[str]:
-    names = detections.data.get("class_name")
-    if names is not None:
-        return [str(name) for name in names]
-    if classes is None or (detections.class_id is None and len(detections.xyxy)):
-        raise DataError(
-            "class_name: must be in detections.data unless class_id and classes are given"
-        )
-    known = classes if isinstance(classes, Mapping) else dict(enumerate(classes))
-    numbers = [] if detections.class_id is None else [int(number) for number in detections.class_id]
-    missing = [number for number in numbers if number not in known]
-    if missing:
-        raise DataError(f"class_id: must be one of classes, got {missing[0]}")
-    return [known[number] for number in numbers]
+    check_type(task, ("detection", "instance"), "supervision")
+    columns = supervision_columns(detections)
+    if classes is not None and detections.data.get("class_name") is None:
+        columns["classes"] = classes
+    return read_prediction(task, columns)
 
 
 def from_fiftyone(
@@ -180,8 +159,3 @@ def _placed(item: Any, size: Size) -> Xyxy:
             f"bounding_box: must be fractions of the image, 0 to 1, got {list(item.bounding_box)}"
         )
     return x * size[1], y * size[0], (x + width) * size[1], (y + height) * size[0]
-
-
-def _xyxy(box: Any) -> Xyxy:
-    x1, y1, x2, y2 = (float(v) for v in box)
-    return x1, y1, x2, y2

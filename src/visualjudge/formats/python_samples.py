@@ -11,15 +11,14 @@ import numpy as np
 
 from visualjudge.core.errors import DataError, Problem, UsageError, in_field
 from visualjudge.core.records import Size
-from visualjudge.formats.in_memory import from_supervision
 from visualjudge.formats.sample import Found, Sample
 from visualjudge.vision.predictions import Prediction, read_prediction, type_of
-from visualjudge.vision.raster.images import image_size
+from visualjudge.vision.raster.images import image_size, pixels_of, write_png
 
 _FIELDS = frozenset(item.name for item in fields(Sample))
 
 
-def samples_of(task: str, given: Iterable[Any]) -> Found:
+def samples_of(task: str, given: Iterable[Any], folder: Path) -> Found:
     """Convert each item of ``given`` to a :class:`~visualjudge.formats.sample.Sample`, or to a
     problem if it cannot be read.
 
@@ -29,8 +28,10 @@ def samples_of(task: str, given: Iterable[Any]) -> Found:
         Samples; mappings with the fields of a sample (``score`` is short for ``final_score``;
         ``image_id`` defaults to the image's file name without suffix); or a pandas or Polars data
         frame with such columns. A prediction or ground truth may be a record, a payload as in a
-        data folder, a supervision object or, if the task's prediction is a file, its path or an
-        array. ``labels`` defaults to those of the ground truth.
+        data folder, arrays in the forms listed in docs/python.md, a supervision object or, if the
+        task's prediction is a file, its path. ``labels`` defaults to those of the ground truth.
+    folder
+        Where images in memory are written as PNG, until they have been imported.
 
     Raises
     ------
@@ -45,7 +46,7 @@ def samples_of(task: str, given: Iterable[Any]) -> Found:
             yield row
             continue
         try:
-            yield _typed(task, row if isinstance(row, Sample) else _sample(row, number))
+            yield _typed(task, row if isinstance(row, Sample) else _sample(row, number), folder)
         except DataError as error:
             yield Problem.of(error, "samples", f"[{number}]", "prediction")
 
@@ -81,9 +82,9 @@ def _missing(value: Any) -> bool:
 
 
 # Return the sample with shorthand forms replaced by paths and records.
-def _typed(task: str, sample: Sample) -> Sample:
+def _typed(task: str, sample: Sample, folder: Path) -> Sample:
     image, file, mask, control = (
-        _path(name, getattr(sample, name)) for name in ("image", "file", "mask", "control")
+        _path(name, getattr(sample, name), folder) for name in ("image", "file", "mask", "control")
     )
     given = sample.prediction, sample.truth
     if file is None and isinstance(given[0], str | Path):
@@ -96,10 +97,15 @@ def _typed(task: str, sample: Sample) -> Sample:
     return replace(sample, prediction=prediction, truth=truth, labels=labels, **paths)  # type: ignore[arg-type]
 
 
-def _path(name: str, value: Any) -> Path | None:
-    if value is not None and not isinstance(value, str | Path):
-        raise DataError(f"{name}: must be a path, got {type(value).__name__}")
-    return None if value is None else Path(value)
+def _path(name: str, value: Any, folder: Path) -> Path | None:
+    """Return the path of an image; one in memory becomes a PNG in ``folder``."""
+    if value is None or isinstance(value, str | Path):
+        return None if value is None else Path(value)
+    with in_field(name):
+        pixels = pixels_of(value)
+    file = folder / f"{len(list(folder.iterdir()))}.png"
+    write_png(file, pixels)
+    return file
 
 
 def _is_record(value: Any) -> bool:
@@ -109,16 +115,8 @@ def _is_record(value: Any) -> bool:
 def _record(
     task: str, name: str, value: Any, size: Size | None, expression: str | None
 ) -> Prediction:
-    if isinstance(value, Prediction):
-        return value
     field = type_of(task).file_field
-    if field is not None and isinstance(value, str | Path | np.ndarray):
-        value = {field: str(value) if isinstance(value, Path) else value}
+    if field is not None and isinstance(value, str | Path):
+        value = {field: str(value)}
     with in_field(name):
-        if isinstance(value, Mapping):
-            return read_prediction(task, value, size=size, expression=expression)
-        if hasattr(value, "xyxy"):
-            return from_supervision(value, task=task)
-    raise DataError(
-        f"{name}: must be a payload, a record or a file of the task, got {type(value).__name__}"
-    )
+        return read_prediction(task, value, size=size, expression=expression)

@@ -1,5 +1,5 @@
-"""Baselines: chance, the first option, an oracle, and sharpness. The local judge is in
-``judges/local``.
+"""Baselines: chance, the first option, an oracle, and sharpness (``judges/image_metric.py``). The
+local judge is in ``judges/local``.
 
 ``random``, ``first`` and ``oracle:P`` are simulated: their figures serve to test the statistics,
 and every report marks them as simulated. ``sharpness`` is a real baseline for restoration that a
@@ -8,40 +8,24 @@ useful judge must beat.
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from itertools import permutations
+from math import factorial
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 
-from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.image_storage import image_at
-from visualjudge.core.records import FAILED, LETTERS, Pixels, Question, QuestionType, Verdict
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import LETTERS, Question, QuestionType, Verdict
 from visualjudge.core.seeding import uniforms_for
-from visualjudge.judges.base import Ask, Judge, Judged, OfflineJudge, failed, in_stored_letters
-from visualjudge.replies import Reading, read_reply
-from visualjudge.vision.raster.images import read_rgb
-from visualjudge.vision.raster.sharpness import edge_strength, noise_sigma
-from visualjudge.vision.tasks import TASKS, task_named
+from visualjudge.judges.base import Ask, Judge, Judged, OfflineJudge, in_stored_letters
+from visualjudge.vision.tasks import TASKS
 
-# Cached, because a simulated judge repeats a few replies a million times.
-_reading = lru_cache(4096)(read_reply)
 MIDDLE = 5.0
 MODELS = "random, first, oracle:P[,bias=B][,slope=S][,unseen=P][,TASK=P], sharpness"
-_FLOOR = 0.5
-"""Edges below half a grey level are treated as equal."""
-_TEXTURE = 10.0
-"""Threshold in grey levels. The fine texture of a clean photograph measures 2 to 6; values well
-above that are noise, rain or snow.
-"""
-_POINTS_PER_E = 2.5
-"""Points (0..10) per factor e in quality, relative to the degraded image."""
 
 
 def baseline_judge(model: str, root: Path, *, seed: int = 42) -> Judge:
@@ -53,7 +37,10 @@ def baseline_judge(model: str, root: Path, *, seed: int = 42) -> Judge:
         If there is no such baseline, or its numbers are out of range.
     """
     if model == "sharpness":
-        return SharpnessJudge(root)
+        # Imported here: the demo's simulated judges load no image code.
+        from visualjudge.judges.image_metric import sharpness_judge
+
+        return sharpness_judge(root)
     if model in ("random", "first"):
         return SimulatedJudge(model, seed)
     if model.startswith("oracle:"):
@@ -92,7 +79,7 @@ class Oracle:
         removes the information.
         """
         if question.probe is not None and question.probe.expected == "any":
-            return 1 / _orders(len(question.final_scores))
+            return 1 / factorial(len(question.final_scores))
         right = self.tasks.get(question.task, self.right)
         if question.probe is not None and question.probe.design == "photograph":
             right = right if self.unseen is None else self.unseen
@@ -100,12 +87,8 @@ class Oracle:
             return right
         scores = sorted(question.final_scores)
         margin = float(np.diff(scores).min())
-        chance = 1 / _orders(len(scores))
+        chance = 1 / factorial(len(scores))
         return chance + (right - chance) * (1 - float(np.exp(-self.slope * margin)))
-
-
-def _orders(n: int) -> int:
-    return int(np.prod(np.arange(1, n + 1)))
 
 
 def _oracle(model: str) -> Oracle:
@@ -148,36 +131,22 @@ class SimulatedJudge(OfflineJudge):
     simulated: bool = True
 
     async def __call__(self, ask: Ask) -> Judged:
-        """Draw a reply and read it like any other."""
-        text = self._reply(ask)
-        question = ask.question
-        reading = _reading(text, question.question_type, len(question.annotation_ids))
-        shown = Verdict(
-            question.id,
-            ask.order,
-            reading.value,
-            reading.status,
-            text,
-            latency_s=0.0,
-            repeat=ask.repeat,
+        """Draw a reply."""
+        said, question = self._reply(ask), ask.question
+        value = float(said) if question.question_type == "scoring" else said
+        verdict = Verdict(
+            question.id, ask.order, value, "ok", said, latency_s=0.0, repeat=ask.repeat
         )
-        return Judged(in_stored_letters(ask, shown), calls=0)
+        return Judged(in_stored_letters(ask, verdict), calls=0)
 
     def _reply(self, ask: Ask) -> str:
+        kind, n = ask.question.question_type, len(ask.question.annotation_ids)
         if self.model == "first":
-            if ask.question.question_type == "scoring":
-                return str(MIDDLE)
-            return (
-                "A"
-                if ask.question.question_type == "pairwise"
-                else LETTERS[: len(ask.question.annotation_ids)]
-            )
+            return {"scoring": str(MIDDLE), "pairwise": "A"}.get(kind, LETTERS[:n])
         draws = uniforms_for(self.seed, self.model, ask.question.id, ask.order, ask.repeat)
-        return (
-            _random(ask.question, draws[0])
-            if self.oracle is None
-            else _oracle_reply(ask, self.oracle, draws)
-        )
+        if self.oracle is None:
+            return _random(ask.question, draws[0])
+        return _oracle_reply(ask, self.oracle, draws)
 
     def describe(self) -> Mapping[str, Any]:
         """Backend, model and seed."""
@@ -214,74 +183,3 @@ def _replies(kind: QuestionType, n: int) -> Sequence[str]:
     return [
         "".join(letters) for letters in permutations(LETTERS[:n], 1 if kind == "pairwise" else n)
     ]
-
-
-def quality(pixels: Pixels) -> float:
-    """Return log(edge strength) - log(1 + (noise / 10)²) of an H×W×3 uint8 image; higher is
-    better.
-    """
-    gray = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).astype(np.float32)
-    return float(
-        np.log(edge_strength(gray) + _FLOOR) - np.log1p((noise_sigma(gray) / _TEXTURE) ** 2)
-    )
-
-
-@dataclass
-class SharpnessJudge(OfflineJudge):
-    """A judge for restoration tasks that compares sharpness. It declines other questions."""
-
-    root: Path
-    simulated: bool = False
-    _quality: Any = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self._quality = lru_cache(maxsize=4096)(
-            lambda name: quality(read_rgb(image_at(self.root, name)))
-        )
-
-    async def __call__(self, ask: Ask) -> Judged:
-        """Return a verdict with the measured qualities as the raw response."""
-        begun = time.perf_counter()
-        question = ask.question
-        if not task_named(question.task).restored:
-            text = "I cannot judge this: sharpness looks at restored images only."
-            reading = Reading(FAILED, "refusal")
-        else:
-            try:
-                text = await asyncio.to_thread(self._reply, question, ask.order == "BA")
-            except DataError as error:
-                return Judged(failed(ask, "unreadable question", error=str(error)), calls=0)
-            reading = read_reply(text, question.question_type, len(question.annotation_ids))
-        seconds = round(time.perf_counter() - begun, 4)
-        shown = Verdict(
-            question.id,
-            ask.order,
-            reading.value,
-            reading.status,
-            text,
-            latency_s=seconds,
-            repeat=ask.repeat,
-        )
-        return Judged(in_stored_letters(ask, shown), calls=0)
-
-    def _reply(self, question: Question, turned: bool) -> str:
-        n = len(question.annotation_ids)
-        measured = [self._quality(name) for name in question.images[-n:]]
-        if question.question_type == "scoring":
-            gain = (
-                measured[0] - self._quality(question.images[0]) if len(question.images) > 1 else 0.0
-            )
-            return str(round(float(np.clip(5 + _POINTS_PER_E * gain, 0, 10)), 2))
-        shown = measured[::-1] if turned else measured
-        order = sorted(range(n), key=lambda k: -shown[k])
-        said = (
-            LETTERS[order[0]]
-            if question.question_type == "pairwise"
-            else "".join(LETTERS[k] for k in order)
-        )
-        qualities = ", ".join(f"{value:.3f}" for value in shown)
-        return f"Edge strength less noise: {qualities}.\nAnswer: {said}"
-
-    def describe(self) -> Mapping[str, Any]:
-        """Backend and model."""
-        return {"backend": "baseline", "base_url": None, "model": "sharpness", "parameters": {}}

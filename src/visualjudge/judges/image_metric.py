@@ -1,4 +1,4 @@
-"""Backend ``metric``: an image quality metric as a judge.
+"""Backend ``metric``: an image quality metric as a judge; and the baseline ``sharpness``.
 
 ``psnr`` and ``ssim`` are computed as in :func:`visualjudge.score`; other names, such as ``lpips``,
 ``niqe``, ``musiq`` or ``clipiqa``, are metrics of pyiqa (``pip install visualjudge[metrics]``).
@@ -8,12 +8,12 @@ psnr:FOLDER``) or, without a folder, with the first image of the question, such 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 
 from visualjudge.core.errors import DataError, UsageError
@@ -22,8 +22,22 @@ from visualjudge.judges.score_judge import ScoreJudge, Shown
 from visualjudge.vision.images.record import WholeImage
 from visualjudge.vision.images.score import PSNR_FLOOR, PSNR_RANGE, ssim
 from visualjudge.vision.raster.images import read_rgb, resized_rgb
+from visualjudge.vision.raster.sharpness import edge_strength, noise_sigma
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp")
+IDENTICAL = 100.0
+"""PSNR in dB of an image identical to its reference; 8-bit images that differ score lower."""
+OWN = {"psnr": (PSNR_FLOOR, PSNR_FLOOR + PSNR_RANGE), "ssim": (0.0, 1.0)}
+"""The built-in metrics, with the scores that correspond to 0 and 10 points."""
+_FLOOR = 0.5
+"""Edges below half a grey level are treated as equal."""
+_TEXTURE = 10.0
+"""Threshold in grey levels. The fine texture of a clean photograph measures 2 to 6; values well
+above that are noise, rain or snow.
+"""
+_GAINS = (-2.0, 2.0)
+"""Log ratio of the quality to that of the degraded image for 0 and 10 points."""
+Measure = Callable[[Pixels, Pixels | None], float]
 
 
 def metric_judge(model: str, root: Path, *, seed: int = 0) -> ScoreJudge:
@@ -46,57 +60,54 @@ def metric_judge(model: str, root: Path, *, seed: int = 0) -> ScoreJudge:
     name, _, folder = model.partition(":")
     if folder and not Path(folder).is_dir():
         raise UsageError(f"--model {model}: {folder} is not a folder")
-    references = Path(folder) if folder else None
-    if name in OWN:
-        measure = partial(_own, name)
-        return ScoreJudge(ImageMetric(name, measure, OWN[name], True, references), root)
-    return ScoreJudge(_pyiqa(name, references), root)
+    own = name in OWN
+    measure, scale, compares = (partial(_own, name), OWN[name], True) if own else _pyiqa(name)
+    score = partial(_scores, name, measure, Path(folder) if folder else None, compares)
+    parameters = {"reference": folder or "the first image"} if compares else {}
+    described = {"backend": "metric", "model": name, "parameters": parameters}
+    return ScoreJudge(score, root, described, scale)
 
 
-IDENTICAL = 100.0
-"""PSNR in dB of an image identical to its reference; 8-bit images that differ score lower."""
-OWN = {"psnr": (PSNR_FLOOR, PSNR_FLOOR + PSNR_RANGE), "ssim": (0.0, 1.0)}
-"""The built-in metrics, with the scores that correspond to 0 and 10 points."""
+def sharpness_judge(root: Path) -> ScoreJudge:
+    """Return the baseline ``sharpness``: strong edges and little noise win."""
+    described = {"backend": "baseline", "model": "sharpness", "parameters": {}}
+    return ScoreJudge(_gains, root, described, _GAINS, restored=True)
 
 
-@dataclass
-class ImageMetric:
-    """A metric as a scorer: ``measure`` (image, reference or None) → score, higher is better.
+def _scores(
+    name: str, measure: Measure, folder: Path | None, compares: bool, shown: Sequence[Shown]
+) -> list[float]:
+    references = [_reference(name, one, folder) if compares else None for one in shown]
+    return [measure(one.image, other) for one, other in zip(shown, references, strict=True)]
 
-    ``scale`` is the worst and the best score; None if they are not known. ``compares``: whether the
-    metric needs a reference.
+
+def _reference(name: str, shown: Shown, folder: Path | None) -> Pixels:
+    """Return the reference of an option, at the option's size."""
+    reference = shown.reference
+    if folder is not None:
+        paths = (folder / f"{shown.image_id}{ending}" for ending in ENDINGS)
+        path = next((path for path in paths if path.is_file()), None)
+        if path is None:
+            raise DataError(f"{folder} has no image {shown.image_id}")
+        reference = read_rgb(path)
+    if reference is None:
+        raise DataError(f"{name} needs a reference, and its question shows no other image")
+    return resized_rgb(reference, shown.image.shape[:2])
+
+
+def _gains(shown: Sequence[Shown]) -> list[float]:
+    degraded = [0.0 if one.reference is None else quality(one.reference) for one in shown]
+    return [quality(one.image) - before for one, before in zip(shown, degraded, strict=True)]
+
+
+def quality(pixels: Pixels) -> float:
+    """Return log(edge strength) - log(1 + (noise / 10)²) of an H×W×3 uint8 image; higher is
+    better.
     """
-
-    name: str
-    measure: Callable[[Pixels, Pixels | None], float]
-    scale: tuple[float, float] | None
-    compares: bool
-    references: Path | None = None
-
-    def __call__(self, shown: Sequence[Shown]) -> list[float]:
-        return [
-            self.measure(one.image, self._reference(one) if self.compares else None)
-            for one in shown
-        ]
-
-    def _reference(self, shown: Shown) -> Pixels:
-        """Return the reference of an option, at the option's size."""
-        reference = shown.reference
-        if self.references is not None:
-            paths = (self.references / f"{shown.image_id}{ending}" for ending in ENDINGS)
-            path = next((path for path in paths if path.is_file()), None)
-            if path is None:
-                raise DataError(f"{self.references} has no image {shown.image_id}")
-            reference = read_rgb(path)
-        if reference is None:
-            raise DataError(f"{self.name} needs a reference, and its question shows no other image")
-        return resized_rgb(reference, shown.image.shape[:2])
-
-    def describe(self) -> Mapping[str, Any]:
-        """Return backend, metric, and what it compares with."""
-        compared = "the first image" if self.references is None else str(self.references)
-        parameters = {"reference": compared} if self.compares else {}
-        return {"backend": "metric", "model": self.name, "parameters": parameters}
+    gray = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    return float(
+        np.log(edge_strength(gray) + _FLOOR) - np.log1p((noise_sigma(gray) / _TEXTURE) ** 2)
+    )
 
 
 def _own(name: str, image: Pixels, reference: Pixels | None) -> float:
@@ -112,9 +123,9 @@ def _own(name: str, image: Pixels, reference: Pixels | None) -> float:
     return float(peak_signal_noise_ratio(reference, image, data_range=255))
 
 
-def _pyiqa(name: str, references: Path | None) -> ImageMetric:
-    """Return a metric of pyiqa. Its scores become points only if pyiqa states both ends of its
-    range.
+def _pyiqa(name: str) -> tuple[Measure, tuple[float, float] | None, bool]:
+    """Return a metric of pyiqa, its scale (None unless pyiqa states both ends of its range), and
+    whether it needs a reference.
     """
     try:
         import pyiqa
@@ -145,7 +156,7 @@ def _pyiqa(name: str, references: Path | None) -> ImageMetric:
         images = [image] if reference is None else [image, reference]
         return sign * float(model(*map(_tensor, images)).item())
 
-    return ImageMetric(name, measure, scale, bool(model.metric_mode == "FR"), references)
+    return measure, scale, bool(model.metric_mode == "FR")
 
 
 def _tensor(image: Pixels) -> Any:

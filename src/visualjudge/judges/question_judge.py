@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from visualjudge.clients.base import (
     Client,
@@ -23,34 +22,33 @@ from visualjudge.clients.base import (
     ToolResult,
 )
 from visualjudge.clients.image_parts import ImageStore
+from visualjudge.clients.json_schemas import REFUSED, follows
 from visualjudge.clients.retry import cause_of
-from visualjudge.clients.tool_loop import Ending, converse
-from visualjudge.core.errors import DataError
+from visualjudge.clients.tool_calls import Ending, converse
+from visualjudge.core.errors import ApiError, DataError
 from visualjudge.core.records import FAILED, LETTERS, TIES, Question, Verdict
 from visualjudge.judges.base import Ask, Judged, failed, in_stored_letters
 from visualjudge.judges.judge_options import Mode
 from visualjudge.judges.logprobs import expected_score, probability_of_a
-from visualjudge.judges.schema_trial import SchemaTrial
+from visualjudge.judges.reply_extractor import extracted
 from visualjudge.judges.toolbox import ToolBox, Tools, trace_of
 from visualjudge.prompts.spans import interleaved, swapped
 from visualjudge.replies import Reading, Tiers, read_reply
 
+Schema = Literal["followed", "refused", "ignored"]
+"""How a server treats a schema."""
 TOP_LOGPROBS = 20
 TIE_ALLOWED = (
     "\n\nIf the two are equally good, answer Tie instead; if both are bad, answer Both bad instead."
 )
-LONGEST_KEPT = 200
-"""Maximum length of a reply whose reading is cached: short replies, such as a letter, recur a
-thousand times.
-"""
-READ_AT_ONCE = 64 * 1024
-"""Maximum number of characters read on the event loop, which takes some milliseconds."""
 MORE_REQUESTS = 2
 """Maximum number of requests in a conversation besides one per call: the answer, and one that
 demands it.
 """
 TOOL_LIMIT: Ending = "tool_limit"
-_reading = lru_cache(4096)(read_reply)
+IGNORED = "schema ignored by the server; asked in text"
+_REFUSALS = (400, 422, 501)
+"""Statuses with which servers refuse an unknown parameter; most do not name it."""
 
 
 def answer_schema(
@@ -86,21 +84,6 @@ async def _no_tool(_call: ToolCall) -> ToolResult:
     raise AssertionError("a request without tools has no calls")
 
 
-async def _read(question: Question, reply: Reply, tiers: Tiers) -> Reading:
-    """Return the value that the reply states; long replies are read beside the event loop."""
-    short = len(reply.text) <= LONGEST_KEPT
-    read = partial(
-        _reading if short else read_reply,
-        reply.text,
-        question.question_type,
-        len(question.annotation_ids),
-        finish_reason=reply.finish_reason,
-        ties=question.ties or (),
-        read=tiers,
-    )
-    return read() if len(reply.text) <= READ_AT_ONCE else await asyncio.to_thread(read)
-
-
 @dataclass
 class QuestionJudge:
     """A judge that uses a client.
@@ -113,8 +96,8 @@ class QuestionJudge:
         Folder of the dataset.
     mode
         ``"text"`` sends only the prompt and reads the reply. ``"json"`` also requests a JSON schema
-        with the answer. ``"auto"`` requests a schema with reasons before the answer; if the first
-        answer shows that the server refuses or ignores it, all others are asked in text.
+        with the answer. ``"auto"`` requests a schema with reasons before the answer; once an answer
+        shows that the server refuses or ignores it, all others are asked in text.
         ``"logprobs"`` also requests log-probabilities for the probability of A and the expected
         score (the schema locates the answer; scores are whole).
     retries
@@ -139,18 +122,23 @@ class QuestionJudge:
     """Tools that the model may call before it answers. Asked in text, because a schema would
     prevent calls.
     """
+    extractor: Client | None = None
+    """A second reader of replies that cannot be read (``judges/reply_extractor.py``)."""
     images: ImageStore = field(default_factory=ImageStore)
     simulated: bool = False
-    trial: SchemaTrial | None = field(init=False)
-    """The trial of mode "auto"."""
-
-    def __post_init__(self) -> None:
-        self.trial = SchemaTrial() if self.mode == "auto" and self.tools is None else None
+    schema: Schema | None = None
+    """How the server treats the schema of mode "auto"; None until a reply shows it."""
 
     @property
     def most_calls(self) -> int:
         """The maximum number of replies for one ask."""
-        return (self.retries + 1) * (1 if self.tools is None else self.tools.most + MORE_REQUESTS)
+        requests = 1 if self.tools is None else self.tools.most + MORE_REQUESTS
+        return (self.retries + 1) * requests + (self.extractor is not None)
+
+    @property
+    def tries_schema(self) -> bool:
+        """Whether replies decide if a schema is asked for."""
+        return self.mode == "auto" and self.tools is None
 
     def request(self, ask: Ask) -> Request:
         """Return the request for one ask.
@@ -174,11 +162,8 @@ class QuestionJudge:
         )
 
     def _schema(self, question: Question) -> dict[str, Any] | None:
-        if (
-            self.mode == "text"
-            or self.tools is not None
-            or (self.trial is not None and not self.trial.wanted)
-        ):
+        unwanted = self.tries_schema and self.schema not in (None, "followed")
+        if self.mode == "text" or self.tools is not None or unwanted:
             return None
         return answer_schema(question, whole=self.mode == "logprobs", reasons=self.mode == "auto")
 
@@ -187,12 +172,6 @@ class QuestionJudge:
         if self.ties and ask.question.question_type == "pairwise" and not ask.question.ties:
             prompt = ask.question.prompt + TIE_ALLOWED
             ask = replace(ask, question=replace(ask.question, prompt=prompt, ties=TIES))
-        if self.trial is None:
-            return await self._judged(ask)
-        async with self.trial.turn():
-            return await self._judged(ask)
-
-    async def _judged(self, ask: Ask) -> Judged:
         try:
             request, box = self.request(ask), None
             if self.tools is not None:
@@ -201,7 +180,8 @@ class QuestionJudge:
                 request = replace(request, parts=(*request.parts, *told), tools=box.specs)
         except DataError as error:
             return Judged(failed(ask, "unreadable question", error=str(error)), calls=0)
-        return await self._asked(ask, request, box)
+        judged = await self._asked(ask, request, box)
+        return judged if self.extractor is None else await extracted(self.extractor, ask, judged)
 
     async def _asked(self, ask: Ask, request: Request, box: ToolBox | None) -> Judged:
         calls, paid = 0, Counter[str]()
@@ -219,9 +199,15 @@ class QuestionJudge:
                 return Judged(failed(ask, cause_of(said.error), error=told, **trace), calls, paid)
             seconds = time.perf_counter() - begun
             reply = replace(said.reply, usage=dict(said.usage), notes=tuple(said.notes))
-            reading = await _read(ask.question, reply, self.read)
-            if self.trial is not None:
-                self.trial.hear(request, reply, answers=reading.status == "ok")
+            reading = read_reply(
+                reply.text,
+                ask.question.question_type,
+                len(ask.question.annotation_ids),
+                finish_reason=reply.finish_reason,
+                ties=ask.question.ties or (),
+                read=self.read,
+            )
+            self._hear(request, reply, answers=reading.status == "ok")
             verdict = self._verdict(ask, reply, reading, seconds, attempt)
             verdict = replace(verdict, extra={**verdict.extra, **trace})
             if said.ending == TOOL_LIMIT:
@@ -239,7 +225,26 @@ class QuestionJudge:
 
     async def _reply(self, request: Request, *, attempt: int) -> Reply:
         asked = partial(self.client.ask, attempt=attempt)
-        return await (asked(request) if self.trial is None else self.trial.reply(request, asked))
+        try:
+            return await asked(request)
+        except ApiError as error:
+            tried = self.tries_schema and self.schema is None and request.schema is not None
+            if not tried or error.status not in _REFUSALS:
+                raise
+            reply = await asked(replace(request, schema=None))
+            self.schema = "refused"
+            return reply
+
+    def _hear(self, request: Request, reply: Reply, *, answers: bool) -> None:
+        """Learn how the server treats a schema; declined and cut replies do not show it."""
+        if not self.tries_schema or self.schema is not None or request.schema is None:
+            return
+        if REFUSED in reply.notes:
+            self.schema = "refused"
+        elif reply.finish_reason == "stop" and follows(reply.text, request.schema):
+            self.schema = "followed"
+        elif reply.finish_reason == "stop" and answers:
+            self.schema = "ignored"
 
     def _verdict(
         self, ask: Ask, reply: Reply, reading: Reading, seconds: float, attempt: int
@@ -279,10 +284,10 @@ class QuestionJudge:
     def diagnostics(self) -> Diagnostics:
         """Return the client's diagnostics, and how the server treated a schema."""
         known = self.client.diagnostics
-        if self.trial is None:
-            return known
-        more = tuple(note for note in self.trial.adjustments if note not in known.adjustments)
-        return replace(known, adjustments=known.adjustments + more, schema=self.trial.outcome)
+        told = {"ignored": (IGNORED,), "refused": (REFUSED,)}.get(str(self.schema), ())
+        adjustments = tuple(dict.fromkeys((*known.adjustments, *told)))
+        schema = self.schema if self.tries_schema else known.schema
+        return replace(known, adjustments=adjustments, schema=schema)
 
     def describe(self) -> Mapping[str, Any]:
         """Return backend, model, base URL and parameters, without secrets."""
@@ -292,9 +297,13 @@ class QuestionJudge:
         how |= {"read": self.read} if self.read != "all" else {}
         if self.tools is not None:
             how |= {"tools": list(self.tools.names), "max_tool_calls": self.tools.most}
+        if self.extractor is not None:
+            how |= {"extractor": asdict(self.extractor.identity)}
         identity = asdict(self.client.identity)
         return {**identity, "parameters": {**identity["parameters"], **how}}
 
     async def aclose(self) -> None:
-        """Close the client."""
+        """Close the clients."""
         await self.client.aclose()
+        if self.extractor is not None:
+            await self.extractor.aclose()

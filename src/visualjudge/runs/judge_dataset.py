@@ -22,7 +22,7 @@ from visualjudge.core.untrusted import read_file
 from visualjudge.dataset.folder import Dataset
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.judges.base import Ask, Judge, Judged, most_calls
-from visualjudge.judges.schema_trial import trial_of
+from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.runs.asks import (
     Answered,
     RunSettings,
@@ -163,26 +163,25 @@ def _remove(folder: RunFolder) -> None:
 
 
 def _recall_schema(old: Mapping[str, Any], manifest: Mapping[str, Any], judge: Judge) -> None:
-    # Continue in the mode that the first invocation chose. With another server or model, repeat the
-    # trial.
-    trial = trial_of(judge)
-    if trial is not None and old.get("changes") == manifest.get("changes") and old.get("schema"):
-        trial.recall(old["schema"])
+    # Continue in the mode that the first invocation chose. Another server or model may treat a
+    # schema differently.
+    same = old.get("schema") and old.get("changes") == manifest.get("changes")
+    if same and isinstance(judge, QuestionJudge) and judge.tries_schema:
+        judge.schema = old["schema"]
 
 
 def _noting_schema(
     folder: RunFolder, manifest: dict[str, Any], judge: Judge, before: Answered
 ) -> AskOne[Ask]:
-    # Ask the judge, count who answers, and record in ``run.json`` how its trial of a schema ended.
+    # Ask the judge, count who answers, and record in ``run.json`` how the server treats a schema.
     # This happens before the deciding verdict is in the journal, so that a killed run continues in
     # the same mode.
-    trial = trial_of(judge)
-
     async def asked(ask: Ask) -> Outcome:
         outcome, served = await outcome_of(judge, ask)
         before.served.update([served] if served else [])
-        if trial is not None and trial.outcome not in (None, manifest.get("schema")):
-            manifest["schema"] = trial.outcome
+        schema = getattr(judge, "schema", None)
+        if schema not in (None, manifest.get("schema")):
+            manifest["schema"] = schema
             folder.write_manifest(manifest)
         return outcome
 
@@ -192,7 +191,7 @@ def _noting_schema(
 async def outcome_of(judge: Judge, ask: Ask) -> tuple[Outcome, Served | None]:
     try:
         judged: Judged = await judge(ask)
-    except Exception as error:  # user-defined judges may not have a trial
+    except Exception as error:
         error.add_note(f"while it was asked question {ask.question.id}, order {ask.order}")
         raise
     verdict, paid = judged.verdict, dict(judged.paid)

@@ -13,8 +13,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from visualjudge.clients.base import Client
-from visualjudge.clients.model_check import near_names
+from visualjudge.clients.base import Client, innermost
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.core.records import Served
 from visualjudge.judges.base import Ask, Judge
@@ -100,7 +99,8 @@ class LiveEngine:
             first.cause == "HTTP 400" and _NO_MODEL.search(error) is not None
         )
         if first.status == "api_error" and (gone or unknown or first.cause in FATAL_CAUSES):
-            advice = await near_names(client_of(self.judge)) if unknown else ""
+            near_names = getattr(innermost(client_of(self.judge)), "near_names", None)
+            advice = await near_names() if unknown and near_names else ""
             if gone:
                 advice = "; --set attempts=25 waits about 5 minutes for a server that starts"
             at = "" if server in error else f"{server}: "
@@ -145,8 +145,8 @@ class LiveEngine:
 
 
 def client_of(judge: Judge) -> Client | None:
-    """Return the client that a judge asks, below a second reader; None if it asks none."""
-    client: Client | None = getattr(getattr(judge, "judge", judge), "client", None)
+    """Return the client that a judge asks; None if it asks none."""
+    client: Client | None = getattr(judge, "client", None)
     return client
 
 

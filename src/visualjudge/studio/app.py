@@ -1,6 +1,6 @@
 """The routes of the studio.
 
-Reading needs no token; routes that write are in ``people``. Jinja escapes all text.
+Reading needs no token; routes that write answers are in ``people``. Jinja escapes all text.
 """
 
 from __future__ import annotations
@@ -9,46 +9,46 @@ import asyncio
 import logging
 import shlex
 import sqlite3
-import threading
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 import orjson
 from fastapi import FastAPI
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
+from visualjudge.core.answers import has_answer
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.image_storage import Place
-from visualjudge.core.records import LETTERS, Question, Verdict
+from visualjudge.core.pydantic_messages import first_problem
+from visualjudge.core.records import Question
 from visualjudge.studio import question_views as views
-from visualjudge.studio.copied_requests import as_curl
-from visualjudge.studio.facets import named_pairs, shown_facet
+from visualjudge.studio.facets import named_pairs, shown_facet, spaced
 from visualjudge.studio.guard import LOOPBACK, Guard
 from visualjudge.studio.places import DatasetPlace, RunPlace
-from visualjudge.studio.probed import COUNTED, EXPECTED, STATES, UNITS, JudgeProbes, judge_probes
-from visualjudge.studio.question_views import cards, option_images, original_images
+from visualjudge.studio.probed import COUNTED, EXPECTED, STATES, UNITS
 from visualjudge.studio.selection import SORTS, Shelf, State
-from visualjudge.studio.set_pages import SetPages, json_response, missing
 from visualjudge.studio.site import NotIndexed, Site, StillIndexing
-from visualjudge.studio.slices import Row, matrices, slices, two_way, worst_tasks
+from visualjudge.studio.slices import Row, matrix, slices, worst_tasks
+from visualjudge.studio.study import difference_of
 from visualjudge.studio.thumbnails import WIDTHS, confined, image_response, thumbnail
-from visualjudge.studio.verdicts import OUTCOMES, RunVerdicts
-from visualjudge.studio.working_sets import UNMARKED
-from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
+from visualjudge.studio.working_sets import UNMARKED, Asked
+from visualjudge.vision.encodings import encoding_title
 
+Route = tuple[str, Callable[[Request], Any], str]
 MOST_CARDS = 120
-MOST_WATCHED = 30
-MOST_PROBED = 50_000
-"""Number of verdicts up to which the home page names failed probes, which takes seconds."""
-LONGEST_SHOWN = 2000
-"""Number of characters of a reply on a run's page."""
-LIVE_EVERY_S = 1.0
+MOST_REPLIES = 30
+"""Number of replies on a run's page."""
+EXCERPT, LONGEST_PROMPT = 220, 600
+"""Number of characters of an option's text and of a prompt on a card."""
+COLUMNS = ("task", "encoding", "type", "image", "error_type", "probe", "answer")
+"""Facets of a question that are columns of the CSV."""
 MARKS = {
     "right": "✓",
     "wrong": "✕",
@@ -64,42 +64,44 @@ SHARE_TITLES = {
     "scoring": "scores within 1 point",
 }
 _OF_SLICES = ("by", "across", "judge", "at", "order_by")
+_OF_PAIR = "other.pair = here.pair"
+_OF_PROBE = (
+    "other.of_group = here.of_group AND (other.of_probe = here.of_probe OR NOT other.changed)"
+)
 _STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
 def templates() -> Environment:
     """Return the template environment, with autoescaping."""
-    loader = PackageLoader("visualjudge.studio")
     env = Environment(
-        loader=loader,
+        loader=PackageLoader("visualjudge.studio"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.globals["share_titles"] = SHARE_TITLES
-    env.filters["path"] = lambda text: quote(str(text), safe="")
-    env.filters["filepath"] = lambda text: quote(str(text), safe="/")
-    env.filters["count"] = "{:,}".format
-    env.filters["share"] = lambda part, whole: (
-        f"{100 * part / whole:.1f} %" if whole else "\N{EN DASH}"
-    )
-    env.filters["moment"] = lambda text: str(text)[:16].replace("T", " ")
-    env.filters["shell"] = lambda path: shlex.quote(str(path))
-    env.filters["query"] = lambda pairs: urlencode(pairs)
+    env.globals |= {"share_titles": SHARE_TITLES, "marks": MARKS, "encoding_title": encoding_title}
+    env.filters |= {
+        "path": lambda text: quote(str(text), safe=""),
+        "filepath": lambda text: quote(str(text), safe="/"),
+        "count": "{:,}".format,
+        "share": lambda part, whole: f"{100 * part / whole:.1f} %" if whole else "\N{EN DASH}",
+        "moment": lambda text: str(text)[:16].replace("T", " "),
+        "shell": lambda path: shlex.quote(str(path)),
+        "query": urlencode,
+        "spaced": spaced,
+        "value": lambda value: spaced(value) if isinstance(value, str) else f"{value:g}",
+        "json": lambda value: orjson.dumps(value).decode(),
+    }
     return env
 
 
 def create_app(site: Site) -> Any:
     """Create the application for ``site``."""
-    pages = Pages(site, renderer())
-    routes = [(path, handler, "GET") for path, handler in pages.routes().items()]
-    return application([*routes, *pages.set_routes()])
+    return application(Pages(site, renderer()).routes())
 
 
-def application(
-    routes: Sequence[tuple[str, Callable[[Request], Any], str]], names: frozenset[str] = LOOPBACK
-) -> Any:
+def application(routes: Sequence[Route], names: frozenset[str] = LOOPBACK) -> Any:
     """Create an application from these addresses, handlers and methods, behind the guard, for these
     host names.
     """
@@ -136,20 +138,17 @@ def static(request: Request) -> Response:
     return Response(file.read_bytes(), media_type=kind, headers={"cache-control": "no-cache"})
 
 
-class Pages(SetPages):
-    """The read-only routes, one method each; SetPages has those that change notes."""
+class Pages:
+    """The routes, one method each."""
 
     def __init__(self, site: Site, page: Callable[..., Response]) -> None:
-        super().__init__(site)
+        self.site = site
         self._page = page
-        self._probes: dict[str, tuple[int, JudgeProbes]] = {}
-        self._probing = threading.Lock()
 
-    def routes(self) -> dict[str, Callable[[Request], Any]]:
-        """Return the handler of each address."""
-        return {
+    def routes(self) -> list[Route]:
+        """Return address, handler and method; POST changes notes."""
+        read: dict[str, Callable[[Request], Any]] = {
             "/": self.home,
-            "/live": self.live,
             "/progress": self.progress,
             "/static/{name}": static,
             "/d/{slug}": self.grid,
@@ -158,29 +157,30 @@ class Pages(SetPages):
             "/d/{slug}/cards": self.cards,
             "/d/{slug}/judges": self.judges,
             "/d/{slug}/slices": self.slices,
+            "/d/{slug}/selection.csv": self.table,
+            "/d/{slug}/selection.txt": self.identities,
             "/r/{slug}": self.run,
-            "/r/{slug}/live": self.watch,
-            "/r/{slug}/probes": self.probes,
+            "/r/{slug}/state": self.state,
+            "/r/{slug}/answer": self.answer,
             "/d/{slug}/q/{identity}": self.question,
-            "/d/{slug}/q/{identity}/request": self.request,
-            "/d/{slug}/q/{identity}/labels": self.labels,
-            "/d/{slug}/q/{identity}/truth": self.truth,
             "/d/{slug}/image/{name:path}": self.image,
             "/d/{slug}/thumb/{width:int}/{name:path}": self.thumb,
         }
+        return [
+            *((path, handler, "GET") for path, handler in read.items()),
+            ("/d/{slug}/marks", self.mark, "POST"),
+        ]
 
-    # ---------------------------------------------------------------- pages
+    # ---------------------------------------------------------------- datasets and runs
 
     def home(self, request: Request) -> Response:
         """Show the datasets and runs."""
         places = self.site.places
-        sizes = {place.slug: self._size(place) for place in places.datasets}
-        states = [self.site.state(run) for run in places.runs]
         return self._page(
             "home.html.j2",
             datasets=places.datasets,
-            sizes=sizes,
-            states=states,
+            sizes={place.slug: self._size(place) for place in places.datasets},
+            states=[self.site.state(run) for run in places.runs],
             worst={place.slug: self._worst(place) for place in places.datasets},
             runs={place.slug: places.runs_of(place.slug) for place in places.datasets},
         )
@@ -203,9 +203,37 @@ class Pages(SetPages):
 
     def progress(self, request: Request) -> Response:
         """Return a description of what is still to be indexed; empty if there is nothing."""
+        return json_response({"lines": self.site.indexing()})
+
+    def run(self, request: Request) -> Response:
+        """Show one run with its newest replies."""
+        place = self._run(request)
+        verdicts, shown = self.site.verdicts_of(place), []
+        if place.dataset and verdicts:
+            study = self.site.shelf(place.dataset).study
+            latest = list(verdicts.latest(MOST_REPLIES))
+            asked = {q.id: q for _, q in study.questions(verdict.id for verdict in latest)}
+            shown = [views.reply_of(place, v, asked[v.id]) for v in latest if v.id in asked]
+        return self._page("run.html.j2", r=self.site.state(place), replies=shown)
+
+    def state(self, request: Request) -> Response:
+        """Return the part of a page that shows the state of a run, to replace it."""
+        return self._page("state.html.j2", r=self.site.state(self._run(request)))
+
+    def answer(self, request: Request) -> Response:
+        """Return the card's answer about a run, the probes that it fails, and the page of these."""
+        place = self._run(request)
+        found = self.site.judged(place)
         return json_response(
-            {"lines": [_line(self.site, *one) for one in self.site.indexing().items()]}
+            {
+                "state": found.answer.state if found.answer else None,
+                "sentence": found.answer.sentence if found.answer else found.why,
+                "failing": found.failing,
+                "address": f"/d/{place.dataset}/slices?by=probe#probes-{place.slug}",
+            }
         )
+
+    # ---------------------------------------------------------------- the grid
 
     def grid(self, request: Request) -> Response:
         """Show the grid; its content is loaded from ``facets`` and ``cards``."""
@@ -213,190 +241,11 @@ class Pages(SetPages):
         runs = self.site.places.runs_of(place.slug)
         return self._page("grid.html.j2", dataset=place, sorts=SORTS, runs=runs)
 
-    def judges(self, request: Request) -> Response:
-        """Compare two runs on one question type, with counts that link to the questions."""
-        place, shelf = self._shelf(request)
-        runs, params = [run for run, _ in shelf.runs], request.query_params
-        kinds = shelf.study.types()
-        chosen = [_chosen(runs, params.get(name), k) for k, name in enumerate("ab")]
-        # Outcomes of both runs are rows and columns, so links to the grid name them.
-        sides = {f"{side}.{run.slug}" for run in chosen if run for side in ("outcome", "order")}
-        back = [pair for pair in params.multi_items() if pair[0] not in {"a", "b", "at", *sides}]
-        kind = next((v for name, v in back if name == "type"), kinds[0] if kinds else "pairwise")
-        pairs = [*(pair for pair in back if pair[0] != "type"), ("type", kind)]
-        values = {
-            "runs": runs,
-            "chosen": chosen,
-            "tables": matrices(shelf, chosen, pairs) if runs else [],
-            "filters": named_pairs(shelf.facets(), pairs),
-            "pairs": pairs,
-            "back": back,
-            "kind": kind,
-            "kinds": kinds,
-            "judges": [(name, run.slug) for name, run in zip("ab", chosen, strict=True) if run],
-        }
-        return self._page("judges.html.j2", dataset=place, marks=MARKS, **values)
-
-    def slices(self, request: Request) -> Response:
-        """Show the share of right answers by a facet and judge, or by two facets for one judge."""
-        place, shelf = self._shelf(request)
-        params, kinds = request.query_params, shelf.study.types()
-        facets = {facet.name: facet for facet in shelf.facets()}
-        usual = "probe" if shelf.study.has_probes else "task"
-        facet = facets.get(params.get("by", usual)) or facets[usual]
-        across = facets.get(params.get("across", ""))
-        judge = _chosen([run for run, _ in shelf.runs], params.get("judge"), 0)
-        first = kinds[0] if kinds else "pairwise"
-        kind = next((kind for kind in params.getlist("type") if kind in kinds), first)
-        back = [pair for pair in params.multi_items() if pair[0] not in _OF_SLICES]
-        pairs = [pair for pair in back if pair[0] not in ("sort", "type", facet.name)]
-        order = params.get("order_by", "")
-        if across is not None and judge is not None:
-            table = two_way(shelf, (facet, across), judge, kind, pairs)
-        else:
-            across, table = None, slices(shelf, facet, kind, pairs, order)
-        probed = facet.name == "probe" and across is None and shelf.study.has_probes
-        useful = [one for one in facets.values() if len(one.values) > 1 or one in (facet, across)]
-        return self._page(
-            "slices.html.j2",
-            dataset=place,
-            by=facet.name,
-            across=across.name if across else "",
-            judge=judge,
-            order=order,
-            kind=kind,
-            facets=useful,
-            runs=[run for run, _ in shelf.runs],
-            table=table,
-            probed=[self._probed(shelf, run) for run, _ in shelf.runs] if probed else [],
-            filters=named_pairs(shelf.facets(), pairs),
-            pairs=pairs,
-            back=back,
-            kinds=kinds,
-            states=STATES,
-            counted=COUNTED,
-            units=UNITS,
-        )
-
-    def run(self, request: Request) -> Response:
-        """Show one run with its replies as they arrive."""
-        place = self._run(request)
-        values = {"marks": MARKS, "outcomes": OUTCOMES[1:], "state": self.site.state(place)}
-        return self._page("run.html.j2", run=place, info=place.info(), **values)
-
-    def probes(self, request: Request) -> Response:
-        """Return the names of the probes that a run fails, and the page that shows them."""
-        place = self._run(request)
-        verdicts = self.site.verdicts_of(place)
-        failing: list[str] = []
-        if place.dataset and verdicts and verdicts.lines() <= MOST_PROBED:
-            shelf = self.site.shelf(place.dataset, refresh=False)
-            if shelf.study.has_probes:
-                failing = self._probed(shelf, place).failing
-        address = f"/d/{place.dataset}/slices?by=probe#probes-{place.slug}"
-        return json_response({"failing": failing, "address": address})
-
-    def _probed(self, shelf: Shelf, place: RunPlace) -> JudgeProbes:
-        """Return the probe results of a judge, computed again once there are new verdicts."""
-        run = next(run for one, run in shelf.runs if one.slug == place.slug)
-        with self._probing:  # one judge at a time, since each loads a whole run
-            known = self._probes.get(place.slug)
-            if known is None or known[0] != run.generation:
-                known = self._probes[place.slug] = (run.generation, judge_probes(shelf, place))
-        return known[1]
-
-    def question(self, request: Request) -> Response:
-        """Show one question with its images, prompt and replies."""
-        place, shelf, row, question = self._question(request)
-        family = views.probe_family(shelf, question, row)
-        layers = views.layers(
-            question, next((one.question for one in family if one.unchanged and not one.here), None)
-        )
-        pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "at"]
-        step = views.step(shelf, shelf.select(State.from_query(pairs)), row)
-        return self._page(
-            "question.html.j2",
-            dataset=place,
-            q=question,
-            query=urlencode(pairs),
-            grid=urlencode([*pairs, ("at", str(step.place or 0))]),
-            step=step,
-            layers=layers,
-            layers_json=orjson.dumps([asdict(layer) for layer in layers]).decode(),
-            textual=all(image is None for image in option_images(question)),
-            options=views.options(question),
-            prompts=views.prompts(question),
-            replies=list(views.replies(shelf.runs, question, row)),
-            runs=[run for run, _ in shelf.runs],
-            facts=views.facts(question),
-            family=family,
-            same=views.same_case(shelf, row),
-            expected=EXPECTED[question.probe.design] if question.probe else "",
-            mark=shelf.working.marks().get(question.id, UNMARKED),
-            marks=MARKS,
-            labelled=bool(self.site.places.data_folders),
-        )
-
-    def request(self, request: Request) -> Response:
-        """Return the request for the question as a command."""
-        (place, _, _, question), params = self._question(request), request.query_params
-        parts = views.prompts(question).get(params.get("order", "AB"))
-        if parts is None:
-            raise missing("order")
-        if any(
-            confined(place.root, part.image) is None for part in parts if part.image is not None
-        ):
-            raise missing("image in the dataset")
-        run = self.site.run(params.get("run", ""))
-        return PlainTextResponse(as_curl(place.root, parts, run.info() if run else {}))
-
-    def labels(self, request: Request) -> Response:
-        """Return the labelled regions of each option's image, by letter, and the address of its
-        ground truth, or why there is none.
-
-        The page requests it once shown, since reading a task's annotations may take seconds.
-        """
-        from visualjudge.studio.annotations import marks_of
-
-        place, _, _, question = self._question(request)
-        shown = [image for image in option_images(question) if image]
-        path = confined(place.root, shown[0]) if shown else None
-        size, annotations = None if path is None else image_size(path), self.site.annotations
-        known = [
-            None if size is None or option is None else option.load(size)
-            for option in annotations.options(question)
-        ]
-        marks = [[asdict(mark) for mark in marks_of(prediction)] for prediction in known]
-        truth = any(place.is_truth for place in annotations.peers(question))
-        address = f"/d/{place.slug}/q/{quote(question.id, safe='')}/truth"
-        told = {"truth": address} if truth else {"why": annotations.without_truth(question)}
-        return json_response({"marks": dict(zip(LETTERS, marks, strict=False)), **told})
-
-    def truth(self, request: Request) -> Response:
-        """Return the ground truth as an image in the options' encoding; 404 if no data folder has
-        it.
-        """
-        from visualjudge.studio.annotations import truth_image
-
-        place, _, _, question = self._question(request)
-        originals = original_images(question)
-        path = confined(place.root, originals[0]) if originals else None
-        original = None if path is None else read_rgb(path)
-        drawn = truth_image(question, self.site.annotations.peers(question), original)
-        if drawn is None:
-            raise missing("ground truth")
-        return Response(png_bytes(drawn), media_type="image/png")
-
-    # ---------------------------------------------------------------- data for the grid
-
     def facets(self, request: Request) -> Response:
         """Return the number of selected questions, and each facet's values with counts under the
         other filters.
         """
-        (_, shelf), state = (
-            self._shelf(request),
-            State.from_query(request.query_params.multi_items()),
-        )
+        (_, shelf), state = self._shelf(request), _state(request)
         counts, chosen = shelf.counts(state), dict(state.chosen)
         shown = [shown_facet(x, counts[x.name], chosen.get(x.name, ())) for x in shelf.facets()]
         return json_response(
@@ -410,11 +259,8 @@ class Pages(SetPages):
 
     def facet(self, request: Request) -> Response:
         """Return all values of one facet that contain the typed text."""
-        (_, shelf), params = self._shelf(request), request.query_params
-        state = State.from_query(
-            [(k, v) for k, v in params.multi_items() if k not in ("name", "find")]
-        )
-        facet = shelf.facet(params.get("name", ""))
+        (_, shelf), params, state = self._shelf(request), request.query_params, _state(request)
+        facet = next((one for one in shelf.facets() if one.name == params.get("name")), None)
         if facet is None:
             raise missing("facet")
         counts, chosen = shelf.counts(state)[facet.name], dict(state.chosen).get(facet.name, ())
@@ -424,14 +270,150 @@ class Pages(SetPages):
     def cards(self, request: Request) -> Response:
         """Return some cards of the selection, starting at ``start``."""
         (_, shelf), params = self._shelf(request), request.query_params
-        selected = shelf.select(State.from_query(params.multi_items()))
-        start, count = (
-            _whole(params.get("start"), 0),
-            min(_whole(params.get("count"), 60), MOST_CARDS),
+        selected = shelf.select(_state(request))
+        start, count = _whole(params.get("start"), 0), _whole(params.get("count"), 60)
+        rows = selected[start : start + min(count, MOST_CARDS)]
+        verdicts = views.verdicts_on(shelf, rows)
+        shown = [_card(shelf, shelf.study.question(row), verdicts.get(row, ())) for row in rows]
+        return json_response({"start": start, "total": len(selected), "cards": shown})
+
+    async def mark(self, request: Request) -> Response:
+        """Change the notes of the questions in ``ids``, or of those selected by ``query``."""
+        _, shelf = self._shelf(request)
+        return await asyncio.to_thread(_mark, shelf, await request.body())
+
+    def identities(self, request: Request) -> Response:
+        """Return the ids of the selection, one per line, for ``judge --questions`` and ``studio
+        --questions``.
+        """
+        _, shelf = self._shelf(request)
+        names = shelf.study.identities(shelf.select(_state(request)))
+        text = "".join(f"{name}\n" for name in names)
+        return _file(text, "text/plain; charset=utf-8", "questions.txt")
+
+    def table(self, request: Request) -> Response:
+        """Return the selection as CSV: one row per question, with its notes and each run's
+        verdict.
+        """
+        _, shelf = self._shelf(request)
+        rows, facets = shelf.select(_state(request)), shelf.facets()
+        facets = [f for f in facets if f.name in COLUMNS or f.name.startswith("outcome.")]
+        columns = ", ".join(["q.row", "q.difference", *(facet.column for facet in facets)])
+        codes = {row: some for row, *some in shelf.rows(_state(request), columns)}
+        marks, held = shelf.working.marks(), []
+        for row, name in zip(rows, shelf.study.identities(rows), strict=True):
+            margin, *own = codes[row]
+            mark = marks.get(name, UNMARKED)
+            held.append(
+                {
+                    "id": name,
+                    **{
+                        f"{facet.group}: outcome" if facet.group else facet.name: value[0]
+                        for facet, code in zip(facets, own, strict=True)
+                        for value in [facet.values[code]]
+                    },
+                    "margin": None if margin is None else round(margin, 4),
+                    "star": mark.star,
+                    "tags": " | ".join(mark.tags),
+                    "note": mark.note,
+                }
+            )
+        return csv_file(held, "selection.csv")
+
+    # ---------------------------------------------------------------- comparisons
+
+    def judges(self, request: Request) -> Response:
+        """Compare two runs on one question type, with counts that link to the questions."""
+        place, shelf = self._shelf(request)
+        runs, params, kinds = [run for run, _ in shelf.runs], request.query_params, _kinds(shelf)
+        chosen = [_chosen(runs, params.get(name), k) for k, name in enumerate("ab")]
+        # Outcomes of both runs are rows and columns, so links to the grid name them.
+        sides = {f"{side}.{run.slug}" for run in chosen if run for side in ("outcome", "order")}
+        back = [pair for pair in params.multi_items() if pair[0] not in {"a", "b", "at", *sides}]
+        kind = next((v for name, v in back if name == "type"), kinds[0])
+        pairs = [*(pair for pair in back if pair[0] != "type"), ("type", kind)]
+        a, b = chosen
+        return self._page(
+            "judges.html.j2",
+            dataset=place,
+            runs=runs,
+            chosen=chosen,
+            table=matrix(shelf, a, b, pairs) if a and b else None,
+            filters=named_pairs(shelf.facets(), pairs),
+            pairs=pairs,
+            back=back,
+            kind=kind,
+            kinds=kinds,
         )
-        shown = cards(shelf, selected[start : start + count])
-        return json_response(
-            {"start": start, "total": len(selected), "cards": [asdict(one) for one in shown]}
+
+    def slices(self, request: Request) -> Response:
+        """Show the share of right answers by a facet and judge, or by two facets for one judge."""
+        place, shelf = self._shelf(request)
+        params, kinds = request.query_params, _kinds(shelf)
+        facets, runs = (
+            {facet.name: facet for facet in shelf.facets()},
+            [run for run, _ in shelf.runs],
+        )
+        usual = "probe" if shelf.study.has_probes else "task"
+        facet = facets.get(params.get("by", usual)) or facets[usual]
+        judge = _chosen(runs, params.get("judge"), 0)
+        across = facets.get(params.get("across", "")) if judge else None
+        kind = next((kind for kind in params.getlist("type") if kind in kinds), kinds[0])
+        back = [pair for pair in params.multi_items() if pair[0] not in _OF_SLICES]
+        pairs = [pair for pair in back if pair[0] not in ("sort", "type", facet.name)]
+        order, both = params.get("order_by", ""), (across, judge) if across and judge else None
+        probed = facet.name == "probe" and across is None and shelf.study.has_probes
+        return self._page(
+            "slices.html.j2",
+            dataset=place,
+            by=facet.name,
+            across=across.name if across else "",
+            judge=judge,
+            order=order,
+            kind=kind,
+            facets=[
+                one for one in facets.values() if len(one.values) > 1 or one in (facet, across)
+            ],
+            runs=runs,
+            table=slices(shelf, facet, kind, pairs, order=order, across=both),
+            probed=[self.site.judged(run) for run in runs] if probed else [],
+            filters=named_pairs(shelf.facets(), pairs),
+            pairs=pairs,
+            back=back,
+            kinds=kinds,
+            states=STATES,
+            counted=COUNTED,
+            units=UNITS,
+        )
+
+    def question(self, request: Request) -> Response:
+        """Show one question with its images, prompt and replies."""
+        place, shelf = self._shelf(request)
+        row = shelf.study.row_of(request.path_params["identity"])
+        if row is None:
+            raise missing("question")
+        question = shelf.study.question(row)
+        family = views.related(shelf, row, _OF_PROBE) if question.probe else []
+        unchanged = (one.question for one in family if one.unchanged and not one.here)
+        pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "at"]
+        step = views.step(shelf, shelf.select(State.from_query(pairs)), row)
+        return self._page(
+            "question.html.j2",
+            dataset=place,
+            q=question,
+            query=urlencode(pairs),
+            grid=urlencode([*pairs, ("at", str(step.place or 0))]),
+            step=step,
+            layers=[asdict(layer) for layer in views.layers(question, next(unchanged, None))],
+            options=views.options(question),
+            prompts=views.prompts(question),
+            replies=list(views.replies(shelf.runs, question, row)),
+            family=family,
+            same=views.related(shelf, row, _OF_PAIR),
+            expected=EXPECTED[question.probe.design] if question.probe else "",
+            mark=shelf.working.marks().get(question.id, UNMARKED),
+            answered=has_answer(question),
+            margin=difference_of(question),
         )
 
     # ---------------------------------------------------------------- files
@@ -445,40 +427,22 @@ class Pages(SetPages):
         path, width = self._image(request), request.path_params["width"]
         if width not in WIDTHS:
             raise missing("width")
-        small = thumbnail(path, width)
-        return Response(
-            small, media_type="image/jpeg", headers={"cache-control": "private, max-age=3600"}
-        )
-
-    # ---------------------------------------------------------------- live
-
-    async def live(self, request: Request) -> Response:
-        """Stream the state of every run, again whenever one changes."""
-        return StreamingResponse(_run_states(self.site, request), media_type="text/event-stream")
-
-    async def watch(self, request: Request) -> Response:
-        """Stream the newest replies of a run and each new one."""
-        place = self._run(request)
-        if place.dataset is None:
-            raise missing("dataset of the run")
-        return StreamingResponse(
-            _new_verdicts(self.site, request, place), media_type="text/event-stream"
-        )
+        headers = {"cache-control": "private, max-age=3600"}
+        return Response(thumbnail(path, width), media_type="image/jpeg", headers=headers)
 
     # ---------------------------------------------------------------- helpers
+
+    def _shelf(self, request: Request, *, refresh: bool = True) -> tuple[DatasetPlace, Shelf]:
+        place = self.site.dataset(request.path_params["slug"])
+        if place is None:
+            raise missing("dataset")
+        return place, self.site.shelf(place.slug, refresh=refresh)
 
     def _run(self, request: Request) -> RunPlace:
         place = self.site.run(request.path_params["slug"])
         if place is None:
             raise missing("run")
         return place
-
-    def _question(self, request: Request) -> tuple[DatasetPlace, Shelf, int, Question]:
-        place, shelf = self._shelf(request)
-        row = shelf.study.row_of(request.path_params["identity"])
-        if row is None:
-            raise missing("question")
-        return place, shelf, row, shelf.study.question(row)
 
     def _image(self, request: Request) -> Place:
         """Return the file of an image that a question of the dataset shows and that is inside its
@@ -492,54 +456,54 @@ class Pages(SetPages):
         return path
 
 
-async def _run_states(site: Site, request: Request) -> AsyncIterator[bytes]:
-    """Stream the state of every run, again whenever one changes."""
-    sent: dict[str, bytes] = {}
-    while not await request.is_disconnected():
-        for run in site.places.runs:
-            state = orjson.dumps(asdict(await asyncio.to_thread(site.state, run)))
-            if sent.get(run.slug) != state:
-                sent[run.slug] = state
-                yield b"event: run\ndata: " + state + b"\n\n"
-        yield b": here\n\n"
-        await asyncio.sleep(LIVE_EVERY_S)
-
-
-async def _new_verdicts(site: Site, request: Request, place: RunPlace) -> AsyncIterator[bytes]:
-    """Stream the newest replies of a run whose dataset is available, and each new one."""
-    seen = -1
-    while not await request.is_disconnected():
-        verdicts = await asyncio.to_thread(site.verdicts_of, place)
-        if verdicts is None:  # the dataset's questions are being read
-            await asyncio.sleep(LIVE_EVERY_S)
-            continue
-        total = await asyncio.to_thread(verdicts.lines)
-        if total != seen:
-            fresh = MOST_WATCHED if seen < 0 else min(MOST_WATCHED, max(total - seen, 0))
-            seen = total
-            latest = await asyncio.to_thread(_latest, verdicts, fresh)
-            yield b"event: verdicts\ndata: " + orjson.dumps(latest) + b"\n\n"
-        yield b": here\n\n"
-        await asyncio.sleep(LIVE_EVERY_S)
-
-
-def _latest(verdicts: RunVerdicts, count: int) -> list[dict[str, Any]]:
-    return [_watched(verdict) for verdict in verdicts.latest(count)] if count else []
-
-
-def _watched(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict for the page of a run; the order is included only if options have one."""
-    reply = verdict.raw_response or str(verdict.extra.get("error") or "")
+def _card(shelf: Shelf, question: Question, verdicts: Sequence[views.RunVerdict]) -> dict[str, Any]:
+    """Return one question for the grid, with the beginning of its prompt if no option has an image
+    or text to show.
+    """
+    margin, mark = difference_of(question), shelf.working.marks().get(question.id, UNMARKED)
+    originals, options = views.original_images(question), views.options(question)
+    bare = not originals and not any(option.image or option.text for option in options)
+    texts = [{"text": "" if option.image else option.text[:EXCERPT]} for option in options]
     return {
-        "id": verdict.id,
-        "order": verdict.order if isinstance(verdict.value, str) else "",
-        "purpose": views.asked(verdict),
-        "said": views.shown_value(verdict.value),
-        "status": verdict.status,
-        "cause": verdict.cause or "",
-        "reply": reply[:LONGEST_SHOWN],
-        "seconds": verdict.latency_s,
+        "id": question.id,
+        "type": question.question_type,
+        "task": spaced(question.task),
+        "encoding": encoding_title(question.task, question.encoding),
+        "stem": question.encoding,
+        "image": question.image_id,
+        "original": originals[0] if originals else None,
+        "margin": None if margin is None else round(margin, 2),
+        "prompt": question.prompt[:LONGEST_PROMPT].strip() if bare else None,
+        "star": mark.star,
+        "tags": mark.tags,
+        "options": [asdict(one) | text for one, text in zip(options, texts, strict=True)],
+        "verdicts": [asdict(verdict) | {"said": verdict.said} for verdict in verdicts],
     }
+
+
+def _mark(shelf: Shelf, body: bytes) -> Response:
+    try:
+        asked = Asked.model_validate_json(body)
+        names = asked.ids
+        if names is None and asked.query is not None:
+            query = parse_qsl(asked.query.lstrip("?"), keep_blank_values=True)
+            names = shelf.study.identities(shelf.select(State.from_query(query)))
+        if names is None or -1 in shelf.study.rows_of(names):
+            raise DataError("ids must be ids of questions of this dataset, or query that of a grid")
+        return json_response({"changed": shelf.working.change(names, asked)})
+    except ValidationError as error:
+        place, reason = first_problem(error)
+        raise HTTPException(422, f"{'.'.join(place) or 'body'}: {reason}") from None
+    except DataError as error:
+        raise HTTPException(422, str(error)) from None
+
+
+def _state(request: Request) -> State:
+    return State.from_query(request.query_params.multi_items())
+
+
+def _kinds(shelf: Shelf) -> list[str]:
+    return shelf.study.types() or ["pairwise"]
 
 
 def _chosen(runs: Sequence[RunPlace], slug: str | None, default: int) -> RunPlace | None:
@@ -552,21 +516,37 @@ def _whole(text: str | None, default: int) -> int:
     return min(int(text), 2**31) if text and text.isascii() and text.isdecimal() else default
 
 
+# ---------------------------------------------------------------- responses
+
+
+def json_response(value: Any) -> Response:
+    """Return a value as JSON, with arrays as lists."""
+    content = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
+    return Response(content, media_type="application/json")
+
+
+def missing(what: str) -> HTTPException:
+    """Return the error for an address that does not exist."""
+    return HTTPException(404, f"no such {what}")
+
+
+def csv_file(rows: Sequence[Mapping[str, Any]], name: str) -> Response:
+    """Return a table as a CSV file from which a spreadsheet executes nothing."""
+    import polars as pl
+
+    from visualjudge.core.text_tables import harmless
+
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return _file(harmless(frame).write_csv(), "text/csv; charset=utf-8", name)
+
+
+def _file(text: str, kind: str, name: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return PlainTextResponse(text, media_type=kind, headers=headers)
+
+
 def _refused(_request: Request, error: Any) -> Response:
     return PlainTextResponse(error.detail, error.status_code)
-
-
-def _line(site: Site, slug: str, shares: Mapping[str, float]) -> str:
-    """Say how much of a dataset is indexed, and what does not work yet."""
-    place = site.dataset(slug)
-    name = slug if place is None else place.name
-    if not shares:
-        return f"{name}: reading the questions. The grid opens when this is done"
-    told = ", ".join(f"{what} {share:.0%}" for what, share in shares.items())
-    return (
-        f"{name}: indexing ({told}). Until then, search and the filters of judges cover only what "
-        "is indexed so far"
-    )
 
 
 def _indexing(request: Request, error: Any) -> Response:

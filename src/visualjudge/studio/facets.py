@@ -120,10 +120,9 @@ def mark_facets(study: Study, marks: Mapping[str, Marked]) -> list[Facet]:
         db.execute("DELETE FROM mark")
         db.executemany("INSERT INTO mark VALUES (?, ?, ?, ?)", rows)
     star, note = [("not starred",), ("starred",)], [("without a note",), ("with a note",)]
-    tagged = [Facet("tag", TITLES["tag"], "ifnull(m.tag, 0)", list(tags))] if len(tags) > 1 else []
     return [
         Facet("star", TITLES["star"], "ifnull(m.star, 0)", star),
-        *tagged,
+        Facet("tag", TITLES["tag"], "ifnull(m.tag, 0)", list(tags)),
         Facet("note", TITLES["note"], "ifnull(m.note, 0)", note),
     ]
 

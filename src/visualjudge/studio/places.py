@@ -1,27 +1,26 @@
-"""Finds the datasets, runs and data folders in the folders given to the studio."""
+"""Finds the datasets and runs in the folders given to the studio."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from visualjudge.clients.cache import default_cache_dir
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.folder import META, questions_file, read_meta
 from visualjudge.dataset.json_form import QUESTIONS
-from visualjudge.runs.folder import REMOTE, RUN, RunFolder
+from visualjudge.runs.folder import REMOTE, RUN, RunFolder, stated_checksum, stated_dataset
 from visualjudge.runs.judge_names import distinct_names
 
 DEPTH = 4
 """Maximum depth of the search."""
 MOST = 2000
 """Maximum number of folders searched."""
-_SKIPPED = frozenset({"media", "images", "node_modules", "__pycache__"})
+_SKIPPED = frozenset({"media", "images", "annotations", "node_modules", "__pycache__"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +37,6 @@ class DatasetPlace:
         """Return the SHA-256 of ``questions.json`` that ``dataset.json`` states."""
         stated: str | None = self.meta.get("files", {}).get(QUESTIONS)
         return stated
-
-    @property
-    def data_beside(self) -> Path | None:
-        """Return a data folder next to the dataset, which may be its source."""
-        return next((folder for folder in _children(self.root.parent) if _is_data(folder)), None)
 
     @property
     def labels_only(self) -> bool:
@@ -75,7 +69,6 @@ class Places:
 
     datasets: tuple[DatasetPlace, ...]
     runs: tuple[RunPlace, ...]
-    data_folders: tuple[Path, ...]
 
     def runs_of(self, dataset: str) -> list[RunPlace]:
         """Return the runs on one dataset."""
@@ -83,12 +76,8 @@ class Places:
 
 
 def cache_home() -> Path:
-    """Return the folder for indexes and thumbnails in the user's cache."""
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local")
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "visualjudge" / "studio"
+    """Return the studio's folder in the user's cache."""
+    return default_cache_dir() / "studio"
 
 
 def slug_of(root: Path) -> str:
@@ -100,35 +89,42 @@ def slug_of(root: Path) -> str:
 
 
 def find_places(folders: Sequence[str | Path]) -> Places:
-    """Find datasets, runs and data folders in ``folders``, and the datasets named by the runs.
+    """Find datasets and runs in ``folders``, and the datasets named by the runs.
 
     Raises
     ------
     UsageError
         If a folder does not exist or holds nothing to show.
     """
-    found = _Found()
-    for folder in folders:
-        root = Path(folder)
-        if not root.is_dir():
+    datasets: dict[Path, DatasetPlace] = {}
+    runs: dict[Path, Mapping[str, Any]] = {}
+    for folder in map(Path, folders):
+        if not folder.is_dir():
             raise UsageError(f"{folder}: no such folder")
-        if not sum(found.take(place) for place in _walk(root)):
+        below = list(_walk(folder))
+        held = [place for place in map(_dataset_at, below) if place]
+        judged = [place.resolve() for place in below if _is_run(place)]
+        if not held and not judged:
             raise UsageError(f"{folder}: no dataset ({QUESTIONS}) or run ({RUN}) found in it")
-    return found.places()
+        datasets |= {place.root: place for place in held}
+        runs |= {root: _info(root) for root in judged}
+    for info in runs.values():
+        named = None if _asked(info, datasets) else _named_by(info)
+        if named is not None:
+            datasets[named.root] = named
+    names = distinct_names(runs)
+    found = [RunPlace(slug_of(r), names[r], r, _asked(info, datasets)) for r, info in runs.items()]
+    return Places(tuple(datasets.values()), tuple(found))
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    """Return ``root`` and the folders below it, without descending into recognised ones."""
+    """Return ``root`` and the folders below it, without descending into datasets."""
     waiting, seen = [(root, 0)], 0
     while waiting and seen < MOST:
         folder, depth = waiting.pop(0)
         seen += 1
         yield folder
-        if (
-            depth < DEPTH
-            and not questions_file(folder).is_file()
-            and not (folder / "annotations").is_dir()
-        ):
+        if depth < DEPTH and not questions_file(folder).is_file():
             waiting += [(child, depth + 1) for child in _children(folder)]
 
 
@@ -137,99 +133,46 @@ def _children(folder: Path) -> list[Path]:
         entries = sorted(folder.iterdir())
     except OSError:
         return []
-    return [
-        e
-        for e in entries
-        if e.name[0] != "." and e.name not in _SKIPPED and not e.is_symlink() and e.is_dir()
-    ]
+    named = [e for e in entries if e.name[0] != "." and e.name not in _SKIPPED]
+    return [entry for entry in named if not entry.is_symlink() and entry.is_dir()]
 
 
-class _Found:
-    """Collects folders, each of them once."""
-
-    def __init__(self) -> None:
-        self.datasets: dict[Path, DatasetPlace] = {}
-        self.runs: dict[Path, Mapping[str, Any]] = {}
-        self.data: dict[Path, None] = {}
-
-    def take(self, folder: Path) -> bool:
-        """Record ``folder`` if it is something to show; return whether it is."""
-        dataset = _dataset_place(folder)
-        known = dataset is not None
-        if dataset is not None:
-            self.datasets.setdefault(dataset.root, dataset)
-        if _is_run(folder):
-            known = True
-            self.runs.setdefault(folder.resolve(), _info(folder))
-        if _is_data(folder):
-            known = True
-            self.data.setdefault(folder.resolve())
-        return known
-
-    def places(self) -> Places:
-        """Return everything found, including datasets named only by a run if it states their
-        checksum.
-        """
-        for info in self.runs.values():
-            stated, checksum = _stated(info, "path"), _stated(info, "checksum")
-            if stated and checksum and self._dataset(info) is None and not REMOTE.match(stated):
-                place = _dataset_place(Path(stated))
-                if place is not None and place.checksum == checksum:
-                    self.datasets.setdefault(place.root, place)
-        names = distinct_names(self.runs)
-        runs = tuple(
-            RunPlace(slug_of(root), names[root], root, self._dataset(info))
-            for root, info in self.runs.items()
-        )
-        return Places(tuple(self.datasets.values()), runs, tuple(self.data))
-
-    def _dataset(self, info: Mapping[str, Any]) -> str | None:
-        """Return the slug of a run's dataset by its path, else by its checksum, since folders may
-        move.
-        """
-        stated, checksum = _stated(info, "path"), _stated(info, "checksum")
-        here = self.datasets.get(Path(stated).resolve()) if stated else None
-        same = [
-            place for place in self.datasets.values() if checksum and place.checksum == checksum
-        ]
-        return here.slug if here else same[0].slug if same else None
+def _asked(info: Mapping[str, Any], datasets: Mapping[Path, DatasetPlace]) -> str | None:
+    """Return the slug of a run's dataset by its path, else by its checksum, since folders move."""
+    stated, checksum = stated_dataset(info), stated_checksum(info)
+    if stated and "\0" not in stated and (here := datasets.get(Path(stated).resolve())):
+        return here.slug
+    same = (place.slug for place in datasets.values() if checksum and place.checksum == checksum)
+    return next(same, None)
 
 
-def _stated(info: Mapping[str, Any], field: str) -> str | None:
-    dataset = info.get("dataset")
-    value = dataset.get(field) if isinstance(dataset, dict) else None
-    return value if isinstance(value, str) and value and "\0" not in value else None
+def _named_by(info: Mapping[str, Any]) -> DatasetPlace | None:
+    """Return the dataset that only a run names, if the run states its checksum."""
+    stated, checksum = stated_dataset(info), stated_checksum(info)
+    if not stated or not checksum or "\0" in stated or REMOTE.match(stated):
+        return None
+    place = _dataset_at(Path(stated))
+    return place if place is not None and place.checksum == checksum else None
 
 
-def _dataset_place(folder: Path) -> DatasetPlace | None:
-    """Return the dataset in ``folder``, or None."""
+def _dataset_at(folder: Path) -> DatasetPlace | None:
     try:
         if not questions_file(folder).is_file() or not (folder / META).is_file():
             return None
+        meta = read_meta(folder)
     except OSError:  # a run may name an invalid path
         return None
-    root = folder.resolve()
-    return DatasetPlace(slug_of(root), root.name, root, _meta(folder))
-
-
-def _meta(folder: Path) -> Mapping[str, Any]:
-    try:
-        return read_meta(folder)
     except DataError:
-        return {}
-
-
-def _is_data(folder: Path) -> bool:
-    return (folder / "annotations").is_dir() and (folder / "images").is_dir()
+        meta = {}
+    root = folder.resolve()
+    return DatasetPlace(slug_of(root), root.name, root, meta)
 
 
 def _is_run(folder: Path) -> bool:
     """Return whether the folder is a run; a folder whose files are links is not."""
     try:
-        return (
-            RunFolder(folder).manifest_path.is_file()
-            and not RunFolder(folder).verdicts_path.is_dir()
-        )
+        run = RunFolder(folder)
+        return run.manifest_path.is_file() and not run.verdicts_path.is_dir()
     except DataError:
         return False
 

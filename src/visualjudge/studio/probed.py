@@ -1,4 +1,6 @@
-"""Probe results of each judge: which ones it fails, passes or leaves undecided, with an example."""
+"""What the report says about one judge: the answer, and which probes it fails, passes or leaves
+undecided, with an example.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,12 @@ from visualjudge.studio.selection import Shelf
 if TYPE_CHECKING:
     import polars as pl
 
+    from visualjudge.analysis.decisions.model_answer import ModelAnswer
     from visualjudge.analysis.figures import ProbeResult
 
 STATES = {"fail": "fails", "not_shown": "undecided", "pass": "passes"}
 """A state in words; failed ones come first."""
+FIRST = list(STATES)
 UNITS: Mapping[str, str] = {
     "cue": "preference for the option with the cue (−0.5 to 0.5)",
     "change": "accuracy after the change minus accuracy before it (−1 to 1)",
@@ -65,17 +69,19 @@ class ShownProbe:
 
     result: ProbeResult
     about: str
-    questions: int
     example: str | None
     unchanged: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeProbes:
-    """The probe results of one judge, or the reason ``why`` there are none."""
+class Judged:
+    """The answer of the card and the probe results of one judge, or the reason ``why`` there are
+    none.
+    """
 
     judge: RunPlace
-    probes: tuple[ShownProbe, ...]
+    answer: ModelAnswer | None = None
+    probes: tuple[ShownProbe, ...] = ()
     why: str = ""
 
     @property
@@ -85,43 +91,36 @@ class JudgeProbes:
         return [name.replace("_", " ") for name in failed]
 
 
-def judge_probes(shelf: Shelf, place: RunPlace) -> JudgeProbes:
-    """Return the report's state of every probe for a judge, failed ones first."""
-    from visualjudge.analysis.load import load_study
-    from visualjudge.analysis.probes import probe_results
+def judged(shelf: Shelf, place: RunPlace) -> Judged:
+    """Return the card's answer and the report's state of every probe, failed ones first."""
+    from visualjudge.analysis import analyse
+    from visualjudge.analysis.decisions.card import card_of
 
     try:
-        answered = load_study([place.root], dataset=shelf.study.root).answered[0]
-        shown = sorted(
-            _shown(answered, probe_results(answered)),
-            key=lambda one: list(STATES).index(one.result.state),
-        )
-        return JudgeProbes(place, tuple(shown))
+        analysis = analyse([place.root], dataset=shelf.study.root)
+        answer = card_of(analysis).judges[0].models
+        results = sorted(analysis.results.judges[0].probes, key=lambda row: FIRST.index(row.state))
+        shown = tuple(_shown(analysis.study.answered[0], results))
+        return Judged(place, answer, shown)
     except VisualJudgeError as error:
-        return JudgeProbes(place, (), str(error))
+        return Judged(place, why=str(error))
 
 
 def _shown(answered: pl.DataFrame, results: Sequence[ProbeResult]) -> Iterator[ShownProbe]:
-    import polars as pl
-
     from visualjudge.apps.probes.kinds import PROBES
 
-    about = {name: kind.about for name, kind in PROBES.items()}
     control = answered.filter(probe_design="control")
     unchanged = dict(control.unique("probe_group").select("probe_group", "id").iter_rows())
     for result in results:
-        table = answered.filter(pl.col("probe_name") == result.name)
-        questions = table["id"].n_unique()
-        failed = failing(table, control, result)
-        shows = result.state != "pass" and failed.height
-        example = failed.row(0, named=True) if shows else None
-        yield ShownProbe(
-            result,
-            about.get(result.name, ""),
-            questions,
-            None if example is None else str(example["id"]),
-            None if example is None else unchanged.get(example["probe_group"]),
-        )
+        failed = failing(answered.filter(probe_name=result.name), control, result)
+        about = PROBES[result.name].about if result.name in PROBES else ""
+        if result.state == "pass" or failed.is_empty():
+            yield ShownProbe(result, about, None, None)
+        else:
+            example = failed.row(0, named=True)
+            yield ShownProbe(
+                result, about, str(example["id"]), unchanged.get(example["probe_group"])
+            )
 
 
 def failing(table: pl.DataFrame, control: pl.DataFrame, result: ProbeResult) -> pl.DataFrame:

@@ -121,10 +121,6 @@ class Shelf:
             facet for some in of_runs for facet in some
         ]
 
-    def facet(self, name: str) -> Facet | None:
-        """Return the facet with this name, or None."""
-        return next((facet for facet in self.facets() if facet.name == name), None)
-
     def remembered(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the cached value of a key until a verdict or note changes, or make it."""
         full = (key, self.generation)

@@ -59,6 +59,7 @@ them.
 """
 LONGEST = 20_000
 """Number of bytes of a text that are searched."""
+AMONG = "IN (SELECT value FROM json_each(?))"
 _BATCH = 2000
 _CONNECTIONS = 3
 _LETTERS = bytes(b if b >= 128 or chr(b).isalpha() else 32 for b in range(256))
@@ -77,7 +78,7 @@ CREATE TABLE image (name TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE prompt (number INTEGER PRIMARY KEY, words TEXT);
 CREATE VIRTUAL TABLE prompts USING fts5(words, {_TOKENS});
 CREATE TABLE run (number INTEGER PRIMARY KEY, slug TEXT UNIQUE, stamp TEXT, size INTEGER,
-    last INTEGER, lines INTEGER, tokens_in INTEGER, tokens_out INTEGER);
+    last INTEGER, tokens_in INTEGER, tokens_out INTEGER);
 CREATE TABLE verdict (number INTEGER PRIMARY KEY, run INTEGER, row INTEGER, turned INTEGER,
     repeat INTEGER, start INTEGER, checks INTEGER, status INTEGER, cause TEXT, value TEXT,
     usable INTEGER, right INTEGER, wrong REAL, UNIQUE (run, row, turned, repeat));
@@ -117,8 +118,7 @@ class Study:
     """The open file of the dataset at ``root``; thread-safe."""
 
     def __init__(self, root: Path, path: Path) -> None:
-        self.root = root
-        self.path = path
+        self.root, self.path = root, path
         self._pool: LifoQueue[sqlite3.Connection] = LifoQueue()
         for _ in range(_CONNECTIONS):
             self._pool.put(_connected(path))
@@ -161,18 +161,16 @@ class Study:
     def rows_of(self, identities: Iterable[str]) -> list[int]:
         """Return the row of each id, or -1 if there is none."""
         names = list(identities)
-        known: dict[str, int] = {}
-        for start in range(0, len(names), _BATCH):
-            some = names[start : start + _BATCH]
-            known |= dict(self.all(*_where_in("SELECT id, row FROM question WHERE id", some)))
+        known: dict[str, int] = dict(
+            self.all(f"SELECT id, row FROM question WHERE id {AMONG}", among(names))
+        )
         return [known.get(name, -1) for name in names]
 
     def identities(self, rows: Sequence[int]) -> list[str]:
         """Return the id of each row."""
-        known: dict[int, str] = {}
-        for start in range(0, len(rows), _BATCH):
-            some = rows[start : start + _BATCH]
-            known |= dict(self.all(*_where_in("SELECT row, id FROM question WHERE row", some)))
+        known: dict[int, str] = dict(
+            self.all(f"SELECT row, id FROM question WHERE row {AMONG}", among(rows))
+        )
         return [known[row] for row in rows]
 
     def question(self, row: int) -> Question:
@@ -181,33 +179,26 @@ class Study:
 
     def questions(self, identities: Iterable[str]) -> Iterator[tuple[int, Question]]:
         """Read questions by id, with their rows; ids without a question are left out."""
-        joined = "SELECT row, json FROM question JOIN record USING (row) WHERE id"
-        for row, text in self.all(*_where_in(joined, list(identities))):
+        joined = f"SELECT row, json FROM question JOIN record USING (row) WHERE id {AMONG}"
+        for row, text in self.all(joined, among(identities)):
             yield row, _question(text)
 
     def has_image(self, name: str) -> bool:
         """Return whether a question shows the image with this name."""
         return bool(self.all("SELECT 1 FROM image WHERE name = ?", name))
 
-    def index_prompts(self, stopped: threading.Event) -> None:
-        """Add the prompts to the full-text index, where that is not done yet."""
-        end = self.all("SELECT ifnull(max(number), -1) FROM prompt")[0][0]
-        done = int(self.all("SELECT value FROM meta WHERE name = 'prompts'")[0][0])
-        for start in range(done, end + 1, _BATCH):
-            if stopped.is_set():
-                return
-            stop = start + _BATCH
-            with storing(self.path), self.writing() as db:
-                db.execute(
-                    "INSERT INTO prompts (rowid, words) SELECT number, words FROM prompt "
-                    "WHERE number >= ? AND number < ?",
-                    (start, stop),
-                )
-                db.execute("UPDATE meta SET value = ? WHERE name = 'prompts'", (stop,))
+    def index_prompts(self) -> None:
+        """Add the prompts to the full-text index, if that is not done yet."""
+        with storing(self.path), self.writing() as db:
+            if db.execute(
+                "UPDATE meta SET value = 1 WHERE name = 'prompts' AND NOT value"
+            ).rowcount:
+                db.execute("INSERT INTO prompts (rowid, words) SELECT number, words FROM prompt")
 
 
-def _where_in(statement: str, values: Sequence[Any]) -> tuple[Any, ...]:
-    return f"{statement} IN ({', '.join('?' * len(values))})", *values
+def among(values: Iterable[Any]) -> str:
+    """Return values as JSON, for a condition that ends with ``AMONG``."""
+    return orjson.dumps(list(values)).decode()
 
 
 def _question(text: str) -> Question:
@@ -284,32 +275,30 @@ def _fill(db: sqlite3.Connection, root: Path, scratch: Path) -> None:
     mixes: dict[tuple[int, ...], int] = {}
     prompts: dict[int, int] = {}
     pairs: dict[int, int] = {}
-    left, row = iter(dataset.questions), 0
+    left, first = iter(dataset.questions), 0
     while batch := list(islice(left, _BATCH)):
         if not scratch.is_file():
             raise RunError(f"{scratch}: was removed: the studio has stopped")
-        rows, texts = [], []
-        for question in batch:
+        rows, texts, records = [], [], []
+        for row, question in enumerate(batch, first):
             words = words_of(question.prompt)
             number = prompts.setdefault(hash(words), len(prompts))
-            if number == len(prompts) - 1:
-                texts.append((number, words))
-            pair = pairs.setdefault(_same_case(question), len(pairs))
+            texts.append((number, words))
             own = _codes(codes, question)
             mix = mixes.setdefault(tuple(own[name] for name in MIXED), len(mixes))
-            facts = (*_facts(question), pair, mix, *own.values())
-            rows.append((row, question.id, number, *facts))
-            row += 1
+            probe, options = question.probe, len(question.final_scores)
+            changed = probe is not None and probe.design != "control"
+            facts = (difference_of(question), options, changed, not has_answer(question))
+            pair = pairs.setdefault(_same_case(question), len(pairs))
+            rows.append((row, question.id, number, *facts, pair, mix, *own.values()))
+            records.append((row, orjson.dumps(question_to_wire(question)).decode()))
+        first += len(batch)
         marks = ", ".join("?" * len(rows[0]))
         try:
             db.executemany(f"INSERT INTO question VALUES ({marks})", rows)
         except sqlite3.IntegrityError:
             raise DataError(f"{root}: questions: id: must be unique") from None
-        wires = [orjson.dumps(question_to_wire(question)).decode() for question in batch]
-        db.executemany(
-            "INSERT INTO record VALUES (?, ?)",
-            zip((one[0] for one in rows), wires, strict=True),
-        )
+        db.executemany("INSERT INTO record VALUES (?, ?)", records)
         db.executemany("INSERT OR IGNORE INTO prompt VALUES (?, ?)", texts)
         images = {(name,) for question in batch for name in question.images}
         db.executemany("INSERT OR IGNORE INTO image VALUES (?)", images)
@@ -321,12 +310,6 @@ def _fill(db: sqlite3.Connection, root: Path, scratch: Path) -> None:
     mixed = ((code, orjson.dumps(some).decode()) for some, code in mixes.items())
     db.executemany("INSERT INTO mix VALUES (?, ?)", mixed)
     db.execute("INSERT INTO meta VALUES ('checksum', ?), ('prompts', 0)", (dataset.digest,))
-
-
-def _facts(question: Question) -> tuple[float | None, int, bool, bool]:
-    probe, options = question.probe, len(question.final_scores)
-    changed = probe is not None and probe.design != "control"
-    return difference_of(question), options, changed, not has_answer(question)
 
 
 def _same_case(question: Question) -> int:
@@ -343,7 +326,7 @@ def difference_of(question: Question) -> float | None:
 
 def _codes(codes: Mapping[str, dict[tuple[str, ...], int]], question: Question) -> dict[str, int]:
     values = _values(question)
-    return {name: codes[name].setdefault(values[name], len(codes[name])) for name in FACETS}
+    return {name: known.setdefault(values[name], len(known)) for name, known in codes.items()}
 
 
 def _values(question: Question) -> dict[str, tuple[str, ...]]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -79,10 +78,6 @@ class Totals:
     causes: tuple[tuple[str, int], ...]
     tokens: tuple[int, int]
     """Prompt and reply tokens that were paid for, repeated requests included."""
-    outcomes: Mapping[tuple[int, int, int], Counter[int]]
-    """By question type, probe and whether the probe changed the questions, how many questions have
-    each outcome.
-    """
 
 
 def wrong_difference(question: Question, verdict: Verdict) -> float | None:
@@ -168,8 +163,8 @@ class RunVerdicts:
         for table in ("verdict", "outcome"):
             db.execute(f"DELETE FROM {table} WHERE run = ?", (self.number,))
         db.execute(
-            "UPDATE run SET stamp = ?, size = 0, last = NULL, lines = 0, tokens_in = 0, "
-            "tokens_out = 0 WHERE number = ?",
+            "UPDATE run SET stamp = ?, size = 0, last = NULL, tokens_in = 0, tokens_out = 0 "
+            "WHERE number = ?",
             (stamp, self.number),
         )
 
@@ -191,20 +186,15 @@ class RunVerdicts:
         db.executemany("INSERT INTO replies (rowid, words) VALUES (?, ?)", words)
         spent = paid_for(paid)
         db.execute(
-            "UPDATE run SET lines = lines + ?, tokens_in = tokens_in + ?, "
-            "tokens_out = tokens_out + ? WHERE number = ?",
-            (len(rows), spent.tokens_in, spent.tokens_out, self.number),
+            "UPDATE run SET tokens_in = tokens_in + ?, tokens_out = tokens_out + ? "
+            "WHERE number = ?",
+            (spent.tokens_in, spent.tokens_out, self.number),
         )
         changed = {row for _, _, row, *_ in rows}
         some = ", ".join(map(str, changed))
         db.execute(f"{_SUM_UP}{some}) GROUP BY row)", (self.number,))
 
     # ---------------------------------------------------------------- what they say
-
-    def lines(self) -> int:
-        """Return the number of lines read so far, repeated requests included."""
-        found = self.study.all("SELECT lines FROM run WHERE number = ?", self.number)
-        return int(found[0][0] or 0)
 
     def totals(self) -> Totals:
         """Return the run's verdicts in all."""
@@ -214,44 +204,32 @@ class RunVerdicts:
         return known[1]
 
     def _summed(self) -> Totals:
-        def of_run(statement: str) -> list[tuple[Any, ...]]:
-            return self.study.all(statement, self.number)
-
         kinds = self.study.types()
-        shares = {
-            kinds[code]: Share(kinds[code], right, asked, answered)
-            for code, right, asked, answered in of_run(
-                "SELECT of_type, sum(right), sum(asked), sum(answered) FROM outcome JOIN question "
-                "USING (row) WHERE run = ? AND NOT changed GROUP BY of_type HAVING sum(asked)"
-            )
-        }
-        ((verdicts, failed),) = of_run(
+        found = self.study.all(
+            "SELECT of_type, sum(right), sum(asked), sum(answered) FROM outcome JOIN question "
+            "USING (row) WHERE run = ? AND NOT changed GROUP BY of_type HAVING sum(asked)",
+            self.number,
+        )
+        shares = {kinds[code]: Share(kinds[code], *counts) for code, *counts in found}
+        ((verdicts, failed),) = self.study.all(
             "SELECT count(*), ifnull(sum(NOT checks AND NOT usable AND "
-            f"status <> {_UNSURE}), 0) FROM verdict WHERE run = ?"
+            f"status <> {_UNSURE}), 0) FROM verdict WHERE run = ?",
+            self.number,
         )
-        causes = of_run(
+        causes = self.study.all(
             "SELECT cause, count(*) FROM verdict WHERE run = ? AND cause IS NOT NULL "
-            "GROUP BY cause ORDER BY count(*) DESC, cause LIMIT 6"
+            "GROUP BY cause ORDER BY count(*) DESC, cause LIMIT 6",
+            self.number,
         )
-        ((sent, said),) = of_run("SELECT tokens_in, tokens_out FROM run WHERE number = ?")
+        read = "SELECT tokens_in, tokens_out FROM run WHERE number = ?"
+        ((sent, said),) = self.study.all(read, self.number)
         return Totals(
             verdicts,
             failed,
             tuple(shares[kind] for kind in get_args(QuestionType) if kind in shares),
             tuple(causes),
             (sent or 0, said or 0),
-            self._outcomes(),
         )
-
-    def _outcomes(self) -> dict[tuple[int, int, int], Counter[int]]:
-        found: dict[tuple[int, int, int], Counter[int]] = {}
-        for kind, probe, changed, outcome, count in self.study.all(
-            "SELECT of_type, of_probe, changed, ifnull(outcome, 0), count(*) FROM question q LEFT "
-            "JOIN outcome o ON o.run = ? AND o.row = q.row GROUP BY 1, 2, 3, 4",
-            self.number,
-        ):
-            found.setdefault((kind, probe, changed), Counter())[outcome] += count
-        return found
 
     def of_question(self, row: int) -> Iterator[Verdict]:
         """Return the verdicts on one question, in journal order."""

@@ -8,19 +8,16 @@ files named by a prediction, and use random numbers only with a fixed seed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from visualjudge.core.errors import DataError
-from visualjudge.core.records import Pixels
+from visualjudge.core.errors import in_field
 from visualjudge.vision.drawing.context import context_image
 from visualjudge.vision.drawing.cost import Cost
 from visualjudge.vision.drawing.encoded import Encoded, Scene
 from visualjudge.vision.encodings import encoding_named, encodings, order_of
-from visualjudge.vision.predictions import Prediction, read_prediction
+from visualjudge.vision.predictions import read_prediction
+from visualjudge.vision.raster.images import pixels_of
 from visualjudge.vision.rows import Encoding
 
 __all__ = ["Cost", "Encoded", "Encoding", "context_image", "encode", "encode_each", "encodings"]
@@ -29,8 +26,8 @@ __all__ = ["Cost", "Encoded", "Encoding", "context_image", "encode", "encode_eac
 def encode(
     task: str,
     stem: str,
-    prediction: Mapping[str, Any] | Prediction,
-    image: NDArray[np.uint8],
+    prediction: Any,
+    image: Any,
     *,
     classes: Iterable[str] | None = None,
     expression: str | None = None,
@@ -42,10 +39,11 @@ def encode(
     task, stem
         A row of :func:`encodings`.
     prediction
-        A payload as in a data folder (masks, depth maps and images as arrays or absolute paths), or
-        the typed prediction returned by :func:`visualjudge.vision.predictions.read_prediction`.
+        A payload as in a data folder with absolute paths, arrays in the forms listed in
+        docs/python.md, or the typed prediction returned by
+        :func:`visualjudge.vision.predictions.read_prediction`.
     image
-        The photograph, H×W×3 uint8 RGB. It is not modified.
+        The photograph: H×W×3 uint8 RGB, or a PIL image. It is not modified.
     classes
         Labels in the order in which they get colours; by default the prediction's labels, sorted.
         Pass the same labels for all options of a question.
@@ -81,8 +79,8 @@ def encode(
 def encode_each(
     task: str,
     stems: Iterable[str],
-    prediction: Mapping[str, Any] | Prediction,
-    image: NDArray[np.uint8],
+    prediction: Any,
+    image: Any,
     *,
     classes: Iterable[str] | None = None,
     expression: str | None = None,
@@ -94,23 +92,11 @@ def encode_each(
     with the same image, and both return the same array.
     """
     asked = sorted((encoding_named(task, stem) for stem in stems), key=order_of)
-    pixels = _checked(image)
+    with in_field("image"):
+        pixels = pixels_of(image)
     size = pixels.shape[0], pixels.shape[1]
     typed = read_prediction(task, prediction, size=size, expression=expression)
     order = None if classes is None else tuple(classes)
     scene = Scene(typed, pixels, order, expression)
     for row in asked:
         yield row.stem, scene.drawn(row.draw, row.style)
-
-
-def _checked(image: NDArray[np.uint8]) -> Pixels:
-    if (
-        not isinstance(image, np.ndarray)
-        or image.dtype != np.uint8
-        or image.ndim != 3
-        or image.shape[2] != 3
-    ):
-        raise DataError("image must be an H×W×3 uint8 RGB array")
-    if image.shape[0] == 0 or image.shape[1] == 0:
-        raise DataError(f"image must have pixels, got shape {image.shape}")
-    return np.ascontiguousarray(image)

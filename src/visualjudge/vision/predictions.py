@@ -30,6 +30,7 @@ from visualjudge.vision.masks.record import (
     masks_from_label_map as masks_from_label_map,
 )
 from visualjudge.vision.poses.record import People as People, Person as Person
+from visualjudge.vision.raster.in_memory import supervision_columns
 from visualjudge.vision.rows import PredictionType as PredictionType
 from visualjudge.vision.tasks import task_named
 
@@ -54,7 +55,7 @@ def type_of(task: str) -> PredictionType:
 
 def read_prediction(
     task: str,
-    payload: Payload | Prediction,
+    payload: Any,
     *,
     size: Size | None = None,
     root: Path | None = None,
@@ -67,8 +68,8 @@ def read_prediction(
     task
         Task name.
     payload
-        Payload as in a data folder; masks, depth maps and images may be arrays, or paths that are
-        absolute or relative to ``root``.
+        Payload as in a data folder, with paths that are absolute or relative to ``root``, or arrays
+        in the forms listed in docs/python.md.
     size
         (height, width) of the image; required if the payload has only polygons.
     expression
@@ -87,9 +88,13 @@ def read_prediction(
     """
     if isinstance(payload, Prediction):
         return payload
+    kind = type_of(task)
+    payload = kind.arrays(supervision_columns(payload))
     if not isinstance(payload, Mapping):
-        raise DataError(f"prediction: must be an object, got {type(payload).__name__}")
-    typed: Prediction = type_of(task).read(payload, ReadContext(size, root, expression))
+        raise DataError(
+            f"a prediction must be a payload, a record or arrays, got {type(payload).__name__}"
+        )
+    typed: Prediction = kind.read(payload, ReadContext(size, root, expression))
     return typed
 
 

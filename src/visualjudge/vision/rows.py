@@ -172,21 +172,24 @@ class ErrorType:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Functions for the average precision of a type whose items have a confidence, ``score``.
+    """How COCO's average precision sees a type whose items have a confidence, ``score``, and
+    ``iscrowd``.
 
     Attributes
     ----------
-    similarity
-        (found items, true items) of one label → array of that shape, 0..1.
+    kind
+        How items are compared: "bbox", "obb" (oriented boxes) or "segm" by IoU, "keypoints" by OKS.
+    annotation
+        Item → COCO's fields for that: ``bbox`` ([x, y, width, height]), ``obb`` ([centre x, y,
+        width, height, radians]), ``segmentation`` (RLE), or ``keypoints``, ``num_keypoints``,
+        ``bbox`` and ``area``.
     most
         Maximum number of items per image and label that count, the most confident first.
-    ignored
-        Whether a true item need not be found because it is marked ``iscrowd``.
     """
 
-    similarity: Callable[[list[Any], list[Any]], FloatArray]
+    kind: Literal["bbox", "obb", "segm", "keypoints"]
+    annotation: Callable[[Any], dict[str, Any]]
     most: int
-    ignored: Callable[[Any], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +226,9 @@ class PredictionType:
         Class of the typed prediction.
     read
         Payload → record. Raises DataError, whose message begins with the field.
+    arrays
+        Array, or mapping that holds arrays → payload with them, or the same object if it has none.
+        Raises DataError, whose message begins with the field.
     check
         Faster function that raises the errors of ``read``, or None. It may miss data crafted to
         deceive it, so ``read`` can still fail.
@@ -273,6 +279,7 @@ class PredictionType:
     write: Callable[[Any, WriteContext], dict[str, Any]]
     files: Callable[[Payload], Iterator[tuple[str, str]]] = lambda _payload: iter(())
     told_size: Callable[[Payload], Size | None] = lambda _payload: None
+    arrays: Callable[[Any], Any] = lambda value: value
     check: Callable[[Payload, ReadContext], None] | None = None
     file_field: str | None = None
     is_image: bool = False

@@ -12,16 +12,14 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Size
 from visualjudge.core.registry import lacking
 from visualjudge.vision.metrics import METRICS, metrics_of
-from visualjudge.vision.predictions import Payload, Prediction, read_prediction, type_of
+from visualjudge.vision.predictions import Prediction, read_prediction, type_of
 from visualjudge.vision.rows import Metric
 from visualjudge.vision.tasks import task_named
 
 DECIMALS = 4
 
 
-def score(
-    task: str, prediction: Payload | Prediction, truth: Payload | Prediction, **options: Any
-) -> float:
+def score(task: str, prediction: Any, truth: Any, **options: Any) -> float:
     """Return the ``final_score`` of a prediction: 10 × the task's metric, rounded to 4 decimals.
 
     Parameters
@@ -30,9 +28,9 @@ def score(
         Task name. The generation tasks have no metric: their scores come from people or an external
         metric.
     prediction, truth
-        Payloads as in a data folder, or typed predictions. ``truth`` has the same form as the
-        prediction; its instances may have ``iscrowd``, its persons ``bbox``, ``area`` (pixels²) and
-        ``iscrowd``.
+        Payloads as in a data folder, arrays in the forms listed in docs/python.md, or typed
+        predictions. ``truth`` has the same form as the prediction; its instances may have
+        ``iscrowd``, its persons ``bbox``, ``area`` (pixels²) and ``iscrowd``.
     options
         ``class_of_interest`` (labels; detection and instance segmentation), ``align`` ("none",
         "median" or "affine"; depth), ``metric`` ("ssim" or "psnr"; restoration), ``size`` ((height,
@@ -80,8 +78,8 @@ def scores_by_class(
 
 def _prepared(
     task: str,
-    prediction: Payload | Prediction,
-    truth: Payload | Prediction,
+    prediction: Any,
+    truth: Any,
     options: Mapping[str, Any],
 ) -> tuple[Metric, tuple[Prediction, Prediction], dict[str, Any]]:
     """Return the metric, both sides as records, and the options that the metric takes."""
@@ -140,7 +138,7 @@ def _named(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_both(
-    task: str, prediction: Payload | Prediction, truth: Payload | Prediction, size: Size | None
+    task: str, prediction: Any, truth: Any, size: Size | None
 ) -> tuple[Prediction, Prediction]:
     """Return both sides as records; polygons of one side use the size in an RLE or PNG of the
     other.
@@ -149,7 +147,7 @@ def _read_both(
     return read_prediction(task, prediction, size=size), read_prediction(task, truth, size=size)
 
 
-def _told_size(task: str, payload: Payload | Prediction) -> Size | None:
+def _told_size(task: str, payload: Any) -> Size | None:
     if isinstance(payload, Prediction):
         return payload.extent
     return type_of(task).told_size(payload) if isinstance(payload, Mapping) else None

@@ -9,8 +9,7 @@ from visualjudge.analysis.statistics import (
     AltTest,
     alt_test,
     conformal_radius,
-    ppi_mean,
-    soft_pairwise_accuracy,
+    pooled_means,
 )
 
 Y = [int(c) for c in "1100101011"]
@@ -18,42 +17,14 @@ F = [int(c) for c in "1001101011"]
 UNLABELLED = [int(c) for c in "11010101110110110110" * 5]
 
 
-def test_ppi_mean_with_full_weight_is_ppi_python_s() -> None:
-    found = ppi_mean(Y, F, UNLABELLED, lam=1)
-    assert found.value == pytest.approx(0.65, abs=1e-12)
-    assert found.interval == pytest.approx((0.357479, 0.942521), abs=5e-7)
-
-
-def test_ppi_mean_with_tuned_weight_is_ppi_python_s() -> None:
-    found = ppi_mean(Y, F, UNLABELLED)
-    assert found.value == pytest.approx(0.627555, abs=5e-7)
-    assert found.interval == pytest.approx((0.375418, 0.879692), abs=5e-7)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_ppi_mean_equals_ppi_python(seed: int) -> None:
-    ppi = pytest.importorskip("ppi_py")
-    rng = np.random.default_rng(seed)
-    truth = rng.normal(size=(30 + 10 * seed) + 400)
-    said = 0.7 * truth + rng.normal(0.3, 0.5, truth.size)
-    n = 30 + 10 * seed
-    parts = truth[:n], said[:n], said[n:]
-    low, high = ppi.ppi_mean_ci(*parts, alpha=0.05)
-    assert ppi_mean(*parts).interval == pytest.approx((low.item(), high.item()), abs=1e-9)
-
-
-def test_soft_pairwise_accuracy_is_the_published_one() -> None:
-    found = soft_pairwise_accuracy([0.01, 0.20, 0.60], [0.03, 0.10, 0.30])
-    assert (round(found.value, 12), found.pairs) == (0.86, 3)
-
-
-def test_soft_pairwise_accuracy_reads_the_upper_triangle_of_matrices() -> None:
-    people, metric = np.full((3, 3), np.nan), np.full((3, 3), np.nan)
-    people[np.triu_indices(3, 1)], metric[np.triu_indices(3, 1)] = (
-        [0.01, 0.2, 0.6],
-        [0.03, 0.1, 0.3],
-    )
-    assert soft_pairwise_accuracy(people, metric).value == pytest.approx(0.86)
+def test_a_corrected_mean_equals_ppi_python_s() -> None:
+    """``ppi_mean_ci`` of ppi-python 0.2.3: with full weight, the unlabelled items alone count."""
+    said, labels = np.array([*F, *UNLABELLED]), np.full(110, np.nan)
+    labels[:10] = Y
+    found = pooled_means(said, labels, np.zeros(110, int), np.arange(110), lam=1)
+    rectifier = np.mean(np.subtract(Y, F))
+    assert found.values[0] == pytest.approx(said.mean() + rectifier, abs=1e-12)
+    assert np.mean(UNLABELLED) + rectifier == pytest.approx(0.65, abs=1e-12)
 
 
 def _reference_alt_test(human, judge, epsilon, score):  # type: ignore[no-untyped-def]

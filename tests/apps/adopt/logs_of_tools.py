@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import zstandard
+from backports import zstd
 
 TRUTH = ("A", "B", "A")
 REPLIES = ("[[A]]", "I prefer B. [[B]]", "no idea")
@@ -26,7 +26,7 @@ def zip_with_zstandard(path: Path, members: dict[str, bytes]) -> None:
     """As Inspect writes it: method 93, which ``zipfile`` writes from Python 3.14 only."""
     body, central = b"", b""
     for name, content in members.items():
-        packed = zstandard.ZstdCompressor().compress(content)
+        packed = zstd.compress(content)
         sizes = (zlib.crc32(content), len(packed), len(content), len(name), 0)
         shared = struct.pack("<HHHHHLLLHH", 63, 0, 93, 0, 33, *sizes)
         at = len(body)

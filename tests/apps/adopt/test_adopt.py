@@ -186,9 +186,9 @@ def test_people_s_scores_of_both_options_are_the_truth(tmp_path: Path) -> None:
 @given(st.text(max_size=12))
 def test_a_cell_is_one_answer_a_missing_one_or_an_error(text: str) -> None:
     try:
-        assert letter_of(text, ("x", "y"), {}, "t") in ("A", "B", "tie", "both_bad", "Failed")
-    except DataError as error:
-        assert str(error).startswith("t must be A, B, tie, both_bad or the name of a source, got ")
+        assert letter_of(text, ("x", "y"), {}) in ("A", "B", "tie", "both_bad", "Failed")
+    except ValueError as error:
+        assert str(error).startswith("must be A, B, tie, both_bad or the name of a source, got ")
 
 
 def test_a_folder_that_is_no_run_says_where_the_runs_are(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_duplicates_are_counted_and_left_out_on_request_unless_they_differ(tmp_p
     assert (done.questions, done.verdicts) == (2, 2)
     rows.append(row("q1", verdict="B"))
     with pytest.raises(
-        DataError, match=r"row 7: verdict: judge answered 'A' .* row 2 and 'B' here"
+        DataError, match=r"row 7: verdict must be that of .*row 2, .* 'A' .* got 'B'"
     ):
         vj.adopt(rows, tmp_path / "other", drop_duplicates=True)
 

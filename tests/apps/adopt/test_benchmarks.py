@@ -337,9 +337,9 @@ def test_a_question_that_allows_ties_is_answered_by_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"human_vote": "left"}, "record 1: human_vote: must be one of leftvote"),
-        ({"human_vote": ["leftvote"]}, "record 1: human_vote: must be one of leftvote"),
-        ({"idx": None}, "record 1: idx: is missing"),
+        ({"human_vote": "left"}, "record 1: human_vote must be one of leftvote"),
+        ({"human_vote": ["leftvote"]}, "record 1: human_vote must be one of leftvote"),
+        ({"idx": None}, "record 1: idx is missing"),
     ],
 )
 def test_a_bad_record_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
@@ -431,7 +431,7 @@ def test_mllm_as_a_judge_counts_pairs_scores_and_rankings_as_its_authors_do(tmp_
         2 / 3, 3
     )  # CAB against ACB: two edits of three letters
     assert [question.answer for question in opened(tmp_path)][:3] == [0.0, 5.0, 10.0]
-    assert len(done.left_out) == 1 and "has no label that can be used" in done.left_out[0]
+    assert len(done.left_out) == 1 and "record 4: has no label that can be used" in done.left_out[0]
 
 
 def test_editreward_leaves_out_what_was_not_read(tmp_path: Path) -> None:
@@ -511,7 +511,7 @@ def test_an_import_of_no_question_or_of_no_reply_that_matches_fails(tmp_path: Pa
     assert not (tmp_path / "out").exists()
     for path in (copy / "human").rglob("*.tsv"):
         path.write_text("uid\tSD\n", "utf-8")
-    with pytest.raises(DataError, match="has no usable question"):
+    with pytest.raises(DataError, match="no usable question was found"):
         adopt_benchmark("imagenhub", copy, tmp_path / "out")
 
 
@@ -532,14 +532,14 @@ def test_published_votes_are_those_of_the_tables_of_the_hub(tmp_path: Path) -> N
     done = adopt_benchmark("genai-bench", copy, tmp_path / "out", replies=["gpt"])
     assert published(done)["genai-bench/image_generation"] == 100.0 and not done.labels_only
     write(copy / "image_generation" / "gpt" / "pairwise.json", rows)
-    with pytest.raises(DataError, match="record 2: human_vote: differs"):
+    with pytest.raises(DataError, match="record 2: human_vote differs"):
         adopt_benchmark("genai-bench", copy, tmp_path / "other")
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_a_folder_that_holds_something_else_is_named(tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match=r"empty: must hold .*found"):
+    with pytest.raises(DataError, match=r"empty: must hold .*; no usable question was found"):
         adopt_benchmark(name, tmp_path / "empty", tmp_path / "out")
 
 

@@ -146,7 +146,7 @@ def questions(site: Site, images: list[Any]) -> list[dict[str, Any]]:
 
 def test_plain_addresses_and_what_is_no_image_are_told(site: Site, tmp_path: Path) -> None:
     done = fetch(folder(tmp_path / "data", site))
-    assert "3 addresses must begin with https://" in done.failed[0] and site.asked == []
+    assert all("must begin with https://" in one for one in done.failed) and site.asked == []
     assert "secret" not in done.failed[0]
     home = folder(tmp_path / "other", site)
     site.files["/a"] = b"<html>no image</html>"
@@ -174,7 +174,7 @@ def test_questions_become_a_dataset(site: Site, tmp_path: Path) -> None:
     (tmp_path / "questions.json").write_text(json.dumps(rows), "utf-8")
     words = ["adopt", str(tmp_path / "questions.json"), "--out", str(tmp_path / "out")]
     lacking = CliRunner().invoke(app, words)
-    assert "there is no" in str(lacking.exception) and not (tmp_path / "out").exists()
+    assert ": not in " in str(lacking.exception) and not (tmp_path / "out").exists()
     (tmp_path / "out/fetched").mkdir(parents=True)
     (tmp_path / "out/fetched/mine.txt").write_text("kept", "utf-8")
     result = CliRunner().invoke(app, [*words, "--fetch", "--allow-private-urls"])

@@ -11,10 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 import visualjudge as vj
-from visualjudge.apps.adopt.notes import Lettered, other_letters_fit
 from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.seeding import rng_for
 
 Row = dict[str, Any]
 
@@ -67,22 +65,12 @@ def values(done: Any) -> list[Any]:
     return [one["value"] for one in verdicts(done.runs[0])]
 
 
-def test_columns_are_guessed_by_their_values_and_the_others_are_listed(tmp_path: Path) -> None:
+def test_columns_are_known_by_their_names_and_the_others_are_listed(tmp_path: Path) -> None:
     done, card = carded(without(leaning(), "letter"), tmp_path / "out")
-    guessed = {"verdict": "gpt_says", "group": "conv", "order": "shown_first", "reply": "raw"}
-    assert guessed.items() <= done.columns.items()
-    assert done.unused == ("seconds",)
+    named = {"verdict": "gpt_says", "group": "conv", "order": "shown_first"}
+    assert named.items() <= done.columns.items()
+    assert done.unused == ("raw", "seconds")
     assert lean(card).value == pytest.approx(0.25, abs=0.02)
-
-
-def test_a_name_whose_values_do_not_fit_its_role_is_no_guess(tmp_path: Path) -> None:
-    rows = [
-        row | {"shown_first": "yesterday", "raw": "a photograph of a cat", "conv": "x" * 200}
-        for row in without(leaning(8), "letter")
-    ]
-    done = vj.adopt(rows, tmp_path / "out")
-    assert {"order", "reply", "group"}.isdisjoint(done.columns)
-    assert set(done.unused) == {"shown_first", "raw", "conv", "seconds"}
 
 
 @pytest.mark.parametrize("exchanged", [False, True])
@@ -145,30 +133,21 @@ def test_orders_are_letters_columns_or_sources(spelling: tuple[str, str], tmp_pa
     assert [one["order"] for one in verdicts(done.runs[0])] == expected
 
 
-def test_letters_as_shown_are_named_by_the_replies_and_read_by_an_option(tmp_path: Path) -> None:
-    rows = without(leaning(), "gpt_says")
-    truth = [{"mixtral": "A", "llama": "B"}[row["gpt_says"]] for row in leaning()]
-    done = vj.adopt(rows, tmp_path / "replies", verdict="letter")
-    assert done.differing == 80
-    assert any("another value for 0, not 80: --letters shown" in note for note in done.notes)
-    bare = without(rows, "raw")
-    columns = vj.adopt(bare, tmp_path / "columns", verdict="letter")
-    assert any(
-        "letters in letter seem to be those of the order shown" in one for one in columns.notes
+def test_letters_as_shown_are_read_as_replies_and_a_line_says_how_well_they_fit(
+    tmp_path: Path,
+) -> None:
+    rows = without(leaning(), "gpt_says", "raw")
+    columns = vj.adopt(rows, tmp_path / "columns", verdict="letter")
+    assert columns.notes == (
+        "letters in letter: taken as those of the columns, A is model_a (equal to the truth in "
+        "50.0 %, by the order shown in 75.0 %); if A is the option shown first: "
+        "--column reply=letter",
     )
     assert values(columns) == [row["letter"] for row in rows]
-    shown = vj.adopt(bare, tmp_path / "shown", verdict="letter", letters="shown")
+    shown = vj.adopt(rows, tmp_path / "shown", reply="letter")
+    truth = [{"mixtral": "A", "llama": "B"}[row["gpt_says"]] for row in leaning()]
     assert values(shown) == truth
-    with pytest.raises(UsageError, match="--letters shown needs a column of the order shown"):
-        vj.adopt(without(bare, "shown_first"), tmp_path / "none", verdict="letter", letters="shown")
-
-
-def test_letters_as_shown_leave_names_of_sources_and_ties_alone(tmp_path: Path) -> None:
-    rows = [row | {"shown_first": "BA"} for row in without(leaning(4), "letter", "raw")]
-    for row, said in zip(rows, ("mixtral", "model_b", "tie", "A"), strict=True):
-        row["gpt_says"] = said
-    done = vj.adopt(rows, tmp_path / "out", letters="shown")
-    assert values(done) == ["A", "B", "tie", "B"]
+    assert not any("letters in" in note for note in shown.notes)
 
 
 def test_sources_are_matched_whatever_their_case_where_that_is_one(tmp_path: Path) -> None:
@@ -228,7 +207,7 @@ def test_a_csv_with_semicolons_or_tabs_is_read(separator: str, tmp_path: Path) -
         writer.writerows(rows)
     run = CliRunner().invoke(app, ["adopt", str(path), "--out", str(tmp_path / "out")])
     assert run.exit_code == 0, run.output
-    assert "not used: seconds" in run.output
+    assert "not used: raw, seconds" in run.output
     assert "8 verdicts" in run.output
 
 
@@ -238,12 +217,6 @@ def test_a_missing_role_is_named_with_those_that_were_found(tmp_path: Path) -> N
         UsageError, match=r"name of a verdict; .*found: item=prompt_id, truth=human"
     ):
         vj.adopt(rows, tmp_path / "out")
-
-
-def test_the_short_help_names_the_option_of_columns() -> None:
-    said = CliRunner().invoke(app, ["adopt", "--help"]).output
-    assert "--column" in said
-    assert "--letters" in said
 
 
 def test_answers_given_twice_without_an_order_ask_for_its_column_first(tmp_path: Path) -> None:
@@ -262,44 +235,6 @@ def test_only_a_preference_is_known_so_the_report_has_no_scores(tmp_path: Path) 
     assert all(row["mean_score"] is None for row in judge["leaderboard"]["rows"])
     page = out.read_text("utf-8").lower()
     assert "true score" not in page and "10.00" not in page
-
-
-def _lettered(seed: int, right: float, first: float, misread: bool = False) -> list[Lettered]:
-    """150 pairs, mostly with A as the better option, each asked twice in both orders: a judge that
-    names the first option, or the better one, or guesses.
-    """
-    rng = rng_for(seed, "lettered")
-    rows = []
-    for k in range(150):
-        truth = rng.random() < 0.8
-        for turned in (False, True):
-            drawn, guess = rng.random(), rng.random() < 0.5
-            said = not turned if drawn < first else truth if drawn < first + right else guess
-            letter = bool(said ^ (misread and turned))
-            rows += [Lettered(f"c{k}", turned, letter, truth)] * 2
-    return rows
-
-
-@pytest.mark.parametrize(("right", "first"), [(0.0, 0.0), (0.0, 0.9), (0.2, 0.3)])
-def test_no_judge_whose_letters_are_read_as_meant_is_warned_of(right: float, first: float) -> None:
-    """Neither one that guesses nor one that always names the first option."""
-    assert not any(other_letters_fit(_lettered(seed, right, first)) for seed in range(200))
-
-
-def test_letters_of_the_other_meaning_are_noticed() -> None:
-    found = [other_letters_fit(_lettered(seed, 0.5, 0.2, misread=True)) for seed in range(50)]
-    assert sum(found) >= 45
-
-
-def test_a_warning_says_how_well_each_meaning_of_letters_fits(tmp_path: Path) -> None:
-    rows = without(leaning(), "gpt_says", "raw")
-    done = vj.adopt(rows, tmp_path / "out", verdict="letter")
-    assert done.notes == (
-        "warning: letters in letter seem to be those of the order shown (A is first): so read they "
-        "equal the truth in 75.0 %, as now read in 50.0 %; --letters shown",
-    )
-    done = vj.adopt(rows, tmp_path / "shown", verdict="letter", letters="shown")
-    assert not any(note.startswith("warning") for note in done.notes)
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,10 @@ import visualjudge as vj
 from frontdoor_example import write_data
 from visualjudge.apps.planning import judge_simulation, plan_inputs, study_designs
 from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Pool, Studies
-from visualjudge.apps.planning.plan_page import commands
 from visualjudge.apps.planning.study_designs import (
     Plan,
-    Terms,
     _caps,
+    commands,
     least_images,
     plan,
     read_build,
@@ -35,7 +34,7 @@ from visualjudge.dataset.folder import load_dataset
 from visualjudge.runs.budget import Prices
 from visualjudge.runs.cost_estimate import image_tokens
 
-JUDGE = JudgeModel(0.8, 0.6, (0.15, 0.4, 0.7), lean=0.08, failed=0.05)
+JUDGE = JudgeModel(0.8, 0.6, (0.15, 0.4, 0.7), failed=0.05)
 
 
 def made_pool(images: int = 80, sources: int = 4) -> Pool:
@@ -72,7 +71,6 @@ def as_verdicts(studies: Studies) -> pl.DataFrame:
             "margin": studies.pool.margin[studies.pair[0][g, k]],
             "right": studies.right[0][tuple(places.T)],
             "usable": studies.read[0][tuple(places.T)],
-            "first_right": studies.first[0][g, k] ^ (o == 1),
         }
     )
 
@@ -84,7 +82,6 @@ def test_a_pilot_gives_back_the_judge_it_was_drawn_from() -> None:
     found = judge_simulation.fitted(as_verdicts(study), plan_inputs.USUAL)
     assert found.assumed == ()
     assert found.failed == pytest.approx(0.05, abs=0.005)
-    assert found.lean == pytest.approx(0.08, abs=0.015)
     assert found.shared == pytest.approx(JUDGE.shared, abs=0.05)
     assert found.slope == pytest.approx(JUDGE.slope, abs=0.1)
     assert found.right(made_pool()) == pytest.approx(JUDGE.right(made_pool()), abs=0.015)
@@ -113,9 +110,7 @@ def test_a_correlation_is_found_again_from_its_covariance(correlation: float, le
 def test_a_judge_is_moved_to_a_share_right_and_studies_have_it() -> None:
     pool = made_pool()
     judge = JUDGE.at(0.7, pool)
-    study = judge_simulation.simulated(
-        pool, judge, Design(300, 3), 20, rng_for(1, "share"), labels_wrong=0.0
-    )
+    study = judge_simulation.simulated(pool, judge, Design(300, 3), 20, rng_for(1, "share"))
     assert judge.right(pool) == pytest.approx(0.7)
     held = np.broadcast_to(study.held[..., None, None], study.right.shape)
     assert study.right[held].mean() == pytest.approx(0.7, abs=0.01)
@@ -132,18 +127,6 @@ def test_a_power_that_no_number_of_images_reaches_is_not_found() -> None:
     assert least_images(lambda n: 0.5, 0.8) is None
 
 
-def test_wrong_labels_of_a_majority() -> None:
-    assert Terms(raters=0).labels_wrong == 0
-    assert Terms(raters=3, rater_right=0.8).labels_wrong == pytest.approx(0.104)
-    assert Terms(raters=2, rater_right=0.8).labels_wrong == pytest.approx(0.2)
-
-
-@pytest.mark.parametrize("wrong", [{"budget": 1.0}, {"rater_right": 0.5}])
-def test_terms_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(UsageError, match="--"):
-        Terms(**wrong)  # type: ignore[arg-type]
-
-
 # ---------------------------------------------------------------- from a folder to a dataset
 
 
@@ -156,9 +139,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def planned(data: Path) -> Plan:
-    return plan(
-        data, goal="right", effect=0.1, terms=Terms(Prices(1.0, 2.0), raters=3, rater_right=0.95)
-    )
+    return plan(data, goal="right", effect=0.1, prices=Prices(1.0, 2.0))
 
 
 def test_too_few_images_are_told_and_how_many_are_missing(planned: Plan) -> None:
@@ -167,7 +148,6 @@ def test_too_few_images_are_told_and_how_many_are_missing(planned: Plan) -> None
     assert not planned.goal_reached
     assert one.missing == one.design.images - 6 > 0
     assert f"collect {one.missing} more" in str(planned)
-    assert one.labels == 3 * one.design.images * one.design.pairs
     assert one.cost is not None and one.cost > 0
     assert planned.options[-1].missing == 0, "the best on the images at hand stands beside it"
 
@@ -224,7 +204,7 @@ def test_the_printed_commands_ask_as_many_questions_as_planned(
     design = replace(found.chosen.design, images=5, pairs=3, orders=2, repeats=1)
     caps, (told,) = _caps(found.target, design, found.seed)
     built = vj.build(uneven, tmp_path / "dataset", subsets=["judge_analysis"], seed=42, caps=caps)
-    pairs = len(built.filter(encoding=found.encodings[0], question_type="pairwise"))
+    pairs = len(built.filter(encoding=found.target.encoding, question_type="pairwise"))
     assert pairs == round(5 * (4 * 3 + 2 * 1) / 6)
     assert f"draws {pairs} pairs on 6 images, and `judge` asks about them in {2 * pairs}" in told
 
@@ -317,13 +297,12 @@ def test_planned_cost_is_what_a_run_then_costs(data: Path, tmp_path: Path) -> No
     vj.build(data, tmp_path / "first", subsets=["judge_analysis"])
     pilot = Choice(types=("pairwise",), sample=40)
     asyncio.run(_asked(tmp_path / "first", tmp_path / "pilot", choice=pilot, swap=True))
-    found = plan(tmp_path / "pilot", goal="right", power=0.5, terms=Terms(prices))
+    found = plan(tmp_path / "pilot", goal="right", power=0.5, prices=prices)
     one = next(option for option in found.options if not option.missing)
     design = one.design
     caps = study_designs.Caps(0, 0, design.images, design.images * design.pairs, 0, 0)
     vj.build(data, tmp_path / "second", subsets=["judge_analysis"], caps=caps)
-    styles = found.encodings
-    chosen = Choice(types=("pairwise",), encodings=styles)
+    chosen = Choice(types=("pairwise",), encodings=(found.target.encoding,))
     options = {"choice": chosen, "swap": design.orders == 2, "repeats": design.repeats}
     server = asyncio.run(_asked(tmp_path / "second", tmp_path / "run", **options))
     spent = prices.of(server.tokens_in, server.tokens_out)
@@ -331,7 +310,7 @@ def test_planned_cost_is_what_a_run_then_costs(data: Path, tmp_path: Path) -> No
 
 
 def test_more_images_separate_more_pairs_and_none_that_are_equal() -> None:
-    pool, judge = made_pool(), replace(JUDGE, lean=0.0).at(0.85, made_pool())
+    pool, judge = made_pool(), JUDGE.at(0.85, made_pool())
     powers = []
     for images in (20, 80, 320):
         study = judge_simulation.simulated(pool, judge, Design(images, 3), 60, rng_for(2, images))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import cv2
 import numpy as np
@@ -41,9 +42,16 @@ def test_unknown_names_are_a_usage_error_that_lists_what_there_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "image", [np.zeros((4, 4)), np.zeros((4, 4, 4), np.uint8), np.zeros((0, 4, 3), np.uint8)]
+    "image",
+    [
+        "photo.png",
+        np.zeros((2, 4, 5), np.uint8),
+        np.zeros((0, 4, 3), np.uint8),
+        np.full((4, 4, 3), 200.0),
+        np.zeros((4, 4, 3), np.int64),
+    ],
 )
-def test_an_image_that_is_none_is_refused(image: np.ndarray) -> None:
+def test_an_image_that_is_none_is_refused(image: Any) -> None:
     with pytest.raises(DataError, match="image"):
         encode("object_detection", "text_xyxy", {"detections": []}, image)
 

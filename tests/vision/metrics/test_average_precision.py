@@ -16,8 +16,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, People, Person
 from visualjudge.vision.raster.masks import mask_from_array, packed_rle
 from visualjudge.vision.score import score, scores_by_class
-from visualjudge.vision.scoring import average_precision as module, matching
-from visualjudge.vision.scoring.average_precision import average_precision, match_images
+from visualjudge.vision.scoring.average_precision import CocoImages, average_precision
 from visualjudge.vision.scoring.operating_point import best_f1, best_f1_of
 
 SIZE = (60, 80)
@@ -221,18 +220,9 @@ def test_a_box_without_confidence_is_refused() -> None:
         average_precision("object_detection", [(box, box)])
 
 
-@pytest.mark.parametrize("together", [0, 500])
-def test_labels_compared_apart_or_together_give_the_same(
-    monkeypatch: pytest.MonkeyPatch, together: int
-) -> None:
-    pairs, truths, found = box_data(np.random.default_rng(3), 12)
-    monkeypatch.setattr(module, "COMPARED_TOGETHER", together)
-    monkeypatch.setattr(matching, "COMPARED_TOGETHER", together)
-    assert average_precision("object_detection", pairs) == pytest.approx(
-        coco_ap("bbox", truths, found, 12), abs=1e-9
-    )
+def test_scores_by_class_are_those_of_each_class() -> None:
     labels = ["a", "b", "c", "none has it"]
-    for prediction, truth in pairs:
+    for prediction, truth in box_data(np.random.default_rng(3), 12)[0]:
         alone = [
             score("object_detection", prediction, truth, class_of_interest=[label])
             for label in labels
@@ -241,15 +231,18 @@ def test_labels_compared_apart_or_together_give_the_same(
         assert scores_by_class("object_detection", prediction, truth, labels[::-1]) == alone[::-1]
 
 
-def test_one_matching_serves_ap_ap50_and_the_threshold_of_best_f1() -> None:
-    pairs, _, _ = box_data(np.random.default_rng(5), 12)
-    matches = match_images("object_detection", pairs)
-    assert matches.images == 12
-    assert matches.average_precision() == average_precision("object_detection", pairs)
-    assert matches.average_precision(1) == average_precision(
-        "object_detection", pairs, thresholds=(0.5,)
+def test_the_threshold_of_best_f1_leaves_predictions_in_crowds_out() -> None:
+    real = Detections((Detection("a", (0, 0, 9, 9)), Detection("a", (20, 0, 60, 40), iscrowd=True)))
+    found = Detections(
+        (
+            Detection("a", (0, 0, 9, 9), 0.6),
+            Detection("a", (25, 5, 30, 9), 0.9),  # in the crowd
+            Detection("a", (70, 70, 80, 80), 0.5),
+        )
     )
-    assert best_f1_of(matches) == best_f1("object_detection", pairs)
+    point = best_f1("object_detection", [(found, real)])
+    assert (point.min_score, point.f1) == (0.6, 1.0)
+    assert point == best_f1_of(CocoImages("object_detection", [(found, real)]))
 
 
 def test_scores_by_class_of_masks_are_those_of_each_class() -> None:

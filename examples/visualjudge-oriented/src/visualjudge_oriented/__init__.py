@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from pathlib import Path
 
 import visualjudge as vj
@@ -26,7 +25,7 @@ def register() -> None:
         encodings=show.ROWS,
         metrics=(vj.Metric("oriented", "f1", score.f1, frozenset({"class_of_interest"})),),
         errors=errors.ROWS,
-        ranked=vj.Ranked(score.similarity, 100, attrgetter("iscrowd")),
+        ranked=vj.Ranked("obb", score.coco_annotation, 100),
         context=classes,
         look=show.features,
         example=show.example,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
-from visualjudge.vision.scoring.close_boxes import Pairs
-from visualjudge.vision.scoring.matching import LEAST, by_crowd, labelled_f1
+from visualjudge.vision.raster.overlaps import check_pairs
+from visualjudge.vision.scoring.matching import labelled_f1
 from visualjudge_oriented.record import OrientedBox, OrientedBoxes
 
 
@@ -20,13 +21,14 @@ def f1(
     """Mean over t = .50, .55, … .95 of F1(t) after one-to-one matching by falling IoU within a
     label.
     """
-    return labelled_f1(prediction, truth, _alike, _crowd_shares, class_of_interest)
+    return labelled_f1(prediction, truth, similarity, class_of_interest)
 
 
-def iou(first: list[OrientedBox], second: list[OrientedBox], *, crowd: bool = False) -> np.ndarray:
-    """IoU of n and m boxes, n×m, 0 for boxes of no area; with ``crowd`` the intersection over the
-    first's own area.
+def similarity(first: Sequence[OrientedBox], second: Sequence[OrientedBox]) -> np.ndarray:
+    """IoU of n and m boxes, n×m, 0 for boxes of no area; for a crowd region of ``second`` the
+    intersection over the first's own area.
     """
+    check_pairs(len(first) * len(second))
     found = np.zeros((len(first), len(second)))
     corners = [[item.corners for item in side] for side in (first, second)]
     reach = [np.array([np.hypot(item.w, item.h) / 2 for item in side]) for side in (first, second)]
@@ -37,30 +39,14 @@ def iou(first: list[OrientedBox], second: list[OrientedBox], *, crowd: bool = Fa
     for i, j in np.argwhere(apart < reach[0][:, None] + reach[1][None]):
         common = _common_area(corners[0][i], corners[1][j])
         own, other = first[i].w * first[i].h, second[j].w * second[j].h
-        whole = own if crowd else own + other - common
+        whole = own if second[j].iscrowd else own + other - common
         found[i, j] = min(1.0, common / whole) if whole > 0 else 0.0
     return found
 
 
-def similarity(found: list[OrientedBox], real: list[OrientedBox]) -> np.ndarray:
-    """IoU, with true boxes that need not be found as COCO has crowd regions."""
-    return by_crowd(iou, found, real)
-
-
-def _alike(
-    found: list[OrientedBox], real: list[OrientedBox], counted: Pairs
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    counted.add(compared=len(found) * len(real))
-    values = iou(found, real)
-    i, j = np.nonzero(values >= LEAST)
-    return i, j, values[i, j]
-
-
-def _crowd_shares(
-    found: list[OrientedBox], crowds: list[OrientedBox], counted: Pairs
-) -> np.ndarray:
-    counted.add(compared=len(found) * len(crowds))
-    return iou(found, crowds, crowd=True).max(axis=1, initial=0.0)
+def coco_annotation(box: OrientedBox) -> dict[str, Any]:
+    """The box in COCO's form, for average precision."""
+    return {"obb": [box.cx, box.cy, box.w, box.h, float(np.deg2rad(box.angle))]}
 
 
 def _common_area(subject: np.ndarray, clip: np.ndarray) -> float:

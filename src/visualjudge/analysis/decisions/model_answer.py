@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from visualjudge.analysis.answer import AnswerState, PairOfModels, PairsOfModels
 from visualjudge.analysis.figure_text import (
@@ -20,6 +20,9 @@ from visualjudge.analysis.figure_text import (
     percents,
     plain_name,
 )
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.decisions.card import Answer
 
 NAMED = 2
 """Maximum number of pairs of a kind that the sentence names."""
@@ -42,11 +45,11 @@ class ModelAnswer:
         """The range of further images that would settle every undecided pair; None if no pair is
         undecided, or no number would.
         """
-        needed = [pair.needs_images for pair in self.pairs if pair.state == "undecided"]
-        known = [ends for ends in needed if ends is not None]
-        if not known or len(known) < len(needed):
+        undecided = [pair for pair in self.pairs if pair.state == "undecided"]
+        ends = [pair.needs_images for pair in undecided if pair.needs_images]
+        if not ends or len(ends) < len(undecided):
             return None
-        return max(low for low, _ in known), max(high for _, high in known)
+        return max(low for low, _ in ends), max(high for _, high in ends)
 
 
 @dataclass(frozen=True)
@@ -79,101 +82,85 @@ def _stated(models: PairsOfModels | None, facts: Facts) -> tuple[AnswerState, st
         return "no", f"No: {facts.unskilled}. Ask another judge."
     if models is None:
         return "too_few", _unknown(facts)
-    groups = len({pair.group for pair in models.pairs}) > 1
-    names = _Names(models.pairs, groups)
-    if wrong := names.of("wrong"):
-        return "no", f"No: it puts {wrong[0]}, wrongly{_beside(models)}. Ask another judge."
+    pairs = sorted(models.pairs, key=lambda pair: -pair.images)
+    right, wrong, undecided, close = (
+        [pair for pair in pairs if pair.state == state]
+        for state in ("right", "wrong", "undecided", "close")
+    )
+    groups, total = len({pair.group for pair in pairs}) > 1, many(len(pairs), "pair")
+    if wrong:
+        rightly = f"; {many(len(right), 'pair')} separated rightly" if right else ""
+        return "no", f"No: {_reversed(wrong[0], groups)}{rightly}. Ask another judge."
     if models.images < facts.least:
         few = f"{models.images} of at least {facts.least}"
-        return "too_few", f"Not with these images: {few}. {_so_far(models, facts)}"
-    if all(pair.truth is None for pair in models.pairs):
-        return "too_few", _without_truth(models)
-    right, undecided, close = (names.of(state) for state in ("right", "undecided", "close"))
-    total = many(len(models.pairs), "pair")
-    too_close = f"; {_too_close(close)}" if close else ""
+        return "too_few", f"Not with these images: {few}. {_so_far(pairs, facts)}"
+    if all(pair.truth is None for pair in pairs):
+        return "too_few", _without_truth(pairs, total)
+    open_pairs = f"; {_open(undecided, groups)}" if undecided else ""
+    too_close = f"; {_named(close, groups, 'and')} are too close, by truth as well" if close else ""
     if not right:
-        nothing = f"none of {total} is separated on {many(models.images, 'image')}"
-        rest = f"; {_open(models, undecided)}" if undecided else too_close
-        hopeless = bool(undecided) and not any(pair.needs_images for pair in models.pairs)
+        hopeless = undecided and not any(pair.needs_images for pair in undecided)
         todo = _next(facts, "ask another judge." if hopeless else "")
-        return "too_few", f"Not with these images: {nothing}{rest}. {todo}"
-    separated = (
-        f"{len(right)} of {total} {'is' if len(right) == 1 else 'are'} separated, all rightly"
-    )
+        rest = f"none of {total} is separated on {many(models.images, 'image')}"
+        return "too_few", f"Not with these images: {rest}{open_pairs or too_close}. {todo}"
+    are = "is" if len(right) == 1 else "are"
+    separated = f"{len(right)} of {total} {are} separated, all rightly"
     if not undecided and len(right) >= len(close):
         points = models.resolution.points
         least = "" if points is None else f", for differences of {points:.1f} points and more"
         return "yes", f"Yes{least}: {separated}{too_close}."
-    rest = f"; {_open(models, undecided)}" if undecided else ""
-    return "in_part", f"In part: {separated}{rest}{too_close}."
+    return "in_part", f"In part: {separated}{open_pairs}{too_close}."
 
 
-class _Names:
-    """Pairs in words, by state."""
-
-    def __init__(self, pairs: Sequence[PairOfModels], groups: bool) -> None:
-        self._pairs, self._groups = pairs, groups
-
-    def of(self, state: str) -> list[str]:
-        found = [pair for pair in self._pairs if pair.state == state]
-        return [self._pair(pair, state) for pair in sorted(found, key=lambda pair: -pair.images)]
-
-    def _pair(self, pair: PairOfModels, state: str) -> str:
-        tasks = pair.group.split(" + ")
-        more = f" and {len(tasks) - 1} more" if len(tasks) > 1 else ""
-        task = f" ({plain_name(tasks[0])}{more})" if self._groups else ""
-        if state == "wrong":
-            return f"{pair.b} above {pair.a}{task}"
-        return f"{pair.a} {'above' if state == 'right' else 'and'} {pair.b}{task}"
+def _named(pairs: Sequence[PairOfModels], groups: bool, word: str = "from") -> str:
+    """Return the pairs by name, or how many they are."""
+    if len(pairs) > NAMED:
+        return f"{len(pairs)} pairs"
+    return listed([f"{pair.a} {word} {pair.b}{_task(pair, groups)}" for pair in pairs])
 
 
-def _beside(models: PairsOfModels) -> str:
-    wrong = next(pair for pair in models.pairs if pair.state == "wrong")
-    right = sum(pair.state == "right" for pair in models.pairs)
-    said = f" (it prefers {wrong.a} in {percent(wrong.judge, 0)}, the truth in "
-    said += f"{percent(wrong.truth, 0)})"
-    return said + (f"; {many(right, 'pair')} separated rightly" if right else "")
+def _task(pair: PairOfModels, groups: bool) -> str:
+    first, *others = pair.group.split(" + ")
+    more = f" and {len(others)} more" if others else ""
+    return f" ({plain_name(first)}{more})" if groups else ""
 
 
-def _too_close(close: Sequence[str]) -> str:
-    named = listed(close, NAMED) if len(close) <= NAMED else f"{len(close)} pairs"
-    return f"{named} are too close, by truth as well"
+def _reversed(pair: PairOfModels, groups: bool) -> str:
+    shares = f"it prefers {pair.a} in {percent(pair.judge, 0)}, the truth in "
+    shares += percent(pair.truth, 0)
+    return f"it puts {pair.b} above {pair.a}{_task(pair, groups)}, wrongly ({shares})"
 
 
-def _open(models: PairsOfModels, undecided: Sequence[str]) -> str:
-    needed = [pair.needs_images for pair in models.pairs if pair.state == "undecided"]
-    known = [ends for ends in needed if ends is not None]
-    more = ", too close to be settled"
-    if known:
-        low, high = max(ends[0] for ends in known), max(ends[1] for ends in known)
-        more = f" ({number(low)} to {number(high)} more images)"
-    named = listed(undecided, NAMED) if len(undecided) <= NAMED else f"{len(undecided)} pairs"
-    return f"it can’t separate {named} yet{more}"
+def _open(undecided: Sequence[PairOfModels], groups: bool) -> str:
+    """Say which pairs are undecided; the range of images is that of the pairs that have one."""
+    soon = [pair for pair in undecided if pair.needs_images]
+    never = [pair for pair in undecided if not pair.needs_images]
+    if not soon:
+        return f"it can’t separate {_named(never, groups)} yet, too close to be settled"
+    ends = [pair.needs_images for pair in soon if pair.needs_images]
+    more = " to ".join(number(max(images)) for images in zip(*ends, strict=True))
+    rest = f", and {_named(never, groups)} not at all, too close to be settled" if never else ""
+    return f"it can’t separate {_named(soon, groups)} yet ({more} more images){rest}"
 
 
-def _so_far(models: PairsOfModels, facts: Facts) -> str:
-    best = max(models.pairs, key=lambda pair: abs(pair.judge - 0.5))
+def _so_far(pairs: Sequence[PairOfModels], facts: Facts) -> str:
+    best = max(pairs, key=lambda pair: abs(pair.judge - 0.5))
     first, second = (best.a, best.b) if best.judge >= 0.5 else (best.b, best.a)
     share = percent(max(best.judge, 1 - best.judge), 0)
-    said = f"So far it prefers {first} to {second} in {share} of their comparisons"
-    return f"{said}; {lower_first(_next(facts))}"
+    told = f"So far it prefers {first} to {second} in {share} of their comparisons"
+    return f"{told}; {lower_first(_next(facts))}"
 
 
-def _without_truth(models: PairsOfModels) -> str:
-    sure = [pair for pair in models.pairs if pair.judge_ci95 and _excludes_half(pair.judge_ci95)]
+def _without_truth(pairs: Sequence[PairOfModels], total: str) -> str:
     names = [
         f"{pair.a} above {pair.b}" if pair.judge > 0.5 else f"{pair.b} above {pair.a}"
-        for pair in sure
+        for pair in pairs
+        if pair.judge_ci95 and not pair.judge_ci95[0] <= 0.5 <= pair.judge_ci95[1]
     ]
-    total = many(len(models.pairs), "pair")
     orders = f"it puts {listed(names, NAMED)}" if names else f"it separates none of {total}"
     return (
         f"Not known: {orders}, but without ground truth nobody knows whether rightly. Label some."
     )
-
-
-def _excludes_half(ends: tuple[float, float]) -> bool:
-    return ends[0] > 0.5 or ends[1] < 0.5
 
 
 def _unknown(facts: Facts) -> str:
@@ -202,14 +189,6 @@ SHORT: dict[AnswerState, str] = {
 }
 
 
-class HasModels(Protocol):
-    """Whatever has an answer."""
-
-    @property
-    def models(self) -> ModelAnswer:
-        """The answer."""
-
-
-def short_answer(found: HasModels) -> str:
+def short_answer(answered: Answer) -> str:
     """Return the answer in a few words."""
-    return SHORT[found.models.state]
+    return SHORT[answered.models.state]

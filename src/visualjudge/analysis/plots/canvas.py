@@ -59,8 +59,6 @@ STYLE = """.plot text{font-size:12px;fill:var(--soft)}.plot .name{fill:var(--ink
 .plot .grid{stroke:var(--line)}.plot .axis{stroke:var(--soft)}
 .plot .chance{stroke:var(--soft);stroke-dasharray:3 3}
 .plot .base{fill:none;stroke:var(--ink);stroke-width:1.3}
-.plot .threshold{stroke:var(--ink);stroke-width:1.6}
-.plot .passing{fill:var(--pass);fill-opacity:.13}
 .plot .ci{stroke-width:2.2;fill:none}.plot .thin{stroke-width:1.2;fill:none}
 .plot .mark{stroke:var(--paper);stroke-width:1}.plot .hollow{fill:var(--paper);stroke-width:1.8}
 .plot .bar{fill-opacity:.3}.plot .band{fill-opacity:.16;stroke:none}
@@ -199,14 +197,6 @@ class Canvas:
             return
         path = " ".join(f"{x + a:.1f},{y + b:.1f}" for a, b in corners)
         self._add(f'<polygon class="{kind}" points="{path}">{inside}</polygon>', y + r)
-
-    def image(self, x: float, y: float, w: float, h: float, address: str) -> None:
-        """Draw a raster image, given as a data URI, cropped to a rectangle."""
-        place = (
-            f'x="{x:.1f}" y="{y:.1f}" width="{w:.0f}" height="{h:.0f}" '
-            'preserveAspectRatio="xMidYMid slice"'
-        )
-        self._add(f'<image href="{escape(address)}" {place}/>', y + h)
 
     def cloud(self, points: Sequence[tuple[float, float]], series: int) -> None:
         """Draw small dots of one colour as a single element."""

@@ -1,5 +1,5 @@
-"""Points on two axes: values against the truth, accuracy against distance with a fitted curve, and
-accuracy against cost with the Pareto front.
+"""Points on two axes: values against the truth, and accuracy against distance with a fitted
+curve.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from visualjudge.analysis.estimate import LEAST_IMAGES
 from visualjudge.analysis.figures import Sensitivity
 from visualjudge.analysis.plots.canvas import (
     Box,
@@ -21,9 +20,7 @@ from visualjudge.analysis.plots.canvas import (
     x_axis,
     y_axis,
 )
-from visualjudge.analysis.plots.forest import ends_of
 from visualjudge.analysis.psychometric import curve
-from visualjudge.analysis.value_and_interval import Estimate
 
 SIDE = 210
 """Size of a panel's square axes, in pixels."""
@@ -129,44 +126,3 @@ def _curve(canvas: Canvas, chart: Curve, box: Box) -> None:
         said = f"{point.x:.2f}: {point.share:.0%} of {point.n:.0f}"
         size = 2.5 + 3 * (point.n / most) ** 0.5
         canvas.marker(box.x(point.x), box.y(point.share), chart.series, radius=size, title=said)
-
-
-@dataclass(frozen=True)
-class Priced:
-    """A judge with its cost per verdict and its accuracy."""
-
-    title: str
-    series: int
-    cost: float
-    share: Estimate
-
-
-def front(rows: Sequence[Priced]) -> list[Priced]:
-    """Return the judges on the Pareto front of cost and accuracy, cheapest first."""
-    kept: list[Priced] = []
-    for row in sorted(rows, key=lambda row: (row.cost, -(row.share.value or 0.0))):
-        if not kept or (row.share.value or 0.0) > (kept[-1].share.value or 0.0):
-            kept.append(row)
-    return kept
-
-
-def cost_plot(rows: Sequence[Priced], label: str, width: float) -> Canvas:
-    """Draw cost from 0 on the x axis and accuracy on the y axis, with a line along the front."""
-    canvas = Canvas(width)
-    top = legend(canvas, [row.title for row in rows], [row.series for row in rows]) + 24
-    box = Box(
-        48, width - 14, top, top + HEIGHT - 60, (0.0, 1.1 * max(row.cost for row in rows) or 1.0)
-    )
-    x_axis(canvas, box, "{:g}".format, label)
-    y_axis(canvas, box, percent_tick, "Right answers")
-    canvas.lines(
-        [(box.x(row.cost), box.y(row.share.value or 0.0)) for row in front(rows)], "chance"
-    )
-    for row in rows:
-        low, high = ends_of(row.share)
-        x = box.x(row.cost)
-        if low is not None and high is not None:
-            canvas.line(x, box.y(low), x, box.y(high), f"ci l{colour(row.series)}")
-        few = row.share.images < LEAST_IMAGES
-        canvas.marker(x, box.y(row.share.value or 0.0), row.series, hollow=few, title=row.title)
-    return canvas

@@ -37,8 +37,8 @@ TEXT = (
     "given. Tests are two-sided and clustered by image, with Holm’s adjustment over the tests of a "
     "family; comparisons with simulated judges are a separate family. A difference is called "
     "significant if its adjusted p is below 5 %, a single figure if its 95 % interval excludes "
-    "chance. Encodings are recommended only if a difference is significant; the accuracy of a "
-    "recommended encoding is measured on images that were not used to choose it."
+    "chance. Encodings are recommended only if a difference is significant; the choice biases the "
+    "accuracy of a recommended encoding upwards."
 )
 
 TERMS = (

@@ -1,6 +1,4 @@
-"""``report.html``: a self-contained file with the answer first, then a section for each
-question.
-"""
+"""The report as one HTML file that makes no requests."""
 
 from __future__ import annotations
 
@@ -19,42 +17,34 @@ from markupsafe import Markup
 import visualjudge
 from visualjudge.analysis import figure_text as words
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.card import Answer, JudgeCard, usual_card
-from visualjudge.analysis.decisions.checks import ICONS
+from visualjudge.analysis.decisions.card import JudgeCard, usual_card
+from visualjudge.analysis.decisions.checks import ICONS, State
 from visualjudge.analysis.decisions.model_answer import short_answer
 from visualjudge.analysis.decisions.report_opening import gamed
-from visualjudge.analysis.figures import JudgeResult
-from visualjudge.analysis.plots.figure import page_style, unbroken
-from visualjudge.analysis.report.accuracy_plots import MOST_SERIES, order
+from visualjudge.analysis.plots.figure import LeftOut, page_style, unbroken
 from visualjudge.analysis.report.methods import SOURCES, TERMS, methods
-from visualjudge.analysis.report.plots import PLOTS, not_drawn
-from visualjudge.analysis.report.section import those_drawn
-from visualjudge.analysis.report.sections import pair, sections
+from visualjudge.analysis.report.paired import pair
+from visualjudge.analysis.report.plots import PLOTS, order
+from visualjudge.analysis.report.section import Section
+from visualjudge.analysis.report.sections import sections, summary_sections
 
+MOST_LINKS = 8
 BEST_FIRST = ("pass", "undecided", "fail", "not_measured")
 MOST_NAMES = 16
-"""Number of judges named in a line of the answer; the section names all in words."""
-
-
-Reason = tuple[str, str]
-"""Text, and the anchor of the section it refers to, or ""."""
+"""Number of judges named in a line of the answer."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """The answer for a judge, or for several with the same answer: state with icon and word, and
-    further notes.
-    """
+    """The answer for a judge, or for several with the same answer."""
 
     names: str
-    colour: int | None
-    """Colour of a single judge."""
     simulated: bool
     state: str
     icon: str
     word: str
-    more: tuple[Reason, ...]
-    several: bool = False
+    rest: str
+    """The sentence after its first words."""
 
 
 def environment() -> Environment:
@@ -66,13 +56,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.globals.update(
-        answer=words.answer,
-        leanings=words.leanings,
-        unfinished=words.unfinished,
-        other_warnings=words.other_warnings,
-    )
-    env.filters["unbroken"] = unbroken
+    env.filters |= {"unbroken": unbroken, "plain": words.plain_name}
     return env
 
 
@@ -89,87 +73,60 @@ def _policy(script: str) -> str:
     )
 
 
-def _lines(judges: Sequence[JudgeResult], found: Sequence[JudgeCard]) -> list[Line]:
-    """Return a line for each judge; for many judges a line for each answer, the best first."""
-    if len(judges) <= MOST_SERIES:
-        return [
-            Line(judge.name, k, judge.simulated, *_told(card), _reason(card))
-            for k, (judge, card) in enumerate(zip(judges, found, strict=True))
-        ]
-    groups: dict[tuple[str, str, str], list[str]] = {}
-    for card in sorted(found, key=lambda card: BEST_FIRST.index(card.state)):
-        groups.setdefault(_told(card), []).append(card.judge)
-    simulated = all(judge.simulated for judge in judges)
+def _lines(cards: Sequence[JudgeCard], simulated: Sequence[str]) -> list[Line]:
+    """Return the answer of each judge, equal ones together, the best first."""
+    groups: dict[tuple[State, str, str], list[str]] = {}
+    for card in sorted(cards, key=lambda card: BEST_FIRST.index(card.state)):
+        rest = card.models.sentence.removeprefix(short_answer(card)).lstrip(":, ")
+        groups.setdefault((card.state, short_answer(card), rest), []).append(card.judge)
     return [
-        Line(words.listed(names, MOST_NAMES), None, simulated, *told, (), len(names) > 1)
-        for told, names in groups.items()
+        Line(
+            words.listed(names, MOST_NAMES),
+            set(names) <= set(simulated),
+            state,
+            ICONS[state],
+            word,
+            rest,
+        )
+        for (state, word, rest), names in groups.items()
     ]
 
 
-def _told(found: Answer) -> tuple[str, str, str]:
-    """Return the state, its icon and its word."""
-    return found.state, ICONS[found.state], short_answer(found)
-
-
-def _reason(found: Answer) -> tuple[Reason, ...]:
-    """Return the sentence after its first words, which stand before the judge's name."""
-    rest = found.models.sentence.removeprefix(short_answer(found)).lstrip(":, ")
-    return ((rest, "figure-pairs"),)
-
-
-CHECKS = "figure-checks"
-"""Name of the figure of all checks, with their values and thresholds."""
-FIRST_ANSWERS = {"figure-pairs": "Which models does it separate?", CHECKS: "Which checks fail?"}
-"""Questions that figures of the first screen answer."""
-
-
 def context(
-    analysis: Analysis, questions: int = 0, compare: tuple[int, int] | None = None
+    analysis: Analysis, compare: tuple[int, int] | None = None, *, summary: bool = False
 ) -> dict[str, Any]:
     """Return the template's variables."""
-    results = analysis.results
-    best = set(order(analysis))
-    shown = [i for i in results.shown if i in best]
-    judges = [results.judges[i] for i in shown]
-    card = usual_card(analysis)
+    results, card = analysis.results, usual_card(analysis)
+    shown = order(analysis)
+    every = [results.judges[i] for i in results.shown]
     drawn = {name: draw(analysis) for name, draw in PLOTS.items()}
+    found = summary_sections(analysis, shown) if summary else sections(analysis, shown, card, drawn)
+    first = Section("figures", "", plots=[drawn["pairs"], drawn["tasks"]][: 1 if summary else 2])
     script = _asset("report.js")
-    found = sections(analysis, shown, card, drawn, questions)
-    first = those_drawn(*(drawn[name] for name in ("pairs", "tasks", "checks")))
     folders = [str(run.folder) for run in analysis.study.runs if run.folder is not None]
-    anchors = {
-        *(section.anchor for section in found),
-        *(f"figure-{figure.name}" for figure in first),
-    }
     return {
-        "pair": None if compare is None else pair(analysis, compare),
+        "pair": None if compare is None else pair(analysis, *compare),
         "results": results,
-        "judges": judges,
-        "best": ""
-        if len(judges) == len(results.shown)
-        else (
-            "The headline figures and metrics.json (--json) have all "
-            f"{words.number(len(results.shown))} judges; everything else has the {len(judges)} "
-            "most accurate."
+        "judges": every,
+        "drawn": len(shown),
+        "answers": _lines(
+            [card.judges[i] for i in results.shown], [j.name for j in every if j.simulated]
         ),
-        "answers": _lines(judges, [card.judges[i] for i in shown]),
-        "many": len(judges) > MOST_SERIES,
-        "most": MOST_SERIES,
-        "sentences": [card.judges[i].answer for i in shown],
-        "first": first,
+        "first": first.figures,
         "gamed": gamed(analysis, card),
-        "left_out": not_drawn(analysis, drawn.values()),
-        "sections": found,
-        "anchors": anchors,
-        "first_answers": [(a, title) for a, title in FIRST_ANSWERS.items() if a in anchors],
+        "left_out": [plot for plot in drawn.values() if isinstance(plot, LeftOut)],
+        "questions": [section for section in found if not section.detail],
+        "details": [section for section in found if section.detail],
+        "most_links": MOST_LINKS,
+        "summary": summary,
         "command": shlex.join(["visualjudge", "report", *folders, "--out", "report.html"]),
         "methods": methods(results),
         "sources": SOURCES,
         "terms": TERMS,
         "version": visualjudge.__version__,
         "setups": [
-            (j.name, orjson.dumps(j.info, option=orjson.OPT_INDENT_2).decode())
-            for j in (results.judges if len(results.shown) == len(shown) else judges)
+            (judge.name, orjson.dumps(judge.info, option=orjson.OPT_INDENT_2).decode())
+            for judge in every
         ],
         "style": Markup(page_style(_asset("report.css"))),
         "script": Markup(script),
@@ -177,12 +134,11 @@ def context(
     }
 
 
-def html(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | None = None) -> str:
-    """Return the whole page.
-
-    ``questions`` is the number of most informative questions to show (0: a few for each judge);
-    ``compare`` gives the numbers of two judges to compare first.
+def html(
+    analysis: Analysis, compare: tuple[int, int] | None = None, *, summary: bool = False
+) -> str:
+    """Return the whole page; ``compare`` gives the numbers of two judges to compare first,
+    ``summary`` asks for one page to pass on.
     """
-    return (
-        environment().get_template("report.html.j2").render(context(analysis, questions, compare))
-    )
+    found = context(analysis, compare, summary=summary)
+    return environment().get_template("report.html.j2").render(found)

@@ -1,16 +1,9 @@
-"""Correlations with and without case weights, and soft pairwise accuracy.
+"""Correlations with and without case weights.
 
 Weights (draws × N) say how often a resample contains each case, so one call computes every
 bootstrap replicate. With weights of 1, each equals SciPy's (tested).
 
 Sources: Spearman 1904; Kendall 1945 (τ-b).
-
-Soft pairwise accuracy measures whether a metric separates systems with the same certainty as
-people. It is 1 − mean over pairs of |p by people − p by the metric|. Ties and near-ties cost
-little, confident reversals cost most.
-
-Source: Thompson, Mathur, Deutsch & Khayrallah 2024, "Improving statistical significance in human
-evaluation of automatic metrics via soft pairwise accuracy" (the metric of WMT 2024).
 """
 
 from __future__ import annotations
@@ -23,8 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from visualjudge.analysis.estimate import renumbered
-from visualjudge.analysis.statistics.argument_checks import same_length, vector
-from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray
 
 KENDALL_MOST = 3000
@@ -188,39 +179,3 @@ def jackknife_groups(clusters: IntArray, most: int = GROUPS) -> IntArray:
     """
     codes = np.unique(clusters, return_inverse=True)[1].astype(np.int64)
     return np.asarray(codes % most if codes.size and codes.max() >= most else codes)
-
-
-@dataclass(frozen=True)
-class SoftPairwiseAccuracy:
-    """Result: ``value``, 0..1, over ``pairs`` pairs of systems."""
-
-    value: float
-    pairs: int
-
-
-def soft_pairwise_accuracy(p_human: ArrayLike, p_metric: ArrayLike) -> SoftPairwiseAccuracy:
-    """Return the soft pairwise accuracy from one-sided p-values, by people and by the metric, that
-    the first system of each pair is better.
-
-    Both are (pairs,), or (systems, systems) matrices whose upper triangle is read.
-
-    Raises
-    ------
-    UsageError
-        If the shapes differ, there is no pair, or a p-value is outside 0..1.
-    """
-    people, metric = _pairs("p_human", p_human), _pairs("p_metric", p_metric)
-    same_length(p_human=people, p_metric=metric)
-    return SoftPairwiseAccuracy(float(1 - np.abs(people - metric).mean()), people.size)
-
-
-def _pairs(name: str, values: ArrayLike) -> FloatArray:
-    array = np.asarray(values, dtype=float)
-    if array.ndim == 2 and array.shape[0] == array.shape[1]:
-        array = array[np.triu_indices(array.shape[0], 1)]
-    flat = vector(name, array, least=1)
-    if flat.min() < 0 or flat.max() > 1:
-        raise UsageError(
-            f"{name} must be between 0 and 1, got {flat.min() if flat.min() < 0 else flat.max()}"
-        )
-    return flat

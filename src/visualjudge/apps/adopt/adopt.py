@@ -2,48 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
-from visualjudge.apps.adopt.answers import (
-    GRADES,
-    LETTER_OF,
-    is_answer,
-    is_missing,
-    is_number,
-    letter_of,
-    order_of,
-)
-from visualjudge.apps.adopt.columns import ROLES, find_columns, no_header
-from visualjudge.apps.adopt.files import contents, frame_of
-from visualjudge.apps.adopt.items import TEN, Scale, Study
-from visualjudge.apps.adopt.logs import UNIT, log_of, rows_of
+from visualjudge.apps.adopt.answers import GRADES, is_missing, is_number
+from visualjudge.apps.adopt.columns import NAMES, find_columns, no_header
+from visualjudge.apps.adopt.files import Row, contents
+from visualjudge.apps.adopt.items import TEN, UNIT, Scale
+from visualjudge.apps.adopt.logs import log_of, rows_of
 from visualjudge.apps.adopt.notes import notes, other_values, unknown_orders
-from visualjudge.apps.adopt.table import Answered, Table, models_of, with_texts
+from visualjudge.apps.adopt.table import TEXTS, Answered, Table, is_pairs, meaning
 from visualjudge.apps.adopt.writing import DATASET, Origin, verdict_of, write_study
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import FAILED, TIES, Verdict
 from visualjudge.formats.outputs import warn_of_range
-from visualjudge.replies import read_reply
 
 Use = Literal["replies", "verdicts"]
-Letters = Literal["columns", "shown"]
-ORDER_NAMES = next(role.names for role in ROLES if role.name == "order")
 JUDGE = "judge"
 WHOLE = ("item", "judge", "model", "model_a", "model_b")
 """Roles whose column has a value in each row."""
-LOOKED_AT = 200
-"""Number of values of a column to check, from the first row that has one."""
-LONGEST_NAME = 100
+ORDER = "the order shown (--column order=NAME), "
 FEW = 5
 """Number of duplicates that a message names."""
-Files = list[tuple[int, str]]
+Records = list[tuple[str, dict[str, Any]]]
+"""Each row of a table, with its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +56,7 @@ class Adopted:
     unused
         Columns without a role.
     notes
-        Sentences about facts missing from the table: the order shown, and the meaning of letters.
+        Sentences about facts missing from the table, such as the order shown.
     """
 
     dataset: Path
@@ -94,7 +81,6 @@ def adopt(
     score_range: tuple[float, float] | None = None,
     judge: str | None = None,
     use: Use = "replies",
-    letters: Letters = "columns",
     format: str | None = None,
     drop_duplicates: bool = False,
     force: bool = False,
@@ -123,9 +109,6 @@ def adopt(
     use
         ``replies``: replies, where there are any, are read again, and the table's values stand
         beside what was read; ``verdicts``: the table's values count.
-    letters
-        What A means as a verdict: ``columns``: ``model_a``; ``shown``: the option shown first,
-        which needs an ``order``.
     format
         Name of the log format (``inspect``, ``lmms-eval``, …), or ``table``; None: recognised.
     drop_duplicates
@@ -147,193 +130,153 @@ def adopt(
         done = vj.adopt("verdicts.csv", "study", item="prompt_id", truth="human")
         print(vj.card([vj.open_run(run) for run in done.runs]))
     """
-    files, frame, scale = _loaded(table, format)
-    flat = [column.name for column in frame if not column.dtype.is_nested()]
-    roles = find_columns(flat, {**(columns or {}), **stated}, lambda *guess: _fits(frame, *guess))
-    _check(files[0][1], frame, roles, answers or {}, score_range)
-    if letters == "shown" and "order" not in roles:
-        raise UsageError(
-            "--letters shown needs a column of the order shown; give --column order=NAME"
-        )
-    cells = frame.select(pl.col(column).alias(role) for role, column in roles.items())
-    labelled = _labelled(cells)
+    name, records, scale = _loaded(table, format)
+    header = list(dict.fromkeys(column for _, record in records for column in record))
+    nested = {
+        column for _, row in records for column in row if isinstance(row[column], list | dict)
+    }
+    roles = find_columns(
+        [column for column in header if column not in nested], {**(columns or {}), **stated}
+    )
+    _check(name, header, nested, roles, answers or {})
+    if score_range is not None and not score_range[0] < score_range[1]:
+        low, high = score_range
+        raise UsageError(f"--score-range must be a lower and a higher number, got {low:g} {high:g}")
+    _check_whole(name, records, roles)
+    rows = [_row(place, record, roles) for place, record in records]
+    given = dict(answers or {})
+    verdicts, truths = (_values(rows, role, given) for role in ("verdict", "truth"))
+    pairs = is_pairs(roles, verdicts, truths)
+    texts = {str(row.get(role)).strip() for row in rows for role in ("verdict", "truth")}
+    grades = {text: GRADES[text.lower()] for text in texts if text.lower() in GRADES and not pairs}
+    low, high = score_range or scale or (UNIT if grades else TEN)
+    meant = {text: repr(low + grade * (high - low)) for text, grade in grades.items()} | given
+    labelled = [
+        row for row in rows if "truth" not in roles or not is_missing(meaning(row["truth"], meant))
+    ]
     if not labelled:
         raise DataError(
-            f"{files[0][1]}: {roles['truth']}: no row has a truth; remove the column to adopt the "
+            f"{name}: {roles['truth']}: no row has a truth; remove the column to adopt the "
             "verdicts without one, or fill it in for some rows drawn at random: those without are "
             "left out"
         )
-    verdicts = _values(cells, "verdict") if "verdict" in roles else set()
-    graded = bool(verdicts & set(GRADES)) and not verdicts & {"a", "b"}
-    cells = with_texts(cells)
     read = Table(
-        files,
-        cells[labelled].to_dicts(),
+        name,
         labelled,
         roles,
-        answers or {},
-        score_range or scale or (UNIT if graded else TEN),
-        _is_pairs(cells, answers or {}),
-        graded,
+        meant,
+        (low, high),
+        pairs,
         judge or JUDGE,
-        letters == "shown",
         use == "replies",
-        _apart(cells),
     )
-    if not verdicts and not (read.replies and "reply" in roles):
-        raise DataError(f"{read.name}: {roles['verdict']}: no row has a verdict")
-    if not read.pairs and score_range is None and scale is None and not graded:
+    has_verdicts = not all(is_missing(row.get("verdict")) for row in rows)
+    if not has_verdicts and not (read.replies and "reply" in roles):
+        raise DataError(f"{name}: {roles['verdict']}: no row has a verdict")
+    if not (pairs or grades or score_range or scale):
         for role in {"verdict", "truth"} & set(roles):
-            numbers = [float(value) for value in cells[role].to_list() if is_number(value)]
-            warn_of_range(f"{read.name}: {roles[role]}", numbers, read.scale)
-    done = _written(read, Path(out), frame.height - len(labelled), drop_duplicates, force)
-    return replace(done, unused=tuple(name for name in frame.columns if name not in roles.values()))
+            numbers = [float(row[role]) for row in labelled if is_number(row[role])]
+            warn_of_range(f"{name}: {roles[role]}", numbers, TEN)
+    done = _written(read, Path(out), len(rows) - len(labelled), drop_duplicates, force)
+    return replace(done, unused=tuple(one for one in header if one not in roles.values()))
 
 
 # ---------------------------------------------------------------- the table
 
 
-def _loaded(tables: Any, form: str | None) -> tuple[Files, pl.DataFrame, Scale | None]:
-    """Return names, rows and scale of a table, of a log, or of several files combined."""
-    paths = [tables] if isinstance(tables, str | Path) else tables
-    if not (isinstance(paths, list | tuple) and paths and isinstance(paths[0], str | Path)):
-        return [(0, "table")], frame_of(tables), None
-    read = [_file(Path(path), form) for path in paths]
+def _loaded(table: Any, form: str | None) -> tuple[str, Records, Scale | None]:
+    """Return the name, the rows and the scale of a table, of a log, or of several files."""
+    if isinstance(table, pl.DataFrame):
+        table = table.to_dicts()
+    elif hasattr(table, "to_dict"):  # of pandas, which is not imported
+        table = table.to_dict("records")
+    entries: list[Any] = [table] if isinstance(table, str | Path) else list(table)
+    if not entries or not isinstance(entries[0], str | Path):
+        return "table", [(f"table: row {k}", dict(row)) for k, row in enumerate(entries, 2)], None
+    paths = [Path(entry) for entry in entries]
+    read = [_file(path, form) for path in paths]
     if len({scale for _, scale in read}) > 1:
         raise UsageError("the files must have one format and scale; adopt them separately")
-    firsts = accumulate((frame.height for frame, _ in read), initial=0)
-    files = [(first, Path(path).name) for first, path in zip(firsts, paths, strict=False)]
-    return files, pl.concat([frame for frame, _ in read], how="diagonal_relaxed"), read[0][1]
+    name = paths[0].name if len(paths) == 1 else f"{paths[0].name} and others"
+    return name, [record for records, _ in read for record in records], read[0][1]
 
 
-def _file(path: Path, form: str | None) -> tuple[pl.DataFrame, Scale | None]:
+def _file(path: Path, form: str | None) -> tuple[Records, Scale | None]:
     if not path.is_file():
         reason = "must be a file, got a folder" if path.is_dir() else "does not exist"
         raise UsageError(f"{path}: {reason}")
     content = contents(path)
     log = log_of(path, content, form)
-    if log is None and not isinstance(content, list | pl.DataFrame):
+    rows = content if log is None else rows_of(log, path, content)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise DataError(f"{path}: must hold an array of objects")
-    table = frame_of(content if log is None else rows_of(log, path, content))
+    records = [(f"{path.name}: row {k}", row) for k, row in enumerate(rows, 2)]
     if log is None:
-        return table, None
-    if not set(ORDER_NAMES) & set(table.columns):
+        return records, None
+    if not any(name in row for row in rows for name in NAMES["order"]):
         # Letters in a log are those of the prompt, in which option A comes first.
-        table = table.with_columns(order=pl.lit("AB"))
-    return table, None if log.scale == UNIT and "reply" in table.columns else log.scale
+        records = [(place, {**row, "order": "AB"}) for place, row in records]
+    has_replies = any("reply" in row for row in rows)
+    return records, None if log.scale == UNIT and has_replies else log.scale
 
 
-def _fits(frame: pl.DataFrame, role: str, column: str, roles: Mapping[str, str]) -> bool:
-    """Return whether at least half of the column's values (for an order: all) fit ``role``."""
-    models = [pl.col(roles[name]).alias(name) for name in ("model_a", "model_b") if name in roles]
-    cells = frame.select(pl.col(column).alias("value"), *models)
-    rows = [row for row in with_texts(cells).rows(named=True) if not is_missing(row["value"])]
-    good = [_value_fits(role, row) for row in rows[:LOOKED_AT]]
-    return bool(good) and (all(good) if role == "order" else 2 * sum(good) >= len(good))
-
-
-def _value_fits(role: str, row: Mapping[str, Any]) -> bool:
-    value, models = row["value"], models_of(row)
-    try:
-        if role == "order":
-            return bool(order_of(value, models))
-        if role == "verdict":
-            return is_number(value) or letter_of(value, models, {}, "") != FAILED
-    except DataError:
-        return False
-    if role == "reply":
-        return read_reply(str(value), "pairwise", finish_reason="stop", ties=TIES).value != FAILED
-    return len(str(value)) <= LONGEST_NAME
+def _row(place: str, record: Mapping[str, Any], roles: Mapping[str, str]) -> Row:
+    """Return the cells of a record by role."""
+    cells = {role: record.get(column) for role, column in roles.items()}
+    for role in TEXTS:
+        if role in cells:
+            cells[role] = None if is_missing(cells[role]) else str(cells[role])
+    return Row({role: None if cell == "" else cell for role, cell in cells.items()}, place, roles)
 
 
 def _check(
     name: str,
-    frame: pl.DataFrame,
+    header: Sequence[str],
+    nested: set[str],
     roles: Mapping[str, str],
     answers: Mapping[str, str],
-    score_range: tuple[float, float] | None,
 ) -> None:
-    """Raise an error if the table or the options cannot be used."""
+    """Raise an error if the columns or the answers cannot be used."""
     if not {"verdict", "reply"} & set(roles):
-        lists = [column.name for column in frame if column.dtype.is_nested()]
-        nested = f"; columns of lists or objects are not read: {', '.join(lists)}" if lists else ""
+        lists = f"; columns of lists or objects are not read: {', '.join(nested)}" if nested else ""
         sheet = "; of a workbook, the first sheet is read" if name.endswith(".xlsx") else ""
         raise UsageError(
             f"{name}: no column has the name of a verdict; give --column verdict=NAME (its "
-            f"first row has {', '.join(frame.columns)[:300]}{nested}; found: "
+            f"first row has {', '.join(header)[:300]}{lists}; found: "
             f"{', '.join(f'{role}={column}' for role, column in roles.items()) or 'none'})"
-            f"{no_header(frame.columns)}{sheet}"
+            f"{no_header(header)}{sheet}"
         )
     if not {"item", "model", "model_a", "model_b"} & set(roles):
         raise UsageError(
             f"{name}: no column names the question or a source; give --column item=NAME, or "
-            f"model_a=NAME and model_b=NAME (its columns: {', '.join(frame.columns)})"
+            f"model_a=NAME and model_b=NAME (its columns: {', '.join(header)})"
         )
-    if score_range is not None and not score_range[0] < score_range[1]:
-        low, high = score_range
-        raise UsageError(f"--score-range must be a lower and a higher number, got {low:g} {high:g}")
-    for spelling, meaning in answers.items():
-        if meaning not in ("A", "B", *TIES, FAILED) and not is_number(meaning):
-            raise UsageError(
-                f"--answer {spelling} must be A, B, tie, both_bad, Failed or a number, got "
-                f"{meaning!r}"
-            )
-    if not frame.height:
-        raise DataError(f"{name}: has no rows")
-    for role in WHOLE:
-        gaps = frame[roles[role]].is_null().to_list() if role in roles else []
-        if any(gaps) and not all(gaps):
-            raise DataError(
-                f"{name}: row {gaps.index(True) + 2}: {roles[role]} must be given in all rows or "
-                "in none; merged cells of a spreadsheet must be filled in each row"
-            )
     if {"verdict", "truth"} <= set(roles) and roles["verdict"] == roles["truth"]:
         raise UsageError(f"--column: verdict and truth must be two columns, got {roles['truth']}")
+    for spelling, meant in answers.items():
+        if meant not in ("A", "B", *TIES, FAILED) and not is_number(meant):
+            raise UsageError(
+                f"--answer {spelling} must be A, B, tie, both_bad, Failed or a number, got "
+                f"{meant!r}"
+            )
 
 
-def _labelled(cells: pl.DataFrame) -> list[int]:
-    """Return the rows that have a truth."""
-    if "truth" not in cells.columns:
-        return list(range(cells.height))
-    graded = bool(_values(cells, "truth") & set(GRADES))
-    values = enumerate(cells["truth"].to_list())
-    return [k for k, value in values if not is_missing(value) or (graded and value == "failed")]
+def _check_whole(name: str, records: Records, roles: Mapping[str, str]) -> None:
+    if not records:
+        raise DataError(f"{name}: has no rows")
+    for column in (roles[role] for role in WHOLE if role in roles):
+        gaps = [place for place, record in records if record.get(column) in (None, "")]
+        if 0 < len(gaps) < len(records):
+            raise DataError(
+                f"{gaps[0]}: {column} must be given in all rows or in none; merged cells of a "
+                "spreadsheet must be filled in each row"
+            )
 
 
-def _values(cells: pl.DataFrame, role: str) -> set[str]:
-    """Return the distinct values of a column in lower case, without those that mean a missing
-    value.
-    """
-    values = cells[role].unique().to_list()
-    return {str(value).strip().lower() for value in values if not is_missing(value)}
-
-
-def _is_pairs(cells: pl.DataFrame, answers: Mapping[str, str]) -> bool:
-    """Return whether the verdicts choose between two options: both sources are named, or no verdict
-    (without verdicts, no truth) is a number or a grade.
-    """
-    if {"model_b", "text_b"} & set(cells.columns):
-        return True
-    if answers:
-        return not any(is_number(meaning) for meaning in answers.values())
-    values = {role: _values(cells, role) for role in ("verdict", "truth") if role in cells.columns}
-    verdicts = values.get("verdict", set())
-    if any(map(is_answer, verdicts)):
-        return True
-    numbers = (value.replace(",", ".") for value in verdicts - {"0"})
-    if any(is_number(value) and value not in LETTER_OF for value in numbers):
-        return False  # 7 is a score, whatever the truth is
-    return not all(is_number(value) or value in GRADES for value in values.get("truth") or verdicts)
-
-
-def _apart(cells: pl.DataFrame) -> frozenset[str]:
-    """Return the items that stand in several groups."""
-    if not {"item", "group"} <= set(cells.columns):
-        return frozenset()
-    names = [role for role in ("item", "task") if role in cells.columns]
-    known = cells.drop_nulls(["item", "group"])
-    groups = known.group_by(names).agg(pl.col("group").n_unique())
-    return frozenset(groups.filter(pl.col("group") > 1)["item"])
+def _values(rows: Sequence[Row], role: str, answers: Mapping[str, str]) -> set[str]:
+    """Return the distinct values of a column without those that mean a missing value."""
+    texts = {meaning(row.get(role), answers) for row in rows}
+    return {text for text in texts if not is_missing(text)}
 
 
 # ---------------------------------------------------------------- the study
@@ -345,23 +288,27 @@ def _written(
     origin = Origin("adopted", table.name, table.name, options={"columns": dict(table.columns)})
     judged = _distinct(table, origin, drop_duplicates)
     by_judge: dict[str, list[Verdict]] = {}
-    for row, verdict in judged:
-        by_judge.setdefault(row.judge, []).append(verdict)
+    for one, verdict in judged:
+        by_judge.setdefault(one.judge, []).append(verdict)
     items = [item for item, _ in table.questions.values()]
     answers = {str(verdict.value) for _, verdict in judged} | {str(item.answer) for item in items}
     ties = TIES if "both_bad" in answers else ("tie",) if "tie" in answers else ()
     items = [replace(item, ties=ties if table.pairs else ()) for item in items]
     askable = {"text_a", "text_b"} if table.pairs else {"text_a"}
-    study = Study(items, not askable <= set(table.columns), left_out=("",) * left_out)
-    origin = replace(origin, order_unknown=frozenset(unknown_orders(table, judged)))
-    runs = write_study(study, by_judge, home, origin, force=force)
+    origin = replace(
+        origin,
+        labels_only=not askable <= set(table.columns),
+        left_out=left_out,
+        order_unknown=frozenset(unknown_orders(table, judged)),
+    )
+    runs = write_study(items, by_judge, home, origin, force=force)
     return Adopted(
         home / DATASET,
         runs,
         table.columns,
         len(items),
         len(judged),
-        sum(row.reply.text is not None for row, _ in judged),
+        sum(one.reply.text is not None for one, _ in judged),
         *other_values(judged),
         left_out,
         notes=tuple(notes(table, judged)),
@@ -378,29 +325,28 @@ def _distinct(table: Table, origin: Origin, drop: bool) -> list[tuple[Answered, 
         such rows are dropped.
     """
     judged: dict[tuple[Any, ...], tuple[Answered, Verdict]] = {}
-    places: dict[tuple[Any, ...], int] = {}
-    again: list[int] = []
-    names = table.names
-    order = "the order shown (--column order=NAME), "
-    apart = "the repeat (--column repeat=NAME) or the item (--column item=NAME)"
-    for place, row in enumerate(table.answered()):
-        verdict = verdict_of(origin, row.item, row.reply, names)
-        key = (row.judge, row.item.key, row.reply.order, row.reply.repeat)
-        known = judged.setdefault(key, (row, verdict))[1]
-        if places.setdefault(key, place) == place:
+    again: list[Row] = []
+    how = (
+        f"name a column that tells them apart: {ORDER if table.pairs else ''}the repeat (--column "
+        "repeat=NAME) or the item (--column item=NAME)"
+    )
+    for one in table.answered():
+        verdict = verdict_of(origin, one.item, one.reply, table.names)
+        key = (one.judge, one.item.key, one.reply.order, one.reply.repeat)
+        first, before = judged.setdefault(key, (one, verdict))
+        if first is one:
             continue
-        again.append(place)
-        lacking = order if table.pairs and row.shown is None else ""
-        how = f"name a column that tells them apart: {lacking}{apart}"
-        if drop and verdict.value != known.value:
-            raise DataError(
-                f"{table.where(place, 'verdict')}: {row.judge} answered {known.value!r} to the "
-                f"same question in {table.row(places[key])} and {verdict.value!r} here; {how}"
+        again.append(one.row)
+        if drop and verdict.value != before.value:
+            raise one.row.fault(
+                "verdict",
+                f"must be that of {first.row.place}, where {one.judge} answered {before.value!r} "
+                f"to the same question, got {verdict.value!r}; {how}",
             )
     if again and not drop:
-        rows = ", ".join(table.row(place).rpartition("row ")[2] for place in again[:FEW])
+        rows = ", ".join(row.place.rpartition("row ")[2] for row in again[:FEW])
         raise DataError(
-            f"{table.row(again[0])}: {pluralize(len(again), 'row')} (row {rows}"
+            f"{again[0].place}: {pluralize(len(again), 'row')} (row {rows}"
             f"{', …' if len(again) > FEW else ''}) answer a question that the judge has answered "
             f"before; --drop-duplicates leaves out rows that are there twice, or {how}"
         )

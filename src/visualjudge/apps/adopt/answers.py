@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, Order
 
 Models = tuple[str | None, str | None]
@@ -58,6 +57,15 @@ def is_missing(value: Any) -> bool:
     return value is None or str(value).strip().lower() in MISSING
 
 
+def is_number(value: Any) -> bool:
+    """Return whether a cell is a number, or text that represents one."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def is_answer(value: Any) -> bool:
     """Return whether a text is unambiguously an answer to a pair.
 
@@ -76,16 +84,7 @@ def is_letter(value: Any) -> bool:
     return LETTER_OF.get(text) in ("A", "B") and not text.startswith(("model_", "response_"))
 
 
-def is_number(value: Any) -> bool:
-    """Return whether a cell is a number, or text that represents one."""
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def letter_of(value: Any, models: Models, stated: Mapping[str, str], where: str) -> str:
+def letter_of(value: Any, models: Models, stated: Mapping[str, str]) -> str:
     """Return the answer to a pair: A, B, tie, both_bad, or "Failed" if the cell is empty.
 
     Parameters
@@ -94,75 +93,72 @@ def letter_of(value: Any, models: Models, stated: Mapping[str, str], where: str)
         Sources of A and B; their names are answers too.
     stated
         Spellings given by the user (``--answer VALUE=A``).
-    where
-        Row and column, for the message.
 
     Raises
     ------
-    DataError
+    ValueError
         If the cell contains anything else.
     """
-    if is_missing(value):
-        return FAILED
     text = str(value).strip()
+    if is_missing(value) or is_missing(stated.get(text, text)):
+        return FAILED
     if text in stated:
-        return FAILED if stated[text].lower() in MISSING else stated[text]
-    known = _source(text, models) or LETTER_OF.get(text.lower()) or _source_any_case(text, models)
+        return stated[text]
+    known = _known(text, models, LETTER_OF)
     if is_number(text) and not {"0", "0.0"}.isdisjoint(stated):
         known = None  # if 0 is an answer, 1 and 2 need not be the first and the second option
     if known is None:
-        raise DataError(
-            f"{where} must be A, B, tie, both_bad or the name of a source, got {text!r}; "
+        raise ValueError(
+            f"must be A, B, tie, both_bad or the name of a source, got {text!r}; "
             f"{_advice(text, models)}"
         )
     return known
 
 
-def _source(text: str, models: Models) -> str | None:
-    """Return the letter of the source with this name, if exactly one has it."""
-    return "AB"[models.index(text)] if models.count(text) == 1 else None
-
-
-def _source_any_case(text: str, models: Models) -> str | None:
-    a, b = (None if model is None else model.lower() for model in models)
-    return _source(text.lower(), (a, b))
-
-
-def _bare(text: str) -> str:
-    return "".join(sign for sign in text.lower() if sign.isalnum())
-
-
-def _advice(text: str, models: Models) -> str:
-    names = [model for model in models if model and get_close_matches(_bare(text), [_bare(model)])]
-    words = set(text.lower().split())
-    if names:
-        return f"did you mean source {' or '.join(map(repr, names))}?"
-    if words & UNDECIDED:
-        return f"--answer {shlex.quote(f'{text}=Failed')} counts it as no answer"
-    if {"both", "tie", "equal", "neither"} & words:
-        return f"--answer {shlex.quote(f'{text}=tie')} says what it means"
-    if is_number(text) and not float(text).is_integer():
-        return "true scores of the two options go into columns score_a and score_b"
-    return f"--answer {shlex.quote(f'{text}=MEANING')} says which of A, B, tie, both_bad it means"
-
-
-def order_of(value: Any, models: Models, column: str = "") -> Order:
+def order_of(value: Any, models: Models, column: str) -> Order:
     """Return AB, or BA if option B was shown first. The name of a source is the one shown first. In
     a ``column`` named like "swapped", 1 means BA.
 
     Raises
     ------
-    DataError
+    ValueError
         If the cell states neither.
     """
     text = str(value).strip()
     if "swap" in column.lower() and text in SWAPPED:
         return SWAPPED[text]
-    known = _source(text, models) or ORDERS.get(text.lower()) or _source_any_case(text, models)
+    known = _known(text, models, ORDERS)
     if known is None:
-        raise DataError(
-            " must be A or B, 1 or 2, model_a or model_b (the option shown first), AB, BA, or the "
+        raise ValueError(
+            "must be A or B, 1 or 2, model_a or model_b (the option shown first), AB, BA, or the "
             f"name of a source of the row, got {value!r}"
             + ("; 0 and 1 are read in a column named swapped" if text in SWAPPED else "")
         )
     return "BA" if known in ("B", "BA") else "AB"
+
+
+def _known(text: str, models: Models, spellings: Mapping[str, str]) -> str | None:
+    """Return the letter of the source with this name, or else the meaning of the spelling, or else
+    the letter of the only source with this name in another case.
+    """
+    lower = tuple(None if model is None else model.lower() for model in models)
+    if models.count(text) == 1:
+        return "AB"[models.index(text)]
+    if text.lower() in spellings or lower.count(text.lower()) != 1:
+        return spellings.get(text.lower())
+    return "AB"[lower.index(text.lower())]
+
+
+def _advice(text: str, models: Models) -> str:
+    names = get_close_matches(text, [model for model in models if model])
+    words = set(text.lower().split())
+    if names:
+        return f"did you mean source {' or '.join(map(repr, names))}?"
+    if is_number(text) and not float(text).is_integer():
+        return "true scores of the two options go into columns score_a and score_b"
+    stated, says = "MEANING", "says which of A, B, tie, both_bad it means"
+    if words & UNDECIDED:
+        stated, says = FAILED, "counts it as no answer"
+    elif {"both", "tie", "equal", "neither"} & words:
+        stated, says = "tie", "says what it means"
+    return f"--answer {shlex.quote(f'{text}={stated}')} {says}"

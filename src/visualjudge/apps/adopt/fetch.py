@@ -13,26 +13,23 @@ from typing import Any
 
 import orjson
 
-from visualjudge.apps.adopt.files import Row, contents, file_in, first_tables, records
+from visualjudge.apps.adopt.files import Row, contents, file_in, first_tables, image_in, records
 from visualjudge.apps.adopt.items import ImageSource
 from visualjudge.apps.adopt.writing import DATASET, MediaFiles, check_targets, places
-from visualjudge.clients.image_download import fetch_image
+from visualjudge.clients.image_parts import fetch_image
 from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.plurals import pluralize
 from visualjudge.core.untrusted import confined_target
-from visualjudge.dataset.folder import MEDIA
 from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.dataset.write_dataset import write_dataset
 from visualjudge.vision.raster.images import opened
 
 MOST_BYTES = 20 * 10**9
-"""Most bytes that one call downloads."""
-LARGEST_IMAGE = 64 << 20
+"""Bytes after which a call downloads no further file."""
 AT_ONCE = 8
 FETCHED = "files/fetched"
 INDEXES, ANNOTATIONS = ("images", "images_v2"), ("annotations", "data_json_v2")
-ADDRESS = re.compile(r"(https|hf)://\S+")
+ADDRESS = re.compile(r"(https?|hf)://\S+")
 _HUB = re.compile(r"hf://(?P<kind>datasets/|spaces/|)(?P<name>[^/@]+/[^/@]+)(?:@(?P<rev>[^/]+))?/")
 Tick = Callable[[int, int], None]
 
@@ -130,69 +127,58 @@ def _renamed(value: Any, names: Mapping[str, str], is_index: bool) -> Any:
     return names.get(value, value) if isinstance(value, str) else value
 
 
-# ---------------------------------------------------------------- downloads
-
-
 def download(
     texts: Iterable[str], home: Path, folder: str, allow_private: bool, tick: Tick
 ) -> Fetched:
     """Download the addresses among ``texts`` into a folder of ``home``, each to a file named by
     the address; files that are there stay.
     """
-    texts = list(dict.fromkeys(texts))
-    plain = [text for text in texts if text.startswith("http://")]
-    wanted = [text for text in texts if ADDRESS.fullmatch(text)] + (plain if allow_private else [])
-    done = Fetched()
-    if plain and not allow_private:
-        done.failed.append(
-            f"{pluralize(len(plain), 'address', 'addresses')} must begin with https://, such as "
-            f"{_shown(plain[0])}; --allow-private-urls permits http://"
-        )
+    wanted = [text for text in dict.fromkeys(texts) if ADDRESS.fullmatch(text)]
     if wanted:
         place = confined_target(home, f"{folder}/x", of="the data folder").parent
         place.mkdir(parents=True, exist_ok=True)
-        asyncio.run(_all(wanted, place, allow_private, tick, done))
-    return done
+        return asyncio.run(_download(wanted, place, allow_private, tick))
+    return Fetched()
 
 
-async def _all(
-    wanted: Sequence[str], place: Path, allow_private: bool, tick: Tick, done: Fetched
-) -> None:
+async def _download(wanted: Sequence[str], place: Path, private: bool, tick: Tick) -> Fetched:
+    done, free = Fetched(), asyncio.Semaphore(AT_ONCE)
     there = {path.stem: path for path in place.iterdir() if not path.is_symlink()}
-    free = asyncio.Semaphore(AT_ONCE)
 
     async def one(address: str) -> None:
         stem = hashlib.sha256(address.encode()).hexdigest()[:20]
-        if stem in there:
-            done.paths[address] = there[stem]
-            done.kept += 1
-            return
-        async with free:
-            try:
-                await _one(address, place / stem, allow_private, done)
-            except DataError as error:
-                done.failed.append(str(error).replace(address, _shown(address)))
+        try:
+            if stem in there:
+                done.paths[address] = there[stem]
+                done.kept += 1
+                return
+            async with free:
+                done.paths[address] = await _one(address, place / stem, private, done)
+                done.downloaded += 1
+        except DataError as error:
+            done.failed.append(str(error).replace(address, _shown(address)))
         tick(len(done.paths) + len(done.failed), len(wanted))
 
     await asyncio.gather(*map(one, wanted))
+    return done
 
 
-async def _one(address: str, stem: Path, allow_private: bool, done: Fetched) -> None:
-    if done.bytes + LARGEST_IMAGE > MOST_BYTES:
+async def _one(address: str, stem: Path, allow_private: bool, done: Fetched) -> Path:
+    if address.startswith("http://") and not allow_private:
+        raise DataError(
+            f"{address}: must begin with https://; --allow-private-urls permits http://"
+        )
+    if done.bytes > MOST_BYTES:
         raise DataError(f"{address}: not fetched: {MOST_BYTES / 1e9:g} GB are reached")
-    done.bytes += LARGEST_IMAGE  # until its size is known
-    content = b""
-    try:
-        content = await fetch_image(https_of(address), allow_private=allow_private)
-    finally:
-        done.bytes += len(content) - LARGEST_IMAGE
+    content = await fetch_image(https_of(address), allow_private=allow_private)
+    done.bytes += len(content)
     suffix = ".npy"
     if not content.startswith(b"\x93NUMPY"):
         with opened(io.BytesIO(content)) as image:
             suffix = f".{(image.format or 'png').lower()}"
-    done.paths[address] = stem.with_name(stem.name + suffix)
-    write_bytes(done.paths[address], content)
-    done.downloaded += 1
+    path = stem.with_name(stem.name + suffix)
+    write_bytes(path, content)
+    return path
 
 
 def _shown(address: str) -> str:
@@ -210,7 +196,7 @@ def question_tables(path: Path) -> list[Path]:
     if not tables or tables[0].suffix not in (".json", ".jsonl", ".parquet"):
         return []
     rows = contents(tables[0])
-    first = rows[0] if isinstance(rows, list) and rows else getattr(rows, "columns", {})
+    first = rows[0] if isinstance(rows, list) and rows else {}
     return tables if {"question_type", "prompt", "images", "answer"}.issubset(first) else []
 
 
@@ -250,31 +236,26 @@ def adopt_questions(
     home, target = Path(media or tables[0].parent), Path(out)
     check_targets(target, (), force)
     rows = [row for table in tables for row in records(table)]
-    texts = dict.fromkeys(text for row in rows for text in _texts(list(row.need("images"))))
-    files = {text: file_in([home], text) for text in texts}
-    paths: dict[str, ImageSource] = {text: path for text, path in files.items() if path is not None}
+    named = dict.fromkeys(text for row in rows for text in _texts(list(row.need("images"))))
+    places_of = {text: file_in([home], text) for text in named}
+    paths: dict[str, ImageSource] = {text: path for text, path in places_of.items() if path}
     if len(set(paths.values())) < len(paths):
         raise DataError(f"{home}: two addresses have one file; keep the folders of the addresses")
-    downloaded: list[Path] = []
-    if fetched and len(paths) < len(texts):
-        missing = [text for text in texts if text not in paths]
+    done = Fetched()
+    if fetched:
+        missing = [text for text in named if text not in paths]
         done = download(missing, target, "fetched", allow_private, tick)
-        paths |= done.paths
-        downloaded = list(done.paths.values())
-        if done.failed:
-            raise DataError(
-                f"{len(done.failed)} images cannot be fetched, the first: {done.failed[0]}; "
-                "run the command again to resume"
-            )
+    if done.failed:
+        raise DataError(
+            f"{len(done.failed)} images cannot be fetched, the first: {done.failed[0]}; "
+            "run the command again to resume"
+        )
     with places(target, [DATASET]) as folders:
-        stage = folders[DATASET]
-        (stage / MEDIA).mkdir(parents=True)
-        images = MediaFiles(stage)
-        made = [
-            question_from_wire(_wire(row, images, paths, home), k) for k, row in enumerate(rows)
-        ]
-        write_dataset(stage, made, {"seed": None, "options": {}, "prompts": {}})
-    for path in downloaded:  # they are in the dataset now
+        files = MediaFiles(folders[DATASET])
+        wires = [_wire(row, files, paths | done.paths, home) for row in rows]
+        made = [question_from_wire(wire, k) for k, wire in enumerate(wires)]
+        write_dataset(folders[DATASET], made, {"seed": None, "options": {}, "prompts": {}})
+    for path in done.paths.values():  # they are in the dataset now
         path.unlink()
     return len(made)
 
@@ -282,12 +263,11 @@ def adopt_questions(
 def _wire(row: Row, files: MediaFiles, paths: Mapping[str, ImageSource], home: Path) -> Any:
     """Return a question in its stored form, with its images in the dataset."""
     images = []
-    for image in row["images"]:
-        inner = (image.get("bytes") or image.get("path")) if isinstance(image, dict) else image
+    for inner in map(image_in, row["images"]):
         source = inner if isinstance(inner, bytes) else paths.get(str(inner))
         if source is None:
             hint = "; --fetch downloads it" if ADDRESS.fullmatch(str(inner)) else ""
-            raise row.fault("images", f"there is no {_shown(str(inner))!r} in {home}{hint}")
+            raise row.fault("images", f"names {_shown(str(inner))!r}: not in {home}{hint}")
         images.append(files.add(source))
     scored = {"answer": row.get("answer_score", row.get("answer"))}
     return {**row, "images": images, **(scored if row.get("question_type") == "scoring" else {})}

@@ -1,10 +1,9 @@
-"""Tables, JSON and workbooks of strangers, and data frames of other libraries."""
+"""Files of strangers as rows, and the images that rows name."""
 
 from __future__ import annotations
 
 import re
-import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -12,17 +11,16 @@ from urllib.parse import unquote, urlsplit
 import polars as pl
 
 from visualjudge.apps.adopt.items import ImageSource
+from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.tables import table_parts
-from visualjudge.core.untrusted import Kind, apart, archive, check_file, confined_path, open_file
+from visualjudge.core.untrusted import BOUNDS, Kind, apart, archive, check_file, confined_path
 from visualjudge.core.workbooks import workbook_rows
 from visualjudge.formats.sample import read_json, read_table
 
-COLUMNS = 4096
 ROWS_AT_ONCE = 100_000
 MOST_TEXT, MOST_RATIO = 256 << 20, 64
-"""Most bytes of the texts of a table: these, or so many times those of its file."""
-ZSTANDARD = 93
+"""Most bytes of the texts of a Parquet table: these, or so many times those of its file."""
 KINDS: Mapping[str, Kind] = {
     **dict.fromkeys((".csv", ".tsv", ".jsonl"), "table"),
     ".json": "json",
@@ -33,72 +31,23 @@ KINDS: Mapping[str, Kind] = {
 }
 """Files by their suffix, as the kinds of input that have a bound."""
 TABLES = tuple(suffix for suffix in KINDS if suffix != ".eval")
-
-
-def frame_of(table: Any) -> pl.DataFrame:
-    """Convert a polars or pandas data frame, a mapping of columns, or a list of dictionaries to a
-    polars data frame; empty texts are missing.
-    """
-    if hasattr(table, "to_dict") and not isinstance(table, pl.DataFrame):  # pandas, not imported
-        table = {str(column): table[column].tolist() for column in table.columns}
-    if not isinstance(table, pl.DataFrame | Mapping):
-        table = [dict(row) for row in table]
-        if table and len(table[0]) > COLUMNS:
-            raise DataError(f"a table must have at most {COLUMNS} columns, got {len(table[0])}")
-    frame = pl.DataFrame(table, strict=False, infer_schema_length=None)
-    return frame.with_columns(pl.col(pl.String).replace("", None))
-
-
-def contents(path: Path) -> Any:
-    """Return the value of a JSON file, the rows of a table, a data frame of Parquet and Arrow,
-    and None for an archive; cells of CSV and TSV are text.
-
-    Raises
-    ------
-    UsageError
-        If it has another extension.
-    DataError
-        If it cannot be read, or is larger than its kind may be.
-    """
-    suffix = path.suffix.lower()
-    if suffix not in KINDS:
-        raise UsageError(f"{path}: must end in {', '.join(KINDS)}")
-    check_file(path, KINDS[suffix])
-    if suffix in (".parquet", ".arrow"):
-        apart(_check_text, path, "parquet")
-        return pl.concat(table_parts(path, ROWS_AT_ONCE))
-    if suffix == ".xlsx":
-        return [row for row in workbook_rows(path) if row]
-    if suffix == ".eval":
-        return None
-    return read_json(path) if suffix == ".json" else read_table(path)
-
-
-def _check_text(path: Path) -> None:
-    """Read a table once, and refuse it if its texts would fill the memory."""
-    left = most = max(MOST_TEXT, MOST_RATIO * path.stat().st_size)
-    for part in table_parts(path, ROWS_AT_ONCE):
-        words = pl.col(pl.String, pl.Categorical).cast(pl.String)
-        texts = part.select(words.str.len_bytes().cast(pl.Int64).sum())
-        left -= int(sum(texts.row(0))) if texts.width else 0
-        if left < 0:
-            raise DataError(f"{path}: must have at most {most >> 20} MiB of text")
+PARTS = re.compile(r"header\.json|samples/.*\.json")
+BULKY = ("messages", "events", "attachments", "store")
+"""Fields of a sample of Inspect that no verdict needs, and that are most of it."""
 
 
 class Row(dict[str, Any]):
-    """A record, with its file and its position there, from 1."""
+    """A record, the place where it stands (file and row), and the names of its fields there."""
 
-    __slots__ = ("number", "path")
+    __slots__ = ("names", "place")
 
-    def __init__(self, values: Any, path: Path, number: int) -> None:
-        if not isinstance(values, dict):
-            raise DataError(f"{path}: record {number}: must be an object")
+    def __init__(self, values: Mapping[str, Any], place: str, names: Mapping[str, str]) -> None:
         super().__init__(values)
-        self.path, self.number = path, number
+        self.place, self.names = place, names
 
-    def fault(self, name: str, reason: str) -> DataError:
+    def fault(self, name: str, reason: object) -> DataError:
         """Return an error that says what is wrong with a field."""
-        return DataError(f"{self.path}: record {self.number}: {name}: {reason}")
+        return DataError(f"{self.place}: {self.names.get(name, name)} {reason}")
 
     def need(self, name: str) -> Any:
         """Return a field; raise an error if the record lacks it."""
@@ -114,13 +63,74 @@ class Row(dict[str, Any]):
         return known[value]
 
 
-def records(path: Path) -> list[Row]:
-    """Return the rows of a table; raise an error if the file cannot be read or holds others."""
-    values = contents(path)
-    values = values.to_dicts() if isinstance(values, pl.DataFrame) else values
+def contents(path: Path) -> Any:
+    """Return the value of a JSON file or of a log of Inspect, and the rows of a table; cells of CSV
+    and TSV are text.
+
+    Raises
+    ------
+    UsageError
+        If it has another extension.
+    DataError
+        If it cannot be read, or is larger than its kind may be.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in KINDS:
+        raise UsageError(f"{path}: must end in {', '.join(KINDS)}")
+    check_file(path, KINDS[suffix])
+    if suffix in (".parquet", ".arrow"):
+        apart(_check_text, path, "parquet")
+        return [row for part in table_parts(path, ROWS_AT_ONCE) for row in part.to_dicts()]
+    if suffix == ".xlsx":
+        return [row for row in workbook_rows(path) if row]
+    if suffix == ".eval":
+        return apart(_inspect_log, path, "zip")
+    return read_json(path) if suffix == ".json" else read_table(path)
+
+
+def _check_text(path: Path) -> None:
+    """Read a table once, and refuse it if its texts or cells would fill the memory."""
+    left = most = max(MOST_TEXT, MOST_RATIO * path.stat().st_size)
+    cells = BOUNDS["parquet"].items
+    for part in table_parts(path, ROWS_AT_ONCE):
+        words = pl.col(pl.String, pl.Categorical).cast(pl.String)
+        texts = part.select(words.str.len_bytes().cast(pl.Int64).sum())
+        left -= int(sum(texts.row(0))) if texts.width else 0
+        cells -= part.height * part.width
+        if left < 0:
+            raise DataError(f"{path}: must have at most {most >> 20} MiB of text")
+        if cells < 0:
+            raise DataError(f"{path}: must have at most {BOUNDS['parquet'].items:,} cells")
+
+
+def _inspect_log(path: Path) -> dict[str, Any]:
+    with archive(path, "zip") as members:
+        names = [name for name in members.namelist() if PARTS.fullmatch(name)]
+        parts = {name: _part(jsons.lenient(members.read(name), name)) for name in names}
+    return {**parts.pop("header.json", {}), "samples": list(parts.values())}
+
+
+def _part(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("its members must be objects")
+    return {name: field for name, field in value.items() if name not in BULKY}
+
+
+def records(path: Path, values: Any = None) -> list[Row]:
+    """Return the rows of a table, or of the ``values`` that were in it.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or holds something else.
+    """
+    values = contents(path) if values is None else values
     if not isinstance(values, list):
         raise DataError(f"{path}: must hold an array of objects")
-    return [Row(value, path, number) for number, value in enumerate(values, 1)]
+    for number, value in enumerate(values, 1):
+        if not isinstance(value, dict):
+            raise DataError(f"{path}: record {number} must be an object")
+    return [Row(value, f"{path}: record {number}", {}) for number, value in enumerate(values, 1)]
 
 
 def at(value: Any, *paths: str) -> Any:
@@ -142,48 +152,6 @@ def at(value: Any, *paths: str) -> Any:
         if inner is not None:
             return inner
     return None
-
-
-def members(path: Path, form: re.Pattern[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and content of each member of a zip file whose name matches ``form``.
-
-    Raises
-    ------
-    DataError
-        If it is no zip file, or its members cannot be unpacked.
-    UsageError
-        If one is compressed with Zstandard, which needs Python 3.14 or the extra ``logs``.
-    """
-    with archive(path, "zip") as zipped:
-        for member in zipped.infolist():
-            if form.fullmatch(member.filename):
-                yield member.filename, _content(zipped, member, path)
-
-
-def _content(zipped: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> bytes:
-    if member.compress_type != ZSTANDARD:
-        return zipped.read(member)
-    try:
-        import zstandard
-    except ImportError:
-        raise UsageError(
-            f"{path}: is compressed with Zstandard; run: pip install 'visualjudge[logs]'"
-        ) from None
-    with open_file(path, "zip") as file:
-        file.seek(member.header_offset)
-        head = file.read(30)  # of the local header, whose name and extra field precede the content
-        lengths = (int.from_bytes(head[start : start + 2], "little") for start in (26, 28))
-        file.seek(sum(lengths), 1)
-        packed = file.read(member.compress_size)
-    try:
-        with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as stream:
-            content: bytes = stream.read(member.file_size + 1)
-    except zstandard.ZstdError as error:
-        raise DataError(f"{path}: {member.filename}: cannot be unpacked: {error}") from None
-    if len(content) != member.file_size:
-        size = f"must have {member.file_size} bytes unpacked, got {len(content)}"
-        raise DataError(f"{path}: {member.filename}: {size}")
-    return content
 
 
 def first_tables(homes: Iterable[Path], *patterns: str) -> list[Path]:
@@ -210,34 +178,27 @@ class Images:
         """Return the images that fields contain (``bytes``, or the ``{"bytes", "path"}`` of the
         datasets library) or name, in order, without those that are missing.
         """
-        images = []
-        for value in values:
-            inner = (value.get("bytes") or value.get("path")) if isinstance(value, dict) else value
-            image = inner if isinstance(inner, bytes) else file_in(self.homes, inner)
-            self.missing += image is None
-            images += [] if image is None else [image]
-        return tuple(images)
+        inner = map(image_in, values)
+        images = [one if isinstance(one, bytes) else file_in(self.homes, one) for one in inner]
+        self.missing += images.count(None)
+        return tuple(image for image in images if image is not None)
+
+
+def image_in(value: Any) -> Any:
+    """Return the bytes of a field with an image, or else its name."""
+    return (value.get("bytes") or value.get("path")) if isinstance(value, dict) else value
 
 
 def file_in(homes: Iterable[Path], name: Any) -> Path | None:
     """Return the first file of this name in one of these folders; of an address, the end
     of its path may be there.
     """
+    text = str(name)
+    parts = PurePosixPath(unquote(urlsplit(text).path)).parts if "://" in text else ()
     for home in homes:
-        for end in _ends(str(name)):
+        for end in ["/".join(parts[k:]) for k in range(1, len(parts))] or [text]:
             try:
                 return confined_path(home, end, of="the copy")
             except DataError:
                 continue
     return None
-
-
-def _ends(name: str) -> list[str]:
-    parts = PurePosixPath(unquote(urlsplit(name).path)).parts if "://" in name else ()
-    return ["/".join(parts[k:]) for k in range(1, len(parts))] or [name]
-
-
-def name_of(image: Any, key: str) -> str:
-    """Return the path in a field with an image, or ``key`` if it contains only pixels."""
-    name = image.get("path") if isinstance(image, dict) else image
-    return name if isinstance(name, str) and name else key

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from visualjudge.core.records import IMAGE_MARK, Answer, Order, QuestionType
@@ -13,6 +13,7 @@ ImageSource = Path | bytes
 """An image: a file, or its bytes."""
 Scale = tuple[float, float]
 TEN: Scale = (0.0, 10.0)
+UNIT: Scale = (0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,8 @@ class Option:
         """The content shown in a prompt."""
         if self.marked is not None:
             return self.marked
-        return "\n".join(
-            part for part in (*(IMAGE_MARK for _ in self.images), safe(self.text)) if part
-        )
+        parts = (*(IMAGE_MARK for _ in self.images), safe(self.text))
+        return "\n".join(part for part in parts if part)
 
 
 def safe(text: str) -> str:
@@ -81,7 +81,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a judge said.
+    """What a judge said to the question ``key``.
 
     ``value`` is the reading of those who published it: letters of the stored question, a score on
     the item's scale, "Failed", or None if unknown; ``right`` is their marking and ``counted`` the
@@ -97,23 +97,6 @@ class Reply:
     finish_reason: str = "stop"
     repeat: int = 0
     usage: Mapping[str, int] | None = None
-
-
-Replies = Mapping[str, Callable[[], Iterable[Reply]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Study:
-    """Questions, and the replies of each judge by name.
-
-    ``labels_only``: the images or texts of the questions are missing, so that no judge can be
-    asked. ``left_out`` has a line for each record without a usable label.
-    """
-
-    items: Sequence[Item]
-    labels_only: bool
-    replies: Replies = field(default_factory=dict)
-    left_out: Sequence[str] = ()
 
 
 def on_ten(value: float, scale: Scale) -> float:

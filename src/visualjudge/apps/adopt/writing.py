@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from visualjudge import __version__
-from visualjudge.apps.adopt.items import TEN, ImageSource, Item, Reply, Study, on_ten
+from visualjudge.apps.adopt.items import ImageSource, Item, Reply, on_ten
 from visualjudge.apps.adopt.wording import PROMPT, wording
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import UsageError
@@ -31,7 +31,7 @@ from visualjudge.dataset.folder import MEDIA, META
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.staging import staged
 from visualjudge.dataset.write_dataset import write_dataset
-from visualjudge.replies import Reading, read_reply
+from visualjudge.replies import read_reply
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.verdicts import verdict_line
 from visualjudge.vision.raster.images import opened, rgb_of, write_png
@@ -49,8 +49,9 @@ class Origin:
     """Where a study comes from, as ``dataset.json`` states it.
 
     ``backend`` is "adopted" for a table and "published" for a benchmark, whose authors' readings
-    count in their own ``scores``. ``order_unknown`` are the judges some of whose verdicts do not
-    say which option was shown first.
+    count in their own ``scores``. ``labels_only``: images or texts of the questions are missing, so
+    that no judge can be asked. ``order_unknown`` are the judges some of whose verdicts do not say
+    which option was shown first.
     """
 
     name: str
@@ -59,6 +60,8 @@ class Origin:
     backend: str = "adopted"
     licence: str = ""
     use: str = "any"
+    labels_only: bool = False
+    left_out: int = 0
     scores: tuple[Score, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     order_unknown: frozenset[str] = frozenset()
@@ -94,7 +97,7 @@ def check_targets(home: Path, judges: Iterable[str], force: bool) -> dict[str, s
 
 
 def write_study(
-    study: Study,
+    items: Iterable[Item],
     verdicts: Mapping[str, Sequence[Verdict]],
     home: Path,
     origin: Origin,
@@ -105,25 +108,21 @@ def write_study(
     Return the folders of the runs.
     """
     names = check_targets(home, verdicts, force)
-    about = {
-        **{name: getattr(origin, name) for name in ("name", "title", "licence", "use", "source")},
-        "labels_only": study.labels_only,
-        "left_out": len(study.left_out),
-        "scores": [asdict(score) for score in origin.scores],
-    }
-    meta = {"seed": None, "options": dict(origin.options), "prompts": {PROMPT: "v1"}}
+    about = asdict(origin)
+    options, order_unknown = about.pop("options"), about.pop("order_unknown")
+    backend = about.pop("backend")
     with places(home, [DATASET, *names.values()]) as folders:
         stage = folders[DATASET]
-        (stage / MEDIA).mkdir(parents=True)
         media = MediaFiles(stage)
-        questions = [_question(origin, item, media) for item in study.items]
-        write_dataset(stage, questions, {**meta, "benchmark": about})
+        questions = [_question(origin, item, media) for item in items]
+        meta = {"seed": None, "options": options, "prompts": {PROMPT: "v1"}, "benchmark": about}
+        write_dataset(stage, questions, meta)
         path, digest = str((home / DATASET).resolve()), file_sha256(stage / QUESTIONS)
         for judge, name in names.items():
-            head: dict[str, Any] = {"judge": judge, "backend": origin.backend, "model": judge}
-            head |= {"base_url": None, "dataset": {"path": path, "checksum": digest}}
+            head = {"judge": judge, "backend": backend, "model": judge, "base_url": None}
+            head |= {"dataset": {"path": path, "checksum": digest}}
             head |= {"parameters": {"name": origin.name, "source": origin.source}}
-            head |= {"order_shown": False} if judge in origin.order_unknown else {}
+            head |= {"order_shown": False} if judge in order_unknown else {}
             write_run(folders[name], head, verdicts[judge])
     return tuple(home / name for name in names.values())
 
@@ -152,10 +151,11 @@ def write_run(folder: Path, head: Mapping[str, Any], verdicts: Sequence[Verdict]
 
 
 class MediaFiles:
-    """Images of others as PNG files of the dataset, each written once."""
+    """Images of others as PNG files of the dataset in ``stage``, each written once."""
 
     def __init__(self, stage: Path) -> None:
         self.stage = stage
+        (stage / MEDIA).mkdir(parents=True)
 
     def add(self, source: ImageSource) -> str:
         """Add ``source`` and return its path in the dataset."""
@@ -169,11 +169,12 @@ class MediaFiles:
 
 def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
     prompt, spans, images = wording(item)
-    ours = origin.id_of(item) if origin.backend == "adopted" else item.key
+    name = origin.id_of(item)
+    ours = name if origin.backend == "adopted" else item.key
     ids = (option.id or f"{ours}/{LETTERS[k]}" for k, option in enumerate(item.options))
     texts = tuple(OptionFeatures(text_chars=len(option.text)) for option in item.options)
     return Question(
-        id=origin.id_of(item),
+        id=name,
         task=item.task,
         encoding=origin.backend,
         question_type=item.kind,
@@ -212,49 +213,43 @@ def verdict_of(
     """Return our reading of a reply, with that of its authors beside it; only theirs if there is no
     text. ``names`` are further answers of the judge (``--answer C=tie``).
     """
-    stated, counted = (
-        value if value is None or isinstance(value, str) else on_ten(value, item.scale)
-        for value in (reply.value, reply.value if reply.counted is None else reply.counted)
-    )
-    failed = stated is None or stated == FAILED
+    stated = FAILED if reply.value is None else _on_ten(reply.value, item)
+    failed = stated == FAILED
     theirs = Verdict(
         origin.id_of(item),
         reply.order,
-        FAILED if stated is None else stated,
+        stated,
         "unparseable" if failed else "ok",
         reply.text,
         reply.usage,
         repeat=reply.repeat,
         cause="not read by its authors" if failed else None,
     )
+    counted = reply.value if reply.counted is None else reply.counted
     extra: dict[str, Any] = {}
     if counted is not None and (origin.backend == "published" or reply.text is not None):
-        extra["published_value"] = str(counted)
+        extra["published_value"] = str(_on_ten(counted, item))
     if reply.right is not None:
         extra["published_right"] = reply.right
     if reply.text is None:
         return replace(theirs, extra=extra)
-    reading = _read(item, reply, names or {})
-    if reading.rule:
-        extra |= {"rule": reading.rule, "read_by": reading.read_by}
-    value: Answer = reading.value
-    value = TURNED.get(str(value), value) if reply.order == "BA" else value
-    return replace(theirs, value=value, status=reading.status, cause=reading.cause, extra=extra)
-
-
-def _read(item: Item, reply: Reply, names: Mapping[str, str]) -> Reading:
-    """Return our reading; a score on 0 to 10, if the judge's scale has it."""
+    pair = item.kind == "pairwise"
     reading = read_reply(
-        reply.text or "",
+        reply.text,
         item.kind,
         len(item.options),
         finish_reason=reply.finish_reason,
         ties=item.ties,
-        names=names if item.kind == "pairwise" else {},
+        names=(names or {}) if pair else {},
     )
-    low, high = item.scale
-    if isinstance(reading.value, str) or item.scale == TEN:
-        return reading
-    if not low <= reading.value <= high:
-        return replace(reading, value=FAILED, status="unparseable", cause="other scale")
-    return replace(reading, value=on_ten(reading.value, item.scale))
+    value, status, cause = reading.value, reading.status, reading.cause
+    if not isinstance(value, str) and not item.scale[0] <= value <= item.scale[1]:
+        value, status, cause = FAILED, "unparseable", "other scale"
+    value = TURNED.get(str(value), value) if reply.order == "BA" else _on_ten(value, item)
+    if reading.rule:
+        extra |= {"rule": reading.rule, "read_by": reading.read_by}
+    return replace(theirs, value=value, status=status, cause=cause, extra=extra)
+
+
+def _on_ten(value: Answer, item: Item) -> Answer:
+    return value if isinstance(value, str) else on_ten(value, item.scale)

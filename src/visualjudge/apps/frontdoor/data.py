@@ -4,6 +4,7 @@ dataset.
 
 from __future__ import annotations
 
+import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -132,8 +133,9 @@ def import_samples(
     ----------
     samples
         Images with a prediction and its ground truth, as samples, mappings with a sample's fields
-        or a data frame with such columns. Predictions may be records, payloads, objects of
-        supervision, or paths and arrays where the task's prediction is a file.
+        or a data frame with such columns. Images may be paths, H×W×3 uint8 arrays or PIL images;
+        predictions records, payloads, arrays in the forms listed in docs/python.md, or objects of
+        supervision.
         :func:`from_fiftyone` makes samples too.
     out
         Data folder to create or extend.
@@ -174,10 +176,13 @@ def import_samples(
 
     task_named(task)
     done, intake = Imported(), Intake(min_score=min_score, top_k=top_k)
-    with FolderWriter(out, task, replace=replace) as writer:
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        FolderWriter(out, task, replace=replace) as writer,
+    ):
         for state in scored(
             writer,
-            samples_of(task, samples),
+            samples_of(task, samples, Path(scratch)),
             source=source,
             classes=tuple(classes),
             intake=intake,

@@ -11,19 +11,17 @@ from typing import Any, Unpack, get_args
 from visualjudge.apps.frontdoor.opened_run import Run
 from visualjudge.clients.base import Client
 from visualjudge.clients.batch.batched_client import Settings, batched_in
-from visualjudge.clients.batch.registry import provider_of
+from visualjudge.clients.registry import BATCH_REGISTRY
 from visualjudge.core.errors import UsageError
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.judges.base import Judge
 from visualjudge.judges.judge_options import DEFAULTS, JudgeOptions
 from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
-from visualjudge.judges.reply_extractor import ExtractingJudge
-from visualjudge.judges.schema_trial import trial_of
 from visualjudge.judges.toolbox import Tools, tool_names
 from visualjudge.replies import Tiers
 from visualjudge.runs.asks import RunSettings, check_images
-from visualjudge.runs.batch.batch_journal import parts_of
+from visualjudge.runs.batch.batch_journal import open_batches
 from visualjudge.runs.batch.engine import BatchEngine
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.job_runner import Listener, Stop, run_until_stopped
@@ -244,10 +242,9 @@ async def judge_async(
     if given["read"] not in get_args(Tiers):
         raise UsageError(f"read must be one of {', '.join(get_args(Tiers))}, got {given['read']!r}")
     check_images(asking, asking.questions[: given["limit"]])
-    chosen = judge_of(asked, asking.root, given)
     if given["extractor"] is not None:
         _check_prices(asked, given["extractor"], given["prices"])
-        chosen = ExtractingJudge(chosen, given["extractor"], given["ties"])
+    chosen = judge_of(asked, asking.root, given)
     settings = settings_of(given)
     engine, prices = _engine(asked, chosen, Path(out), settings, given["limits"], given["prices"])
     budget = Budget(given["limits"], prices)
@@ -292,8 +289,7 @@ def _engine(
     """Return the engine that asks the judge, None for live calls, and its prices."""
     batched = batched_in(asked)
     if batched is None:
-        open_parts = sum(part.status is None for part in parts_of(out).values())
-        if open_parts:
+        if open_parts := open_batches(out):
             raise UsageError(
                 f"{out}: {open_parts} batches have not ended: add --batch to continue, with "
                 "--set cancel_batches=true to cancel them"
@@ -304,8 +300,10 @@ def _engine(
             "--max-calls, --set max_tokens_total and --max-cost cannot be used with --batch; use "
             "--limit"
         )
-    provider = provider_of(batched.inner.backend)(batched.inner)
-    engine = BatchEngine(batched, provider, out, trial_of(chosen), options.retry_errors)
+    provider = BATCH_REGISTRY.find(batched.inner.backend)(batched.inner)
+    if isinstance(chosen, QuestionJudge) and chosen.tries_schema:
+        chosen.schema = "followed"  # a trial would wait for a batch of one question
+    engine = BatchEngine(batched, provider, out, options.retry_errors)
     return engine, None if prices is None else replace(prices, share=provider.discount)
 
 
@@ -313,17 +311,15 @@ def judge_of(asked: Asked, root: Path, options: JudgeOptions) -> Judge:
     """Return the judge that asks ``asked`` the questions of the dataset at ``root``; the options
     are complete.
     """
+    alone = callable(asked) or isinstance(asked, Baseline)
+    if alone and (options["tools"] or options["extractor"]):
+        name = "--tools (tools)" if options["tools"] else "--extractor-model (extractor)"
+        raise UsageError(f"{name} needs a model of a backend, got {asked!r:.100}")
     if isinstance(asked, Baseline):
-        if options["tools"]:
-            raise UsageError(
-                f"--tools (tools) needs a model of a backend, got {asked.backend} {asked.model}"
-            )
         make = QUESTION_JUDGES.find(asked.backend)
         seed = asked.seed if options["seed"] is None else options["seed"]
         return make(asked.model, root, seed=seed)  # type: ignore[no-any-return]
     if callable(asked):
-        if options["tools"]:
-            raise UsageError("--tools (tools) needs a model of a backend, got a judge of your own")
         missing = [name for name in ("describe", "aclose", "simulated") if not hasattr(asked, name)]
         if missing:
             raise UsageError(f"asked: a judge must have {', '.join(missing)}, got {asked!r}")
@@ -339,6 +335,7 @@ def judge_of(asked: Asked, root: Path, options: JudgeOptions) -> Judge:
         options["ties"],
         options["read"],
         tools=_tools(asked, root, options),
+        extractor=options["extractor"],
     )
 
 

@@ -54,7 +54,7 @@ class Plots:
         UsageError
             If the task has fewer than two encodings.
         """
-        from visualjudge.analysis.report.accuracy_plots import encoding_name, encodings
+        from visualjudge.analysis.report.plots import encoding_name, encodings
 
         found = {figure.name: figure for figure in encodings(self._analysis)}
         if encoding_name(task) not in found:
@@ -71,8 +71,8 @@ class Study:
 
     @property
     def plot(self) -> Plots:
-        """The study's figures: ``study.plot.tasks()``, ``.sources()``, ``.checks()``,
-        ``.leanings()``, ``.scores()`` …
+        """The study's figures: ``study.plot.tasks()``, ``.pairs()``, ``.leanings()``,
+        ``.scores()`` …
 
         A figure that has no data raises a UsageError with the reason.
         """

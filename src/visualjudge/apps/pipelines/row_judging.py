@@ -21,8 +21,7 @@ from typing import Any
 from visualjudge.apps.pipelines.results import RowResult
 from visualjudge.apps.pipelines.rows import Row, checksum
 from visualjudge.clients.base import Client, Reply, Request, Wrapping
-from visualjudge.clients.image_download import fetch_image
-from visualjudge.clients.image_parts import image_of_bytes
+from visualjudge.clients.image_parts import fetch_image, image_of_bytes
 from visualjudge.clients.retry import cause_of
 from visualjudge.core.errors import ClientError, DataError, RunError, VisualJudgeError
 from visualjudge.judges.judge_module import ClientPipe, Judgement

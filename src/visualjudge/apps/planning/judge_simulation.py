@@ -2,10 +2,10 @@
 
 A verdict is right if a normal variable falls below a threshold that rises with the log of the
 margin between the two scores. The variable is a sum of effects: of the image, of the pair, of the
-order, and of the repeat (a nested random-effects probit; Searle, Casella & McCulloch 1992). The
-position of the better option shifts the threshold by the judge's position bias. From a pilot run,
-the threshold is fitted by maximum likelihood, and the correlations by the method of moments on
-residuals: two verdicts that share an image, a pair, … are right together as often as observed.
+order (a judge that prefers a position has a large one), and of the repeat (a nested random-effects
+probit; Searle, Casella & McCulloch 1992). From a pilot run, the threshold is fitted by maximum
+likelihood, and the correlations by the method of moments on residuals: two verdicts that share an
+image, a pair, … are right together as often as observed.
 
 Images, with their pairs and true scores, are drawn with replacement from the available ones, and
 the intervals and tests are those of the report, so the plan matches the analysis of the study.
@@ -88,15 +88,13 @@ class JudgeModel:
 
     ``level`` is the threshold at the mean log-margin and ``slope`` its rise, in standard
     deviations; ``shared`` are the correlations of two verdicts that share an image, pair, …
-    (LEVELS); ``lean`` is half the difference in accuracy between the better option shown first and
-    second; ``failed`` is the share of unusable replies. ``assumed`` names what does not come from a
-    pilot.
+    (LEVELS); ``failed`` is the share of unusable replies. ``assumed`` names what does not come from
+    a pilot.
     """
 
     level: float
     slope: float
     shared: tuple[float, float, float]
-    lean: float = 0.0
     failed: float = 0.0
     assumed: tuple[str, ...] = ()
 
@@ -145,51 +143,39 @@ class Design:
 class Studies:
     """B simulated studies of one design.
 
-    ``pair`` (B, n, k) is an index into the pool, valid where ``held``; ``first`` says whether the
-    better option is stored first. ``right`` and ``read`` have shape (B, n, k, orders, repeats).
+    ``pair`` (B, n, k) is an index into the pool, valid where ``held``. ``right`` and ``read`` have
+    shape (B, n, k, orders, repeats).
     """
 
     pool: Pool
     design: Design
     pair: IntArray
     held: BoolArray
-    first: BoolArray
     right: BoolArray
     read: BoolArray
-
-    @property
-    def count(self) -> int:
-        """Number of studies, B."""
-        return int(self.pair.shape[0])
 
 
 # ---------------------------------------------------------------- from a pilot
 
 
-def both_right(thresholds: FloatArray, correlation: float) -> float:
-    """Return the mean over (N,) thresholds of P(two verdicts on the same pair are both right)."""
-    if correlation >= 1:
-        return float(stats.norm.cdf(thresholds).mean())
+def both_right(thresholds: FloatArray, correlation: float, *, apart: bool = False) -> float:
+    """Return the mean over (N,) thresholds of P(two verdicts are both right): on the same pair, or
+    on independent pairs of one image (``apart``). The correlation is below 1.
+    """
     part = thresholds[:, None] - np.sqrt(correlation) * NODES
-    return float((stats.norm.cdf(part / np.sqrt(1 - correlation)) ** 2).mean())
-
-
-def both_right_apart(thresholds: FloatArray, correlation: float) -> float:
-    """Return the same probability for two verdicts on independent pairs of one image."""
-    part = thresholds[:, None] - np.sqrt(correlation) * NODES
-    return float((stats.norm.cdf(part / np.sqrt(1 - correlation)).mean(0) ** 2).mean())
+    right = stats.norm.cdf(part / np.sqrt(1 - correlation))
+    return float(((right.mean(0) if apart else right) ** 2).mean())
 
 
 def correlation_of(covariance: float, thresholds: FloatArray, *, apart: bool = False) -> float:
     """Return the correlation, 0 … .999, at which the verdicts have this covariance beyond their
     thresholds.
     """
-    together = both_right_apart if apart else both_right
     few = thresholds[:: max(1, thresholds.size // 300)]
-    alone = both_right_apart(few, 0.0) if apart else float((stats.norm.cdf(few) ** 2).mean())
+    alone = both_right(few, 0.0, apart=apart)
 
     def beyond(correlation: float) -> float:
-        return together(few, correlation) - alone - covariance
+        return both_right(few, correlation, apart=apart) - alone - covariance
 
     if beyond(0.0) >= 0:
         return 0.0
@@ -200,39 +186,34 @@ def fitted(verdicts: pl.DataFrame, default: JudgeModel) -> JudgeModel:
     """Fit the judge to a pilot's pairwise ``verdicts``; what they do not determine is taken from
     ``default``.
 
-    ``verdicts`` has one row per verdict with cluster, pair, encoding, order, repeat, margin, right,
-    parsed, first_right and task.
+    ``verdicts`` has one row per verdict with cluster, pair, encoding, order, repeat, margin, right
+    and usable.
     """
     asked = verdicts.with_columns(pl.col("right").fill_null(False))
     failed = 1 - float(asked["usable"].mean())  # type: ignore[arg-type]
     read = asked.filter("usable")
     logs = np.log1p(np.asarray(read["margin"].to_numpy(), dtype=float))
     x, right = logs - logs.mean(), np.asarray(read["right"].to_numpy(), dtype=bool)
-    place = read["first_right"].replace_strict({True: 1.0, False: -1.0}, default=0.0).to_numpy()
-    level, slope, shift = _threshold_line(x, place, right)
-    plain = level + slope * x
-    line = plain + shift * place
+    level, slope = _threshold_line(x, right)
+    line = level + slope * x
     table = read.select("cluster", "pair", "encoding", "order", "repeat").with_columns(
         y=pl.Series(right - stats.norm.cdf(line))
     )
     shared, unknown = _shared(table, line, default)
-    lean = float((stats.norm.cdf(plain + shift) - stats.norm.cdf(plain - shift)).mean()) / 2
-    return JudgeModel(level, slope, shared, lean, failed, tuple(unknown))
+    return JudgeModel(level, slope, shared, failed, tuple(unknown))
 
 
-def _threshold_line(
-    x: FloatArray, place: FloatArray, right: BoolArray
-) -> tuple[float, float, float]:
-    """Fit the level, the slope on the margin and the shift by position, with weak normal priors."""
+def _threshold_line(x: FloatArray, right: BoolArray) -> tuple[float, float]:
+    """Fit the level and the slope on the margin, with weak normal priors."""
     side = np.where(right, 1.0, -1.0)
 
     def loss(line: FloatArray) -> float:
-        level, slope, shift = line
-        fit = -stats.norm.logcdf(side * (level + slope * x + shift * place)).sum()
-        return float(fit + (slope**2 + shift**2 + level**2 / 9) / 2)
+        level, slope = line
+        fit = -stats.norm.logcdf(side * (level + slope * x)).sum()
+        return float(fit + (slope**2 + level**2 / 9) / 2)
 
-    level, slope, shift = optimize.minimize(loss, np.zeros(3), method="BFGS").x.tolist()
-    return level, slope, shift
+    level, slope = optimize.minimize(loss, np.zeros(2), method="BFGS").x.tolist()
+    return level, slope
 
 
 def _shared(
@@ -266,10 +247,8 @@ def simulated(
     design: Design,
     count: int,
     rng: np.random.Generator,
-    *,
-    labels_wrong: float = 0.0,
 ) -> Studies:
-    """Simulate ``count`` studies; ``labels_wrong`` is the share of wrong labels."""
+    """Simulate ``count`` studies."""
     n, k = design.images, design.pairs
     chosen = rng.integers(0, pool.images, (count, n))
     start, held_pairs = np.cumsum(pool.per_image) - pool.per_image, pool.per_image[chosen]
@@ -280,17 +259,11 @@ def simulated(
     place = place[..., :k]
     held = np.arange(place.shape[-1]) < held_pairs[..., None]
     pair = np.where(held, start[chosen][..., None] + place, 0)
-    first = rng.random(pair.shape) < 0.5
-    flipped = rng.random(pair.shape) < labels_wrong
     effects = _effects(pair.shape, design, rng)
     edge = judge.thresholds(pool)[pair][..., None, None]
-    shown_first = first[..., None] ^ (np.arange(design.orders) == 1)
-    shift = _shift(judge, pool, judge.lean)
-    edge = edge + np.where(shown_first, shift, -shift)[..., None]
     noise = sum(load * effect for load, effect in zip(judge.loads, effects, strict=True))
     read = np.asarray(rng.random(noise.shape) >= judge.failed)  # type: ignore[union-attr]
-    right = (noise < edge) ^ flipped[..., None, None]
-    return Studies(pool, design, pair, held, first, right & read, read)
+    return Studies(pool, design, pair, held, (noise < edge) & read, read)
 
 
 def _effects(shape: tuple[int, ...], design: Design, rng: np.random.Generator) -> list[FloatArray]:
@@ -302,21 +275,6 @@ def _effects(shape: tuple[int, ...], design: Design, rng: np.random.Generator) -
     return [np.asarray(rng.standard_normal(size, dtype=np.float32), dtype=float) for size in sizes]
 
 
-def _shift(judge: JudgeModel, pool: Pool, lean: float) -> float:
-    """Return how much this bias, −.5 … .5, adds to the thresholds of one position and takes from
-    the other.
-    """
-    line = judge.thresholds(pool)[:: max(1, pool.margin.size // 300)]
-
-    def beyond(shift: float) -> float:
-        cdf = stats.norm.cdf
-        return float((cdf(line + shift) - cdf(line - shift)).mean()) - 2 * min(abs(lean), 0.49)
-
-    if not lean:
-        return 0.0
-    return float(np.copysign(optimize.brentq(beyond, 0, 12), lean))
-
-
 # ---------------------------------------------------------------- goals
 
 
@@ -324,8 +282,8 @@ def share_intervals(studies: Studies) -> tuple[FloatArray, FloatArray]:
     """Return the interval of the accuracy of each study, (B,) each; failed replies are wrong."""
     held = np.broadcast_to(studies.held[..., None, None], studies.right.shape)
     top, bottom = (x.sum((2, 3, 4)).astype(float) for x in (studies.right & held, held))
-    column = np.repeat(np.arange(studies.count), top.shape[1])
-    found = shares(top.ravel(), bottom.ravel(), column, studies.count)
+    column = np.repeat(np.arange(studies.pair.shape[0]), top.shape[1])
+    found = shares(top.ravel(), bottom.ravel(), column, studies.pair.shape[0])
     return found.low, found.high
 
 
@@ -372,34 +330,16 @@ def _holm(p: FloatArray) -> FloatArray:
     return out
 
 
-@dataclass(frozen=True)
-class Power:
-    """Share of simulated studies that reach the goal, and the standard error of the simulation."""
-
-    value: float
-    error: float
-
-
-def power_of(reached: BoolArray) -> Power:
-    """Return the power from one value per study; the error is binomial, with at least one study in
-    doubt.
-    """
-    n, value = reached.size, float(reached.mean())
-    bounded = min(max(value, 1 / n), 1 - 1 / n)
-    return Power(value, float(np.sqrt(bounded * (1 - bounded) / n)))
-
-
 def pool_of(rows: pl.DataFrame) -> Pool:
     """Return a pool from one row per pair: image, better, worse (names or null), margin."""
     ordered = rows.sort("image")
     names = sorted({*ordered["better"].drop_nulls(), *ordered["worse"].drop_nulls()})
     places = {name: k for k, name in enumerate(names)}
 
-    def numbers(column: str) -> IntArray:
-        return np.array(
-            [places.get(name, -1) for name in ordered[column].to_list()], dtype=np.int64
-        )
-
     image = renumbered(ordered["image"].rank("dense").cast(pl.Int64).to_numpy())[1]
     margin = np.asarray(ordered["margin"].to_numpy(), dtype=float)
-    return Pool(image, numbers("better"), numbers("worse"), margin, tuple(names))
+    better, worse = (
+        np.array([places.get(name, -1) for name in ordered[column].to_list()], dtype=np.int64)
+        for column in ("better", "worse")
+    )
+    return Pool(image, better, worse, margin, tuple(names))

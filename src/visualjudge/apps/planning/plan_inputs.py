@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 import polars as pl
 
-from visualjudge.analysis import figure_text as words
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.question_table import merged
 from visualjudge.analysis.study_table import Study, unchanged
-from visualjudge.analysis.variance import variance_row
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import JudgeModel, Pool
 from visualjudge.core.errors import DataError, UsageError
@@ -33,40 +31,35 @@ USUAL = JudgeModel(
     0.75,
     0.5,
     (0.05, 0.35, 0.6),
-    0.03,
     0.01,
-    ("share right", *judge_simulation.LEVELS, "lean", "failed"),
+    ("share right", *judge_simulation.LEVELS, "failed"),
 )
 """An unknown judge, in round numbers; ``level`` holds its accuracy here."""
 VERDICTS = (
     "task", "encoding", "cluster", "pair", "order", "repeat", "margin", "right", "usable",
-    "first_right", "tokens_in", "tokens_out", "latency_s",
+    "tokens_in", "tokens_out",
 )  # fmt: skip
-
-WORTH = "In the pilot, twice as many of each are worth so many more images"
 
 
 @dataclass(frozen=True)
 class Rate:
-    """Consumption of one call: tokens, and seconds (None: unknown)."""
+    """Tokens of one call."""
 
     tokens_in: float
     tokens_out: float
-    seconds: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Basis of a plan: the pool of one task, the judge, and the consumption of a call in each
-    encoding.
-    """
+    """Basis of a plan: the pool of one task, the judge, and the tokens of a call in an encoding."""
 
     kind: str
     place: str
     task: str
     pool: Pool
     judge: JudgeModel
-    rates: Mapping[str, Rate]
+    encoding: str
+    rate: Rate
     notes: tuple[str, ...]
     groups: tuple[Group, ...] = ()
     """For a data folder: the records from which its questions are drawn."""
@@ -124,42 +117,26 @@ def _of_run(study: Study, root: Path, task: str | None, encodings: Sequence[str]
     pool = _pool(study.questions, name, root)
     judge = judge_simulation.fitted(own, USUAL)
     by = own.group_by(pl.col("encoding").cast(pl.String)).agg(
-        pl.col("tokens_in", "tokens_out", "latency_s").mean(), right=pl.col("right").mean()
+        pl.col("tokens_in", "tokens_out").mean(), right=pl.col("right").mean()
     )
-    seen = {
-        row["encoding"]: row
-        for row in by.sort("right", "encoding", descending=True).iter_rows(named=True)
-    }
-    estimated = None
-    if any(row["tokens_in"] is None for row in seen.values()):
-        estimated = _estimated(study.root or root, name, list(seen))
-    rates = {
-        style: Rate(row["tokens_in"], row["tokens_out"] or 0.0, row["latency_s"] or None)
-        if row["tokens_in"] is not None
-        else replace((estimated or {})[style], seconds=row["latency_s"] or None)
-        for style, row in seen.items()
-    }
+    best = by.sort("right", "encoding", descending=True).row(0, named=True)
+    encoding = next(iter(encodings), best["encoding"])
+    spent = by.row(by_predicate=pl.col("encoding") == encoding, named=True)
     images = own["cluster"].n_unique()
     notes = [
         f"The judge is {study.runs[0].name}: {own.height} verdicts of the pilot on {images} images."
     ]
-    if estimated is not None:
+    if spent["tokens_in"] is None:
+        rate = _estimated(study.root or root, name, encoding)
         notes.append(
             "The pilot states no tokens: they are estimated as `judge --dry-run` estimates them."
         )
-    notes += _assumed(judge)
-    worth = words.gains(variance_row(own, name))
-    if worth != words.NONE:
-        notes.append(f"{WORTH}: {worth}.")
-    return Target("run", str(root), name, pool, judge, rates, tuple(notes))
-
-
-def _assumed(judge: JudgeModel) -> list[str]:
-    if not judge.assumed:
-        return []
-    return [
-        f"Not in the pilot, so typical values are assumed: variance of {', '.join(judge.assumed)}."
-    ]
+    else:
+        rate = Rate(spent["tokens_in"], spent["tokens_out"] or 0.0)
+    if judge.assumed:
+        named = ", ".join(judge.assumed)
+        notes.append(f"Not in the pilot, so typical values are assumed: variance of {named}.")
+    return Target("run", str(root), name, pool, judge, encoding, rate, tuple(notes))
 
 
 def _chosen(known: Sequence[str], wanted: Sequence[str], place: Path) -> list[str]:
@@ -203,43 +180,34 @@ def _of_dataset(root: Path, task: str | None, encodings: Sequence[str]) -> Targe
         .unique()
         .to_list()
     )
-    pool = _pool(table, name, root)
-    rates = _estimated(root, name, _chosen(styles, encodings, root))
-    return Target("dataset", str(root), name, pool, _usual(pool), rates, _without_pilot(pool))
+    pool, style = _pool(table, name, root), _chosen(styles, encodings, root)[0]
+    judge, rate = USUAL.at(USUAL.level, pool), _estimated(root, name, style)
+    return Target("dataset", str(root), name, pool, judge, style, rate, _without_pilot())
 
 
-def _usual(pool: Pool) -> JudgeModel:
-    return USUAL.at(USUAL.level, pool)
-
-
-def _without_pilot(pool: Pool) -> tuple[str, ...]:
+def _without_pilot() -> tuple[str, ...]:
     image, pair, order = USUAL.shared
     return (
         "No pilot: the plan assumes a typical judge, right "
         f"{100 * USUAL.level:.0f} % of the time unless stated above, and more often for wide "
         f"margins; verdicts correlate {image:g} within an image, {pair:g} on a pair, "
-        f"{order:g} in one order; position bias "
-        f"{USUAL.lean:g}; {100 * USUAL.failed:.0f} % of replies fail. To use figures of your "
-        "judge, judge 50 to 200 questions and plan from that run.",
+        f"{order:g} in one order; {100 * USUAL.failed:.0f} % of replies fail. To use figures of "
+        "your judge, judge 50 to 200 questions and plan from that run.",
         "Tokens are estimated as `judge --dry-run` estimates them, with reasons in each reply.",
     )
 
 
-def _estimated(root: Path, task: str, encodings: Sequence[str]) -> dict[str, Rate]:
-    """Estimate the tokens of a call in each encoding, from up to 60 questions."""
-    dataset, free = load_dataset(root), Prices()
-    out = {}
-    for style in encodings:
-        asked = dataset.filter(task=task, encoding=style, question_type="pairwise")
-        asks = [Ask(question) for question in islice(asked, 60)]
-        if asks:
-            found = estimate(dataset, asks, free, reasons=True)
-            out[style] = Rate(found.tokens_in / found.calls, found.tokens_out / found.calls)
-    if not out:
+def _estimated(root: Path, task: str, encoding: str) -> Rate:
+    """Estimate the tokens of a call from up to 60 questions."""
+    dataset = load_dataset(root)
+    asked = dataset.filter(task=task, encoding=encoding, question_type="pairwise")
+    asks = [Ask(question) for question in islice(asked, 60)]
+    if not asks:
         raise DataError(
             f"{root}: has no pairwise question of {task} from which tokens could be estimated"
         )
-    return out
+    found = estimate(dataset, asks, Prices(), reasons=True)
+    return Rate(found.tokens_in / found.calls, found.tokens_out / found.calls)
 
 
 def _of_data(root: Path, task: str | None, encodings: Sequence[str], seed: int) -> Target:
@@ -269,18 +237,11 @@ def _of_data(root: Path, task: str | None, encodings: Sequence[str], seed: int) 
             rows.append((found.key[0], a.source, b.source, a.final_score - b.final_score))
     schema = {"image": pl.String, "better": pl.String, "worse": pl.String, "margin": pl.Float64}
     pool = judge_simulation.pool_of(pl.DataFrame(rows, schema=schema, orient="row"))
-    styles = _chosen(stems_of(name).final, encodings, root)
+    style = _chosen(stems_of(name).final, encodings, root)[0]
     few = Caps(judge_groups=4, judge_pairs=4, scoring_groups=0, ranking_groups=0)
     with tempfile.TemporaryDirectory() as scratch:
         build(root, Path(scratch) / "few", BuildOptions(seed, (JUDGE_ANALYSIS,), (name,), few))
-        rates = _estimated(Path(scratch) / "few", name, styles)
-    return Target(
-        "data folder",
-        str(root),
-        name,
-        pool,
-        _usual(pool),
-        rates,
-        _without_pilot(pool),
-        by_task[name],
-    )
+        rate = _estimated(Path(scratch) / "few", name, style)
+    judge, notes_of = USUAL.at(USUAL.level, pool), _without_pilot()
+    place = ("data folder", str(root), name, pool, judge)
+    return Target(*place, style, rate, notes_of, by_task[name])

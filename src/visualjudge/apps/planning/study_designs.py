@@ -7,27 +7,30 @@ the goal with the requested power; the cheapest design that the data allow is ch
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
-from scipy import stats
 
+from visualjudge import __version__
 from visualjudge.analysis.decisions.checks import read_thresholds
-from visualjudge.analysis.figure_text import many
+from visualjudge.analysis.figure_text import many, percent
 from visualjudge.apps.planning import judge_simulation
-from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Pool, Power, Studies
-from visualjudge.apps.planning.plan_inputs import Rate, Target, read_target
+from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Pool, Studies
+from visualjudge.apps.planning.plan_inputs import Target, read_target
 from visualjudge.core import jsons
-from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.atomic import write_json
+from visualjudge.core.errors import DataError, UsageError, must_end_in
 from visualjudge.core.records import BoolArray
 from visualjudge.core.seeding import rng_for
+from visualjudge.core.text_tables import Table, folded
 from visualjudge.dataset.sampling import Caps, pairs_of, spread
-from visualjudge.runs.budget import Prices
+from visualjudge.runs.budget import Prices, money
 
 Goal = Literal["rank", "right"]
 PAIRS = (1, 2, 3, 5, 10)
@@ -40,36 +43,11 @@ APART, LEAD, GAP = 0.5, 0.1, 0.1
 """Default effects: points of score between two models, accuracy above the threshold; and the gap in
 win rate for which labels are counted.
 """
-REACH, CONCURRENCY = 2.8, 16
-
-
-@dataclass(frozen=True)
-class Terms:
-    """Prices of tokens and labels, and how people label: ``raters`` per pair (0: the truth is
-    known), each right as often as ``rater_right``.
-    """
-
-    prices: Prices = field(default_factory=Prices)
-    budget: float | None = None
-    raters: int = 0
-    rater_right: float = 1.0
-    label_price: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.budget is not None and not self.prices.are_stated and not self.label_price:
-            raise UsageError("--budget needs --price or --label-price")
-        if not 0.5 < self.rater_right <= 1:
-            told = f"{self.rater_right:g}"
-            raise UsageError(f"--rater-right must be above 0.5 and at most 1, got {told}")
-
-    @property
-    def labels_wrong(self) -> float:
-        """Share of pairs whose majority label names the worse option; ties are decided by
-        chance.
-        """
-        half = self.raters / 2
-        wrong = stats.binom(self.raters, 1 - self.rater_right)
-        return float(wrong.sf(half) + wrong.pmf(half) / 2) if self.raters else 0.0
+REACH = 2.8
+QUESTIONS = {
+    "rank": "May the models be ranked with this judge?",
+    "right": "Is the judge right often enough?",
+}
 
 
 @dataclass(frozen=True)
@@ -79,11 +57,9 @@ class Option:
     """
 
     design: Design
-    power: Power
+    power: float
     calls: int
-    labels: int
     cost: float | None
-    minutes: float | None
     missing: int
 
     @property
@@ -99,16 +75,13 @@ class Option:
 class Plan:
     """The best designs, the chosen one first, and the assumptions.
 
-    ``goal_reached`` says whether the chosen design has the requested power within the data and the
-    budget.
+    ``goal_reached`` says whether the chosen design has the requested power on the images at hand.
     """
 
     goal: Goal
     wanted: float
     target: Target
-    terms: Terms
     claim: str
-    encodings: tuple[str, ...]
     options: tuple[Option, ...]
     caps: Caps
     seed: int
@@ -121,20 +94,22 @@ class Plan:
         return self.options[0]
 
     def __str__(self) -> str:
-        from visualjudge.apps.planning.plan_page import text
-
-        return text(self)
-
-    def _repr_html_(self) -> str:
-        from visualjudge.apps.planning.plan_page import body
-
-        return body(self)
+        notes = "\n".join(folded(line) for line in self.notes)
+        said = folded(f"{QUESTIONS[self.goal]} {answer(self)}")
+        assumed = folded(f"Assumed: {self.claim}.")
+        return "\n\n".join([said, assumed, designs_table(self).text(), notes])
 
     def save(self, path: str | Path) -> Path:
-        """Write ``.json``, which ``build --plan`` reads, or ``.html``."""
-        from visualjudge.apps.planning.plan_page import save
+        """Write the JSON that ``build --plan`` reads.
 
-        return save(self, Path(path))
+        Raises
+        ------
+        UsageError
+            If the name ends in anything but ``.json``.
+        """
+        must_end_in("path", Path(path), [".json"])
+        write_json(Path(path), as_json(self))
+        return Path(path)
 
 
 def plan(
@@ -145,7 +120,7 @@ def plan(
     power: float = 0.8,
     task: str | None = None,
     encodings: Sequence[str] = (),
-    terms: Terms | None = None,
+    prices: Prices | None = None,
     dataset: str | Path | None = None,
     thresholds: str | Path | None = None,
     seed: int = 42,
@@ -167,9 +142,10 @@ def plan(
     power
         Probability with which the study must reach its goal.
     task, encodings
-        The task, if there are several; the encodings to choose from, the first is used.
-    terms
-        Prices, budget, labels.
+        The task, if there are several; the encodings of the pilot to plan from. The first one is
+        planned; without any, that with the most right verdicts in the pilot.
+    prices
+        Prices of tokens; with them, designs are ordered by cost.
     dataset
         Folder of the pilot's dataset, if it has moved.
     thresholds
@@ -197,24 +173,22 @@ def plan(
         raise UsageError(f"--goal must be one of {', '.join(get_args(Goal))}, got {goal}")
     if not 0.05 <= power <= 0.99:
         raise UsageError(f"--power must be from 0.05 to 0.99, got {power:g}")
-    held, limit = terms or Terms(), read_thresholds(thresholds).checks["macro_accuracy"].value
+    limit = read_thresholds(thresholds).checks["macro_accuracy"].value
     there = read_target(target, task, encodings, dataset, seed)
-    made = _rank if goal == "rank" else _right
-    question = made(there, effect, limit, held.labels_wrong, seed)
-    search = _Search(there, question, held)
+    question = (_rank if goal == "rank" else _right)(there, effect, limit, seed)
+    search = _Search(there, question, prices or Prices())
     found, short = search.designs(power)
-    nearest = sorted(short, key=lambda one: (-round(one.power.value, 2), *one.worth))
-    beside = nearest[: 1 if found else SHOWN]
-    best = (*found[: SHOWN - len(beside)], *beside)
+    nearest = sorted(short, key=lambda one: (-round(one.power, 2), *one.worth))
+    nearest = nearest[: 1 if found else SHOWN]
+    best = (*found[: SHOWN - len(nearest)], *nearest)
     first = best[0]
     caps, exact = _caps(there, first.design, seed)
     notes = [*there.notes, *exact, _labels_for(question.judge, there.pool)]
     if first.missing:
         images = many(there.pool.images, "image")
         notes.append(f"The data have {images} with such pairs: {first.missing} more are needed.")
-    styles, reached = tuple(there.rates)[:1], bool(found) and not first.missing
-    parts = (question.claim, styles, best, caps, seed, reached, tuple(notes))
-    return Plan(goal, power, there, held, *parts)
+    reached = bool(found) and not first.missing
+    return Plan(goal, power, there, question.claim, best, caps, seed, reached, tuple(notes))
 
 
 # ---------------------------------------------------------------- goals
@@ -227,28 +201,22 @@ class _Question:
     claim: str
     judge: JudgeModel
     reached: Callable[[Studies], BoolArray]
-    wrong: float
     seed: int
 
-    def power(self, pool: Pool, design: Design, count: int) -> Power:
-        """Return the power of a design from ``count`` studies."""
+    def power(self, pool: Pool, design: Design, count: int) -> float:
+        """Return the share of ``count`` studies of a design that reach the goal."""
         at_once = max(1, min(count, judge_simulation.MOST_CELLS // max(1, design.calls)))
         rng = rng_for(self.seed, "plan", *map(int, asdict(design).values()))
         parts = [min(at_once, count - done) for done in range(0, count, at_once)]
         found = [
-            self.reached(
-                judge_simulation.simulated(
-                    pool, self.judge, design, part, rng, labels_wrong=self.wrong
-                )
-            )
+            self.reached(judge_simulation.simulated(pool, self.judge, design, part, rng))
             for part in parts
         ]
-        return judge_simulation.power_of(np.concatenate(found))
+        return float(np.concatenate(found).mean())
 
 
-def _rank(target: Target, effect: float | None, limit: float, wrong: float, seed: int) -> _Question:
+def _rank(target: Target, effect: float | None, _: float, seed: int) -> _Question:
     """Return the goal that all pairs of models are separated rightly that differ by ``effect``."""
-    del limit
     pool, apart = target.pool, APART if effect is None else effect
     if len(pool.sources) < 2:
         count = len(pool.sources)
@@ -267,12 +235,10 @@ def _rank(target: Target, effect: float | None, limit: float, wrong: float, seed
         "in the right order"
     )
     reached = partial(judge_simulation.separated, effect=apart)
-    return _Question(claim, target.judge, reached, wrong, seed)
+    return _Question(claim, target.judge, reached, seed)
 
 
-def _right(
-    target: Target, effect: float | None, limit: float, wrong: float, seed: int
-) -> _Question:
+def _right(target: Target, effect: float | None, limit: float, seed: int) -> _Question:
     """Return the goal that the accuracy is shown to be above, or below, the card's threshold."""
     if effect is not None and not -1 < effect < 1:
         hint = f"{effect / 100:g} for {effect:g} points"
@@ -282,7 +248,7 @@ def _right(
     if not 0.01 <= share <= 0.99:
         what = "accuracy of the pilot" if lead is None else "threshold + --effect"
         raise UsageError(f"{what} must be from 0.01 to 0.99, got {share:.2f}; change --effect")
-    above = share * (1 - wrong) + (1 - share) * wrong >= limit
+    above = share >= limit
     way = "above" if above else "below"
     claim = (
         f"the judge is right {100 * share:.3g} % of the time; the goal is that the 95 % interval "
@@ -293,7 +259,7 @@ def _right(
         low, high = judge_simulation.share_intervals(studies)
         return np.asarray(low >= limit if above else high < limit)
 
-    return _Question(claim, target.judge.at(share, target.pool), reached, wrong, seed)
+    return _Question(claim, target.judge.at(share, target.pool), reached, seed)
 
 
 def _labels_for(judge: JudgeModel, pool: Pool) -> str:
@@ -332,7 +298,7 @@ def least_images(
 class _Search:
     target: Target
     question: _Question
-    terms: Terms
+    prices: Prices
 
     def shapes(self) -> list[Design]:
         """Return the kinds of designs to try: pairs and orders, then another repeat."""
@@ -341,69 +307,155 @@ class _Search:
         plain = [Design(0, k, orders) for k in pairs for orders in (1, 2)]
         return [*plain, replace(plain[-1], repeats=2)]
 
-    def _searched(self, shape: Design, images: int) -> float:
-        return self.power(replace(shape, images=images), SEARCHED).value
-
-    def power(self, design: Design, count: int) -> Power:
-        return self.question.power(self.target.pool, design, count)
-
     def designs(self, wanted: float) -> tuple[list[Option], list[Option]]:
-        """Return designs that reach the power within the budget, cheapest first, and the closest
-        that images and budget allow.
+        """Return designs that reach the power, cheapest first, and for the others what the images
+        at hand allow.
         """
         enough, short = [], []
         for shape in self.shapes():
-            images = least_images(partial(self._searched, shape), wanted)
+            images = least_images(partial(self._power, shape, SEARCHED), wanted)
             if images is not None:
-                one = self.option(replace(shape, images=images), Power(1.0, 0.0))
-                enough += [one] if self._affordable(one) else []
-            most = min(self.target.pool.images, self._most_affordable(shape))
-            if most >= 2 and (images is None or images > most):
-                short.append(replace(shape, images=most))
+                enough.append(self.option(replace(shape, images=images), 1.0))
+            if images is None or images > self.target.pool.images:
+                short.append(shape)
         best = sorted(enough, key=lambda one: one.worth)[:SHOWN]
         confirmed = [self._confirmed(one.design, wanted) for one in best]
-        found = [one for one in confirmed if one is not None and self._affordable(one)]
+        found = [one for one in confirmed if one is not None]
         found.sort(key=lambda one: one.worth)
         if any(not one.missing for one in found):
             return found, []
-        if not found and not short:
-            told = f"{self.terms.budget:g}"
-            raise UsageError(f"--budget must cover the questions on two images, got {told}")
-        return found, [self.option(design, self.power(design, CONFIRMED)) for design in short]
+        there = self.target.pool.images
+        nearest = [(shape, self._power(shape, CONFIRMED, there)) for shape in short]
+        return found, [self.option(replace(shape, images=there), power) for shape, power in nearest]
 
-    def _affordable(self, one: Option) -> bool:
-        return self.terms.budget is None or (one.cost or 0.0) <= self.terms.budget
-
-    def _most_affordable(self, shape: Design) -> int:
-        each = (self.option(replace(shape, images=MOST), Power(1.0, 0.0)).cost or 0.0) / MOST
-        budget = self.terms.budget
-        return MOST if budget is None or not each else int(budget / each)
+    def _power(self, shape: Design, studies: int, images: int) -> float:
+        return self.question.power(self.target.pool, replace(shape, images=images), studies)
 
     def _confirmed(self, design: Design, wanted: float) -> Option | None:
         """Return the design with its power from more studies, enlarged if the search was lucky."""
         for _ in range(8):
-            power = self.power(design, CONFIRMED)
-            if power.value >= wanted:
+            power = self._power(design, CONFIRMED, design.images)
+            if power >= wanted:
                 return self.option(design, power)
             design = replace(design, images=max(design.images + 1, round(1.07 * design.images)))
         return None
 
-    def option(self, design: Design, power: Power) -> Option:
-        """Return a design with its calls, labels, cost and time."""
-        rate: Rate = next(iter(self.target.rates.values()))
-        pairs, terms = _pairs(self.target.pool, design, design.images), self.terms
-        calls, labels = pairs * design.orders * design.repeats, pairs * terms.raters
-        tokens = terms.prices.of(1, 0) * rate.tokens_in + terms.prices.of(0, 1) * rate.tokens_out
-        stated = terms.prices.are_stated or terms.label_price
-        cost = calls * tokens + labels * terms.label_price if stated else None
-        minutes = None if rate.seconds is None else calls * rate.seconds / CONCURRENCY / 60
+    def option(self, design: Design, power: float) -> Option:
+        """Return a design with its calls and cost."""
+        rate, prices = self.target.rate, self.prices
+        calls = _pairs(self.target.pool, design, design.images) * design.orders * design.repeats
+        each = prices.of(1, 0) * rate.tokens_in + prices.of(0, 1) * rate.tokens_out
+        cost = calls * each if prices.are_stated else None
         missing = max(0, design.images - self.target.pool.images)
-        return Option(design, power, calls, labels, cost, minutes, missing)
+        return Option(design, power, calls, cost, missing)
 
 
 def _pairs(pool: Pool, design: Design, images: int) -> int:
     """Return the number of pairs on so many images: some have fewer than the design's."""
     return round(images * float(np.minimum(pool.per_image, design.pairs).mean()))
+
+
+# ---------------------------------------------------------------- in words
+
+
+def error_of(power: float) -> float:
+    """Return the standard error of the simulation, with at least one study in doubt."""
+    bounded = min(max(power, 1 / CONFIRMED), 1 - 1 / CONFIRMED)
+    return float(np.sqrt(bounded * (1 - bounded) / CONFIRMED))
+
+
+def with_error(power: float) -> str:
+    """Format a power with twice the simulation's standard error: 81 % ± 2."""
+    return f"{percent(power, 0)} ± {200 * error_of(power):.0f}"
+
+
+def shape(one: Option) -> str:
+    """Describe a design apart from its images: 3 pairs, both orders."""
+    design = one.design
+    parts = [many(design.pairs, "pair"), "both orders" if design.orders == 2 else "one order"]
+    parts += [many(design.repeats, "repeat")] if design.repeats > 1 else []
+    return ", ".join(parts)
+
+
+def answer(plan: Plan) -> str:
+    """Return the recommendation in one or two sentences."""
+    one, there = plan.chosen, many(plan.target.pool.images, "image")
+    spent = many(one.calls, "call") + ("" if one.cost is None else f", cost {money(one.cost)}")
+    asked = f"{many(one.design.images, 'image')} with {shape(one)} ({spent})"
+    asked += f": power {with_error(one.power)}."
+    if plan.goal_reached:
+        return f"Ask about {asked}"
+    wanted = percent(plan.wanted, 0)
+    if one.missing:
+        return (
+            f"These {there} cannot settle it with a power of {wanted}: collect {one.missing} more. "
+            f"Then ask about {asked}"
+        )
+    return f"No design has a power of {wanted}. The best on {there} asks about {asked}"
+
+
+def designs_table(plan: Plan) -> Table:
+    """Return the best designs, the chosen one first."""
+    rows = [
+        (
+            str(one.design.images),
+            shape(one),
+            f"{one.calls:,}",
+            "–" if one.cost is None else money(one.cost),
+            with_error(one.power),
+            str(one.missing) if one.missing else "–",
+        )
+        for one in plan.options
+    ]
+    columns = ("Images", "Each with", "Calls", "Cost", "Power, %", "Images missing")
+    note = "Power ± twice the error of the simulation."
+    return Table(columns, tuple(rows), (note,), keys=0)
+
+
+def commands(plan: Plan, file: str = "plan.json") -> tuple[str, str]:
+    """Return the command lines that build and judge exactly the chosen design."""
+    design, target = plan.chosen.design, plan.target
+    data = target.place if target.kind == "data folder" else "DATA"
+    made = shlex.join(["visualjudge", "build", data, "--plan", file, "--out", "dataset"])
+    words = judge_options([plan.target.encoding], swap=design.orders == 2, repeats=design.repeats)
+    asked = ["visualjudge", "judge", "dataset", *words, "--model", "MODEL", "--out", "RUN"]
+    return made, shlex.join(asked)
+
+
+def judge_options(encodings: Sequence[str], *, swap: bool, repeats: int) -> list[str]:
+    """Return the options of `judge` that ask only the design's questions."""
+    words = ["--type", "pairwise", *(word for name in encodings for word in ("--encoding", name))]
+    words += ["--swap"] if swap else []
+    return [*words, "--set", f"repeats={repeats}"] if repeats > 1 else words
+
+
+def as_json(plan: Plan) -> dict[str, object]:
+    """Return the plan as a file: what is built and asked, expected, and assumed."""
+    design, target = plan.chosen.design, plan.target
+    designs = [
+        {
+            **asdict(one.design),
+            "calls": one.calls,
+            "cost": one.cost,
+            "images_missing": one.missing,
+            "power": one.power,
+            "power_error": error_of(one.power),
+        }
+        for one in plan.options
+    ]
+    asked = {"type": "pairwise", "encodings": [target.encoding]}
+    return {
+        "version": __version__,
+        "goal": plan.goal,
+        "supposed": plan.claim,
+        "wanted_power": plan.wanted,
+        "reached": plan.goal_reached,
+        "build": {"task": target.task, "seed": plan.seed, "caps": asdict(plan.caps)},
+        "judge": {**asked, "swap": design.orders == 2, "repeats": design.repeats},
+        "designs": designs,
+        "model": asdict(target.judge),
+        "notes": list(plan.notes),
+    }
 
 
 # ---------------------------------------------------------------- building it
@@ -442,8 +494,6 @@ def read_build(path: str | Path) -> tuple[str, int, Caps, list[str]]:
     DataError
         If the file is not such a plan.
     """
-    from visualjudge.apps.planning.plan_page import judge_options
-
     place = Path(path)
     try:
         plan = jsons.read(place, "description")

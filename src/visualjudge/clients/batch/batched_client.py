@@ -1,17 +1,15 @@
 """A client that takes replies from batches. Requests without a reply go into the next batch.
 
-Only the backend's transport is replaced: bodies, refused parameters, replies and refusals are
-handled as in a live call. A request's name consists of its cache key, the judge's attempt and the
-retry number, so it stays the same when the run is resumed on any machine.
+Only the way to the server differs: bodies, refused parameters, replies and refusals are those of a
+live call. A request's name consists of its cache key, the judge's attempt and the retry number, so
+it stays the same when the run is resumed on any machine.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from visualjudge.clients.base import Client, Reply, Request, Wrapping, with_failed
 from visualjudge.clients.cache import cache_key
@@ -32,8 +30,7 @@ _PARAMETERS = frozenset({400, 403, 422})
 class Result:
     """The result of one batched request: HTTP status and body, or the reason why they are missing.
 
-    ``learned`` lists the refused parameters known when the request was written. ``old`` marks a
-    failure of an earlier invocation; such a request is sent again.
+    ``learned`` lists the refused parameters known when the request was written.
     """
 
     status: int
@@ -41,21 +38,8 @@ class Result:
     cause: str | None = None
     retryable: bool = True
     learned: frozenset[str] = frozenset()
-    old: bool = False
-    # Whether this invocation uses the result for the first time, so that its cost counts once.
-    is_first: bool = True
-
-
-class RequestStore(Protocol):
-    """Accepts requests and provides results."""
-
-    def result(self, name: str) -> Result | None:
-        """Return the result of a request, or None if there is none yet."""
-        ...
-
-    def note(self, name: str, body: Sequence[bytes]) -> None:
-        """Add a request to the next batch, unless it is already in a batch."""
-        ...
+    # Whether another question has used the result, so that its cost counts once.
+    is_counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +64,8 @@ class Settings:
     cancel: bool = False
 
 
-@dataclass(slots=True)
-class _Call:
-    """One call of one request: its name, how often it was posted, and the last result."""
-
-    name: str
-    posts: int = 0
-    result: Result | None = None
-    body: Sequence[bytes] = ()
-
-
-_call: ContextVar[_Call] = ContextVar("call")
-
-
 class Batched(Wrapping):
-    """A client that uses batches. Only a run, which sets ``requests``, may use it.
+    """A client that uses batches. Only a run, which sets ``result`` and ``note``, may use it.
 
     Raises
     ------
@@ -111,11 +82,13 @@ class Batched(Wrapping):
             )
         super().__init__(inner)
         self.settings = settings
-        self.requests: RequestStore | None = None
-        inner.send_through(self)
+        # Returns the result of a request, by its name; None if there is none yet.
+        self.result: Callable[[str], Result | None] | None = None
+        # Adds a request to the next batch, unless it is already in a batch.
+        self.note: Callable[[str, Sequence[bytes]], None] = lambda name, body: None
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """Return the reply from a batch, marked ``cached`` if it was returned before.
+        """Return the reply from a batch, marked ``cached`` if its cost was counted before.
 
         Raises
         ------
@@ -124,52 +97,42 @@ class Batched(Wrapping):
         ClientError
             If the request failed.
         """
-        call = _Call(f"{cache_key(self.identity, request)[:40]}-{attempt}")
-        _call.set(call)
-        billed, tries = Counter[str](), 0
+        if self.result is None:
+            raise UsageError("a batched client can be used by `judge` only")
+        result_of, name = self.result, f"{cache_key(self.identity, request)[:40]}-{attempt}"
+        billed, results = Counter[str](), list[Result]()
+
+        async def post(body: Sequence[bytes]) -> Answer:
+            number = f"{name}-{len(results)}"
+            result = result_of(number)
+            if result is None:
+                self.note(number, body)
+                raise Pending(number)
+            results.append(result)
+            if result.cause is not None:
+                message = f"{self.inner.base_url}: no reply: {result.cause}"
+                raise TransportError(message, cause=result.cause)
+            return Answer(result.status, {}, result.body)
+
         while True:
             try:
-                reply = with_failed(await self.inner.ask(request, attempt=attempt), billed)
-                known = call.result is not None and not call.result.is_first
-                return replace(reply, cached=True) if known else reply
-            except Pending as pending:  # here, so that a disk error is not taken for a server's
-                self._store.note(str(pending), call.body)
+                reply = await self.inner.ask(request, attempt=attempt, post=post)
+                return replace(with_failed(reply, billed), cached=results[-1].is_counted)
+            except Pending:
                 raise
             except ClientError as error:
                 billed.update(error.usage)
-                tries += call.result is not None and call.result.cause != QUEUED
-                if call.result is None or not self._again(call, error, tries):
+                if not results or not self._again(results, error):
                     error.usage = dict(billed)
                     raise
 
-    def _again(self, call: _Call, error: ClientError, tries: int) -> bool:
+    def _again(self, results: Sequence[Result], error: ClientError) -> bool:
         # Return whether to retry in another batch a failure that the request may not have caused.
-        assert call.result is not None
-        if call.result.old:
-            return True
         if isinstance(error, ApiError) and error.status in _PARAMETERS:
-            return call.result.learned != self.inner.refused_parameters.learned
-        within = tries < MOST_TRIES and call.posts < MOST_QUEUED
-        return error.retryable and call.result.retryable and within
-
-    @property
-    def _store(self) -> RequestStore:
-        if self.requests is None:
-            raise UsageError("a batched client can be used by `judge` only")
-        return self.requests
-
-    async def post(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> Answer:
-        call = _call.get()
-        name = f"{call.name}-{call.posts}"
-        result = self._store.result(name)
-        if result is None:
-            call.body = body
-            raise Pending(name)
-        call.posts, call.result = call.posts + 1, result
-        if result.cause is not None:
-            said = f"{self.inner.base_url}: no reply: {result.cause}"
-            raise TransportError(said, cause=result.cause)
-        return Answer(result.status, {}, result.body)
+            return results[-1].learned != self.inner.refused_parameters.learned
+        tries = sum(result.cause != QUEUED for result in results)
+        within = tries < MOST_TRIES and len(results) < MOST_QUEUED
+        return error.retryable and results[-1].retryable and within
 
     async def aclose(self) -> None:
         """Do nothing: no connection is open."""

@@ -8,17 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import orjson
 
 from visualjudge.clients.batch.batched_client import Result
-from visualjudge.clients.batch.provider import TAG, Look, Provider, Ticket, count_of, named
+from visualjudge.clients.batch.provider import (
+    ENDED,
+    TAG,
+    Look,
+    Part,
+    Provider,
+    count_of,
+    word_of,
+)
 from visualjudge.clients.reply_fields import member
-from visualjudge.core.errors import TransportError
 
-_ENDED = frozenset({"succeeded", "failed", "cancelled", "expired", "partially_succeeded"})
 # HTTP statuses of google.rpc.Code; all others count as server errors.
 _STATUSES = {3: 400, 5: 404, 7: 403, 8: 429, 9: 400, 11: 400, 16: 401}
 _TYPE = "application/jsonl"
@@ -29,16 +35,23 @@ class GoogleBatches(Provider):
 
     most_requests = 100_000
     most_bytes = 2_000_000_000
+    listed = "/v1beta/batches?pageSize=100"
+    rows = "operations"
+    after = "pageToken"
+    id = "name"
+    batch = "/v1beta/{}"
+    cancelling = ":cancel"
+    results = "/v1beta/{}:download?alt=media"
 
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
         return [b'{"key":"', name.encode(), b'","request":', *body, b"}"]
 
-    async def create(self, ticket: Ticket, path: Path) -> str:
-        file = await self.patiently(lambda: self._upload(ticket.part, path))
+    async def create(self, part: Part, path: Path) -> str:
+        file = await self.patiently(lambda: self._upload(part.name, path))
         model = quote(self.client.model.removeprefix("models/"), safe="")
-        batch = {"displayName": f"{TAG}-{ticket.part}", "inputConfig": {"fileName": file}}
+        batch = {"displayName": f"{TAG}-{part.name}", "inputConfig": {"fileName": file}}
         address = f"/v1beta/models/{model}:batchGenerateContent"
-        return await self._make(address, orjson.dumps({"batch": batch}), ticket, "name")
+        return await self.make(address, orjson.dumps({"batch": batch}), part)
 
     async def _upload(self, part: str, path: Path) -> str:
         # Upload in one piece with the resumable protocol, and return the file's name.
@@ -50,49 +63,32 @@ class GoogleBatches(Provider):
             "X-Goog-Upload-Header-Content-Type": _TYPE,
             "X-Goog-Upload-Header-Content-Length": str(path.stat().st_size),
         }
-        begun = await self._sent(
-            "POST", self.client.address("/upload/v1beta/files"), headers, about
+        start = self.client.address("/upload/v1beta/files")
+        answer = await self._wire.send("POST", start, headers, about)
+        if answer.status >= 300:
+            self.client.object_of(answer)
+        # Only to the same server, whatever it says, because the headers contain the key.
+        own, stated = (
+            urlsplit(url) for url in (start, answer.headers.get("X-Goog-Upload-URL", ""))
         )
-        if begun.status >= 300:
-            self.client.object_of(begun)
-        target = self._same_server(begun.headers.get("X-Goog-Upload-URL", ""))
+        target = urlunsplit((own.scheme, own.netloc, stated.path, stated.query, ""))
         rest = {"X-Goog-Upload-Offset": "0", "X-Goog-Upload-Command": "upload, finalize"}
         with path.open("rb") as file:
-            sent = await self._sent("POST", target, {**self.client.headers(), **rest}, file)
-        return self.id_in(member(self.client.object_of(sent), "file"), "name")
+            answer = await self._wire.send("POST", target, self.client.headers() | rest, file)
+        return self.id_in(member(self.client.object_of(answer), "file"), "name")
 
-    def _same_server(self, url: str) -> str:
-        own, stated = urlsplit(self.client.address("")), urlsplit(url)
-        if (stated.scheme, stated.netloc) != (own.scheme, own.netloc.rpartition("@")[2]):
-            raise TransportError(
-                "the reply has no upload URL on the same server", cause="no reply in body"
-            )
-        return urlunsplit((own.scheme, own.netloc, stated.path, stated.query, ""))
+    def fits(self, row: Mapping[str, Any], part: Part) -> bool:
+        return bool(member(row.get("metadata"), "displayName") == f"{TAG}-{part.name}")
 
-    async def find(self, ticket: Ticket) -> str | None:
-
-        def following(page: Mapping[str, Any]) -> str | None:
-            token = page.get("nextPageToken")
-            return f"&pageToken={quote(token, safe='')}" if isinstance(token, str) else None
-
-        async for row in self._rows("/v1beta/batches?pageSize=100", "operations", following):
-            if member(row.get("metadata"), "displayName") == f"{TAG}-{ticket.part}":
-                return self.id_in(row, "name")
-        return None
-
-    async def look(self, batch: str) -> Look:
-        body = await self._call("GET", f"/v1beta/{batch}")
+    def looked(self, body: Mapping[str, Any]) -> Look:
         about, error = body.get("metadata"), body.get("error")
-        stated, done = member(about, "state"), body.get("done") is True
-        if isinstance(stated, str):
-            stated = stated.removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_")
-        state = "ended" if done and not stated else self.state(stated, _ENDED)
+        state = word_of(member(about, "state"))
+        state = state.removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_").lower()
         file = member(body.get("response"), "responsesFile") or member(
             member(about, "output"), "responsesFile"
         )
         return Look(
-            state,
-            ended=state in _ENDED or done,
+            "ended" if body.get("done") is True and state not in ENDED else state,
             limited=member(error, "code") == 8,
             succeeded=count_of(member(member(about, "batchStats"), "successfulRequestCount")),
             files=(file,) if isinstance(file, str) else (),
@@ -100,15 +96,13 @@ class GoogleBatches(Provider):
         )
 
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
-        name, error = named(row["key"]), row.get("error")
+        error = row.get("error")
         if not isinstance(error, Mapping):
-            return name, Result(200, orjson.dumps(row["response"]))
+            return row["key"], Result(200, orjson.dumps(row["response"]))
         code = count_of(error.get("code"))
         status = code if code >= 400 else _STATUSES.get(code, 500)
-        return name, Result(status, orjson.dumps({"error": {**error, "code": status}}))
+        return row["key"], Result(status, orjson.dumps({"error": {**error, "code": status}}))
 
-    async def download(self, file: str, into: BinaryIO) -> None:
-        await self._save(f"/v1beta/{self.id_in({'name': file}, 'name')}:download?alt=media", into)
-
-    async def cancel(self, batch: str) -> None:
-        await self.patiently(lambda: self._call("POST", f"/v1beta/{batch}:cancel"))
+    def _last(self, page: Mapping[str, Any]) -> str | None:
+        token = page.get("nextPageToken")
+        return quote(token, safe="") if isinstance(token, str) else None

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, NamedTuple, TypeVar
@@ -16,14 +13,12 @@ from typing import Any, BinaryIO, ClassVar, NamedTuple, TypeVar
 import orjson
 
 from visualjudge.clients.batch.batched_client import Result
-from visualjudge.clients.http import Answer
 from visualjudge.clients.remote_client import RemoteClient
-from visualjudge.clients.reply_bounds import LONGEST_TRANSFER_S, LONGEST_WORD, MOST_PAGES
+from visualjudge.clients.reply_bounds import LONGEST_WORD, MOST_PAGES
 from visualjudge.clients.reply_fields import member
-from visualjudge.clients.retry import RetryPolicy
+from visualjudge.clients.retry import RetryPolicy, retried
 from visualjudge.clients.server_errors import one_line
-from visualjudge.core.errors import ApiError, ClientError, TransportError
-from visualjudge.core.seeding import rng_for
+from visualjudge.core.errors import ApiError, TransportError
 
 Found = TypeVar("Found")
 PATIENCE = RetryPolicy(attempts=8, absent=8, longest_wait_s=120.0, patience_s=3600.0)
@@ -32,17 +27,27 @@ TAG = "visualjudge_part"
 # A batch or file id that is safe in a URL, a file and a message.
 ID = re.compile(r"[A-Za-z0-9_-]+(?:[./][A-Za-z0-9_-]+)*")
 _LONGEST_ID = 200
+# States of a batch that has ended, for the providers and compatible servers, in lower case.
+ENDED = frozenset(
+    {"ended", "completed", "succeeded", "partially_succeeded"}
+    | {"failed", "expired", "cancelled", "canceled"}
+)
 
 
-class Ticket(NamedTuple):
-    """What is known of a batch before it is created, by which it can be found again. ``known``
-    lists the ids of other batches.
-    """
+class Part(NamedTuple):
+    """The requests of one batch, and how far it has come."""
 
-    part: str
+    name: str
     requests: int
-    since: datetime | None = None
-    known: frozenset[str] = frozenset()
+    # The refused parameters that were known when the requests were written.
+    learned: frozenset[str] = frozenset()
+    # Time of the first attempt to create the batch, ISO 8601, until the server refused it.
+    since: str | None = None
+    batch: str | None = None
+    # How the batch ended.
+    status: str | None = None
+    # Batches that turned out to hold other requests.
+    others: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +57,16 @@ class Look:
     """
 
     status: str
-    ended: bool = False
     # Whether it was refused because too much is queued; it can be tried again later.
     limited: bool = False
     succeeded: int = 0
     files: tuple[str, ...] = ()
     reason: str | None = None
 
-
-class Framing(NamedTuple):
-    """How requests are separated in a file."""
-
-    head: bytes = b""
-    between: bytes = b"\n"
-    tail: bytes = b"\n"
+    @property
+    def ended(self) -> bool:
+        """Whether there will be no further replies."""
+        return self.status in ENDED
 
 
 class Unsure(Exception):
@@ -83,11 +84,23 @@ class Provider(ABC):
 
     most_requests: ClassVar[int]
     most_bytes: ClassVar[int]
+    # Whether :meth:`find` may return someone else's batch, which only its results reveal.
     anonymous: ClassVar[bool] = False
-    """Whether :meth:`find` may return someone else's batch, which only its results reveal."""
-    framing: ClassVar[Framing] = Framing()
+    # What stands before, between and after the requests in a file.
+    framing: ClassVar[tuple[bytes, bytes, bytes]] = (b"", b"\n", b"\n")
     # Price of a batched request as a share of its list price.
     discount: ClassVar[float] = 0.5
+    # Path of the list of batches with the query of its first page, and the rows of a page.
+    listed: ClassVar[str]
+    rows: ClassVar[str] = "data"
+    # Parameter of the query that names the last row of the page before.
+    after: ClassVar[str] = "after"
+    id: ClassVar[str] = "id"
+    # Path of one batch, and what follows it to cancel it.
+    batch: ClassVar[str]
+    cancelling: ClassVar[str] = "/cancel"
+    # Path of a file of results.
+    results: ClassVar[str]
 
     def __init__(self, client: RemoteClient) -> None:
         self.client = client
@@ -98,7 +111,7 @@ class Provider(ABC):
         """Return one request as pieces of a file."""
 
     @abstractmethod
-    async def create(self, ticket: Ticket, path: Path) -> str:
+    async def create(self, part: Part, path: Path) -> str:
         """Create a batch of the requests in a file and return its id.
 
         Raises
@@ -110,20 +123,12 @@ class Provider(ABC):
         """
 
     @abstractmethod
-    async def find(self, ticket: Ticket) -> str | None:
-        """Return the batch that was, or may have been, created for a ticket, searching all batches
-        of the server.
-        """
+    def fits(self, row: Mapping[str, Any], part: Part) -> bool:
+        """Return whether a row of the list is, or may be, the batch of a part."""
 
     @abstractmethod
-    async def look(self, batch: str) -> Look:
-        """Return the state of a batch.
-
-        Raises
-        ------
-        ClientError
-            If the server does not report it.
-        """
+    def looked(self, body: Mapping[str, Any]) -> Look:
+        """Return the state of a batch that the server describes."""
 
     @abstractmethod
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
@@ -135,40 +140,51 @@ class Provider(ABC):
             If the line is not a result.
         """
 
-    @abstractmethod
+    async def find(self, part: Part, known: Collection[str]) -> str | None:
+        """Return the batch that was, or may have been, created for a part, searching all batches
+        of the server except those ``known`` to be others.
+        """
+        async for row in self._listed():
+            if self.fits(row, part) and (batch := self.id_in(row, self.id)) not in known:
+                return batch
+        return None
+
+    async def look(self, batch: str) -> Look:
+        """Return the state of a batch.
+
+        Raises
+        ------
+        ClientError
+            If the server does not report it.
+        """
+        return self.looked(await self.call("GET", self.batch.format(batch)))
+
     async def cancel(self, batch: str) -> None:
         """Cancel a batch, so that no further requests are started."""
+        path = self.batch.format(batch) + self.cancelling
+        await self.patiently(partial(self.call, "POST", path))
 
-    @abstractmethod
     async def download(self, file: str, into: BinaryIO) -> None:
         """Write a result file to ``into``."""
+
+        async def once() -> None:
+            into.seek(0)
+            into.truncate()
+            url = self.client.address(self.results.format(self.id_in({"id": file})))
+            answer = await self._wire.send("GET", url, self.client.headers(), into=into)
+            if not 200 <= answer.status < 300:
+                self.client.object_of(answer)
+
+        await self.patiently(once)
 
     def result_of(self, line: bytes) -> tuple[str, Result]:
         """Return the result of :meth:`read` with secrets masked, because it is written to a
         file.
         """
-        name, result = self.read(orjson.loads(self.client.masked(line.decode())))
-        return str(name), replace(result, cause=result.cause and self._word(result.cause))
-
-    def state(self, value: Any, ended: frozenset[str]) -> str:
-        """Return the state of a batch in lower case: one of ``ended``, or a running state.
-
-        Raises
-        ------
-        TransportError
-            If the state is unknown; such a batch would be polled forever.
-        """
-        word = self._word(value).lower() if isinstance(value, str) else ""
-        if word not in ended and word not in _RUNNING:
-            raise TransportError(
-                "the reply does not say whether the batch has ended, its state is "
-                f"{word or 'missing'}",
-                cause="no reply in body",
-            )
-        return word
-
-    def _word(self, text: str) -> str:
-        return one_line(self.client.masked(text))[:LONGEST_WORD]
+        name, result = self.read(orjson.loads(self.client.masked.body(line)))
+        if not isinstance(name, str):
+            raise ValueError("a request's name must be a text")
+        return name, replace(result, cause=result.cause and word_of(result.cause))
 
     def id_in(self, body: Any, key: str = "id") -> str:
         """Return an id of the server.
@@ -179,75 +195,29 @@ class Provider(ABC):
             If ``body`` contains no usable one.
         """
         stated = member(body, key)
-        text = stated[: _LONGEST_ID + 1] if isinstance(stated, str) else ""
-        if len(text) > _LONGEST_ID or not ID.fullmatch(text) or self.client.masked(text) != text:
+        if not (isinstance(stated, str) and len(stated) <= _LONGEST_ID and ID.fullmatch(stated)):
             raise TransportError(f"the reply has no usable {key}", cause="no reply in body")
-        return text
+        return stated
 
     async def aclose(self) -> None:
         """Close connections."""
         await self._wire.aclose()
 
-    # ------------------------------------------------------------ calls
-
-    async def _call(self, method: str, path: str, data: Any = None, **extra: str) -> dict[str, Any]:
-        headers = self.client.headers()
-        if not isinstance(data, bytes):
+    async def call(self, method: str, path: str, data: Any = None, **extra: str) -> dict[str, Any]:
+        """Make one call and return the server's JSON object."""
+        headers = {**self.client.headers(), **extra}
+        if not (isinstance(data, bytes) or extra):
             del headers["Content-Type"]
-        answer = await self._sent(method, self.client.address(path), {**headers, **extra}, data)
+        answer = await self._wire.send(method, self.client.address(path), headers, data)
         return self.client.object_of(answer)
 
-    async def _sent(
-        self,
-        method: str,
-        url: str,
-        headers: Mapping[str, str],
-        data: Any = None,
-        into: BinaryIO | None = None,
-    ) -> Answer:
-        # Send one request. Files may take long; other calls use the time-out of a live call.
-        short = into is None and (data is None or isinstance(data, bytes))
-        limit_s = self.client.timeout_s if short else LONGEST_TRANSFER_S
+    async def make(self, path: str, data: Any, part: Part) -> str:
+        """Send a POST that creates a batch, once. If the answer is lost, the batch may or may not
+        exist.
+        """
+        extra = {"Content-Type": "application/json", "Idempotency-Key": part.name}
         try:
-            async with asyncio.timeout(limit_s):
-                return await self._wire.send(method, url, headers, data, into=into)
-        except TimeoutError:
-            said = f"{self.client.base_url}: no reply within {limit_s:g} s"
-        raise TransportError(said, cause="timeout")
-
-    async def _rows(
-        self, path: str, key: str, following: Callable[[Mapping[str, Any]], str | None]
-    ) -> AsyncIterator[Mapping[str, Any]]:
-        # Yield the rows of a list. ``following`` returns the query of the next page, or None after
-        # the last.
-        address = path
-        for _ in range(MOST_PAGES):
-            page = await self.patiently(partial(self._call, "GET", address))
-            rows = page.get(key)
-            for row in rows if isinstance(rows, list) else ():
-                yield row if isinstance(row, Mapping) else {}
-            more = following(page)
-            if more is None:
-                return
-            address = f"{path}{more}"
-
-    async def _save(self, path: str, into: BinaryIO) -> None:
-        async def once() -> None:
-            into.seek(0)
-            into.truncate()
-            url = self.client.address(path)
-            answer = await self._sent("GET", url, self.client.headers(), into=into)
-            if not 200 <= answer.status < 300:
-                self.client.object_of(answer)
-
-        await self.patiently(once)
-
-    async def _make(self, path: str, data: Any, ticket: Ticket, key: str = "id") -> str:
-        # Send a POST that creates a batch, once. If the answer is lost, the batch may or may not
-        # exist.
-        extra = {"Content-Type": "application/json", "Idempotency-Key": ticket.part}
-        try:
-            return self.id_in(await self._call("POST", path, data, **extra), key)
+            return self.id_in(await self.call("POST", path, data, **extra), self.id)
         except TransportError as error:
             raise Unsure(str(error)) from None
         except ApiError as error:
@@ -257,32 +227,31 @@ class Provider(ABC):
 
     async def patiently(self, call: Callable[[], Awaitable[Found]]) -> Found:
         """Return the result of a call that is safe to repeat, retrying as needed."""
-        for failures in range(1, PATIENCE.attempts + 1):
-            try:
-                return await call()
-            except ClientError as error:
-                draw = float(rng_for(os.getpid(), "batch back-off", failures).random())
-                wait_s = PATIENCE.wait_s(failures, error, draw)
-                if wait_s is None:
-                    raise
-            await asyncio.sleep(wait_s)
-        raise AssertionError("unreachable")
+        return await retried(call, PATIENCE)
+
+    async def _listed(self) -> AsyncIterator[Mapping[str, Any]]:
+        address = self.listed
+        for _ in range(MOST_PAGES):
+            page = await self.patiently(partial(self.call, "GET", address))
+            rows = page.get(self.rows)
+            for row in rows if isinstance(rows, list) else ():
+                yield row if isinstance(row, Mapping) else {}
+            last = self._last(page)
+            if last is None:
+                return
+            address = f"{self.listed}&{self.after}={last}"
+
+    def _last(self, page: Mapping[str, Any]) -> str | None:
+        # Return what names the end of a page if others follow.
+        rows = page.get("data")
+        if not page.get("has_more") or not isinstance(rows, list) or not rows:
+            return None
+        return self.id_in(rows[-1])
 
 
-# States of a batch that has not ended, for the providers and compatible servers.
-_RUNNING = {
-    *("accepted", "canceling", "cancelling", "created", "finalizing", "in_progress"),
-    *("initializing", "not_started", "paused", "pending", "preparing", "processing", "queued"),
-    *("running", "scheduled", "started", "submitted", "updating", "validating", "waiting"),
-}
-
-
-def last_id(page: Mapping[str, Any], provider: Provider) -> str | None:
-    """Return the id of the last row of a page of ``data``, if more pages follow."""
-    rows = page.get("data")
-    if not page.get("has_more") or not isinstance(rows, list) or not rows:
-        return None
-    return provider.id_in(rows[-1])
+def word_of(value: Any) -> str:
+    """Return a status or cause on one short line; empty if it is not a text."""
+    return one_line(value)[:LONGEST_WORD] if isinstance(value, str) else ""
 
 
 def count_of(value: Any) -> int:
@@ -290,16 +259,3 @@ def count_of(value: Any) -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit():
         return int(value[:15])
     return value if type(value) is int and value >= 0 else 0
-
-
-def named(value: Any) -> str:
-    """Return the name of a request.
-
-    Raises
-    ------
-    ValueError
-        If it is not a text.
-    """
-    if not isinstance(value, str):
-        raise ValueError("a request's name must be a text")
-    return value

@@ -7,15 +7,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import FAILED, LETTERS, Verdict
-from visualjudge.judges.base import Ask, Judged, OfflineJudge, failed, in_stored_letters
+from visualjudge.core.records import LETTERS
+from visualjudge.judges.base import Ask, Judged, OfflineJudge, computed, declined, failed
 from visualjudge.judges.local.model import Model, Weights, load, shipped
 from visualjudge.judges.local.questions import QuestionFeatures, changed
 from visualjudge.judges.registry import LOCAL
@@ -62,32 +62,29 @@ class LocalJudge(OfflineJudge):
         """Return the verdict, with the probabilities or the score as the raw response."""
         begun = time.perf_counter()
         try:
-            verdict = await asyncio.to_thread(self._verdict, ask)
+            return await asyncio.to_thread(self._judged, ask, begun)
         except DataError as error:
             return Judged(failed(ask, "unreadable question", error=str(error)), calls=0)
-        seconds = round(time.perf_counter() - begun, 4)
-        return Judged(in_stored_letters(ask, replace(verdict, latency_s=seconds)), calls=0)
 
-    def _verdict(self, ask: Ask) -> Verdict:
+    def _judged(self, ask: Ask, begun: float) -> Judged:
         question = ask.question
         weights = self.model.tasks.get(question.task)
         if weights is None:
-            return _declined(
-                ask,
+            why = (
                 f"the model {self.name} knows no {question.task}; python tools/train_local.py "
-                "--data DATA --out model.vj fits one to scored predictions",
+                "--data DATA --out model.vj fits one to scored predictions"
             )
+            return declined(ask, why, begun)
         if changed(question):
-            return _declined(
-                ask, "a probe has changed its images, and this judge reads the predictions as data"
-            )
+            why = "a probe has changed its images, and this judge reads the predictions as data"
+            return declined(ask, why, begun)
         options = self.looks.options(question)
         if not all(options):
-            return _declined(ask, "there is nothing but the prompt to hold the image against")
+            return declined(ask, "there is nothing but the prompt to hold the image against", begun)
         if question.question_type == "scoring":
-            return _declined(ask, "this judge compares predictions and does not score one")
+            return declined(ask, "this judge compares predictions and does not score one", begun)
         answer = _pairwise if question.question_type == "pairwise" else _ranking
-        return answer(ask, options[::-1] if ask.order == "BA" else options, weights)
+        return answer(ask, options[::-1] if ask.order == "BA" else options, weights, begun)
 
     def describe(self) -> Mapping[str, Any]:
         """Return backend and model."""
@@ -96,36 +93,20 @@ class LocalJudge(OfflineJudge):
         return {**named, "backend": LOCAL, "base_url": None, "model": self.name, "parameters": card}
 
 
-def _pairwise(ask: Ask, options: Sequence[Features], weights: Weights) -> Verdict:
+def _pairwise(ask: Ask, options: Sequence[Features], weights: Weights, begun: float) -> Judged:
     log_odds = weights.log_odds(options[0], options[1])
     if log_odds == 0:
-        return _declined(ask, "the options do not differ in anything that this judge sees")
+        return declined(ask, "the options do not differ in anything that this judge sees", begun)
     probability = float(1 / (1 + np.exp(-np.clip(log_odds, -50, 50))))
     letter = "A" if log_odds > 0 else "B"
-    return _verdict(
-        ask,
-        letter,
-        f"P(A is better) = {probability:.3f}\nAnswer: {letter}",
-        probability_a=probability,
-    )
+    said = f"P(A is better) = {probability:.3f}\nAnswer: {letter}"
+    return computed(ask, letter, said, begun, probability_a=probability)
 
 
-def _ranking(ask: Ask, options: Sequence[Features], weights: Weights) -> Verdict:
+def _ranking(ask: Ask, options: Sequence[Features], weights: Weights, begun: float) -> Judged:
     strength = [sum(weights.log_odds(one, other) for other in options) for one in options]
     if len(set(strength)) < len(options):
-        return _declined(ask, "two options do not differ in anything that this judge sees")
+        return declined(ask, "two options do not differ in anything that this judge sees", begun)
     order = "".join(LETTERS[k] for k in sorted(range(len(options)), key=lambda k: -strength[k]))
-    return _verdict(
-        ask, order, f"log-odds: {', '.join(f'{s:.2f}' for s in strength)}\nAnswer: {order}"
-    )
-
-
-def _verdict(ask: Ask, value: str | float, said: str, **extra: Any) -> Verdict:
-    return Verdict(ask.question.id, ask.order, value, "ok", said, repeat=ask.repeat, **extra)
-
-
-def _declined(ask: Ask, why: str) -> Verdict:
-    said = f"I cannot judge this: {why}."
-    return Verdict(
-        ask.question.id, ask.order, FAILED, "refusal", said, repeat=ask.repeat, cause="declined"
-    )
+    listed = ", ".join(f"{s:.2f}" for s in strength)
+    return computed(ask, order, f"log-odds: {listed}\nAnswer: {order}", begun)

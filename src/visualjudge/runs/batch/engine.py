@@ -16,15 +16,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from visualjudge.clients.batch.batched_client import Batched, Result
-from visualjudge.clients.batch.provider import PATIENCE, Look, Provider, Unsure
+from visualjudge.clients.batch.provider import PATIENCE, Look, Part, Provider, Unsure
 from visualjudge.clients.retry import cause_of
 from visualjudge.core.errors import ApiError, ClientError, Pending, RunError
 from visualjudge.judges.base import Ask
-from visualjudge.judges.schema_trial import SchemaTrial
-from visualjudge.runs.batch.batch_journal import LOST, BatchJournal, Part
+from visualjudge.runs.batch.batch_journal import LOST, BatchJournal
 from visualjudge.runs.job_runner import FATAL_CAUSES, Ask as AskOne, Outcome, Progress, Runner
 from visualjudge.runs.live import Todo
 
@@ -48,9 +48,6 @@ class BatchEngine:
         Client of the judge.
     run
         Folder of the run.
-    trial
-        The judge's schema trial, or None. A schema is requested from the start: a trial would wait
-        for a batch of one question.
     fresh
         Whether to repeat asks that failed in earlier invocations.
     """
@@ -58,24 +55,24 @@ class BatchEngine:
     client: Batched
     provider: Provider
     run: Path
-    trial: SchemaTrial | None = None
     fresh: bool = False
-    # By the hash of an ask's key: the part that it waits for; empty for an answered ask.
+    # By the hash of an ask's key: the request that it waits for; empty for an answered ask.
     _where: dict[int, str] = field(default_factory=dict)
+    # The ask that is being answered, and by whom each result was used first.
+    _asker: int = 0
+    _users: dict[str, int] = field(default_factory=dict)
     _missed: Counter[str] = field(default_factory=Counter)
+    _reopened: frozenset[str] = frozenset()
+    # Whether the server has taken any batch.
     _taken: bool = False
     # Why no more batches are submitted.
     _problem: str | None = None
 
     async def __call__(self, todo: Todo, ask: AskOne[Ask], control: Runner) -> Progress:
         self._stop, settings = control.stop, self.client.settings
-        if self.trial is not None and self.trial.open:
-            self.trial.recall("followed")
-        self.client.requests = self
-        with BatchJournal(
-            self.run, self.provider, settings.size, old_failures=self.fresh
-        ) as self.journal:
-            self._taken = any(part.batch for part in self.journal.parts.values())
+        self.client.result, self.client.note = self._result, self._note
+        with BatchJournal(self.run, self.provider, settings.size) as self.journal:
+            self._taken = any(part.batch for part in self.journal.parts())
             try:
                 await self._recall()
                 while self._stop.reason is None:
@@ -101,11 +98,15 @@ class BatchEngine:
 
     # ------------------------------------------------------------ requests of the client
 
-    def result(self, name: str) -> Result | None:
-        return self.journal.result(name)
+    def _result(self, name: str) -> Result | None:
+        result = self.journal.result(name)
+        if result is None:
+            return None
+        user = self._users.setdefault(name, self._asker)
+        return replace(result, is_counted=user != self._asker)
 
-    def note(self, name: str, body: Sequence[bytes]) -> None:
-        if name not in self.journal.waiting and not self.client.settings.cancel:
+    def _note(self, name: str, body: Sequence[bytes]) -> None:
+        if not (self.journal.is_open(name) or self.client.settings.cancel):
             self.journal.add(name, body)
 
     def _unanswered(self, todo: Todo) -> Iterator[Ask]:
@@ -114,12 +115,14 @@ class BatchEngine:
     def _asking(self, ask_one: AskOne[Ask]) -> AskOne[Ask]:
 
         async def asked(ask: Ask) -> Outcome | None:
+            self._asker = hash(ask.key)
             try:
                 outcome = await ask_one(ask)
             except Pending as pending:
-                self._where[hash(ask.key)] = self.journal.waiting.get(str(pending), _CANCELLED)
+                name = str(pending)
+                self._where[self._asker] = name if self.journal.is_open(name) else _CANCELLED
                 return None
-            self._where[hash(ask.key)] = ""
+            self._where[self._asker] = ""
             return outcome
 
         return asked
@@ -130,27 +133,27 @@ class BatchEngine:
         # Continue the parts of earlier invocations. One that was not submitted is planned again,
         # because settings may differ.
         if self.fresh:
-            await self.journal.reopen()
+            self._reopened = self.journal.forget_failures()
         for part in self.journal.open_parts():
-            batch = part.batch or (await self._found(part) if part.submitting else None)
+            batch = part.batch or (await self._found(part) if part.since else None)
             if batch is None:
-                await self._give_up(part, "not submitted")
+                self.journal.drop(part, "not submitted")
             elif self.client.settings.cancel:
                 await self.provider.cancel(batch)
                 _log.info("batch %s: asked the server to cancel it", batch)
 
     async def _found(self, part: Part) -> str | None:
         # Return the batch of a part whose confirmation was lost, or None if it was not made.
+        known = {other.batch for other in self.journal.parts() if other.batch} | part.others
         for _ in range(_LISTINGS):
             await self._sleep(min(_UNSURE_S, self.client.settings.poll_s))
-            batch = await self.provider.find(self.journal.ticket(part))
-            if batch is not None:
-                await self.journal.write("submitted", part.name, batch=batch)
+            if batch := await self.provider.find(part, known):
+                self.journal.write(part, batch=batch)
                 return batch
         return None
 
     async def _submit_all(self) -> None:
-        await self.journal.planned(self.client.inner.refused_parameters.learned)
+        self.journal.plan(self.client.inner.refused_parameters.learned)
         for part in self.journal.open_parts():
             if part.batch is None and self._stop.reason is None and self._problem is None:
                 await self._submit(part)
@@ -159,22 +162,23 @@ class BatchEngine:
         # Submit a part once. A refused one fails alone, unless the server refuses the first or any
         # other; then the run ends once the batches that were made have ended.
         for failures in range(1, PATIENCE.attempts + 1):
-            part = await self.journal.write("submitting", part.name)
-            path = self.journal.requests_of(part.name)
+            part = part._replace(since=datetime.now(UTC).isoformat())
+            self.journal.write(part, since=part.since)
             try:
-                batch = await self.provider.create(self.journal.ticket(part), path)
+                with self.journal.request_file(part) as path:
+                    batch = await self.provider.create(part, path)
             except Unsure as unsure:
-                if await self._found(part) is not None:
+                if await self._found(part):
                     return
                 error: ClientError = ApiError(503, str(unsure))
             except ClientError as refusal:
                 error = refusal
             else:
-                await self.journal.write("submitted", part.name, batch=batch)
+                self.journal.write(part, batch=batch)
                 self._taken = True
                 _log.info("batch %s: %d requests submitted", batch, part.requests)
                 return
-            await self.journal.write("refused", part.name)
+            self.journal.write(part, since=None)
             wait_s = PATIENCE.wait_s(failures, error, 0.5)
             if wait_s is None:
                 break
@@ -182,20 +186,18 @@ class BatchEngine:
         if not self._taken or cause_of(error) in FATAL_CAUSES or error.retryable:
             self._problem = str(error)
         else:
-            await self._give_up(part, f"refused: {cause_of(error)}")
+            self._give_up(part, f"refused: {cause_of(error)}")
 
     # ------------------------------------------------------------ waiting
 
     def _running(self) -> list[Part]:
-        return [part for part in self.journal.open_parts() if part.batch or part.foreign]
+        return [part for part in self.journal.open_parts() if part.batch or part.others]
 
     async def _wait(self) -> None:
         longest_s = self.client.settings.poll_s
         wait_s = min(_FIRST_LOOK_S, longest_s)
         while self._stop.reason is None:
-            ended = {part.name for part in self._running() if await self._look(part)}
-            if ended:
-                self._where = {key: at for key, at in self._where.items() if at not in ended}
+            if any([await self._look(part) for part in self._running()]):
                 return
             await self._sleep(wait_s)
             wait_s = min(longest_s, 1.5 * wait_s)
@@ -204,58 +206,66 @@ class BatchEngine:
         # Return whether a batch has ended or cannot be reached. Results of an ended batch are
         # downloaded.
         if part.batch is None:  # its batch turned out to be another's
-            if await self._found(part) is None:
-                await self._give_up(part, "not submitted")
-            return self.journal.parts[part.name].status is not None
+            if await self._found(part):
+                return False
+            self.journal.drop(part, "not submitted")
+            return self._ended()
         try:
             look = await self.provider.look(part.batch)
-            if not look.ended:
-                return False
         except ClientError as error:
             self._missed[part.name] += 1
             if error.retryable and self._missed[part.name] < _LOOKS:
                 return False
-            await self._give_up(part, f"{LOST}: {cause_of(error)}")
             _log.info("batch %s: given up: %s; retry_errors looks again", part.batch, error)
-            return True
-        look, replies = await self._collected(part, look)
-        if replies is None:
-            await self.journal.write("foreign", part.name, batch=part.batch)
+            return self._give_up(part, f"{LOST}: {cause_of(error)}")
+        if not look.ended:
             return False
-        await self.journal.ended(part, look.status)
+        look, replies, foreign = await self._collected(part, look)
+        if self.provider.anonymous and foreign >= max(1, look.succeeded):
+            self.journal.release(part)
+            return False
+        if replies < look.succeeded and self._missed[part.name] < _DOWNLOADS:
+            self._missed[part.name] += 1
+            return False
+        self.journal.write(part, status=look.status)
         why = f": {look.reason}" if look.reason else ""
-        told = f"{look.status}, {replies} of {part.requests} replies"
-        _log.info("batch %s: %s%s", part.batch, told, self.provider.client.masked(why))
+        counts = f"{replies} of {part.requests} replies"
+        _log.info("batch %s: %s, %s%s", part.batch, look.status, counts, why)
         if look.limited:
             await self._sleep(self.client.settings.poll_s)
+        return self._ended()
+
+    async def _collected(self, part: Part, look: Look) -> tuple[Look, int, int]:
+        # Download the results. Return how the batch ended, and the number of replies and of results
+        # of other requests.
+        with ExitStack() as opened:
+            sources = []
+            for file in look.files:
+                into = opened.enter_context(self.journal.download())
+                try:
+                    await self.provider.download(file, into)
+                    sources.append(into)
+                except ClientError as error:  # the replies that can be had are kept
+                    look = replace(look, status=f"{LOST}: {cause_of(error)}", succeeded=0)
+            return look, *self.journal.collect(part, look, sources)
+
+    def _give_up(self, part: Part, status: str) -> bool:
+        # End a part without results. What was lost before is asked again, once an invocation.
+        if part.name in self._reopened:
+            self.journal.drop(part, status)
+        else:
+            self.journal.collect(part, Look(status), ())
+            self.journal.write(part, status=status)
+        return self._ended()
+
+    def _ended(self) -> bool:
+        # Let the judge be asked again whatever no longer waits for a batch.
+        self._where = {
+            key: name
+            for key, name in self._where.items()
+            if name in ("", _CANCELLED) or self.journal.is_open(name)
+        }
         return True
-
-    async def _collected(self, part: Part, look: Look) -> tuple[Look, int | None]:
-        # Download the results, again if there are fewer than the server counts. Return how the
-        # batch ended and the number of replies, or None if it holds other requests.
-        for number in range(_DOWNLOADS):
-            if number:
-                await self._sleep(min(_UNSURE_S, self.client.settings.poll_s))
-            with ExitStack() as opened:
-                sources = []
-                for file in look.files:
-                    into = opened.enter_context(self.journal.download())
-                    try:
-                        await self.provider.download(file, into)
-                        sources.append(into)
-                    except ClientError as error:  # the replies that can be had are kept
-                        look = replace(look, status=f"{LOST}: {cause_of(error)}", succeeded=0)
-                replies, foreign = self.journal.collect(part, look, sources)
-            if replies >= look.succeeded:
-                break
-        others = self.provider.anonymous and foreign >= max(1, look.succeeded)
-        return look, None if others else replies
-
-    async def _give_up(self, part: Part, status: str) -> None:
-        # End a part without results.
-        self.journal.collect(part, Look(status, ended=True), ())
-        await self.journal.ended(part, status)
-        self._where = {key: at for key, at in self._where.items() if at != part.name}
 
     async def _sleep(self, seconds: float) -> None:
         while seconds > 0 and self._stop.reason is None:

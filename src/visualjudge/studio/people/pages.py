@@ -27,22 +27,19 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import IMAGE_MARK, Question, Verdict
 from visualjudge.prompts.spans import spans_of
 from visualjudge.runs.folder import RunFolder
-from visualjudge.studio.app import application, renderer, static
+from visualjudge.studio.app import application, csv_file, json_response, missing, renderer, static
 from visualjudge.studio.guard import LOOPBACK, TOKEN_HEADER, same_token
 from visualjudge.studio.people.access import ADMIN, Tokens, refused
 from visualjudge.studio.people.choosing import drawn_rows, named_rows, plan_of
 from visualjudge.studio.people.monitor import (
     Answers,
-    Progress,
-    agreement,
     answer_row,
     answers_of,
     disagreements,
     progress,
-    rater_row,
     same_answers,
 )
-from visualjudge.studio.people.plan import Settings, Slot
+from visualjudge.studio.people.plan import NO_FILES, Settings, Slot, StudyFiles
 from visualjudge.studio.people.rating_run import (
     Given,
     RatingRun,
@@ -64,14 +61,11 @@ from visualjudge.studio.question_views import (
     verdicts_on,
 )
 from visualjudge.studio.selection import Shelf
-from visualjudge.studio.set_pages import csv_file, json_response, missing
 from visualjudge.studio.site import Site
 from visualjudge.studio.thumbnails import confined, image_response
 
 _LAYOUT = re.compile(r"^\s*(Options:|[A-E]\.|Image:.*)\s*$", re.MULTILINE)
 _GAPS = re.compile(r"\n{3,}")
-# Settings that are checksums of files.
-_OF_FILES = {"items", "questions", "known_questions", "instructions"}
 Render = Callable[..., Response]
 LONGEST_NAME = 60
 MOST_APART = 50
@@ -180,7 +174,6 @@ class PeoplePages:
         return [
             ("/", self.overview, "GET"),
             ("/answers.csv", self.answers, "GET"),
-            ("/raters.csv", self.raters_table, "GET"),
             ("/disagreement/{identity}", self.disagreement, "GET"),
             ("/instructions-image/{number:int}", self.instructions_image, "GET"),
             ("/people-image/{rater}/{slot}/{number:int}", self.image, "GET"),
@@ -200,7 +193,8 @@ class PeoplePages:
     def overview(self, request: Request) -> Response:
         """Show the progress of each rater to the person who runs the study."""
         self._check_link(request, ADMIN)
-        plan, raters = self.run.plan, self._progress()
+        plan, run = self.run.plan, self.run
+        raters = [progress(r, run.left(r.name), self._question) for r in run.raters.values()]
         people = answers_of(self.run.raters.values())
         apart = disagreements(people)
         return self.render(
@@ -209,7 +203,6 @@ class PeoplePages:
             links={name: self.link(name) for name in self.run.raters},
             settings=plan.settings,
             plan=plan,
-            agreement=agreement(self.run.raters.values(), plan),
             token=self.tokens.token(ADMIN),
             coverage=sorted(self.run.coverage().items()),
             same=same_answers(people, self._judged(people)),
@@ -263,22 +256,11 @@ class PeoplePages:
             overview=self.link(ADMIN),
         )
 
-    def _progress(self) -> list[Progress]:
-        return [
-            progress(rater, self.run.left(rater.name), self._question)
-            for rater in self.run.raters.values()
-        ]
-
     def answers(self, request: Request) -> Response:
         """Return the final answers as CSV: one row for each rater, question and repeat."""
         self._check_link(request, ADMIN)
         rows = [answer_row(line) for r in self.run.raters.values() for line in r.lines]
         return csv_file(rows, "answers.csv")
-
-    def raters_table(self, request: Request) -> Response:
-        """Return the overview's table of raters as CSV."""
-        self._check_link(request, ADMIN)
-        return csv_file([rater_row(rater) for rater in self._progress()], "raters.csv")
 
     def _check_link(self, request: Request, name: str) -> None:
         if not same_token(request.query_params.get("token"), self.tokens.token(name)):
@@ -329,11 +311,7 @@ class PeoplePages:
     async def back(self, request: Request) -> Response:
         """Return an answered question with its answer, for a correction."""
         name, steps = self._allowed(request), request.query_params.get("steps", "1")
-        found = (
-            self.run.back(name, int(steps))
-            if steps.isascii() and steps.isdecimal() and len(steps) < 7
-            else None
-        )
+        found = self.run.back(name, int(steps)) if re.fullmatch(r"[0-9]{1,6}", steps) else None
         if found is None:
             raise HTTPException(404, "there is no earlier answer")
         slot, line = found
@@ -350,7 +328,8 @@ class PeoplePages:
         """
         name = self._allowed(request)
         try:
-            raw = _body(await request.body())
+            raw = jsons.loads(await request.body())
+            jsons.check_kinds("the body", raw, {})
             slot = self._named(name, str(raw.get("slot")))
             question, least = self._question(slot.id), self.run.plan.settings.least_seconds
             given = read_answer(
@@ -361,7 +340,7 @@ class PeoplePages:
             )
         except Stale as error:
             raise HTTPException(409, str(error)) from None
-        except DataError as error:
+        except (DataError, orjson.JSONDecodeError) as error:
             raise HTTPException(422, str(error)) from None
         await self.run.synced()
         return await asyncio.to_thread(self._next, name, _feedback(slot, given, question))
@@ -435,39 +414,14 @@ def _feedback(slot: Slot, given: Given, question: Question) -> Mapping[str, Any]
     return {"right": right, "answer": as_shown(question.answer, slot)}
 
 
-def _body(content: bytes) -> Mapping[str, Any]:
-    try:
-        value = jsons.loads(content)
-    except orjson.JSONDecodeError:
-        raise DataError("the body must be JSON") from None
-    if not isinstance(value, dict):
-        raise DataError("the body must be an object")
-    return value
-
-
 def people_pages(
     site: Site,
     folder: Path,
     settings: Settings,
     raters: Sequence[str],
-    queue: Path | None = None,
-    *,
-    questions: Path | None = None,
-    known_questions: Path | None = None,
-    instructions: Path | None = None,
+    files: StudyFiles = NO_FILES,
 ) -> PeoplePages:
     """Create the pages of the run at ``folder`` for the single dataset of ``site``.
-
-    Parameters
-    ----------
-    queue
-        A file written by ``visualjudge label``: only its items are asked, in one question each.
-    questions
-        A file of ids, one per line: only these questions are asked.
-    known_questions
-        A file of ids, one per line: the known questions, instead of the easiest questions.
-    instructions
-        A Markdown file that raters read first.
 
     Raises
     ------
@@ -488,53 +442,30 @@ def people_pages(
     stored = RunFolder(folder).manifest()
     if not raters and not known_raters(stored):
         raise UsageError("--people needs at least one --rater")
-    _check_files(
-        stored,
-        items=queue,
-        questions=questions,
-        known_questions=known_questions,
-        instructions=instructions,
-    )
+    given = {name: path for name, path in asdict(files).items() if path is not None}
+    for name in asdict(files).keys() - given.keys():
+        if (stored.get("parameters") or {}).get(name):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"this study has {option}: give the same file again to continue")
     place = site.places.datasets[0]
     if place.labels_only:
         raise UsageError(f"{place.root}: people cannot be asked: it contains only labels")
     shelf = site.shelf(place.slug)
-    drawn, named, known, told = None, None, None, None
-    if queue is not None:
-        drawn = drawn_rows(shelf, queue)
-        settings = replace(settings, items=file_sha256(queue))
-    if questions is not None:
-        named = named_rows(shelf, questions)
-        settings = replace(settings, questions=file_sha256(questions))
-    if known_questions is not None:
-        known = named_rows(shelf, known_questions)
-        settings = replace(settings, known_questions=file_sha256(known_questions))
-    if instructions is not None:
-        told = read_instructions(instructions, "/instructions-image/{}".format)
-        settings = replace(settings, instructions=file_sha256(instructions))
-    run = RatingRun(
-        folder,
-        plan_of(shelf, settings, drawn, named, known),
-        {"path": str(place.root), "checksum": shelf.study.checksum},
-        list(raters),
+    told = None
+    if files.instructions is not None:
+        told = read_instructions(files.instructions, "/instructions-image/{}".format)
+    checksums: dict[str, Any] = {name: file_sha256(path) for name, path in given.items()}
+    settings = replace(settings, **checksums)
+    plan = plan_of(
+        shelf,
+        settings,
+        drawn_rows(shelf, files.items) if files.items else None,
+        named_rows(shelf, files.questions) if files.questions else None,
+        named_rows(shelf, files.known_questions) if files.known_questions else None,
     )
-    tokens = Tokens(site.home, folder)
-    return PeoplePages(run, shelf, tokens, renderer(), told)
-
-
-def _check_files(stored: Mapping[str, Any], **files: Path | None) -> None:
-    """Refuse to continue a study without one of its files, of which ``run.json`` has the checksum.
-
-    Raises
-    ------
-    UsageError
-        If one is missing; the message names its option.
-    """
-    parameters = stored.get("parameters") or {}
-    for name, path in files.items():
-        if parameters.get(name) and path is None:
-            option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"this study has {option}: give the same file again to continue")
+    dataset = {"path": str(place.root), "checksum": shelf.study.checksum}
+    run = RatingRun(folder, plan, dataset, list(raters))
+    return PeoplePages(run, shelf, Tokens(site.home, folder), renderer(), told)
 
 
 def going_on(folder: Path, settings: Settings, *, named: bool) -> Settings:
@@ -550,7 +481,7 @@ def going_on(folder: Path, settings: Settings, *, named: bool) -> Settings:
         drawn = not (settings.encoding or named or chosen)
         return replace(settings, encoding="drawn") if drawn else settings
     if settings == Settings() and not named:
-        names = {one.name for one in fields(Settings)} - _OF_FILES
+        names = {one.name for one in fields(Settings)} - {one.name for one in fields(StudyFiles)}
         return Settings(**{name: stored[name] for name in names & stored.keys()})
     return replace(settings, encoding=settings.encoding or stored.get("encoding", ""))
 

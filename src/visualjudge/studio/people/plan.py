@@ -7,26 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
-from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import plural
 from visualjudge.core.records import Order, QuestionType
 from visualjudge.core.seeding import rng_for
-
-Measure = Literal["known", "repeats", "cannot_tell", "seconds"]
-"""Accuracy on known questions, share of consistent repeats, share of undecided answers, and median
-answer time in seconds.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A rater's value of a measure and its number of cases; None without cases."""
-
-    value: float | None
-    cases: int
-
 
 Purpose = Literal["question", "repeat", "known", "practice"]
 REPEAT_AFTER = 8
@@ -35,10 +21,6 @@ EVERY = 10
 """Of ten questions, one is a known question and one a repeat, while any remain."""
 _KNOWN_AT, _REPEAT_AT = 4, 9
 _ORDERS: tuple[Order, Order] = ("AB", "BA")
-
-
-ENCODINGS = ("drawn", "text", "all")
-LEAST_SECONDS, MOST_LEAST_SECONDS = 0.5, 600
 
 
 @dataclass(frozen=True)
@@ -92,28 +74,33 @@ class Settings:
     known_questions: str = ""
     instructions: str = ""
     practice: int = 0
-    least_seconds: float = LEAST_SECONDS
+    least_seconds: float = 0.5
     encoding: str = ""
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.least_seconds <= MOST_LEAST_SECONDS:
-            raise UsageError(
-                f"--least-seconds must be from 0 to {MOST_LEAST_SECONDS}, got "
-                f"{self.least_seconds:g}"
-            )
-        if self.encoding not in ("", *ENCODINGS):
-            raise UsageError(f"--encoding must be {', '.join(ENCODINGS)}, got {self.encoding!r}")
-        if not 0 <= self.overlap <= 1:
-            raise UsageError(f"--overlap must be from 0 to 1, got {self.overlap:g}")
-        least = {
-            "per-item": (self.raters_per_question, 1),
-            "repeats": (self.repeats, 0),
-            "known": (self.known, 0),
-            "practice": (self.practice, 0),
-        }
-        for name, (value, lowest) in least.items():
-            if value < lowest:
-                raise UsageError(f"--{name} must be at least {lowest}, got {value}")
+
+@dataclass(frozen=True, slots=True)
+class StudyFiles:
+    """Input files of a study, whose checksums are settings; each may be None.
+
+    Parameters
+    ----------
+    items
+        A file written by ``visualjudge label``: only its items are asked, in one question each.
+    questions
+        A file of ids, one per line: only these questions are asked.
+    known_questions
+        A file of ids, one per line: the known questions, instead of the easiest questions.
+    instructions
+        A Markdown file that raters read first.
+    """
+
+    items: Path | None = None
+    questions: Path | None = None
+    known_questions: Path | None = None
+    instructions: Path | None = None
+
+
+NO_FILES = StudyFiles()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,28 +183,24 @@ class Plan:
         checks = {*self.known, *self.practice}
         ordinary = [item.id for item in self.items if item.id not in checks]
         shared = round(self.settings.overlap * len(ordinary))
-        order = rng_for(self.settings.seed, "people", "overlap").permutation(len(ordinary)).tolist()
+        order = self._shuffled(ordinary, "overlap")
         several = self.settings.raters_per_question
-        return {ordinary[place]: several if k < shared else 1 for k, place in enumerate(order)}
+        return {name: several if k < shared else 1 for k, name in enumerate(order)}
+
+    def _shuffled(self, names: Sequence[str], *words: str) -> list[str]:
+        order = rng_for(self.settings.seed, "people", *words).permutation(len(names))
+        return [names[place] for place in order.tolist()]
 
     def sequence(self, rater: str) -> list[str]:
         """Return the ordinary questions in the rater's order: shared ones first, so that overlap
         builds up early.
         """
-        ids = list(self.wanted)
-        order = (
-            rng_for(self.settings.seed, "people", "questions", rater).permutation(len(ids)).tolist()
-        )
-        return sorted((ids[k] for k in order), key=lambda name: self.wanted[name] == 1)
+        order = self._shuffled(list(self.wanted), "questions", rater)
+        return sorted(order, key=lambda name: self.wanted[name] == 1)
 
     def known_for(self, rater: str) -> list[str]:
         """Return the known questions in the rater's order."""
-        order = (
-            rng_for(self.settings.seed, "people", "known", rater)
-            .permutation(len(self.known))
-            .tolist()
-        )
-        return [self.known[k] for k in order]
+        return self._shuffled(self.known, "known", rater)
 
     def slot(
         self, rater: str, identity: str, purpose: Purpose, turn: int, pairs_before: int
@@ -235,12 +218,8 @@ class Plan:
             order = _ORDERS[first ^ (pairs_before % 2)]
             letters = order
         elif item.type == "ranking":
-            places = (
-                rng_for(seed, "people", "ranking", rater, identity, turn)
-                .permutation(item.options)
-                .tolist()
-            )
-            letters = "".join("ABCDE"[place] for place in places)
+            order_of = rng_for(seed, "people", "ranking", rater, identity, turn)
+            letters = "".join(letters[place] for place in order_of.permutation(item.options))
         return Slot(identity, purpose, turn, order, letters)
 
 

@@ -1,15 +1,14 @@
-// <vj-copy>: copies the text at data-from, or the address data-link, to the clipboard and confirms it.
+// <vj-copy>: copies the address data-link to the clipboard and confirms it.
 class Copy extends HTMLElement {
   connectedCallback() {
     const button = this.querySelector("button");
     const title = button.textContent;
     button.addEventListener("click", async () => {
-      const text = this.dataset.link ? new URL(this.dataset.link, location).href : await (await fetch(this.dataset.from)).text();
       try {
-        await navigator.clipboard.writeText(text);
+        await navigator.clipboard.writeText(new URL(this.dataset.link, location).href);
         button.textContent = "Copied";
       } catch {
-        window.open(this.dataset.link ?? this.dataset.from, "_blank", "noopener");
+        window.open(this.dataset.link, "_blank", "noopener");
       }
       setTimeout(() => (button.textContent = title), 1500);
     });

@@ -170,9 +170,8 @@ class Grid extends HTMLElement {
     const options = card.options;
     const width = this.cardWidth / Math.max(options.length, 1);
     const digits = card.margin !== null && card.margin < 0.1 ? 2 : 1;
-    const best = card.type === "pairwise" ? card.answer : card.type === "ranking" ? card.answer[0] : null;
     if (card.prompt !== null) {
-      const scores = options.map((option) => h(option.letter === best ? "b" : "span", {}, `${option.letter} ${option.score.toFixed(digits)}`.trim()));
+      const scores = options.map((option) => h(option.best ? "b" : "span", {}, `${option.letter} ${option.score.toFixed(digits)}`.trim()));
       return h("span", { class: "strip" }, h("span", { class: "option bare" }, h("pre", {}, card.prompt), h("span", { class: "score" }, scores)));
     }
     const cells = options.map((option) => {
@@ -183,7 +182,7 @@ class Grid extends HTMLElement {
           : h("pre", {}, option.text);
       const score = h("span", { class: "score", title: option.source ?? "" }, option.score.toFixed(digits));
       const letter = option.letter.trim() ? h("span", { class: "letter" }, option.letter) : null;
-      return h("span", { class: `option${option.letter === best ? " best" : ""}` }, shown, letter, score);
+      return h("span", { class: `option${option.best ? " best" : ""}` }, shown, letter, score);
     });
     return h("span", { class: "strip" }, cells);
   }

@@ -1,61 +1,44 @@
-// <vj-live>: updates the runs on the page by server-sent events.
-import { count, getJSON, h } from "./dom.js";
+// <vj-live>: loads the state of a run again while it is running. <vj-answer>: the card's answer and the failing probes.
+import { getJSON, h } from "./dom.js";
 
+const EVERY_MS = 2000;
 const MOST_NAMED = 3;
 
 class Live extends HTMLElement {
   connectedCallback() {
-    this.source = new EventSource("/live");
-    this.source.addEventListener("run", (event) => this.show(JSON.parse(event.data)));
-    for (const line of this.querySelectorAll("[data-probes]")) this.probes(line);
-  }
-
-  /** Name the probes that a judge fails, once they are computed. */
-  async probes(line) {
-    const { failing, address } = await getJSON(line.dataset.probes);
-    if (!failing.length) return;
-    const more = failing.length - MOST_NAMED;
-    const named = failing.slice(0, MOST_NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
-    line.replaceChildren(h("a", { href: address }, `✕ Fails ${failing.length === 1 ? "a probe" : `${failing.length} probes`}: ${named}`));
-    line.hidden = false;
+    this.wait();
   }
 
   disconnectedCallback() {
-    this.source.close();
+    clearTimeout(this.waiting);
   }
 
-  show(run) {
-    const card = this.querySelector(`[data-run="${CSS.escape(run.slug)}"]`);
-    if (!card) return;
-    const put = (name, text) => {
-      const field = card.querySelector(`[data-field="${name}"]`);
-      if (!field || field.textContent === text) return;
-      field.textContent = text;
-      if (field.localName === "dd") field.parentElement.hidden = !text; // hide unknown values
-    };
-    const share = (n, all) => (all ? `${((100 * n) / all).toFixed(1)} %` : "–");
-    put("state", run.state);
-    card.querySelector("[data-field=state]").dataset.state = run.state;
-    put("done", run.asked ? `${count(run.done)} of ${count(run.asked)}` : count(run.done));
-    for (const one of run.shares) put(`share-${one.question_type}`, `${share(one.right, one.answered && one.verdicts)} of ${count(one.verdicts)}`);
-    put("failed", share(run.failed, run.done));
-    put("rate", run.state === "running" && run.rate ? `${run.rate.toFixed(1)} /s` : "");
-    put("left", run.seconds_left === null ? "" : duration(run.seconds_left));
-    put("tokens", run.tokens ? count(run.tokens) : "");
-    put("cost", run.cost ?? "");
-    const cells = card.querySelectorAll("[data-outcome]");
-    run.outcomes.flatMap((row) => row.counts).forEach((n, i) => cells[i]?.replaceChildren(count(n)));
-    const bar = card.querySelector("progress");
-    bar.max = run.asked || run.done || 1;
-    bar.value = run.done;
-    const causes = run.causes.map(([name, n]) => h("span", { class: "badge failed" }, `${name} ${count(n)}`));
-    card.querySelector("[data-field=causes]").replaceChildren(...causes.flatMap((c) => [c, " "]));
+  wait() {
+    if (this.querySelector("[data-state=running]")) this.waiting = setTimeout(() => this.load(), EVERY_MS);
+  }
+
+  async load() {
+    try {
+      const response = await fetch(this.dataset.from);
+      if (response.ok) this.replaceChildren(...new DOMParser().parseFromString(await response.text(), "text/html").body.children);
+    } catch {
+      // the server is busy or unreachable: try again
+    }
+    this.wait();
   }
 }
 
-function duration(seconds) {
-  if (seconds < 90) return `${Math.round(seconds)} s`;
-  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+class Answer extends HTMLElement {
+  async connectedCallback() {
+    const { state, sentence, failing, address } = await getJSON(this.dataset.from);
+    if (state) this.append(h("p", { class: `answer ${state}` }, h("b", {}, `May it rank your models? `), sentence));
+    else if (sentence) this.append(h("p", { class: "soft small" }, sentence));
+    if (!failing.length) return;
+    const more = failing.length - MOST_NAMED;
+    const named = failing.slice(0, MOST_NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
+    this.append(h("p", { class: "wrong small" }, h("a", { href: address }, `✕ Fails ${failing.length === 1 ? "a probe" : `${failing.length} probes`}: ${named}`)));
+  }
 }
 
 customElements.define("vj-live", Live);
+customElements.define("vj-answer", Answer);

@@ -1,4 +1,4 @@
-// Overlays on the images of <vj-stage>: the pixel grid, the pixel under the pointer, and the name of a region.
+// Overlays on the images of <vj-stage>: the pixel grid and the pixel under the pointer.
 // `origin` is the image point [x, y] at the pane's upper left corner, `scale` the screen pixels per image pixel.
 
 export function drawPixelGrid(context, width, height, origin, scale) {
@@ -16,27 +16,4 @@ export function drawCursor(context, cursor, origin, scale) {
     Object.assign(context, { strokeStyle: color, lineWidth: wide });
     context.strokeRect(x + scale / 2 - box / 2, y + scale / 2 - box / 2, box, box);
   }
-}
-
-/** The smallest of the labelled regions that contains the image point [x, y]. */
-export function smallestAt(labels, [x, y]) {
-  const area = ({ box: [l, t, r, b] }) => (r - l) * (b - t);
-  return (labels ?? []).filter(({ box: [l, t, r, b] }) => x >= l && x <= r && y >= t && y <= b).sort((p, q) => area(p) - area(q))[0];
-}
-
-/** A dashed frame around a region, and its name beside the pointer. */
-export function drawLabel(context, width, height, { label, box }, cursor, [left, top], scale) {
-  const [l, t, r, b] = [box[0] - left, box[1] - top, box[2] - left, box[3] - top].map((v) => v * scale);
-  context.strokeStyle = "#fff";
-  context.setLineDash([4, 4]);
-  context.strokeRect(l, t, r - l, b - t);
-  context.setLineDash([]);
-  context.font = "600 13px system-ui, sans-serif";
-  const wide = context.measureText(label).width + 14;
-  const x = Math.max(0, Math.min((cursor[0] - left) * scale + 14, width - wide));
-  const y = Math.max(0, Math.min((cursor[1] - top) * scale + 14, height - 24));
-  context.fillStyle = "#16161a";
-  context.fillRect(x, y, wide, 23);
-  context.fillStyle = "#fff";
-  context.fillText(label, x + 7, y + 16);
 }

@@ -105,25 +105,24 @@ class Sets extends HTMLElement {
   connectedCallback() {
     this.said = h("p", { class: "soft small", role: "status" });
     this.tag = h("input", { type: "text", maxlength: 40, placeholder: "Tag", "aria-label": "Tag for all selected questions" });
-    this.name = h("input", { type: "text", maxlength: 80, placeholder: "Name of this view", "aria-label": "Name of this view" });
-    this.list = h("ul", { class: "views" });
     this.links = ["csv", "txt"].map((kind) => h("a", { class: "button", download: true }, kind === "csv" ? "CSV" : "Ids (questions.txt)"));
-    this.commands = h("div", { class: "commands" });
+    const root_ = this.dataset.root;
+    const commands = [
+      `visualjudge judge ${root_} --questions questions.txt --model MODEL --out runs/NAME`,
+      `visualjudge studio ${root_} --people runs/people --rater NAME --questions questions.txt`,
+    ];
+    this.commands = h("div", { class: "commands" }, h("p", { class: "soft small" }, "Save the ids as questions.txt, then:"), commands.map((text) => h("pre", { tabindex: 0 }, text)));
     const button = (text, act, type = "button") => h("button", { type, onclick: act }, text);
     const tagForm = h("form", { onsubmit: (event) => { event.preventDefault(); this.marked({ add: this.tag.value.trim() }); } },
       this.tag, button("Tag all", null, "submit"), button("Untag all", () => this.marked({ remove: this.tag.value.trim() })));
-    const viewForm = h("form", { onsubmit: (event) => { event.preventDefault(); this.save(this.name.value.trim(), filters().toString()); } },
-      this.name, button("Save view", null, "submit"));
     this.all = h("h3", {}, "All selected questions");
-    this.back = button("Undo", () => this.undo());
     this.panel = h("details", { class: "sets", ontoggle: () => this.panel.open && this.refresh() }, h("summary", { class: "button" }, "Selection"),
       h("div", { class: "panel" },
         this.all,
-        h("div", { class: "set-line" }, button("Star all", () => this.marked({ star: true })), button("Unstar all", () => this.marked({ star: false })), this.back),
+        h("div", { class: "set-line" }, button("Star all", () => this.marked({ star: true })), button("Unstar all", () => this.marked({ star: false }))),
         tagForm,
         h("div", { class: "set-line" }, this.links),
-        h("h3", {}, "Ask them again"), this.commands,
-        h("h3", {}, "Saved views"), this.list, viewForm, this.said));
+        h("h3", {}, "Ask them again"), this.commands, this.said));
     this.append(this.panel);
     addEventListener("vj-state", () => this.panel.open && this.refresh());
     addEventListener("keydown", (event) => {
@@ -144,55 +143,23 @@ class Sets extends HTMLElement {
     }
   }
 
-  async refresh() {
+  refresh() {
     this.links.forEach((link, i) => { link.href = `${root(this)}/selection.${["csv", "txt"][i]}?${filters()}`; });
-    const [views, commands] = await Promise.all(["views", "commands"].map(async (name) => (await fetch(`${root(this)}/${name}`)).json()));
-    this.show(views);
     this.all.textContent = `Selected: ${document.querySelector("vj-bar .total")?.textContent ?? "questions"}`;
-    this.commands.replaceChildren(h("p", { class: "soft small" }, "Save the ids as questions.txt, then:"), ...Object.values(commands).map((text) => h("pre", { tabindex: 0 }, text)));
   }
 
-  show({ views, undo }) {
-    this.undoes(undo);
-    this.list.replaceChildren(...Object.entries(views).map(([name, query]) => h("li", {}, h("a", { href: `${root(this)}?${query}` }, name),
-      h("button", { type: "button", "aria-label": `Remove the view ${name}`, onclick: () => this.save(name, null) }, "✕"))));
-  }
-
-  /** The button names the change it reverts, which may be outside the filters. */
-  undoes(said) {
-    this.back.disabled = !said;
-    this.back.textContent = said ? `Undo: ${said}` : "Undo";
-    this.back.title = said ? "" : "Nothing has been changed since the studio was started";
-  }
-
-  /** Run the action and report the result. */
-  async act(act, say) {
-    try {
-      const done = await act();
-      if (done.views) this.show(done);
-      else this.undoes(done.undo);
-      this.said.textContent = say(done);
-      update(() => {}, { keep: true });
-    } catch (error) {
-      this.said.textContent = `Not saved: ${error.message}`;
-    }
-  }
-
-  marked(fields) {
+  async marked(fields) {
     if ("add" in fields && !fields.add || "remove" in fields && !fields.remove) {
       this.said.textContent = "Enter a tag first.";
       return;
     }
-    this.act(() => post(`${root(this)}/marks`, { query: filters().toString(), ...fields }),
-      ({ changed }) => `${count(changed)} ${changed === 1 ? "question" : "questions"} changed.`);
-  }
-
-  undo() {
-    this.act(() => post(`${root(this)}/undo`), ({ undone }) => `Undone: ${undone ?? "nothing"}.`);
-  }
-
-  save(name, query) {
-    this.act(() => post(`${root(this)}/save-view`, { name, query }), ({ undo }) => `Done: ${undo}. Undo brings back what was before.`);
+    try {
+      const { changed } = await post(`${root(this)}/marks`, { query: filters().toString(), ...fields });
+      this.said.textContent = `${count(changed)} ${changed === 1 ? "question" : "questions"} changed.`;
+      update(() => {}, { keep: true });
+    } catch (error) {
+      this.said.textContent = `Not saved: ${error.message}`;
+    }
   }
 }
 

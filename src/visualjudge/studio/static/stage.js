@@ -2,7 +2,7 @@
 // All images share the coordinates of the first one; an image of another size is stretched over the same area.
 import { amplified } from "./difference.js";
 import { PARTS, h, image, partsInView, range, typing } from "./dom.js";
-import { drawCursor, drawLabel, drawPixelGrid, smallestAt } from "./marks.js";
+import { drawCursor, drawPixelGrid } from "./marks.js";
 
 const MODES = [["side", "Side by side", "S"], ["flicker", "Flicker", "F"], ["slider", "Slider", "L"], ["difference", "Difference", "D"], ["one", "One", "O"]];
 const NARROW = 500;
@@ -37,18 +37,6 @@ class Stage extends HTMLElement {
     this.base = this.layers.find((layer) => layer.bitmap);
     this.classList.add("ready");
     this.draw();
-    if (this.dataset.labels) await this.know();
-  }
-
-  /** Load the data folder's labels after the images, since the first read takes a while. */
-  async know() {
-    const { marks, truth, why } = await (await fetch(this.dataset.labels)).json();
-    this.labels = marks;
-    for (const hint of document.querySelectorAll("[data-without=truth]")) Object.assign(hint, { hidden: Boolean(truth), textContent: why });
-    if (!truth) return;
-    this.truth = { key: "truth", title: "Ground truth", src: truth };
-    this.truthButton.hidden = false;
-    for (const hint of document.querySelectorAll("[data-needs=truth]")) hint.hidden = false;
   }
 
   disconnectedCallback() {
@@ -75,8 +63,6 @@ class Stage extends HTMLElement {
   }
 
   layer(key) {
-    const second = ["slider", "difference"].includes(this.mode);
-    if (this.truthShown && (second ? key === this.b : key !== this.original || this.layers.length === 1)) return this.truth;
     return this.layers.find((layer) => layer.key === key);
   }
 
@@ -98,13 +84,12 @@ class Stage extends HTMLElement {
     this.panes = h("div", { class: "panes", role: "group", "aria-label": "Images", tabindex: 0 });
     this.picks = h("div", { class: "segments picks", role: "group", "aria-label": "Image" }, this.layers.map((layer, i) =>
       h("button", { type: "button", onclick: () => this.step(i - this.at) }, layer.title)));
-    const several = this.layers.length > 1, truthTitle = "Ground truth on and off (T)";
-    this.truthButton = h("button", { type: "button", hidden: true, title: truthTitle, "aria-keyshortcuts": "T", "aria-pressed": "false", onclick: () => this.toggleTruth() }, "Ground truth");
+    const several = this.layers.length > 1;
     this.append(
       h("div", { class: "stage-tools", role: "toolbar", "aria-label": "Compare images" },
         several ? h("div", { class: "segments modes" }, this.modes) : null, this.picks,
         several ? choose("a", "Left") : null, several ? choose("b", "Right") : null,
-        Object.values(this.tools), this.truthButton,
+        Object.values(this.tools),
         h("span", { class: "grow" }),
         h("div", { class: "segments zooms" }, zoom("−", "Zoom out (−)", () => this.zoom(0.5)), zoom("Fit", "Fit (0)", () => this.fit()),
           zoom("1:1", "One screen pixel each (1)", () => this.zoomTo(1)), zoom("+", "Zoom in (+)", () => this.zoom(2)))),
@@ -144,7 +129,7 @@ class Stage extends HTMLElement {
 
   /** Record which parts of the images are in view. A difference shows no image, and a slider half of each. */
   look() {
-    if (!this.base || this.truthShown || this.opacity < 1 || ["slider", "difference"].includes(this.mode)) return;
+    if (!this.base || this.opacity < 1 || ["slider", "difference"].includes(this.mode)) return;
     const scale = this.scale();
     if (!(scale > 0) || !Number.isFinite(scale)) return; // no space, or an SVG without intrinsic size
     [...this.panes.children].forEach((figure, i) => {
@@ -157,15 +142,6 @@ class Stage extends HTMLElement {
     });
   }
 
-  /** Toggle the ground truth in place of the options (in slider and difference: of the second image). */
-  async toggleTruth() {
-    if (!this.truth) return;
-    this.truthShown = !this.truthShown;
-    this.truthButton.setAttribute("aria-pressed", String(this.truthShown));
-    if (!this.truth.bitmap && !this.truth.missing) await this.fetch(this.truth);
-    this.draw();
-  }
-
   pressed(event) {
     if (event.defaultPrevented || typing(event) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest?.("[role=tab], vj-grid")) return;
@@ -174,7 +150,6 @@ class Stage extends HTMLElement {
     if (this.dataset.digits === "off" && /^[0-9]$/.test(event.key)) return;
     const act = {
       f: () => this.setMode("flicker"), s: () => this.setMode("side"), l: () => this.setMode("slider"), d: () => this.setMode("difference"), o: () => this.setMode("one"),
-      ...(this.truth ? { t: () => this.toggleTruth() } : {}),
       "+": () => this.zoom(2), "=": () => this.zoom(2), "-": () => this.zoom(0.5), 0: () => this.fit(), 1: () => this.zoomTo(1), 8: () => this.zoomTo(8),
       ...(range_ ? {} : { ArrowLeft: pan(1, 0), ArrowRight: pan(-1, 0), ArrowUp: pan(0, 1), ArrowDown: pan(0, -1) }),
     }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
@@ -310,7 +285,6 @@ class Stage extends HTMLElement {
   point(event) {
     const at = this.place(event);
     this.cursor = at && this.base ? this.toImage(...at).map(Math.floor) : null;
-    this.pointed = at ? [...this.panes.children].indexOf(event.target.closest("figure")) : -1;
     this.draw();
   }
 
@@ -343,7 +317,7 @@ class Stage extends HTMLElement {
     this.shown = panes;
     this.look();
     [...this.picks.children].forEach((button, i) => button.setAttribute("aria-pressed", String(i === this.at)));
-    this.dataset.shown = this.truthShown ? "truth" : panes.join(",");
+    this.dataset.shown = panes.join(",");
     this.tell();
   }
 
@@ -368,15 +342,6 @@ class Stage extends HTMLElement {
     if (this.mode === "slider") this.slide(context, width, height);
     if (this.scale() >= GRID_FROM) drawPixelGrid(context, width, height, this.toImage(0, 0), this.scale());
     if (this.cursor) drawCursor(context, this.cursor, this.toImage(0, 0), this.scale());
-    if (this.cursor && this.panes.children[this.pointed] === figure) this.name(context, width, height, key);
-  }
-
-  /** The name of the smallest labelled region under the pointer. */
-  name(context, width, height, key) {
-    const shown = this.mode === "slider" && this.cursor[0] > this.toImage(this.cut * width, 0)[0] ? this.b : key;
-    const hit = smallestAt(this.labels?.[shown], this.cursor);
-    this.hit = hit?.label;
-    if (hit) drawLabel(context, width, height, hit, this.cursor, this.toImage(0, 0), this.scale());
   }
 
   caption(layer) {

@@ -13,7 +13,7 @@ import numpy as np
 
 from visualjudge.core.records import FloatArray
 from visualjudge.vision.boxes.record import Detections
-from visualjudge.vision.boxes.score import iou
+from visualjudge.vision.raster.overlaps import box_ious
 from visualjudge.vision.view import Features, Given, Plane, View
 from visualjudge.vision.view_items import alike, covering, overlaps, set_features
 
@@ -33,7 +33,7 @@ def box_features(found: Detections, given: Given) -> Features:
     looks = _mean(view.sums, boxes)[:, :3] if items else np.zeros((0, 3))
     return (
         set_features(rows, len(items))
-        | overlaps(labels, iou(boxes, boxes))
+        | overlaps(labels, box_ious(boxes, boxes))
         | alike(labels, looks)
         | covering(view, inside)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from visualjudge.core.records import BoolArray, FloatArray, Size, Xyxy
 from visualjudge.vision import fields
 from visualjudge.vision.base import Mark, Payload, ReadContext, WriteContext, mark_of
 from visualjudge.vision.items import LabelledItems
+from visualjudge.vision.raster.in_memory import rows, shaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,14 @@ class Detections(LabelledItems):
                 for x1, y1, x2, y2 in (item.xyxy,)
             )
         )
+
+
+def from_arrays(given: Any) -> Any:
+    """Return the payload of ``{"boxes": (N, 4), "labels", "scores"?, "classes"?}``."""
+    if not isinstance(given, Mapping) or "boxes" not in given:
+        return given
+    boxes = shaped(given["boxes"], "boxes", ("N", 4), "float in pixels, x1, y1, x2, y2")
+    return {"detections": rows(given, len(boxes), bbox=boxes.tolist())}
 
 
 def read(payload: Payload, _reading: ReadContext) -> Detections:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from visualjudge.vision.boxes.record import Detection, Detections
-from visualjudge.vision.boxes.score import corners, iou_of_pairs
+from visualjudge.vision.boxes.score import box_similarity
 from visualjudge.vision.tools import Evidence, Tool, ToolOutput, measured_items
 
 
@@ -30,7 +30,7 @@ def measure(
 
 def _apart(first: Detection, second: Detection) -> str:
     (ax, ay), (bx, by) = _centre(first), _centre(second)
-    overlap = float(iou_of_pairs(corners([first]), corners([second]))[0])
+    overlap = float(box_similarity([first], [second])[0, 0])
     dx, dy = bx - ax, by - ay
     distance = f"{math.hypot(dx, dy):.1f} pixels apart (dx {dx:.1f}, dy {dy:.1f})"
     return f"IoU {overlap:.3f}, centres {distance}"

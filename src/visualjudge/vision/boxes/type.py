@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 from visualjudge.vision.boxes import draw, errors, features, misread, record, score, tools
 from visualjudge.vision.boxes.errors_matched import MATCHED
 from visualjudge.vision.contexts import classes
@@ -88,7 +86,8 @@ DETECTION = PredictionType(
         ),
         ErrorType("detection", "missed", items.missed, items.something, matched=MATCHED.missed),
     ),
-    ranked=Ranked(score.box_similarity, 100, attrgetter("iscrowd")),
+    arrays=record.from_arrays,
+    ranked=Ranked("bbox", score.coco_annotation, 100),
     context=classes,
     look=features.box_features,
     places=record.corners,

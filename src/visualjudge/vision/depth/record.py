@@ -4,7 +4,9 @@ a pixel has no depth.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import cv2
@@ -16,6 +18,7 @@ from visualjudge.core.records import BoolArray, FloatArray, Size
 from visualjudge.vision import fields
 from visualjudge.vision.base import Payload, Prediction, ReadContext, WriteContext
 from visualjudge.vision.raster.images import read_depth
+from visualjudge.vision.raster.in_memory import shaped
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -47,6 +50,15 @@ class DepthMap(Prediction):
         fields.check_size("depth", self.extent, size)
         if not self.valid.any():
             raise DataError("depth: has no valid value (all are 0, NaN or infinite)")
+
+
+def from_arrays(given: Any) -> Any:
+    """Return the payload of an H×W array, bare or as ``depth``."""
+    payload = given if isinstance(given, Mapping) else {"depth": given}
+    values = payload.get("depth")
+    if values is None or isinstance(values, str | Path):
+        return payload
+    return {**payload, "depth": shaped(values, "depth", ("H", "W"), "float")}
 
 
 def read(payload: Payload, reading: ReadContext) -> DepthMap:

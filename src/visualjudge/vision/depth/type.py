@@ -42,6 +42,7 @@ DEPTH = PredictionType(
     record.DepthMap,
     record.read,
     record.write,
+    arrays=record.from_arrays,
     files=fields.named_file("depth"),
     file_field="depth",
     tasks=(Task("depth_estimation", "depth estimation", "depth"),),

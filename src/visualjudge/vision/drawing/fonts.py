@@ -1,18 +1,16 @@
 """Glyphs of any script from fonts in installed packages, identical on every machine.
 
-DejaVu Sans (in this package) covers Latin, Cyrillic, Greek, Arabic, Hebrew and more; Shobhika
-(devanagari-fonts, OFL) covers Devanagari; Noto Sans Thai and Khmer (fontpkg, OFL) cover their
-scripts; WenQuanYi Micro Hei (paperang-p2-fonts-cjk, Apache 2.0) covers Chinese, Japanese and
-Korean. Font packages are located without being imported, and a font file is used only if its
-content is known, because the same data must give the same bytes. Scripts whose letters join or are
-reordered are shaped by HarfBuzz through Pillow's Raqm layout; if Pillow lacks it, letters are
-placed side by side.
+DejaVu Sans (in this package) covers Latin, Cyrillic, Greek, Arabic, Hebrew and more; Noto Sans
+Devanagari, Thai and Khmer (fontpkg, OFL) cover their scripts; Noto Sans CJK in its Chinese form
+(noto-cjk, OFL) covers Chinese, Japanese and Korean. Font packages are located without being
+imported, and a font file is used only if its content is known, because the same data must give the
+same bytes. Scripts whose letters join or are reordered are shaped by HarfBuzz through Pillow's Raqm
+layout; if Pillow lacks it, letters are placed side by side.
 """
 
 from __future__ import annotations
 
 import hashlib
-import struct
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,75 +18,19 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
 from PIL import ImageFont, features
 
-_UNICODE = (0, 3)
-"""Platform IDs of font tables whose codes are Unicode."""
-
-
-def code_points(file: bytes) -> frozenset[int]:
-    """Return the code points that have a glyph in a font file, or in the first font of a
-    collection.
-
-    Source: https://learn.microsoft.com/typography/opentype/spec/cmap, formats 4 and 12. The file is
-    not validated, so its content must be known.
-    """
-    start = struct.unpack_from(">I", file, 12)[0] if file[:4] == b"ttcf" else 0
-    (count,) = struct.unpack_from(">H", file, start + 4)
-    tables = {
-        tag: at
-        for tag, _, at, _ in struct.iter_unpack(
-            ">4sIII", file[start + 12 : start + 12 + 16 * count]
-        )
-    }
-    return frozenset(point for part in _parts(file, tables[b"cmap"]) for point in part)
-
-
-def _parts(file: bytes, cmap: int) -> Iterator[Iterator[int]]:
-    (count,) = struct.unpack_from(">H", file, cmap + 2)
-    for platform, _, offset in struct.iter_unpack(">HHI", file[cmap + 4 : cmap + 4 + 8 * count]):
-        at = cmap + offset
-        (form,) = struct.unpack_from(">H", file, at)
-        if platform in _UNICODE and form in _READERS:
-            yield _READERS[form](file, at)
-
-
-def _segments(file: bytes, at: int) -> Iterator[int]:
-    """Yield the codes of format 4: segments of 16-bit codes, each with a shift or a list of
-    glyphs.
-    """
-    length, _, doubled = struct.unpack_from(">HHH", file, at + 2)
-    words, count = np.frombuffer(file, ">u2", length // 2, at).astype(np.int64), doubled // 2
-    ends, starts = words[7 : 7 + count], words[8 + count : 8 + 2 * count]
-    shifts, lists = words[8 + 2 * count : 8 + 3 * count], words[8 + 3 * count : 8 + 4 * count]
-    for k in range(count):
-        codes = np.arange(starts[k], ends[k] + 1)
-        here = 8 + 3 * count + k + lists[k] // 2
-        glyphs = words[here + codes - starts[k]] if lists[k] else codes + shifts[k]
-        yield from codes[glyphs & 0xFFFF != 0].tolist()
-
-
-def _groups(file: bytes, at: int) -> Iterator[int]:
-    """Yield the codes of format 12: ranges of codes for consecutive glyphs."""
-    (count,) = struct.unpack_from(">I", file, at + 12)
-    for first, last, glyph in struct.iter_unpack(">III", file[at + 16 : at + 16 + 12 * count]):
-        yield from range(first + (glyph == 0), last + 1)
-
-
-_READERS = {4: _segments, 12: _groups}
-
-
+_DEJAVU = Path(__file__).parent / "assets" / "DejaVuSans.ttf"
 _PACKAGED = (
     (
-        "devanagari_fonts",
-        "fonts/Shobhika-1.05/Shobhika-Regular.otf",
-        "bde48974337ea665b930d956c26d0b3884f1bc0549769bfb7d82caa3e0af181f",
+        "fontpkg_noto_sans_devanagari",
+        "files/NotoSansDevanagari[wdth,wght].ttf",
+        "14ec4af41f27482216d1c2229f417ff9b1425e1babb014e57d1d40d03229853e",
     ),
     (
-        "paperang_p2_fonts_cjk",
-        "fonts/wqy-microhei.ttc",
-        "2420e8078af796b19a3f6ef13de527a1a91c1e7171eea115926c614ced1009b3",
+        "noto_cjk_sans_otc",
+        "NotoSansCJK-Regular.ttc",
+        "b76b0433203017ca80401b2ee0dd69350349871c4b19d504c34dbdd80541690a",
     ),
     (
         "fontpkg_noto_sans_thai",
@@ -102,6 +44,10 @@ _PACKAGED = (
     ),
 )
 """Package, file and SHA-256 of each additional font."""
+_CHINESE = 2
+"""Noto's collection has the letters of Japan, Korea, China, Taiwan and Hong Kong, in this order."""
+_PROBE = 24
+"""Size in pixels at which a glyph is compared with the sign for a missing one."""
 _SHAPED = ((0x0590, 0x08FF), (0x0900, 0x109F), (0x1780, 0x17FF), (0xFB1D, 0xFDFF), (0xFE70, 0xFEFC))
 """Code points of scripts that join, reorder or run from right to left: Hebrew to Arabic, Indic to
 Burmese, Khmer.
@@ -110,7 +56,7 @@ Burmese, Khmer.
 
 @dataclass(frozen=True, slots=True)
 class TextRun:
-    """Part of a text in one font; ``font`` is its index in :func:`fonts`."""
+    """Part of a text in one font; ``font`` is its number for :func:`font_file`."""
 
     font: int
     text: str
@@ -121,15 +67,18 @@ class TextRun:
         return any(low <= ord(letter) <= high for letter in self.text for low, high in _SHAPED)
 
 
-@lru_cache(maxsize=1)
-def fonts() -> tuple[Path, ...]:
-    """Return the font files that exist; the first one always does."""
-    found = [Path(__file__).parent / "assets" / "DejaVuSans.ttf"]
-    for package, file, digest in _PACKAGED:
-        spec = find_spec(package)
-        places = (spec.submodule_search_locations or ()) if spec is not None else ()
-        found += [path for place in places if _is_known(path := Path(place) / file, digest)]
-    return tuple(found)
+def font_file(font: int) -> Path | None:
+    """Return the file of a font: 0 is in this package, others are None if they are not installed
+    with the known content.
+    """
+    if font == 0:
+        return _DEJAVU
+    package, file, digest = _PACKAGED[font - 1]
+    spec = find_spec(package)
+    for place in (spec.submodule_search_locations or ()) if spec is not None else ():
+        if _is_known(path := Path(place) / file, digest):
+            return path
+    return None
 
 
 def _is_known(path: Path, digest: str) -> bool:
@@ -153,10 +102,13 @@ def runs(text: str) -> list[TextRun]:
 
 @lru_cache(maxsize=256)
 def face(font: int, size: int, shaped: bool) -> ImageFont.FreeTypeFont:
-    """Return a font at a size in pixels, with or without shaping."""
+    """Return an installed font at a size in pixels, with or without shaping."""
     raqm = shaped and features.check("raqm")
     engine = ImageFont.Layout.RAQM if raqm else ImageFont.Layout.BASIC
-    return ImageFont.truetype(str(fonts()[font]), size, layout_engine=engine)
+    file = font_file(font)
+    assert file is not None, "only installed fonts have letters"
+    index = _CHINESE if file.suffix == ".ttc" else 0
+    return ImageFont.truetype(str(file), size, index, layout_engine=engine)
 
 
 def _placed(text: str) -> Iterator[tuple[int | None, str]]:
@@ -165,11 +117,26 @@ def _placed(text: str) -> Iterator[tuple[int | None, str]]:
         if letter.isspace() or unicodedata.category(letter) in ("Mn", "Mc", "Cf"):
             yield None, letter
             continue
-        font = next((k for k in range(len(fonts())) if ord(letter) in _letters(k)), None)
+        font = next((k for k in range(len(_PACKAGED) + 1) if has_letter(k, letter)), None)
         yield (0, f"<{ord(letter):X}>") if font is None else (font, letter)
 
 
+@lru_cache(maxsize=1 << 14)
+def has_letter(font: int, letter: str) -> bool:
+    """Return whether a font is installed and has a glyph for a letter."""
+    return _installed(font) and _picture(font, letter) != _missing(font)
+
+
 @lru_cache(maxsize=8)
-def _letters(font: int) -> frozenset[int]:
-    """Return the code points for which a font has a glyph."""
-    return code_points(fonts()[font].read_bytes())
+def _installed(font: int) -> bool:
+    return font_file(font) is not None
+
+
+@lru_cache(maxsize=8)
+def _missing(font: int) -> tuple[object, bytes]:
+    return _picture(font, "\uffff")  # no character
+
+
+def _picture(font: int, letter: str) -> tuple[object, bytes]:
+    mask = face(font, _PROBE, False).getmask(letter)
+    return mask.size, bytes(mask)

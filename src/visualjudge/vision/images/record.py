@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,9 @@ from visualjudge.vision import fields
 from visualjudge.vision.base import Payload, Prediction, ReadContext, WriteContext
 from visualjudge.vision.raster.images import (
     checksums_agree,
+    pixels_of,
     read_rgb,
     resized_rgb,
-    rgb_of_array,
     write_png,
 )
 
@@ -34,13 +36,23 @@ class WholeImage(Prediction):
         return WholeImage(resized_rgb(self.pixels, target))
 
 
+def from_arrays(given: Any) -> Any:
+    """Return the payload of an image, an array or PIL's, bare or as ``image``."""
+    payload = given if isinstance(given, Mapping) else {"image": given}
+    image = payload.get("image")
+    if image is None or isinstance(image, str | Path):
+        return payload
+    with in_field("image"):
+        return {**payload, "image": pixels_of(image)}
+
+
 def read(payload: Payload, reading: ReadContext) -> WholeImage:
     """Return the record of a payload."""
     stored = payload.get("image")
     if stored is None:
         raise DataError("image: the field is missing")
     if isinstance(stored, np.ndarray):
-        return WholeImage(rgb_of_array(stored))
+        return WholeImage(stored)
     with in_field("image"):
         return WholeImage(read_rgb(fields.path(stored, reading.root)))
 

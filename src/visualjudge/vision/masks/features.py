@@ -9,8 +9,8 @@ import numpy as np
 
 from visualjudge.core.records import BoolArray, FloatArray, Mask
 from visualjudge.vision import view_places
-from visualjudge.vision.boxes.score import iou
 from visualjudge.vision.masks.record import Masks
+from visualjudge.vision.raster.overlaps import box_ious
 from visualjudge.vision.view import Features, Given, Plane, View
 from visualjudge.vision.view_items import (
     alike,
@@ -42,7 +42,7 @@ def mask_features(found: Masks, given: Given) -> Features:
         number[mask] = k
     return (
         set_features(rows, len(items))
-        | overlaps(labels, iou(boxes, boxes))
+        | overlaps(labels, box_ious(boxes, boxes))
         | alike(labels, looks)
         | covering(view, number > 0)
         | partition(view, number)

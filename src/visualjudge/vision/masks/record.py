@@ -20,6 +20,7 @@ from visualjudge.vision import fields
 from visualjudge.vision.base import Mark, Payload, ReadContext, WriteContext, mark_of
 from visualjudge.vision.items import LabelledItems
 from visualjudge.vision.raster.images import read_gray
+from visualjudge.vision.raster.in_memory import rows, shaped
 from visualjudge.vision.raster.masks import (
     distinct_values,
     mask_from_array,
@@ -107,6 +108,30 @@ def masks_from_label_map(
 
 
 # ---------------------------------------------------------------- reading
+
+
+def instances_from_arrays(given: Any) -> Any:
+    """Return the payload of ``{"masks": (N, H, W), "labels", "scores"?, "classes"?}``."""
+    if not isinstance(given, Mapping) or "masks" not in given:
+        return given
+    masks = shaped(given["masks"], "masks", ("N", "H", "W"), "bool", "biu")
+    return {"instances": rows(given, len(masks), segmentation=list(masks))}
+
+
+def label_map_from_arrays(given: Any) -> Any:
+    """Return the payload of an H×W array of class numbers, bare or as ``label_map``."""
+    payload = given if isinstance(given, Mapping) else {"label_map": given}
+    values = payload.get("label_map")
+    if values is None or isinstance(values, str | Path):
+        return given
+    return {**payload, "label_map": shaped(values, "label_map", ("H", "W"), "int", "biu")}
+
+
+def region_from_arrays(given: Any) -> Any:
+    """Return the payload of an H×W mask."""
+    if isinstance(given, Mapping):
+        return given
+    return {"segmentation": shaped(given, "segmentation", ("H", "W"), "bool", "biu")}
 
 
 def read_instances(payload: Payload, reading: ReadContext) -> Masks:

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import BoolArray, FloatArray, Mask
-from visualjudge.vision.boxes.score import shares_of
+from visualjudge.core.records import FloatArray
 from visualjudge.vision.masks.record import Instance, Masks
-from visualjudge.vision.scoring.close_boxes import IntArray, Pairs
-from visualjudge.vision.scoring.matching import (
-    LEAST,
-    by_crowd,
-    labelled_f1,
-    labelled_f1_by_class,
-    rows_at_once,
-)
+from visualjudge.vision.raster.masks import packed_rle
+from visualjudge.vision.raster.overlaps import mask_ious
+from visualjudge.vision.scoring.matching import crowds, labelled_f1, labelled_f1_by_class
 
 
 def mask_f1(
@@ -29,32 +24,23 @@ def mask_f1(
     This is :func:`visualjudge.vision.boxes.score.box_f1` for masks. 0..1; 1 if both are empty.
     """
     _same_size(prediction, truth)
-    return labelled_f1(prediction, truth, _alike, _crowd_shares, class_of_interest)
+    return labelled_f1(prediction, truth, mask_similarity, class_of_interest)
 
 
 def mask_f1_by_class(prediction: Masks, truth: Masks, labels: Sequence[str]) -> list[float]:
     """Return :func:`mask_f1` with each of ``labels`` as the class of interest."""
     _same_size(prediction, truth)
-    return labelled_f1_by_class(prediction, truth, _alike, _crowd_shares, labels)
+    return labelled_f1_by_class(prediction, truth, mask_similarity, labels)
 
 
-def _alike(
-    found: list[Instance], real: list[Instance], counted: Pairs
-) -> tuple[IntArray, IntArray, FloatArray]:
-    parts = [np.zeros((3, 0))]
-    for rows in rows_at_once(len(found), len(real), counted):
-        counted.add(near=int(np.count_nonzero(_touching(found[rows], real))))
-        values = mask_ious(found[rows], real)
-        i, j = np.nonzero(values >= LEAST)
-        parts.append(np.stack([i + rows.start, j, values[i, j]]))
-    first, second, value = np.concatenate(parts, axis=1)
-    return first.astype(np.intp), second.astype(np.intp), value
+def mask_similarity(found: Sequence[Instance], real: Sequence[Instance]) -> FloatArray:
+    """Return IoU, shape (len(found), len(real)), or the share of a mask in a crowd region."""
+    return mask_ious([item.mask for item in found], [item.mask for item in real], crowds(real))
 
 
-def _crowd_shares(found: list[Instance], crowds: list[Instance], counted: Pairs) -> FloatArray:
-    slices = rows_at_once(len(found), len(crowds), counted)
-    shares = [mask_ious(found[rows], crowds, crowd=True).max(axis=1) for rows in slices]
-    return np.concatenate([np.zeros(0), *shares])
+def coco_annotation(item: Instance) -> dict[str, Any]:
+    """Return COCO's fields of a mask."""
+    return {"segmentation": packed_rle(item.mask)}
 
 
 def mean_iou(prediction: Masks, truth: Masks) -> float:
@@ -82,48 +68,9 @@ def region_iou(prediction: Masks, truth: Masks) -> float:
     """Return the IoU of a referred region, 0..1; 1 if both are empty."""
     _same_size(prediction, truth)
     (found,), (real,) = prediction.items, truth.items
-    inter = _intersection(found.mask, real.mask)
-    union = found.mask.area + real.mask.area - inter
-    return inter / union if union else 1.0
-
-
-def mask_ious(
-    first: Sequence[Instance], second: Sequence[Instance], *, crowd: bool = False
-) -> FloatArray:
-    """Return mask IoU, shape (len(first), len(second)), or, with ``crowd``, the intersection
-    divided by the area of the first mask.
-
-    The results equal pycocotools' ``iou``, but only the overlap of the bounding boxes is computed.
-    """
-    areas_first = np.array([item.mask.area for item in first], dtype=np.float64)
-    areas_second = np.array([item.mask.area for item in second], dtype=np.float64)
-    inter = np.zeros((len(first), len(second)))
-    for i, j in np.argwhere(_touching(first, second)).tolist():
-        inter[i, j] = _intersection(first[i].mask, second[j].mask)
-    return shares_of(inter, areas_first, areas_second, crowd)
-
-
-def _touching(first: Sequence[Instance], second: Sequence[Instance]) -> BoolArray:
-    """Return whether the bounding boxes of masks share pixels, shape (len(first), len(second))."""
-    one, other = (
-        np.array([item.mask.xyxy for item in side]).reshape(-1, 4) for side in (first, second)
-    )
-    low = np.maximum(one[:, None, :2], other[None, :, :2])
-    high = np.minimum(one[:, None, 2:], other[None, :, 2:])
-    common: BoolArray = (low < high).all(axis=2)
-    return common
-
-
-def _intersection(first: Mask, second: Mask) -> int:
-    a, b = first.xyxy, second.xyxy
-    x1, y1, x2, y2 = max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3])
-    if x1 >= x2 or y1 >= y2:
-        return 0
-    return int(np.count_nonzero(_part(first, x1, y1, x2, y2) & _part(second, x1, y1, x2, y2)))
-
-
-def _part(mask: Mask, x1: int, y1: int, x2: int, y2: int) -> BoolArray:
-    return mask.crop[y1 - mask.top : y2 - mask.top, x1 - mask.left : x2 - mask.left]
+    if not found.mask.area and not real.mask.area:
+        return 1.0
+    return float(mask_ious([found.mask], [real.mask])[0, 0])
 
 
 def _same_size(prediction: Masks, truth: Masks) -> None:
@@ -132,8 +79,3 @@ def _same_size(prediction: Masks, truth: Masks) -> None:
             f"segmentation: masks must match the truth, {truth.size[0]}×{truth.size[1]} "
             f"(height×width), got {prediction.size[0]}×{prediction.size[1]}"
         )
-
-
-def mask_similarity(found: list[Instance], real: list[Instance]) -> FloatArray:
-    """Return IoU as defined by COCOeval."""
-    return by_crowd(mask_ious, found, real)

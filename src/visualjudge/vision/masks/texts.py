@@ -115,7 +115,7 @@ def rle_text(scene: Scene, _style: TextStyle) -> Encoded:
     """Write ``{"instance_id", "label", "rle"}`` per instance, with COCO's compressed RLE."""
     return Encoded(
         text=array(
-            compact({"instance_id": k, "label": item.label, "rle": rle_of(item.mask, closed=True)})
+            compact({"instance_id": k, "label": item.label, "rle": rle_of(item.mask)})
             for k, item in enumerate(scene.masks.items, 1)
         )
     )

@@ -6,7 +6,7 @@ import math
 from functools import partial
 
 from visualjudge.vision.masks.record import Instance, Masks
-from visualjudge.vision.masks.score import mask_ious
+from visualjudge.vision.masks.score import mask_similarity
 from visualjudge.vision.tools import Evidence, Tool, ToolOutput, measured_items, pixel
 
 
@@ -36,7 +36,7 @@ def measure(
 
 
 def _apart(first: Instance, second: Instance) -> str:
-    overlap = float(mask_ious([first], [second])[0, 0])
+    overlap = float(mask_similarity([first], [second])[0, 0])
     distance = math.dist(_centre(first), _centre(second))
     return f"IoU {overlap:.3f}, centres of the bounding boxes {distance:.1f} pixels apart"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from operator import attrgetter
 from typing import Any
 
 from visualjudge.vision import fields
@@ -200,11 +199,12 @@ INSTANCE = PredictionType(
             "instance", "boundary", errors.boundary, items.something, matched=matched.boundary
         ),
     ),
-    ranked=Ranked(score.mask_similarity, 100, attrgetter("iscrowd")),
+    ranked=Ranked("segm", score.coco_annotation, 100),
     context=classes,
     look=features.mask_features,
     places=record.corners,
-    overlap=score.mask_ious,
+    arrays=record.instances_from_arrays,
+    overlap=score.mask_similarity,
     tools=tools.TOOLS,
 )
 
@@ -346,7 +346,8 @@ SEMANTIC = PredictionType(
     context=classes,
     look=features.mask_features,
     places=record.corners,
-    overlap=score.mask_ious,
+    arrays=record.label_map_from_arrays,
+    overlap=score.mask_similarity,
     tools=tools.TOOLS,
 )
 
@@ -474,5 +475,6 @@ REFERRING = PredictionType(
     context=expression,
     look=features.mask_features,
     places=record.corners,
+    arrays=record.region_from_arrays,
     tools=tools.TOOLS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from visualjudge.core.records import BoolArray, FloatArray, Size, Xyxy
 from visualjudge.vision import fields
 from visualjudge.vision.base import Mark, Payload, Prediction, ReadContext, WriteContext
 from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES
+from visualjudge.vision.raster.in_memory import shaped
 from visualjudge.vision.raster.limits import LARGEST_COORDINATE
 
 KEYPOINT_NUMBERS = 51
@@ -69,6 +70,25 @@ class People(Prediction):
         return People(
             tuple(replace(item, keypoints=item.keypoints * factors) for item in self.items)
         )
+
+
+def from_arrays(given: Any) -> Any:
+    """Return the payload of (N, 17, 3) keypoints, bare or as ``keypoints`` beside ``scores``,
+    ``boxes`` and ``areas``.
+    """
+    columns = given if isinstance(given, Mapping) else {"keypoints": given}
+    if "keypoints" not in columns:
+        return given
+    points = shaped(columns["keypoints"], "keypoints", ("N", 17, 3), "float, x, y, v in pixels")
+    people: list[dict[str, Any]] = [{"keypoints": one.ravel().tolist()} for one in points]
+    for field, name, shape in (
+        ("scores", "score", ("N",)), ("boxes", "bbox", ("N", 4)), ("areas", "area", ("N",))
+    ):  # fmt: skip
+        if columns.get(field) is not None:
+            values = shaped(columns[field], field, (len(people), *shape[1:]), "float")
+            for person, value in zip(people, values.tolist(), strict=True):
+                person[name] = value
+    return {"persons": people}
 
 
 def read(payload: Payload, _reading: ReadContext) -> People:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,8 +11,8 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray
 from visualjudge.vision.poses.record import People, Person
 from visualjudge.vision.poses.skeleton import OKS_SIGMAS
-from visualjudge.vision.scoring.close_boxes import check_pairs
-from visualjudge.vision.scoring.matching import matched, mean_f1
+from visualjudge.vision.raster.overlaps import check_pairs
+from visualjudge.vision.scoring.matching import mean_f1
 
 BOX_TO_AREA = 0.53
 """Area of a person as a fraction of the box, used if there is no segmentation (as in MMPose and
@@ -30,14 +31,12 @@ def keypoint_f1(prediction: People, truth: People) -> float:
     crowds = [person for person in truth.items if person.iscrowd]
     found = list(prediction.items)
     check_pairs(len(found) * len(truth.items))
-    points, present = (
-        keypoints_of(found),
-        np.array([person.present for person in found]).reshape(-1, 17),
-    )
-    similarity = np.array([_oks(points, present, b) for b in real]).reshape(len(real), len(found)).T
-    shares = np.array([_share_in(person, crowds) for person in found], dtype=np.float64)
-    first, second = np.nonzero(similarity)
-    return mean_f1(matched(first, second, similarity[first, second]), shares, len(real))
+    points = keypoints_of(found)
+    present = np.array([person.present for person in found]).reshape(-1, 17)
+    similarity = [_oks(points, present, person) for person in real]
+    shares = [_shares_in(found, person) for person in crowds]
+    columns = np.array([*similarity, *shares]).reshape(len(real) + len(crowds), len(found))
+    return mean_f1(columns.T, np.arange(len(columns)) >= len(real))
 
 
 def keypoints_of(people: Sequence[Person]) -> FloatArray:
@@ -94,43 +93,23 @@ def person_area(person: Person) -> float:
     return float(BOX_TO_AREA * (x2 - x1) * (y2 - y1))
 
 
-def _share_in(person: Person, crowds: list[Person]) -> float:
-    """Return the largest fraction of a person's keypoints that lies in one crowd's box."""
-    points = person.keypoints[person.present, :2]
-    if not len(points):
-        return 0.0
-    boxes = np.array([crowd.bbox for crowd in crowds if crowd.bbox is not None]).reshape(-1, 4)
-    inside = ((points[:, None] >= boxes[:, :2]) & (points[:, None] <= boxes[:, 2:])).all(axis=2)
-    return float(inside.mean(axis=0).max(initial=0.0))
-
-
-def pose_similarity(found: list[Person], real: list[Person]) -> FloatArray:
-    """Return OKS as in COCOeval.computeOks: a person without labelled keypoints is matched by its
-    doubled box.
-    """
-    points = keypoints_of(found)
-    return np.array([_pose(points, person) for person in real]).reshape(len(real), len(found)).T
-
-
-def _pose(points: FloatArray, real: Person) -> FloatArray:
-    """Return the OKS of n people, (n, 17, 2), with one ground truth; shape (n,)."""
-    variances = (2 * np.array(OKS_SIGMAS)) ** 2
-    labelled = real.keypoints[:, 2] > 0
-    if labelled.any():
-        gaps = points - real.keypoints[:, :2]
-    else:
-        x1, y1, x2, y2 = real.bbox or (0.0, 0.0, 0.0, 0.0)
-        low = np.array([2 * x1 - x2, 2 * y1 - y2])
-        high = np.array([2 * x2 - x1, 2 * y2 - y1])
-        gaps = np.clip(low - points, 0, None) + np.clip(points - high, 0, None)
-        labelled = np.ones(points.shape[1], dtype=bool)
-    exponent: FloatArray = (
-        (gaps**2).sum(axis=2) / variances / (person_area(real) + np.spacing(1)) / 2
-    )
-    shares: FloatArray = np.exp(-exponent[:, labelled]).mean(axis=1)
+def _shares_in(people: list[Person], crowd: Person) -> list[float]:
+    """Return the fraction of each person's keypoints that lies in a crowd's box."""
+    x1, y1, x2, y2 = crowd.bbox or (np.inf,) * 4
+    shares = []
+    for person in people:
+        x, y = person.keypoints[person.present, :2].T
+        inside = (x >= x1) & (x <= x2) & (y >= y1) & (y <= y2)
+        shares.append(float(inside.mean()) if inside.size else 0.0)
     return shares
 
 
-def crowd_or_unlabelled(person: Person) -> bool:
-    """Return whether a person of the ground truth need not be found."""
-    return person.iscrowd or not person.present.any()
+def coco_annotation(person: Person) -> dict[str, Any]:
+    """Return COCO's fields of a person."""
+    x1, y1, x2, y2 = person.bbox or (0.0, 0.0, 0.0, 0.0)
+    return {
+        "keypoints": person.keypoints.ravel().tolist(),
+        "num_keypoints": int(person.present.sum()),
+        "bbox": [x1, y1, x2 - x1, y2 - y1],
+        "area": person_area(person),
+    }

@@ -24,6 +24,7 @@ from visualjudge.core.image_storage import Part, Place
 from visualjudge.core.records import FloatArray, Pixels, Size
 from visualjudge.core.untrusted import open_file
 from visualjudge.vision.raster.arrays import read_npy, read_npz, read_pfm
+from visualjudge.vision.raster.in_memory import array_of
 from visualjudge.vision.raster.limits import (
     LONGEST_NETPBM_HEADER,
     MOST_CHUNKS,
@@ -51,6 +52,8 @@ _MAY_TELL_ORIENTATION = {b"eXIf", b"iTXt", b"tEXt", b"zTXt"}
 _LARGEST_CHUNK = 64 << 20
 """Maximum size in bytes of a PNG chunk whose checksum is verified."""
 _BAND_PIXELS = 2**20
+_BRIGHTEST = 2.0
+"""Restored images exceed 1 a little; an image from 0 to 255 exceeds 2."""
 _DEPTH_BYTES = np.dtype(np.float64).itemsize
 _SCAN = b"\xff\xda"
 """The marker of a scan; within scan data, a byte 255 is followed by 0 or a restart."""
@@ -113,22 +116,35 @@ def _upright(image: Image.Image) -> Image.Image:
     return image if image.getexif().get(0x0112, 1) == 1 else ImageOps.exif_transpose(image)
 
 
-def rgb_of_array(array: NDArray[Any]) -> Pixels:
-    """Convert an H×W, H×W×3 or H×W×4 array of uint8, uint16 or float (0..1) to H×W×3 uint8 RGB."""
-    if array.dtype == np.uint8 and array.ndim == 3 and array.shape[2] == 3:
-        return array
-    if array.dtype == np.uint16:
-        array = np.rint(array / 257.0)
-    elif np.issubdtype(array.dtype, np.floating):
+def pixels_of(image: Any) -> Pixels:
+    """Return an image in memory as H×W×3 uint8 RGB: a PIL image, or an H×W, H×W×3 or H×W×4 array of
+    uint8, uint16 or float (0..1).
+
+    Raises
+    ------
+    DataError
+        If it is something else, or has floating-point values far above 1.
+    """
+    if isinstance(image, Image.Image):
+        return rgb_of(image)
+    array = array_of(image)
+    if array is None:
+        raise DataError(f"an image must be an array or a PIL image, got {type(image).__name__}")
+    if not array.size or array.ndim not in (2, 3) or (*array.shape, 1)[2] not in (1, 3, 4):
+        raise DataError(f"an image array must be H×W, H×W×3 or H×W×4, got shape {array.shape}")
+    if array.dtype == np.uint8 and array.shape[2:] == (3,):
+        return np.ascontiguousarray(array)
+    if np.issubdtype(array.dtype, np.floating):
+        if not array.max() < _BRIGHTEST:
+            raise DataError(f"an image of {array.dtype} must be from 0 to 1, got {array.max():g}")
         array = np.rint(np.clip(array, 0, 1) * 255)
+    elif array.dtype == np.uint16:
+        array = np.rint(array / 257.0)
     elif array.dtype == np.bool_:
         array = array * 255
-    eight_bit = array.astype(np.uint8)
-    if eight_bit.ndim not in (2, 3) or (
-        eight_bit.ndim == 3 and eight_bit.shape[2] not in (1, 3, 4)
-    ):
-        raise DataError(f"an image array must be H×W, H×W×3 or H×W×4, got shape {array.shape}")
-    return rgb_of(Image.fromarray(eight_bit.squeeze()))
+    elif array.dtype != np.uint8:
+        raise DataError(f"an image array must be uint8, uint16 or float, got {array.dtype}")
+    return rgb_of(Image.fromarray(array.astype(np.uint8).squeeze()))
 
 
 def read_gray(path: str | Path) -> NDArray[Any]:

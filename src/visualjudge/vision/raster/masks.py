@@ -8,11 +8,11 @@ from typing import Any
 
 import cv2
 import numpy as np
+from hotcoco import mask as coco_mask
 from numpy.typing import NDArray
-from pycocotools import mask as coco_mask
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import BoolArray, Mask, Size
+from visualjudge.core.records import Mask, Size
 from visualjudge.core.untrusted import confined_path
 from visualjudge.vision.raster.images import largest_channel, read_samples
 from visualjudge.vision.raster.limits import (
@@ -22,14 +22,9 @@ from visualjudge.vision.raster.limits import (
     check_pixels,
 )
 
-Runs = NDArray[np.int64]
 MOST_BETWEEN = 0.2
 """Maximum fraction of pixels in a mask file that are neither black nor white."""
 _NUMBERS = frozenset({int, float, np.float64, np.float32, np.int64, np.int32})
-_LONGEST_RUN = 2**40
-_MOST_DIGITS = 7
-"""Maximum digits after the first in a compressed count; eight 5-bit digits exceed any run.
-"""
 EMPTY_CROP = np.zeros((0, 0), dtype=np.bool_)
 
 
@@ -61,21 +56,19 @@ def mask_from_rle(rle: Mapping[str, Any]) -> Mask:
     """
     size = _rle_size(rle)
     check_pixels("a mask", size)
-    runs = _runs(rle.get("counts"))
-    if len(runs) and runs.max() > size[0] * size[1]:
+    total = sum(_runs(rle.get("counts")))
+    if total != size[0] * size[1]:
         raise DataError(
-            f"RLE counts contain a run of {int(runs.max())}, longer than {size[0]}×{size[1]}"
+            f"RLE counts must add up to height × width of size, {size[0]}×{size[1]}, got {total}"
         )
-    if int(runs.sum()) != size[0] * size[1]:
-        raise DataError(
-            f"RLE counts must add up to height × width of size, {size[0]}×{size[1]}, got "
-            f"{int(runs.sum())}"
-        )
-    return _mask_from_runs(runs, size)
+    try:
+        return _mask_from_coco({"size": size, "counts": rle["counts"]})
+    except (ValueError, TypeError) as error:
+        raise DataError(f"RLE counts cannot be decoded: {error}") from None
 
 
 def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
-    """Return the union of COCO polygons (``[x, y, x, y, …]`` each), rasterised like pycocotools."""
+    """Return the union of COCO polygons (``[x, y, x, y, …]`` each), rasterised as COCO does."""
     check_pixels("a mask", size)
     if sum(map(len, polygons)) > 2 * MOST_POINTS:
         raise DataError(f"the polygons of a mask must have at most {MOST_POINTS} points")
@@ -85,7 +78,7 @@ def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
     if not rings:
         return empty_mask(size)
     return _mask_from_coco(
-        coco_mask.merge(coco_mask.frPyObjects([ring.tolist() for ring in rings], *size))
+        coco_mask.merge([coco_mask.fr_poly(ring.tolist(), *size) for ring in rings])
     )
 
 
@@ -177,7 +170,7 @@ def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | Non
         case Mask():
             return segmentation
         case np.ndarray():
-            return mask_from_array(segmentation)
+            return _mask_of_two_values(segmentation)
         case {"size": _, "counts": _}:
             return mask_from_rle(segmentation)
         case str() | Path():
@@ -188,6 +181,13 @@ def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | Non
             return mask_from_polygons(_rings(segmentation), size)
         case _:
             raise DataError("a segmentation must be a COCO RLE, a COCO polygon list or a PNG path")
+
+
+def _mask_of_two_values(values: NDArray[Any]) -> Mask:
+    """Refuse probabilities, soft edges and numbers of instances, of which > 0 is no mask."""
+    if values.dtype != np.bool_ and len(distinct_values(values)) > 2:
+        raise DataError(f"a mask must be bool or have two values, got an array of {values.dtype}")
+    return mask_from_array(values)
 
 
 def resized_mask(mask: Mask, size: Size) -> Mask:
@@ -207,114 +207,59 @@ def _file(stated: str | Path, root: Path | None) -> Path:
     return confined_path(root, stated, of="the data folder")
 
 
-def rle_of(mask: Mask, *, closed: bool = False) -> dict[str, Any]:
-    """Return the compressed COCO RLE, ``{"size": [height, width], "counts": str}``; ``closed`` as
-    for :func:`packed_rle`.
-    """
-    packed = packed_rle(mask, closed=closed)
+def rle_of(mask: Mask) -> dict[str, Any]:
+    """Return the compressed COCO RLE, ``{"size": [height, width], "counts": str}``."""
+    packed = packed_rle(mask)
     return {"size": packed["size"], "counts": packed["counts"].decode("ascii")}
 
 
-def packed_rle(mask: Mask, *, closed: bool = False) -> dict[str, Any]:
-    """Return the compressed COCO RLE in pycocotools' form (``counts`` is bytes).
-
-    If the mask contains the image's last pixel, an empty background run is appended only if
-    ``closed``.
-    """
+def packed_rle(mask: Mask) -> dict[str, Any]:
+    """Return the compressed COCO RLE in pycocotools' form (``counts`` is bytes)."""
     height, width = mask.size
-    counts = _counts(mask).tolist()
-    if counts[-1] == 0 and not closed:
-        counts.pop()
-    packed = coco_mask.frPyObjects({"size": [height, width], "counts": counts}, height, width)
-    return {"size": [height, width], "counts": packed["counts"]}
+    columns = np.zeros((width, height), dtype=np.uint8)  # runs go down the columns
+    if mask.crop.size:
+        rows, across = mask.window
+        columns[across, rows] = cv2.transpose(mask.crop.view(np.uint8))
+    packed: dict[str, Any] = coco_mask.encode(columns.T)
+    return packed
 
 
-def _counts(mask: Mask) -> Runs:
-    """Return run lengths in column-major order, background first, computed only from the crop."""
-    height, width = mask.size
-    if mask.crop.size == 0:
-        return np.array([height * width])
-    rows, cols = mask.crop.shape
-    columns = np.zeros((cols, rows + 2), dtype=np.uint8)
-    columns[:, 1:-1] = _turned(mask.crop)
-    flat = columns.ravel()
-    # alternating starts and ends: each column is framed by zeros
-    col, row = np.divmod(np.flatnonzero(flat[1:] != flat[:-1]), rows + 2)
-    edges = (mask.left + col) * height + mask.top + row
-    if rows == height:  # a run that continues at the top of the next column is one run
-        joined = np.flatnonzero(edges[1:-1:2] == edges[2::2])
-        edges = np.delete(edges, np.concatenate([2 * joined + 1, 2 * joined + 2]))
-    return np.diff(edges, prepend=0, append=height * width)
+def _mask_from_coco(rle: dict[str, Any]) -> Mask:
+    frame = coco_mask.decode(rle)
+    left, top, width, height = map(int, coco_mask.to_bbox(rle))
+    crop = frame[top : top + height, left : left + width]
+    if not crop.size:
+        return empty_mask(frame.shape)
+    return Mask(frame.shape, top, left, np.ascontiguousarray(crop).view(np.bool_))
 
 
-def _mask_from_coco(rle: Mapping[str, Any]) -> Mask:
-    height, width = (int(v) for v in rle["size"])
-    return _mask_from_runs(_compressed_runs(rle["counts"]), (height, width))
-
-
-def _mask_from_runs(runs: Runs, size: Size) -> Mask:
-    """Return the mask of alternating run lengths of 0 and 1 in column-major order, filling only the
-    columns that it covers.
-    """
-    height = size[0]
-    ends = np.cumsum(runs)
-    filled = runs[1::2] > 0
-    if not filled.any():
-        return empty_mask(size)
-    first = int(ends[0::2][: len(filled)][filled][0]) // height
-    last = (int(ends[1::2][filled][-1]) - 1) // height + 1
-    bounds = np.clip(ends - first * height, 0, (last - first) * height)
-    flat = np.repeat(np.arange(len(runs)) % 2 == 1, np.diff(bounds, prepend=0))
-    columns = flat.reshape(last - first, height)
-    rows = np.flatnonzero(columns.any(axis=0))
-    top, bottom = int(rows[0]), int(rows[-1]) + 1
-    return Mask(size, top, first, _turned(columns[:, top:bottom]))
-
-
-def _turned(inside: BoolArray) -> BoolArray:
-    """Transpose the array; OpenCV is ten times faster than NumPy."""
-    return np.asarray(cv2.transpose(inside.view(np.uint8))).view(np.bool_)
-
-
-def _runs(counts: Any) -> Runs:
+def _runs(counts: Any) -> list[int]:
     if isinstance(counts, list):
-        if not set(map(type, counts)) <= {int} or (
-            counts and not 0 <= min(counts) <= max(counts) < _LONGEST_RUN
-        ):
+        if not set(map(type, counts)) <= {int} or min(counts, default=0) < 0:
             raise DataError("RLE counts must be whole numbers of at least 0")
-        return np.array(counts, dtype=np.int64)
+        return counts
     if not isinstance(counts, str | bytes):
         raise DataError("an RLE's counts must be a string or a list of numbers")
-    return _compressed_runs(counts.encode() if isinstance(counts, str) else counts)
+    return _decoded(counts.encode() if isinstance(counts, str) else counts)
 
 
-def _compressed_runs(counts: bytes) -> Runs:
-    """Decode the run lengths of compressed counts: COCO's LEB128-like code, in which values from
-    the third on are differences from the run before last.
+def _decoded(counts: bytes) -> list[int]:
+    """Return the run lengths of compressed counts: numbers of 5 bits a character, from the fourth
+    on differences from the run before last.
 
-    pycocotools is not used because it reads past its buffer on malformed strings, and decodes the
-    whole frame.
+    hotcoco and pycocotools take counts that are cut short and leave the rest of the image empty.
     """
-    codes = np.frombuffer(counts, dtype=np.uint8).astype(np.int64) - 48
-    if len(codes) == 0:
-        return codes
-    if codes.min() < 0 or codes.max() > 63:
-        raise DataError("RLE counts contain a character outside COCO's code")
-    closing = (codes & 0x20) == 0
-    if not closing[-1]:
+    runs: list[int] = []
+    value = shift = 0
+    for code in counts:
+        value |= (code - 48 & 31) << shift
+        shift += 5
+        if not code - 48 & 32:
+            value -= (code - 48 & 16) << (shift - 4)  # the sign
+            runs.append(value + (runs[-2] if len(runs) > 2 else 0))
+            value = shift = 0
+    if shift:
         raise DataError("RLE counts are cut short")
-    ends = np.flatnonzero(closing)
-    starts = np.concatenate([[0], ends[:-1] + 1])
-    if (ends - starts).max() > _MOST_DIGITS:
-        raise DataError("RLE counts contain a number that is too long")
-    shifts = 5 * (np.arange(len(codes)) - np.repeat(starts, ends - starts + 1))
-    values = np.add.reduceat((codes & 0x1F) << shifts, starts)
-    values -= np.where(codes[ends] & 0x10, np.int64(1) << (shifts[ends] + 5), 0)
-    runs = values.copy()
-    runs[1::2] = np.cumsum(values[1::2])
-    runs[2::2] = np.cumsum(values[2::2])
-    if runs.min() < 0:
-        raise DataError("RLE counts contain a negative run")
     return runs
 
 

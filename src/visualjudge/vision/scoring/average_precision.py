@@ -1,63 +1,36 @@
-"""Average precision as defined by COCO, over the images of a data set."""
+"""Average precision as defined by COCO, over the images of a data set, by hotcoco."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from hotcoco import COCO, COCOeval
 
-from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.records import FloatArray
+from visualjudge.core.errors import DataError, RunError, UsageError
+from visualjudge.core.records import BoolArray, FloatArray
 from visualjudge.vision.base import Prediction
 from visualjudge.vision.predictions import type_of
-from visualjudge.vision.rows import Ranked
-from visualjudge.vision.scoring.matching import COMPARED_TOGETHER
 from visualjudge.vision.tasks import TASKS
 
-RECALLS = np.linspace(0, 1, 101)
 COCO_THRESHOLDS = tuple(np.linspace(0.5, 0.95, 10).tolist())
 """Computed exactly as in ``COCOeval``, because the last bits decide ties."""
-Items = dict[str, list[Any]]
-"""Items by label."""
-Labelled = list[tuple[str, Any]]
-"""Items with their labels."""
+_PROCESS: list[int] = []
+"""The process that started hotcoco's threads, which a fork does not have and would wait for."""
 
 
-@dataclass
-class MatchedClass:
-    """Predictions of one class: their confidences and, as one bit per threshold, whether each is
-    right or ignored.
-    """
-
-    scores: list[float] = field(default_factory=list)
-    right: list[int] = field(default_factory=list)
-    ignored: list[int] = field(default_factory=list)
-    truths: int = 0
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Matches:
-    """All images of a data set, matched at every threshold. AP and the threshold of best F1 are
-    computed from them.
+    """Predictions that count: their confidences and whether they are right, both of shape (n,), and
+    the number of ground truths to find.
     """
 
-    thresholds: tuple[float, ...]
-    classes: dict[str, MatchedClass]
-    images: int
-
-    def average_precision(self, count: int | None = None) -> float | None:
-        """Return AP over the first ``count`` thresholds (default all), or None if no ground truth
-        must be found.
-        """
-        some = range(len(self.thresholds) if count is None else count)
-        known = [
-            self.classes[label] for label in sorted(self.classes) if self.classes[label].truths
-        ]
-        tables = [_precisions(one, some) for one in known]
-        return float(np.mean(np.stack(tables, axis=-1))) if tables else None
+    scores: FloatArray
+    right: BoolArray
+    truths: int
 
 
 def average_precision(
@@ -93,123 +66,85 @@ def average_precision(
         If a predicted item has no confidence.
     UsageError
         If the task has no AP.
+    RunError
+        If this process was forked from one that has computed an AP.
     """
-    return match_images(task, pairs, thresholds).average_precision()
+    return CocoImages(task, pairs).average_precision(thresholds)
 
 
-def match_images(
-    task: str,
-    pairs: Iterable[tuple[Prediction, Prediction]],
-    thresholds: Sequence[float] = COCO_THRESHOLDS,
-) -> Matches:
-    """Match the predictions of each class over all images as ``COCOeval.evaluateImg`` does. See
-    :func:`average_precision` for the parameters.
-
-    Raises
-    ------
-    DataError
-        If a predicted item has no confidence.
-    UsageError
-        If the task has no AP.
+class CocoImages:
+    """The predictions and ground truths of a data set in COCO's form. See
+    :func:`average_precision` for the parameters and errors.
     """
-    kind = type_of(task).ranked
-    if kind is None:
-        known = ", ".join(name for name in TASKS if type_of(name).ranked is not None)
-        raise UsageError(f"{task} has no AP; tasks with AP: {known}")
-    images = list(pairs)
-    done = Matches(tuple(sorted(thresholds)), defaultdict(MatchedClass), len(images))
-    reached = np.minimum(done.thresholds, 1 - 1e-10)
-    for prediction, truth in images:
-        found = {
-            label: _ranked(kind, items) for label, items in prediction.items_by_label().items()
-        }
-        real = truth.items_by_label()
-        for ours, theirs in _blocks(found, real):
-            _match(kind, ours, theirs, done.classes, reached)
-    return done
 
-
-def _ranked(kind: Ranked, items: list[Any]) -> list[Any]:
-    """Return the items that count, by decreasing confidence."""
-    for item in items:
-        if item.score is None:
+    def __init__(self, task: str, pairs: Iterable[tuple[Prediction, Prediction]]) -> None:
+        ranked = type_of(task).ranked
+        if ranked is None:
+            known = ", ".join(name for name in TASKS if type_of(name).ranked is not None)
+            raise UsageError(f"{task} has no AP; tasks with AP: {known}")
+        images = list(pairs)
+        self.count, self._ranked = len(images), ranked
+        sides = [[side.items_by_label() for side in pair] for pair in images]
+        labels = sorted({label for pair in sides for side in pair for label in side})
+        self._codes = {label: k for k, label in enumerate(labels)}
+        truths = self._annotations([truth for _, truth in sides])
+        self._truth = COCO(
+            {
+                "images": [{"id": k} for k in range(self.count)],
+                "categories": [{"id": k, "name": label} for label, k in self._codes.items()],
+                "annotations": [item | {"id": k} for k, item in enumerate(truths, 1)],
+            }
+        )
+        found = list(self._annotations([found for found, _ in sides]))
+        if not all(isinstance(item["score"], int | float | np.number) for item in found):
             raise DataError(
                 "score: AP needs the confidence of every predicted item, got one without"
             )
-    return sorted(items, key=lambda item: -item.score)[: kind.most]
+        self._found = self._truth.load_res(found)
 
+    def average_precision(self, thresholds: Sequence[float] = COCO_THRESHOLDS) -> float | None:
+        """Return AP, or None if no ground truth must be found."""
+        evaluation = self._evaluated(thresholds)
+        evaluation.accumulate()
+        assert evaluation.eval is not None, "it was accumulated"
+        values = evaluation.eval["precision"]
+        known = values[values > -1]  # -1: no ground truth of the class
+        return float(known.mean()) if known.size else None
 
-def _blocks(found: Items, real: Items) -> Iterator[tuple[Items, Items]]:
-    """Yield predictions and ground truths to compare in one array: all labels of an image, or one
-    label at a time if there are many items.
-    """
-    if sum(map(len, found.values())) * sum(map(len, real.values())) <= COMPARED_TOGETHER:
-        yield found, real
-        return
-    for label in found.keys() | real.keys():
-        yield {label: found.get(label, [])}, {label: real.get(label, [])}
+    def matches(self, threshold: float) -> Matches:
+        """Return all predictions, matched at one IoU (OKS)."""
+        images = [one for one in self._evaluated([threshold]).eval_imgs if one is not None]
+        flags = [
+            (score, matched, ignored)
+            for one in images
+            for score, matched, ignored in zip(
+                one["dtScores"], one["dtMatched"][0], one["dtIgnore"][0], strict=True
+            )
+            if not ignored
+        ]
+        truths = sum(one["gtIgnore"].count(False) for one in images)
+        scores, right, _ = zip(*flags, strict=True) if flags else ((), (), ())
+        return Matches(np.array(scores), np.array(right, dtype=np.bool_), truths)
 
+    def _annotations(self, images: Sequence[dict[str, list[Any]]]) -> Iterator[dict[str, Any]]:
+        for k, items in enumerate(images):
+            for label, same in items.items():
+                about = {"image_id": k, "category_id": self._codes[label], "area": 0.0}
+                for item in same:
+                    crowd = {"iscrowd": int(item.iscrowd), "score": item.score}
+                    yield about | crowd | self._ranked.annotation(item)
 
-def _match(
-    kind: Ranked, found: Items, real: Items, classes: dict[str, MatchedClass], reached: FloatArray
-) -> None:
-    """Match the items of one image at every threshold. Results are integers with one bit per
-    threshold, the lowest threshold first.
-
-    A prediction takes the unmatched ground truth of highest similarity, the last of equal ones, and
-    prefers one that counts to one that need not be found. A crowd region can be matched repeatedly.
-    """
-    ours = [(label, item) for label, items in found.items() for item in items]
-    theirs = [(label, item) for label, items in real.items() for item in items]
-    ignore = [bool(kind.ignored(item)) for _, item in theirs]
-    for (label, _), ignored in zip(theirs, ignore, strict=True):
-        classes[label].truths += 0 if ignored else 1
-    right, left_out, taken = [0] * len(ours), [0] * len(ours), [0] * len(theirs)
-    for i, j, level in _near(kind, ours, theirs, ignore, reached):
-        got = ((1 << level) - 1) & ~(right[i] | taken[j])
-        right[i] |= got
-        left_out[i] |= got if ignore[j] else 0
-        taken[j] |= 0 if theirs[j][1].iscrowd else got
-    for (label, item), bits, passed in zip(ours, right, left_out, strict=True):
-        one = classes[label]
-        one.scores.append(float(item.score))
-        one.right.append(bits)
-        one.ignored.append(passed)
-
-
-def _near(
-    kind: Ranked, ours: Labelled, theirs: Labelled, ignore: list[bool], reached: FloatArray
-) -> Iterator[tuple[int, int, int]]:
-    """Yield the pairs of equal label that reach a threshold, in matching order, with the number of
-    thresholds that they reach.
-    """
-    if not ours or not theirs:
-        return iter(())
-    similarity = kind.similarity([item for _, item in ours], [item for _, item in theirs])
-    levels = np.searchsorted(reached, similarity, side="right")
-    i, j = np.nonzero(levels)
-    order = np.lexsort((-j, -similarity[i, j], np.array(ignore)[j], i))
-    pairs = zip(i[order].tolist(), j[order].tolist(), levels[i, j][order].tolist(), strict=True)
-    return (pair for pair in pairs if ours[pair[0]][0] == theirs[pair[1]][0])
-
-
-def _precisions(one: MatchedClass, thresholds: range) -> FloatArray:
-    """Return the precision of one class by (threshold, recall), as COCOeval.accumulate does for one
-    area and number of detections.
-    """
-    if not one.scores:
-        return np.zeros((len(thresholds), len(RECALLS)))
-    order = np.argsort(-np.array(one.scores), kind="mergesort")
-    right, ignored = np.array(one.right)[order], np.array(one.ignored)[order]
-    values = []
-    for k in thresholds:
-        found, counted = right >> k & 1 == 1, ignored >> k & 1 == 0
-        hits = np.cumsum(found & counted).astype(float)
-        misses = np.cumsum(~found & counted).astype(float)
-        precision = hits / (misses + hits + np.spacing(1))
-        envelope = np.maximum.accumulate(precision[::-1])[::-1]
-        places = np.searchsorted(hits / one.truths, RECALLS, side="left")
-        values.append(
-            np.where(places < len(envelope), envelope[np.minimum(places, len(envelope) - 1)], 0.0)
-        )
-    return np.array(values)
+    def _evaluated(self, thresholds: Sequence[float]) -> COCOeval:
+        if _PROCESS and _PROCESS[0] != os.getpid():
+            raise RunError(
+                "AP cannot be computed in a process forked after one: hotcoco's threads are not "
+                "in it; start processes by 'spawn'"
+            )
+        _PROCESS[:] = [os.getpid()]
+        evaluation = COCOeval(self._truth, self._found, self._ranked.kind)
+        parameters = evaluation.params
+        parameters.iou_thrs = sorted(thresholds)
+        parameters.area_rng, parameters.area_rng_lbl = [[0.0, 1e300]], ["all"]
+        parameters.max_dets = [self._ranked.most]
+        evaluation.evaluate()
+        return evaluation

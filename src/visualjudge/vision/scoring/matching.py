@@ -1,214 +1,126 @@
-"""One-to-one matching of predictions and ground truths, and F1 over COCO's thresholds."""
+"""One-to-one matching of predictions and ground truths, and F1 over COCO's thresholds.
+
+hotcoco matches by decreasing confidence, which many predictions lack; here pairs are matched by
+decreasing similarity.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from visualjudge.core.records import FloatArray
+from visualjudge.core.records import BoolArray, FloatArray
 from visualjudge.vision.items import LabelledItems
-from visualjudge.vision.scoring.close_boxes import TOGETHER, IntArray, Pairs
 
+IntArray = NDArray[np.intp]
 THRESHOLDS = tuple(round(0.5 + 0.05 * k, 2) for k in range(10))
 """0.50, 0.55, … 0.95, as in COCO's AP."""
-
-_SLACK = 1e-9
-"""Tolerance for rounding, within which a similarity reaches a threshold."""
-
-LEAST = THRESHOLDS[0] - 2 * _SLACK
-"""Minimum similarity that can reach the lowest threshold."""
-COMPARED_TOGETHER = 500
-"""Maximum pairs of an image, over all labels, for which one comparison is faster than one per
-label.
+_REACHED = np.array(THRESHOLDS) - 1e-9
+"""Rounding must not keep a similarity below its threshold."""
+Similarity = Callable[[Sequence[Any], Sequence[Any]], FloatArray]
+"""(n predictions, m ground truths) → (n, m): IoU, or for a crowd region the share of the prediction
+that lies in it.
 """
-_REACHED = np.array(THRESHOLDS) - _SLACK
-_LEVELS = len(THRESHOLDS) + 1
-"""Number of possible counts of reached thresholds, including zero."""
-_AT_ONCE = 1 << 16
-Alike = Callable[[list[Any], list[Any], Pairs], tuple[IntArray, IntArray, FloatArray]]
-Shares = Callable[[list[Any], list[Any], Pairs], FloatArray]
 
 
-def matched(
-    first: IntArray, second: IntArray, similarity: FloatArray
-) -> list[tuple[float, int, int]]:
-    """Return one-to-one pairs (similarity, prediction, truth), matched by decreasing similarity.
+def matched(similarity: FloatArray) -> FloatArray:
+    """Return the similarity of each of n predictions to its own ground truth, shape (n,); 0 without
+    one.
 
-    ``first`` and ``second`` are the indices of predictions and ground truths, and ``similarity``
-    contains the similarity of each such pair. Only pairs with a similarity above 0 are matched.
-    Ties go to the earlier pair, so pairs must be sorted by prediction, then ground truth.
+    Pairs of an (n, m) ``similarity`` are matched one to one by decreasing similarity, of equal ones
+    the earlier prediction first, then the earlier ground truth. Those below all thresholds are left
+    out.
     """
-    order = np.argsort(-similarity, kind="stable")
-    order = order[similarity[order] > 0]
-    taken, given = set[int](), set[int]()
-    pairs = []
-    for start in range(0, len(order), _AT_ONCE):
-        some = order[start : start + _AT_ONCE]
-        for k, i, j in zip(some.tolist(), first[some].tolist(), second[some].tolist(), strict=True):
-            if j not in given and i not in taken:
-                taken.add(i)
-                given.add(j)
-                pairs.append((float(similarity[k]), i, j))
-    return pairs
+    reached = np.zeros(len(similarity))
+    first, second = np.nonzero(similarity >= _REACHED[0])
+    values = similarity[first, second]
+    order = np.argsort(-values, kind="stable")
+    taken = set[int]()
+    for i, j, value in zip(
+        first[order].tolist(), second[order].tolist(), values[order].tolist(), strict=True
+    ):
+        if j not in taken and not reached[i]:
+            taken.add(j)
+            reached[i] = value
+    return reached
 
 
-def mean_f1(pairs: Sequence[tuple[float, int, int]], crowd_share: FloatArray, truths: int) -> float:
-    """Return the mean over the ten thresholds t of F1(t) = 2·TP / (predictions + truths); 1 if both
-    are empty.
+def mean_f1(similarity: FloatArray, crowd: BoolArray) -> float:
+    """Return the mean over the ten thresholds t of F1(t) = 2·TP / (predictions + truths), 0..1; 1
+    if both are empty.
 
-    ``crowd_share``, of shape (predictions,), is the largest fraction of a prediction's area that
-    lies in a crowd region of its label. An unmatched prediction with a fraction of at least t is
-    not counted.
+    ``similarity`` is (n, m). Columns where ``crowd``, (m,), is true are no ground truths: they are
+    the shares of each prediction that lie in crowd regions. An unmatched prediction with a share of
+    at least t is not counted.
     """
-    reached = np.zeros(crowd_share.shape[0])
-    for value, i, _ in pairs:
-        reached[i] = value
-    label = np.zeros(len(reached), np.intp)
-    return float(_mean_f1(*_totals(label, reached, crowd_share, np.array([truths])))[0])
-
-
-def _totals(
-    labels: IntArray, reached: FloatArray, share: FloatArray, truths: IntArray
-) -> tuple[IntArray, IntArray]:
-    """Return TP and predictions + truths by label and threshold, both of shape (labels,
-    thresholds).
-
-    ``labels``, ``reached`` (similarity to the matched ground truth) and ``share`` (fraction of the
-    area in a crowd region) describe the predictions. ``truths`` is the number of ground truths per
-    label.
-    """
-    found, inside = (np.searchsorted(_REACHED, values, side="right") for values in (reached, share))
-
-    def above(levels: IntArray) -> IntArray:
-        counts = np.bincount(labels * _LEVELS + levels, minlength=len(truths) * _LEVELS).reshape(
-            -1, _LEVELS
-        )
-        return np.cumsum(counts[:, :0:-1], axis=1)[:, ::-1]
-
-    hits = above(found)
-    left_out = above(inside) - above(np.minimum(found, inside)) if inside.any() else 0
-    predicted = np.bincount(labels, minlength=len(truths))
-    return hits, (predicted + truths)[:, None] - left_out
-
-
-def _mean_f1(hits: IntArray, total: IntArray) -> FloatArray:
-    """Return the mean over the thresholds, the last axis, of 2·TP divided by the number of items on
-    both sides; 1 without items.
-    """
-    shares: FloatArray = np.divide(2 * hits, total, out=np.ones(hits.shape), where=total > 0)
-    return np.asarray(shares.mean(axis=-1))
+    hits, left_out = _reached(similarity, crowd)
+    counted = len(similarity) + np.count_nonzero(~crowd) - left_out.sum(axis=0)
+    return float(_f1(hits.sum(axis=0), counted).mean())
 
 
 def labelled_f1(
     prediction: LabelledItems,
     truth: LabelledItems,
-    alike: Alike,
-    shares: Shares,
+    similarity: Similarity,
     class_of_interest: Collection[str] | None,
 ) -> float:
-    """Return :func:`mean_f1` of boxes or masks matched within a label.
-
-    Parameters
-    ----------
-    alike
-        (predictions, truths, pairs so far) → indices of both in the pairs with an IoU of at least
-        :data:`LEAST`, and their IoU. Other pairs reach no threshold and would be matched last.
-        Pairs with different labels are ignored.
-    shares
-        (predictions, crowd regions, pairs so far) → the largest fraction of each prediction's own
-        area that lies in one of the regions.
-    class_of_interest
-        Labels that count; None means all.
+    """Return :func:`mean_f1` of boxes or masks matched within a label; only those of the class of
+    interest, if given.
     """
-    labels = (
-        {*prediction.labels, *truth.labels} if class_of_interest is None else {*class_of_interest}
-    )
-    hits, total = _matched_by_label(prediction, truth, alike, shares, list(labels))
-    return float(_mean_f1(hits.sum(axis=0), total.sum(axis=0)))
+    if class_of_interest is not None:
+        prediction, truth = prediction.only(class_of_interest), truth.only(class_of_interest)
+    return mean_f1(*_within_labels(prediction, truth, similarity))
 
 
 def labelled_f1_by_class(
-    prediction: LabelledItems,
-    truth: LabelledItems,
-    alike: Alike,
-    shares: Shares,
-    labels: Sequence[str],
+    prediction: LabelledItems, truth: LabelledItems, similarity: Similarity, labels: Sequence[str]
 ) -> list[float]:
     """Return :func:`labelled_f1` for each of ``labels``; every pair of items is compared once."""
-    known = list(dict.fromkeys(labels))
-    values = _mean_f1(*_matched_by_label(prediction, truth, alike, shares, known))
-    each = dict(zip(known, values.tolist(), strict=True))
-    return [each[label] for label in labels]
+    values, crowd = _within_labels(prediction, truth, similarity)
+    hits, left_out = _reached(values, crowd)
+    codes = {label: k for k, label in enumerate(dict.fromkeys(labels))}
+    ours = np.array([codes.get(item.label, -1) for item in prediction.items], dtype=np.intp)
+    theirs = np.array([codes.get(item.label, -1) for item in truth.items], dtype=np.intp)[~crowd]
+    found = np.zeros((len(codes) + 1, len(THRESHOLDS)))  # the last row is of other labels
+    counted = np.zeros_like(found)
+    np.add.at(found, ours, hits)
+    np.add.at(counted, ours, ~left_out)
+    np.add.at(counted, theirs, 1)
+    shares = _f1(found, counted).mean(axis=1).tolist()
+    return [shares[codes[label]] for label in labels]
 
 
-def _matched_by_label(
-    prediction: LabelledItems,
-    truth: LabelledItems,
-    alike: Alike,
-    shares: Shares,
-    labels: Sequence[str],
-) -> tuple[IntArray, IntArray]:
-    """Return :func:`_totals` for the items of ``labels``."""
-    codes = {label: k for k, label in enumerate(labels)}
-    found = [item for item in prediction.items if item.label in codes]
-    truths = [item for item in truth.items if item.label in codes]
-    real = [item for item in truths if not item.iscrowd]
+def _within_labels(
+    prediction: LabelledItems, truth: LabelledItems, similarity: Similarity
+) -> tuple[FloatArray, BoolArray]:
+    """Return similarities that are 0 between different labels, and which ground truths are crowd
+    regions.
+    """
     ours, theirs = (
-        np.array([codes[item.label] for item in side], dtype=np.intp) for side in (found, real)
+        np.array([item.label for item in side.items], dtype=np.object_)
+        for side in (prediction, truth)
     )
-    reached, inside, counted = np.zeros(len(found)), np.zeros(len(found)), Pairs()
-    for mine, others in _blocks(ours, theirs, len(labels)):
-        i, j, value = alike([found[k] for k in mine], [real[k] for k in others], counted)
-        same = ours[mine[i]] == theirs[others[j]]
-        for similarity, k, _ in matched(i[same], j[same], value[same]):
-            reached[mine[k]] = similarity
-    crowds: dict[str, list[Any]] = {}
-    for item in truths:
-        if item.iscrowd:
-            crowds.setdefault(item.label, []).append(item)
-    by_label = _places(ours, len(labels)) if crowds else []
-    for label, regions in crowds.items():
-        mine = by_label[codes[label]]
-        inside[mine] = shares([found[k] for k in mine], regions, counted)
-    return _totals(ours, reached, inside, np.bincount(theirs, minlength=len(labels)))
+    values = similarity(prediction.items, truth.items)
+    return np.where(ours[:, None] == theirs, values, 0.0), crowds(truth.items)
 
 
-def _blocks(ours: IntArray, theirs: IntArray, labels: int) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the indices of predictions and ground truths to compare at once: all, or those of one
-    label if there are many.
+def crowds(items: Sequence[Any]) -> BoolArray:
+    """Return which items are crowd regions, shape (n,)."""
+    return np.array([item.iscrowd for item in items], dtype=np.bool_)
+
+
+def _reached(similarity: FloatArray, crowd: BoolArray) -> tuple[BoolArray, BoolArray]:
+    """Return whether each prediction is right, and whether it is not counted, at each threshold,
+    both of shape (n, thresholds).
     """
-    if len(ours) * len(theirs) <= COMPARED_TOGETHER:
-        blocks = [(np.arange(len(ours)), np.arange(len(theirs)))]
-    else:
-        blocks = list(zip(_places(ours, labels), _places(theirs, labels), strict=True))
-    return ((mine, others) for mine, others in blocks if len(mine) and len(others))
+    hits = matched(similarity[:, ~crowd])[:, None] >= _REACHED
+    inside = similarity[:, crowd].max(axis=1, initial=0.0)[:, None] >= _REACHED
+    return hits, inside & ~hits
 
 
-def _places(codes: IntArray, count: int) -> list[IntArray]:
-    """Return the indices of each of ``count`` codes, in increasing order."""
-    ends = np.cumsum(np.bincount(codes, minlength=count))
-    return np.split(np.argsort(codes, kind="stable"), ends[:-1])
-
-
-def rows_at_once(first: int, second: int, counted: Pairs) -> Iterator[slice]:
-    """Yield slices of ``first`` items, each with a limited number of pairs with ``second`` others.
-
-    Raises
-    ------
-    DataError
-        If the image has too many pairs.
-    """
-    counted.add(compared=first * second)
-    rows = max(1, TOGETHER // max(1, second))
-    return (slice(start, start + rows) for start in range(0, first, rows))
-
-
-def by_crowd(
-    similarity: Callable[..., FloatArray], found: list[Any], real: list[Any]
-) -> FloatArray:
-    """Return similarities, using ``similarity(…, crowd=True)`` for those with a crowd region."""
-    crowd = np.array([item.iscrowd for item in real], dtype=bool)
-    plain = similarity(found, real)
-    return np.where(crowd, similarity(found, real, crowd=True), plain) if crowd.any() else plain
+def _f1(hits: Any, counted: Any) -> FloatArray:
+    shares: FloatArray = np.divide(2 * hits, counted, out=np.ones(hits.shape), where=counted > 0)
+    return shares

@@ -12,7 +12,7 @@ import numpy as np
 
 from visualjudge.core.errors import DataError
 from visualjudge.vision.base import Prediction
-from visualjudge.vision.scoring.average_precision import Matches, match_images
+from visualjudge.vision.scoring.average_precision import CocoImages
 
 SIMILARITY = 0.5
 """IoU or OKS at which F1 is computed."""
@@ -50,24 +50,20 @@ def best_f1(task: str, pairs: Sequence[tuple[Prediction, Prediction]]) -> Operat
     DataError
         If a predicted item has no confidence.
     """
-    return best_f1_of(match_images(task, pairs, (SIMILARITY,)))
+    return best_f1_of(CocoImages(task, pairs))
 
 
-def best_f1_of(matches: Matches) -> OperatingPoint | None:
-    """Return :func:`best_f1` of matched images; the lowest of their thresholds must be 0.5."""
-    classes = list(matches.classes.values())
-    truths = sum(one.truths for one in classes)
-    scores = np.array([score for one in classes for score in one.scores])
-    if not truths or not len(scores):
+def best_f1_of(images: CocoImages) -> OperatingPoint | None:
+    """Return :func:`best_f1` of the images of a data set."""
+    matches = images.matches(SIMILARITY)
+    if not matches.truths or not len(matches.scores):
         return None
-    right = np.array([bits & 1 for one in classes for bits in one.right], dtype=bool)
-    counted = ~np.array([bits & 1 for one in classes for bits in one.ignored], dtype=bool)
-    order = np.argsort(-scores, kind="stable")
-    hits, shown = np.cumsum((right & counted)[order]), np.cumsum(counted[order])
-    f1 = 2 * hits / (shown + truths)
-    last = np.flatnonzero(np.diff(scores[order], append=-np.inf))
+    order = np.argsort(-matches.scores, kind="stable")
+    scores, hits = matches.scores[order], np.cumsum(matches.right[order])
+    f1 = 2 * hits / (np.arange(1, len(scores) + 1) + matches.truths)
+    last = np.flatnonzero(np.diff(scores, append=-np.inf))
     best = last[int(np.argmax(f1[last]))]
-    return OperatingPoint(float(scores[order][best]), float(f1[best]))
+    return OperatingPoint(float(scores[best]), float(f1[best]))
 
 
 def shown_at(prediction: Prediction, min_score: float | None, top_k: int | None) -> Prediction:

@@ -4,10 +4,10 @@ cloned; published replies become runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import re
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from visualjudge.apps.adopt.benchmarks import (
@@ -21,9 +21,8 @@ from visualjudge.apps.adopt.benchmarks import (
     multimodal_rewardbench,
     vl_rewardbench,
 )
-from visualjudge.apps.adopt.benchmarks.layout import Benchmark
-from visualjudge.apps.adopt.files import records
-from visualjudge.apps.adopt.items import Item, Reply, Study
+from visualjudge.apps.adopt.benchmarks.layout import OWN, Benchmark, JudgeFile, Study, own_replies
+from visualjudge.apps.adopt.items import Item
 from visualjudge.apps.adopt.writing import Origin, verdict_of, write_study
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Verdict
@@ -40,6 +39,7 @@ BENCHMARKS = {
     "multimodal-rewardbench": multimodal_rewardbench.ROW,
     "vl-rewardbench": vl_rewardbench.ROW,
 }
+Judges = dict[str, list[JudgeFile]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,86 +72,82 @@ def adopt_benchmark(
     DataError
         If a file of the copy cannot be read, the copy has no question, or no reply belongs to one.
     """
-    row, home = benchmark_named(name), Path(folder)
-    with _foreign(name, home):
-        study = read_benchmark(row, home)
-        parts = tuple(dict.fromkeys(item.task for item in study.items))
-        origin = Origin(
-            name, row.title, row.source, "published", row.licence, row.use, row.scores(parts)
-        )
-        if not study.items:
-            first = f"; the first that was left out: {study.left_out[0]}" if study.left_out else ""
-            raise DataError(f"{home}: has no usable question{first}")
-        items = {item.key: item for item in study.items}
-        by_judge = {judge: _verdicts(study, items, origin, judge, row) for judge in replies or ()}
-        if replies is None:
-            by_judge = {
-                judge: _verdicts(study, items, origin, judge, row) for judge in study.replies
-            }
-    empty = tuple(
-        f"{judge}: no reply belongs to a question of the copy"
-        for judge in by_judge
-        if not by_judge[judge]
-    )
-    by_judge = {judge: verdicts for judge, verdicts in by_judge.items() if verdicts}
-    if empty and not by_judge:
-        raise DataError(
-            f"{home}: replies of {empty[0]}; ids of the copy look like {study.items[0].key!r}"
-        )
-    if study.labels_only:
-        study = replace(study, items=[_without_images(item) for item in study.items])
-    runs = write_study(study, by_judge, Path(out), origin, force=force)
-    counts = (len(verdicts) for verdicts in by_judge.values())
-    written = tuple(zip(runs, counts, strict=True))
-    return Imported(len(items), study.labels_only, written, (*study.left_out, *empty))
-
-
-def benchmark_named(name: str) -> Benchmark:
-    """Return a row of the table; raise an error if there is none of this name."""
     if name not in BENCHMARKS:
         raise UsageError(f"--benchmark must be one of {', '.join(BENCHMARKS)}, got {name!r}")
-    return BENCHMARKS[name]
-
-
-def read_benchmark(row: Benchmark, home: Path) -> Study:
-    """Return what a copy holds, with the replies of ``home/replies/MODEL.jsonl``."""
-    if not home.is_dir():
-        raise UsageError(f"{home}: must be a folder with {row.files}")
-    study = row.read(home)
-    own = {path.stem: partial(_own, path) for path in sorted((home / "replies").glob("*.jsonl"))}
-    return replace(study, replies={**own, **study.replies})
-
-
-def _own(path: Path) -> Iterator[Reply]:
-    """Yield a user's own replies: ``{"id", "response"}``, or ``"value"``, and ``"order"``."""
-    for row in records(path):
-        row.setdefault("order", "AB")
-        order = row.one_of("order", {"AB": "AB", "BA": "BA"})
-        text = None if row.get("value") is not None else str(row.need("response"))
-        yield Reply(str(row.need("id")), "BA" if order == "BA" else "AB", row.get("value"), text)
-
-
-def _verdicts(
-    study: Study, items: dict[str, Item], origin: Origin, judge: str, row: Benchmark
-) -> list[Verdict]:
-    if judge not in study.replies:
-        known = ", ".join(study.replies) or "none"
-        raise UsageError(f"--replies: the copy holds no replies of {judge!r}; it holds: {known}")
-    replies = (reply for reply in study.replies[judge]() if reply.key in items)
-    return [verdict_of(origin, items[reply.key], reply, row.answers) for reply in replies]
-
-
-@contextmanager
-def _foreign(name: str, home: Path) -> Iterator[None]:
-    """Report any unforeseen error of a reader as an error in the copy."""
+    row, home = BENCHMARKS[name], Path(folder)
     try:
-        yield
+        study, judges = read_benchmark(row, home)
+        parts = tuple(dict.fromkeys(item.task for item in study.items))
+        origin = Origin(
+            name,
+            row.title,
+            row.source,
+            "published",
+            row.licence,
+            row.use,
+            study.labels_only,
+            len(study.left_out),
+            row.scores(parts),
+        )
+        for judge in replies or ():
+            if judge not in judges:
+                known = ", ".join(judges) or "none"
+                raise UsageError(
+                    f"--replies: the copy holds no replies of {judge!r}; it holds: {known}"
+                )
+        named = judges if replies is None else replies
+        by_judge = {judge: _verdicts(row, study, origin, judges[judge]) for judge in named}
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         if isinstance(error, DataError | UsageError):
             raise
-        raise DataError(
-            f"{home}: does not have the layout of {name}: {type(error).__name__}: {error}"
-        ) from error
+        # An unforeseen error of a reader is one of the copy.
+        reason = f"{type(error).__name__}: {error}"
+        raise DataError(f"{home}: does not have the layout of {name}: {reason}") from error
+    empty = [f"{judge}: no reply belongs to a question of the copy" for judge in by_judge]
+    empty = [line for line, verdicts in zip(empty, by_judge.values(), strict=True) if not verdicts]
+    by_judge = {judge: verdicts for judge, verdicts in by_judge.items() if verdicts}
+    if empty and not by_judge:
+        key = study.items[0].key
+        raise DataError(f"{home}: replies of {empty[0]}; ids of the copy look like {key!r}")
+    items = [_without_images(item) if origin.labels_only else item for item in study.items]
+    runs = write_study(items, by_judge, Path(out), origin, force=force)
+    written = tuple((run, len(by_judge[judge])) for run, judge in zip(runs, by_judge, strict=True))
+    return Imported(len(items), origin.labels_only, written, (*study.left_out, *empty))
+
+
+def read_benchmark(row: Benchmark, home: Path) -> tuple[Study, Judges]:
+    """Return the questions of a copy, and the files of each judge's replies."""
+    if not home.is_dir():
+        raise UsageError(f"{home}: must be a folder with {row.files}")
+    judges: Judges = defaultdict(list)
+    for path in sorted(home.rglob("*.json*")):
+        place = path.relative_to(home).as_posix()
+        matches = (re.fullmatch(pattern, place) for pattern in (*row.paths, OWN))
+        match = next(filter(None, matches), None)
+        # Of one file in both forms, the array is read.
+        if match and not (path.suffix == ".jsonl" and path.with_suffix(".json").is_file()):
+            judges[match["judge"]].append((path, match))
+    theirs = [file for files in judges.values() for file in files if file[1].re.pattern != OWN]
+    study = row.read(home, theirs)
+    if not study.items:
+        first = f"; the first that was left out: {study.left_out[0]}" if study.left_out else ""
+        raise DataError(f"{home}: must hold {row.files}; no usable question was found{first}")
+    return study, judges
+
+
+def _verdicts(
+    row: Benchmark, study: Study, origin: Origin, files: Sequence[JudgeFile]
+) -> list[Verdict]:
+    items = {item.key: item for item in study.items}
+    verdicts = []
+    for path, match in files:
+        read = own_replies if match.re.pattern == OWN else row.replies
+        for reply in read(path, match):
+            keys = study.keys.get(reply.key, (reply.key,))
+            verdicts += [
+                verdict_of(origin, items[key], reply, row.answers) for key in keys if key in items
+            ]
+    return verdicts
 
 
 def _without_images(item: Item) -> Item:

@@ -11,25 +11,26 @@ Arrow files, the labels come from those maps alone. Replies: ``replies/MODEL.jso
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.adopt.benchmarks.layout import Benchmark, Pairs
+from visualjudge.apps.adopt.benchmarks.layout import Benchmark, JudgeFile, Pairs, Study
 from visualjudge.apps.adopt.files import Images, Row, contents, first_tables, records
-from visualjudge.apps.adopt.items import Item, Option, Study, dealt
-from visualjudge.core.errors import DataError
+from visualjudge.apps.adopt.items import Item, Option, dealt
 
 QUALITY = "editreward_bench_visual_quality"
 SHUFFLED = "shuffled_editscore_bench_"
 PAIRS = Pairs(
-    key="key",
-    truth=("winner",),
-    answers={"Image A": "A", "Image B": "B"},
-    sides=("0", "1"),
-    request=("instruction",),
-    image=("source_image_path",),
-    made=("edited_image_paths.{}",),
+    {
+        "key": ("key",),
+        "truth": ("winner",),
+        "request": ("instruction",),
+        "image": ("source_image_path",),
+        "made": ("edited_image_paths.{}",),
+    },
+    {"Image A": "A", "Image B": "B"},
+    ("0", "1"),
 )
 
 
@@ -38,18 +39,16 @@ def _home(folder: Path) -> Path:
     return inner if inner.is_dir() else folder
 
 
-def read_editreward(folder: Path) -> Study:
+def read_editreward(folder: Path, _: Sequence[JudgeFile]) -> Study:
     """Return the pairs judged for visual quality."""
     home = _home(folder)
-    tables = first_tables((home,), f"{QUALITY}.*")
-    if not tables:
-        raise DataError(f"{folder}: must hold {QUALITY}.jsonl, found none")
     images = Images(home, home / "editreward_bench_images")
-    items = [PAIRS.item(row, "visual_quality", images) for row in records(tables[0])]
-    return Study(items, images.missing > 0)
+    tables = first_tables((home,), f"{QUALITY}.*")[:1]
+    rows = [row for path in tables for row in records(path)]
+    return Study([PAIRS.item(row, "visual_quality", images) for row in rows], images.missing)
 
 
-def read_editscore(folder: Path) -> Study:
+def read_editscore(folder: Path, _: Sequence[JudgeFile]) -> Study:
     """Return the pairs of every dimension whose map or rows the copy has."""
     home = _home(folder)
     maps = {
@@ -58,15 +57,11 @@ def read_editscore(folder: Path) -> Study:
     }
     homes = (home / "EditReward-Bench", home, home / "data")
     tables = first_tables(homes, "*.arrow", "*.parquet", "EditReward-Bench.*", "test*.*")
-    if not tables and not maps:
-        raise DataError(
-            f"{folder}: must hold EditReward-Bench/*.arrow or {SHUFFLED}*.json, found neither"
-        )
     if not tables:
-        return Study([_label(part, *pair) for part in maps for pair in maps[part].items()], True)
+        return Study([_label(part, *pair) for part in maps for pair in maps[part].items()])
     images = Images(home, *(path.parent for path in tables))
     items = [_rated(row, maps, images) for path in tables for row in records(path)]
-    return Study(items, images.missing > 0)
+    return Study(items, images.missing)
 
 
 def _label(dimension: str, name: str, swapped: bool) -> Item:

@@ -9,94 +9,78 @@ then averaged. The files contain no images.
 
 The scores in their table (``counted``) are computed as in the authors' notebook
 (analyze_json.ipynb, ``map_to_nearest_higher``): scores in lists are truncated to integers and
-clipped to 0 to 10, and means and roots are not rounded, which would introduce ties.
+clipped to 0 to 10, and means and roots are not rounded, which would introduce ties. Images without
+both scores are left out.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.adopt.benchmarks.layout import Benchmark
-from visualjudge.apps.adopt.files import Row, contents, records
-from visualjudge.apps.adopt.items import Item, Option, Reply, Study
+from visualjudge.apps.adopt.benchmarks.layout import Benchmark, JudgeFile, Study
+from visualjudge.apps.adopt.files import Row, at, contents, records
+from visualjudge.apps.adopt.items import Item, Option, Reply
 from visualjudge.core import jsons
-from visualjudge.core.errors import DataError
-from visualjudge.core.records import FAILED, Answer
+from visualjudge.core.records import FAILED
 
-HUMAN = ("human", "_human_annotations", "human_annotations")
 PARTS = ("SC", "PQ", "O")
 PREFIX = "ImagenHub_"
-Pair = tuple[float, float]
 
 
-def read(folder: Path) -> Study:
+def read(folder: Path, _: Sequence[JudgeFile]) -> Study:
     """Return one question per image and part (SC, PQ, O); the answer is the mean of people's
     scores, 0 to 10.
     """
-    inner = folder / "paper_implementation"
-    folder = inner if inner.is_dir() else folder
-    tables = [path for name in HUMAN for path in (folder / name).rglob("*_rater*.tsv")]
-    tasks = sorted({path.parent for path in tables})
-    if not tasks:
-        raise DataError(f"{folder}: must hold human/TASK/*_rater1.tsv, found none")
-    items = [item for task in tasks for item in _items(task)]
-    known = {item.key for item in items}
-    answers: dict[str, dict[Path, None]] = defaultdict(dict)
-    for home in (folder, folder / "_answers"):
-        for path in sorted(home.glob("*/*/*/SC.json")):
-            task = path.parent.parent
-            answers[task.parent.name.removeprefix("results_")][task] = None
-    judges = {name: partial(_replies, list(paths), known) for name, paths in answers.items()}
-    return Study(items, True, judges)
+    tables = sorted(folder.rglob("*_rater*.tsv"))
+    tasks = dict.fromkeys(path.parent for path in tables if "human" in path.as_posix())
+    return Study([item for task in tasks for item in _items(task)])
 
 
 def _items(folder: Path) -> Iterator[Item]:
     name = folder.name.removeprefix(PREFIX)
-    ratings: dict[tuple[str, str], list[Pair]] = defaultdict(list)
+    ratings: dict[tuple[str, str], list[tuple[float, ...]]] = defaultdict(list)
     for path in sorted(folder.glob("*_rater*.tsv")):
         for row in records(path):
             for model, cell in row.items():
                 if model != "uid" and cell:
                     ratings[str(row.need("uid")), model].append(_rating(row, model))
-    for (uid, model), pairs in ratings.items():
-        shares = zip(*((sc, pq, math.sqrt(sc * pq)) for sc, pq in pairs), strict=True)
-        for part, values in zip(PARTS, shares, strict=True):
+    for (uid, model), shares in ratings.items():
+        for part, values in zip(PARTS, zip(*shares, strict=True), strict=True):
             score = sum(values) / len(values) * 10
             key, task = f"{name}/{part}/{model}/{uid}", f"{name}/{part}"
             options = (Option(source=model),)
             yield Item(key, task, f"{name}/{uid}", "", options, score, kind="scoring")
 
 
-def _rating(row: Row, model: str) -> Pair:
+def _rating(row: Row, model: str) -> tuple[float, ...]:
     try:
-        first, second = jsons.loads(row[model])
-        return float(first), float(second)
+        first, second = map(float, jsons.loads(row[model]))
     except (ValueError, TypeError):
         raise row.fault(model, f"must be [SC, PQ], got {row[model]!r}") from None
+    return first, second, math.sqrt(first * second)
 
 
-def _replies(tasks: list[Path], known: set[str]) -> Iterator[Reply]:
-    for folder in tasks:
-        task = folder.name.removeprefix(PREFIX)
-        for model in sorted(path for path in folder.iterdir() if path.is_dir()):
-            answers = [_answers(model / f"{part}.json") for part in PARTS[:2]]
-            for uid in answers[0] | answers[1]:
-                both = [held.get(uid) for held in answers]
-                for part, value, counted in zip(PARTS, _values(both), _counted(both), strict=True):
-                    key = f"{task}/{part}/{model.name}/{uid}"
-                    if key in known and (counted != FAILED or part != "O"):
-                        yield Reply(key, value=value, counted=counted)
-
-
-def _answers(path: Path) -> dict[str, Any]:
-    answers: Any = contents(path) if path.is_file() else {}
-    return answers if isinstance(answers, dict) else {}
+def replies(path: Path, match: re.Match[str]) -> Iterator[Reply]:
+    """Yield the scores of a judge for the images of one model."""
+    task, model, beside = match["task"], match["model"], path.with_name("PQ.json")
+    both = [contents(file) if file.is_file() else {} for file in (path, beside)]
+    for uid in both[0] | both[1]:
+        lists = [at(held, uid) for held in both]
+        least = [min(_numbers(answer), default=-1.0) for answer in lists]
+        shares = [_share(answer) for answer in lists]
+        whole = _with_root([share * 10 for share in shares], math.sqrt(abs(math.prod(shares))) * 10)
+        values = _with_root(least, math.sqrt(abs(math.prod(least))))
+        for part, value, score in zip(PARTS, values, whole, strict=True):
+            counted = FAILED if min(shares) < 0 else score
+            if counted != FAILED or part != "O":
+                known = value if 0 <= value <= 10 else FAILED
+                yield Reply(f"{task}/{part}/{model}/{uid}", value=known, counted=counted)
 
 
 def _numbers(answer: Any) -> list[float]:
@@ -107,24 +91,17 @@ def _numbers(answer: Any) -> list[float]:
     return numbers if len(numbers) == len(listed) else []
 
 
-def _values(both: list[Any]) -> tuple[Answer, ...]:
-    """Return the least score of each part, if it is from 0 to 10, and their O."""
-    least = [min(_numbers(answer), default=-1.0) for answer in both]
-    values: list[Answer] = [value if 0 <= value <= 10 else FAILED for value in least]
-    return (*values, FAILED if FAILED in values else math.sqrt(math.prod(least)))
+def _share(answer: Any) -> float:
+    """Return the score in their table as a share of 10, −1 if there is none."""
+    numbers = _numbers(answer)
+    if numbers and isinstance(answer["score"], list):
+        numbers = [float(int(number)) for number in numbers]
+    return min(max(min(numbers) / 10, 0.0), 1.0) if numbers else -1.0
 
 
-def _counted(both: list[Any]) -> tuple[Answer, ...]:
-    """Return the scores in their table: only images with both scores."""
-    shares = []
-    for answer in both:
-        numbers = _numbers(answer)
-        if not numbers:
-            return (FAILED,) * 3
-        if isinstance(answer["score"], list):
-            numbers = [float(int(number)) for number in numbers]
-        shares.append(min(max(min(numbers) / 10, 0.0), 1.0))
-    return (*(share * 10 for share in shares), math.sqrt(math.prod(shares)) * 10)
+def _with_root(scores: list[float], root: float) -> tuple[float, float, float]:
+    """Return SC, PQ and O; O is −1 if one of them is no score from 0 to 10."""
+    return scores[0], scores[1], root if all(0 <= score <= 10 for score in scores) else -1.0
 
 
 def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
@@ -139,4 +116,9 @@ ROW = Benchmark(
     "human/TASK/*_rater1.tsv …; JUDGE/TASK/MODEL/{SC,PQ}.json for replies",
     read,
     _scores,
+    (
+        rf"(?:.*/)?(?:results_)?(?P<judge>[^/]+)/(?:{PREFIX})?(?P<task>[^/]+)/(?P<model>[^/]+)"
+        r"/SC\.json",
+    ),
+    replies,
 )

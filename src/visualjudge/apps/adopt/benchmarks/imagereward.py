@@ -8,25 +8,21 @@ score is the share of pairs in people's order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from visualjudge.apps.adopt.benchmarks.layout import Benchmark, by_part
+from visualjudge.apps.adopt.benchmarks.layout import Benchmark, JudgeFile, Study, by_part
 from visualjudge.apps.adopt.files import Images, Row, first_tables, records
-from visualjudge.apps.adopt.items import Item, Option, Study, dealt
-from visualjudge.core.errors import DataError
+from visualjudge.apps.adopt.items import Item, Option, dealt
 
 
-def read(folder: Path) -> Study:
+def read(folder: Path, _: Sequence[JudgeFile]) -> Study:
     """Return all pairs of images of different ranks."""
-    tables = first_tables((folder, folder / "data"), "test.*")
-    if not tables:
-        raise DataError(f"{folder}: must hold data/test.json, found none")
-    home = tables[0].parent
-    images = Images(folder, home, home / "test_images")
-    items = [item for row in records(tables[0]) for item in _pairs(row, images)]
-    return Study(items, images.missing > 0)
+    data = folder / "data"
+    images = Images(folder, data, folder / "test_images", data / "test_images")
+    rows = [row for path in first_tables((folder, data), "test.*")[:1] for row in records(path)]
+    return Study([item for row in rows for item in _pairs(row, images)], images.missing)
 
 
 def _pairs(row: Row, images: Images) -> Iterator[Item]:

@@ -11,15 +11,13 @@ has only labels. A file's judge is its ``judge_model=…``, or else its name up 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from visualjudge.apps.adopt.benchmarks.layout import Benchmark, Pairs, by_part
-from visualjudge.apps.adopt.files import Images, Row, contents, records
-from visualjudge.apps.adopt.items import Item, Reply, Study
-from visualjudge.core.errors import DataError
+from visualjudge.apps.adopt.benchmarks.layout import Benchmark, JudgeFile, Pairs, Study, by_part
+from visualjudge.apps.adopt.files import Images, at, contents, records
+from visualjudge.apps.adopt.items import Item, Reply
 from visualjudge.core.records import FAILED, TURNED, Order
 
 DECISIONS = {"A>B": "A", "B>A": "B", "A=B": "tie"}
@@ -31,60 +29,42 @@ PARTS = {
     "livecodebench": "coding",
 }
 PAIRS = Pairs(
-    key="pair_id",
-    truth=("label",),
-    answers={"A>B": "A", "B>A": "B"},
-    sides=("A", "B"),
-    request=("question",),
-    cluster=("original_id",),
-    text=("response_{}",),
-    ties=("tie",),
+    {
+        "key": ("pair_id",),
+        "truth": ("label",),
+        "request": ("question",),
+        "cluster": ("original_id",),
+        "text": ("response_{}",),
+    },
+    {"A>B": "A", "B>A": "B"},
+    ("A", "B"),
+    ("tie",),
 )
-_JUDGE = re.compile(r"judge_model=([^,]+)")
 
 
-def read(folder: Path) -> Study:
-    """Return the pairs of all files of ``folder``, and the decisions of each judge."""
+def read(folder: Path, _: Sequence[JudgeFile]) -> Study:
+    """Return the pairs of all files of ``folder``."""
     items: dict[str, Item] = {}
-    outputs: dict[str, list[Path]] = {}
-    kinds = ("jsonl", "json", "parquet")
-    for path in sorted(path for kind in kinds for path in folder.rglob(f"*.{kind}")):
-        rows = _rows(path)
-        if rows and "pair_id" in rows[0]:
-            _add(items, rows)
-            if rows[0].get("judgments") or rows[0].get("decisions"):
-                named = _JUDGE.search(path.name)
-                judge = named[1].removesuffix(".jsonl") if named else path.stem
-                outputs.setdefault(judge.removesuffix("_decisions"), []).append(path)
-    if not items:
-        raise DataError(f"{folder}: must hold *.jsonl with pair_id and label, found none")
-    labels_only = any(not item.request for item in items.values())
-    judges = {name: partial(_replies, files) for name, files in outputs.items()}
-    return Study(list(items.values()), labels_only, judges)
+    for path in sorted(folder.rglob("*")):
+        content = contents(path) if path.suffix in (".jsonl", ".json", ".parquet") else None
+        is_table = at(content, "0.pair_id") is not None
+        for row in records(path, content) if is_table else ():
+            source = str(row.get("source") or "judgebench")
+            starts = (part for start, part in PARTS.items() if source.startswith(start))
+            item = PAIRS.item(row, next(starts, source), Images())
+            known = items.setdefault(item.key, item)
+            if known.answer != item.answer:
+                raise row.fault("label", "differs from another file's")
+            items[item.key] = known if known.request else item
+    return Study(list(items.values()))
 
 
-def _rows(path: Path) -> list[Row]:
-    """Return the rows of a file; none for a JSON file that is not a table, as configurations."""
-    return [] if path.suffix == ".json" and not isinstance(contents(path), list) else records(path)
-
-
-def _add(items: dict[str, Item], rows: list[Row]) -> None:
-    for row in rows:
-        source = str(row.get("source") or "judgebench")
-        part = next((name for prefix, name in PARTS.items() if source.startswith(prefix)), source)
-        item = PAIRS.item(row, part, Images())
-        known = items.setdefault(item.key, item)
-        if known.answer != item.answer:
-            raise row.fault("label", "differs from another file's")
-        items[item.key] = known if known.request else item
-
-
-def _replies(files: list[Path]) -> Iterator[Reply]:
-    for path in files:
-        for row in records(path):
-            judgments = row.get("judgments") or [{"decision": one} for one in row["decisions"]]
-            for order, judgment in zip(ORDERS, judgments, strict=False):
-                yield _reply(str(row.need("pair_id")), order, judgment or {})
+def replies(path: Path, _: re.Match[str]) -> Iterator[Reply]:
+    """Yield the judgments of a file in both orders."""
+    for row in records(path):
+        decisions = [{"decision": one} for one in row.get("decisions") or ()]
+        for order, judgment in zip(ORDERS, row.get("judgments") or decisions, strict=False):
+            yield _reply(str(row.need("pair_id")), order, judgment or {})
 
 
 def _reply(key: str, order: Order, judgment: Any) -> Reply:
@@ -92,14 +72,9 @@ def _reply(key: str, order: Order, judgment: Any) -> Reply:
     models have scores and an empty text.
     """
     value = DECISIONS.get(str(judgment.get("decision")), FAILED)
-    text = judgment.get("judgment")
-    text = text.get("response") if isinstance(text, dict) else text
-    return Reply(
-        key,
-        order,
-        TURNED.get(value, value) if order == "BA" else value,
-        text if isinstance(text, str) and text else None,
-    )
+    text = at(judgment, "judgment.response", "judgment")
+    value = TURNED.get(value, value) if order == "BA" else value
+    return Reply(key, order, value, text if isinstance(text, str) and text else None)
 
 
 ROW = Benchmark(
@@ -110,4 +85,9 @@ ROW = Benchmark(
     "*.jsonl of its data or outputs folder",
     read,
     by_part("judgebench", "net", ("judgebench", "net"), digits=3),
+    (
+        r"(?:.*/)?[^/]*judge_model=(?P<judge>[^/,]+)(?:,[^/]*)?\.jsonl?",
+        r"(?:.*/)?(?P<judge>[^/]+)_decisions\.jsonl?",
+    ),
+    replies,
 )

@@ -13,63 +13,44 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from visualjudge.apps.adopt.benchmarks.layout import Benchmark, by_part, unique
-from visualjudge.apps.adopt.files import Images, Row, at, contents, first_tables
-from visualjudge.apps.adopt.items import Item, Option, Reply, Study, safe
-from visualjudge.core.errors import DataError
+from visualjudge.apps.adopt.benchmarks.layout import Benchmark, JudgeFile, Study, by_part, unique
+from visualjudge.apps.adopt.files import Images, Row, at, contents, first_tables, records
+from visualjudge.apps.adopt.items import Item, Option, Reply, safe
 from visualjudge.core.records import FAILED, IMAGE_MARK, TURNED, Order
 
 PARTS = ("t2i", "edit", "interleaved", "reasoning")
 FORMS = ("", "_full", "_response_only")
 CHOSEN = {"A": "A", "B": "B"}
 ORDERS: tuple[tuple[str, Order], ...] = (("forward", "AB"), ("reverse", "BA"))
-_REPLIES = re.compile(r"(?:(?P<model>.+)_)?task(?P<part>[1-4])(?:_(?P<rest>.+))?\.json")
-Named = Mapping[tuple[str, str], Sequence[str]]
-"""Keys of the pairs of a part and id."""
 
 
-def read(folder: Path) -> Study:
-    """Return the pairs of every part, with their images if the copy has all of them."""
+def read(folder: Path, _: Sequence[JudgeFile]) -> Study:
+    """Return the pairs of every part, and those of an id, which may stand for several."""
     home = folder / "benchmark" if (folder / "benchmark").is_dir() else folder
-    pairs = [(part, row) for part in PARTS for row in _rows(home, part)]
-    if not pairs:
-        raise DataError(f"{folder}: must hold {'|'.join(PARTS)}_response_only.json, found none")
-    ids = [str(row["id"] if row.get("id") is not None else row.need("pair_id")) for _, row in pairs]
-    often, keys, named = Counter(ids), Counter[str](), defaultdict[tuple[str, str], list[str]](list)
+    pairs: list[tuple[str, str, Row]] = []
+    for part in PARTS:
+        for path in first_tables((home,), *(f"{part}{form}.json*" for form in FORMS)):
+            content = contents(path)
+            rows = records(path, content.get("pairs") if isinstance(content, dict) else content)
+            pairs += [(part, str(at(row, "id") or row.need("pair_id")), row) for row in rows]
+    often, seen = Counter(name for _, name, _ in pairs), Counter[str]()
     images = Images(home, home / "images", home / "input_images")
-    items = []
-    for name, (part, row) in zip(ids, pairs, strict=True):
-        key = unique(keys, name if often[name] == 1 else f"{part}/{name}")
-        named[part, name].append(key)
+    keys, items = defaultdict[str, list[str]](list), []
+    for part, name, row in pairs:
+        key = unique(seen, name if often[name] == 1 else f"{part}/{name}")
+        keys[f"{part}/{name}"].append(key)
         items.append(_item(key, part, row, images))
-    complete = images.missing == 0 and all(item.request or item.images for item in items)
-    files = defaultdict[str, list[tuple[str, Path]]](list)
-    for path in sorted(folder.rglob("*task[1-4]*.json")):
-        if match := _REPLIES.fullmatch(path.name):
-            model = match["model"] or match["rest"] or path.parent.name
-            files[model].append((PARTS[int(match["part"]) - 1], path))
-    judges = {model: partial(_replies, paths, named) for model, paths in files.items()}
-    return Study(items, not complete, judges)
-
-
-def _rows(home: Path, part: str) -> Iterator[Row]:
-    for path in first_tables((home,), *(f"{part}{form}.json*" for form in FORMS)):
-        content = contents(path)
-        pairs = content.get("pairs") if isinstance(content, dict) else content
-        if not isinstance(pairs, list):
-            raise DataError(f"{path}: must hold an object with an array pairs of objects")
-        yield from (Row(pair, path, number) for number, pair in enumerate(pairs, 1))
+    return Study(items, images.missing, keys=keys)
 
 
 def _item(key: str, part: str, row: Row, images: Images) -> Item:
     about = _option(row, "prompt", images)
     options = _option(row, "response_a", images), _option(row, "response_b", images)
     chosen = str(row.get("chosen") or row.get("human_preference") or "").strip().upper()
-    answer = Row({"chosen": chosen or None}, row.path, row.number).one_of("chosen", CHOSEN)
+    answer = Row({"chosen": chosen or None}, row.place, {}).one_of("chosen", CHOSEN)
     name = at(row, "prompt_metadata.id")
     cluster = key if name is None else f"{row.get('prompt_source')}/{name}"
     return Item(key, part, cluster, about.text, options, answer, images=about.images)
@@ -90,21 +71,19 @@ def _option(row: Row, name: str, images: Images) -> Option:
     return Option(text, shown, source, marked="\n".join(marked))
 
 
-def _replies(files: list[tuple[str, Path]], named: Named) -> Iterator[Reply]:
+def replies(path: Path, match: re.Match[str]) -> Iterator[Reply]:
     """Yield the first judgement of each direction that was asked; one that is neither letter counts
     as wrong.
     """
-    for part, path in files:
-        for name, answers in contents(path).items():
-            for direction, order in ORDERS:
+    part = PARTS[int(match["part"]) - 1]
+    for name, answers in contents(path).items():
+        for direction, order in ORDERS:
+            if answers.get(direction):
                 judgement = at(answers, f"{direction}.0.judgement")
-                if not answers.get(direction):
-                    continue
                 value = CHOSEN.get(str(judgement), FAILED)
                 wrong = False if judgement and value == FAILED else None
                 value = TURNED.get(value, value) if order == "BA" else value
-                for key in named.get((part, name), ()):
-                    yield Reply(key, order, value, right=wrong)
+                yield Reply(f"{part}/{name}", order, value, right=wrong)
 
 
 ROW = Benchmark(
@@ -116,4 +95,9 @@ ROW = Benchmark(
     "for replies",
     read,
     by_part("mmrb2", "both_orders", ("mmrb2", "both_orders")),
+    (
+        r"(?:.*/)?(?P<judge>[^/]+)_task(?P<part>[1-4])(?:_[^/]+)?\.json",
+        r"(?:.*/)?task(?P<part>[1-4])_(?P<judge>[^/]+)\.json",
+    ),
+    replies,
 )

@@ -10,16 +10,15 @@ with neither; the same tosses are reproduced here for each file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from visualjudge.apps.adopt.benchmarks.layout import Benchmark, Pairs, by_part
+from visualjudge.apps.adopt.benchmarks.layout import Benchmark, JudgeFile, Pairs, Study, by_part
 from visualjudge.apps.adopt.files import Images, Row, first_tables, records
-from visualjudge.apps.adopt.items import Reply, Study
-from visualjudge.core.errors import DataError
+from visualjudge.apps.adopt.items import Reply
 
 LABELS = {"A": "Output1", "B": "Output2"}
 SPLIT = {
@@ -28,39 +27,35 @@ SPLIT = {
 }
 """Categories that the authors' code splits by the start of an ID."""
 PAIRS = Pairs(
-    key="ID",
-    truth=("Better",),
-    answers={"Output1": "A", "Output2": "B"},
-    sides=("1", "2"),
-    request=("Text",),
-    image=("Image",),
-    text=("Output{}",),
+    {
+        "key": ("ID",),
+        "truth": ("Better",),
+        "request": ("Text",),
+        "image": ("Image",),
+        "text": ("Output{}",),
+    },
+    {"Output1": "A", "Output2": "B"},
+    ("1", "2"),
 )
 
 
-def read(folder: Path) -> Study:
+def read(folder: Path, files: Sequence[JudgeFile]) -> Study:
     """Return the pairs of ``all_data.json``, or of the replies if the copy has nothing else."""
-    outputs = {path.stem: path for path in sorted((folder / "outputs").glob("*.jsonl"))}
     tables = first_tables((folder / "data", folder), "all_data.*")
-    if tables:
-        rows = records(tables[0])
-    elif outputs:
-        rows = [_answered(row) for row in records(next(iter(outputs.values())))]
-    else:
-        raise DataError(
-            f"{folder}: must hold data/all_data.json or outputs/MODEL.jsonl, found neither"
-        )
+    rows = records(tables[0]) if tables else [_question(row) for row in _first(files)]
     images = Images(tables[0].parent if tables else folder)
     items = [PAIRS.item(row, _part(row), images) for row in rows]
-    labels_only = any(not (item.images and item.options[0].text) for item in items)
-    judges = {model: partial(_replies, path) for model, path in outputs.items()}
-    return Study(items, labels_only or images.missing > 0, judges)
+    return Study(items, images.missing + sum(not item.images for item in items))
 
 
-def _answered(row: Row) -> Row:
+def _first(files: Sequence[JudgeFile]) -> list[Row]:
+    return records(files[0][0]) if files else []
+
+
+def _question(row: Row) -> Row:
     """Return the row of a reply's question, whose ``Meta`` may contain only its category."""
     known = {"Better": row.one_of("Label", LABELS), "ID": row.get("ID"), "Image": row.get("Image")}
-    return Row({**known, **row.need("Meta")}, row.path, row.number)
+    return Row({**known, **row.need("Meta")}, row.place, row.names)
 
 
 def _part(row: Row) -> str:
@@ -69,7 +64,8 @@ def _part(row: Row) -> str:
     return yes if str(row.need("ID")).lower().startswith(start) else no
 
 
-def _replies(path: Path) -> Iterator[Reply]:
+def replies(path: Path, _: re.Match[str]) -> Iterator[Reply]:
+    """Yield the replies of a file, decided as its authors do."""
     bits = np.random.MT19937()
     bits._legacy_seeding([123])  # as Python's random.seed(123)
     coin = np.random.Generator(bits)
@@ -90,4 +86,6 @@ ROW = Benchmark(
     "data/all_data.json with its images, outputs/MODEL.jsonl for replies",
     read,
     by_part("multimodal-rewardbench", "exact", ("multimodal-rewardbench", "exact"), digits=1),
+    (r"outputs/(?P<judge>[^/]+)\.jsonl",),
+    replies,
 )

@@ -9,51 +9,56 @@ source, else from the ``id``. Its score (``cal.py``) ignores unreadable replies.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
-from visualjudge.apps.adopt.benchmarks.layout import Benchmark, Pairs, by_part, unique
+from visualjudge.apps.adopt.benchmarks.layout import (
+    Benchmark,
+    JudgeFile,
+    Pairs,
+    Study,
+    by_part,
+    unique,
+)
 from visualjudge.apps.adopt.files import Images, Row, first_tables, records
-from visualjudge.apps.adopt.items import Study
-from visualjudge.core.errors import DataError
 
 SOURCES = {
     **dict.fromkeys(("vlfeedback", "wildvision-battle"), "general"),
     **dict.fromkeys(("povid", "rlhf-v", "rlaif-v"), "hallucination"),
     "reasoning_tasks": "reasoning",
 }
-IDS = (
-    ("hallucination", ("hallucination_pair", "RLAIF-V", "RLHF-V")),
-    ("reasoning", ("mathverse", "mmmu")),
-)
+IDS = {
+    **dict.fromkeys(("hallucination_pair", "RLAIF-V", "RLHF-V"), "hallucination"),
+    **dict.fromkeys(("mathverse", "mmmu"), "reasoning"),
+}
 PAIRS = Pairs(
-    key="id",
-    truth=("human_ranking.0",),
-    answers={"0": "A", "1": "B"},
-    sides=("0", "1"),
-    request=("query",),
-    image=("image", "image_path"),
-    text=("response.{}",),
-    model=("models.{}",),
+    {
+        "key": ("id",),
+        "truth": ("human_ranking.0",),
+        "request": ("query",),
+        "image": ("image", "image_path"),
+        "text": ("response.{}",),
+        "model": ("models.{}",),
+    },
+    {"0": "A", "1": "B"},
+    ("0", "1"),
 )
 
 
-def read(folder: Path) -> Study:
-    """Return the pairs, with their images if the copy has all of them."""
+def read(folder: Path, _: Sequence[JudgeFile]) -> Study:
+    """Return the pairs."""
     homes = (folder, folder / "data")
     tables = first_tables(homes, "data.json", "*.parquet", "*.arrow", "*.jsonl", "*.json")
-    if not tables or (len(tables) > 1 and tables[0].suffix != ".parquet"):
-        raise DataError(f"{folder}: must hold data.json or *.parquet, found {len(tables)} tables")
     images, keys = Images(*homes), Counter[str]()
     rows = [row for path in tables for row in records(path)]
     items = [PAIRS.item(row, _part(row), images, unique(keys, row.need("id"))) for row in rows]
-    bare = any(not item.images for item in items)
-    return Study(items, bare or images.missing > 0)
+    return Study(items, images.missing + sum(not item.images for item in items))
 
 
 def _part(row: Row) -> str:
     image = row.get("image") or row.get("image_path")
     folders = image.split("/") if isinstance(image, str) else []
-    by_id = (part for part, starts in IDS if str(row["id"]).startswith(starts))
+    by_id = (part for start, part in IDS.items() if str(row["id"]).startswith(start))
     return SOURCES.get(folders[1] if len(folders) > 2 else "") or next(by_id, "general")
 
 

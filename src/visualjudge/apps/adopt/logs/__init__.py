@@ -4,17 +4,14 @@ writes, and its reader where they have items, replies, verdicts and truth.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from visualjudge.apps.adopt.items import Scale
+from visualjudge.apps.adopt.items import TEN, UNIT, Scale
 from visualjudge.apps.adopt.logs import inspect, lmms_eval, pipeline, promptfoo, vlmevalkit
 from visualjudge.core.errors import DataError, UsageError
-
-UNIT: Scale = (0.0, 1.0)
-Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +25,7 @@ class Log:
     help: str
     suffixes: tuple[str, ...]
     fields: frozenset[str]
-    rows: Callable[[Path, Any], Rows]
+    rows: Callable[[Path, Any], Iterable[dict[str, Any]]]
     one_of: frozenset[str] = frozenset()
     scale: Scale | None = None
 
@@ -68,7 +65,7 @@ LOGS: Mapping[str, Log] = {
         (".jsonl",),
         frozenset(("key", "results")),
         pipeline.rows,
-        scale=(0.0, 10.0),
+        scale=TEN,
     ),
 }
 
@@ -82,25 +79,20 @@ def log_of(path: Path, content: Any, name: str | None) -> Log | None:
     UsageError
         If there is no such kind.
     """
+    if name is not None and name not in (*LOGS, "table"):
+        raise UsageError(f"--format must be {', '.join(LOGS)} or table, got {name!r}")
     if name is not None:
-        if name not in (*LOGS, "table"):
-            raise UsageError(f"--format must be {', '.join(LOGS)} or table, got {name!r}")
         return LOGS.get(name)
     first = content[0] if isinstance(content, list) and content else content
     fields = set(first) if isinstance(first, dict) else set()
-    return next((log for log in LOGS.values() if _fits(log, path, fields)), None)
+    for log in LOGS.values():
+        fits = log.fields <= fields and (not log.one_of or log.one_of & fields)
+        if path.suffix.lower() in log.suffixes and fits:
+            return log
+    return None
 
 
-def _fits(log: Log, path: Path, fields: set[str]) -> bool:
-    suffix = path.suffix.lower()
-    if suffix not in log.suffixes:
-        return False
-    return suffix == ".eval" or (
-        log.fields <= fields and bool(not log.one_of or log.one_of & fields)
-    )
-
-
-def rows_of(log: Log, path: Path, content: Any) -> Rows:
+def rows_of(log: Log, path: Path, content: Any) -> list[dict[str, Any]]:
     """Return the verdicts of a log.
 
     Raises
@@ -109,7 +101,7 @@ def rows_of(log: Log, path: Path, content: Any) -> Rows:
         If it is not such a log, or holds no verdict.
     """
     try:
-        rows = log.rows(path, content)
+        rows = list(log.rows(path, content))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         # An unforeseen error in reading a foreign file is reported as an error of that file.
         reason = " ".join(f"{type(error).__name__}: {error}".split())

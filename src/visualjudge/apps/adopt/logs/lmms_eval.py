@@ -4,6 +4,7 @@ repeats.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,32 +17,24 @@ OWN = frozenset(
 )
 
 
-def rows(path: Path, samples: Any) -> list[dict[str, Any]]:
-    """Return a row per document and repeat."""
-    return [row for sample in samples for row in _of_sample(path, sample)]
-
-
-def _of_sample(path: Path, sample: dict[str, Any]) -> list[dict[str, Any]]:
+def rows(path: Path, samples: Any) -> Iterator[dict[str, Any]]:
+    """Yield a row per document and repeat."""
     folder = path.resolve().parent.name
-    filtered = texts_of(sample.get("filtered_resps"))
-    replies = texts_of(sample.get("resps")) or filtered or [""]
-    asked = sample.get("input")
-    known = {
-        "item": str(sample["doc_id"]),
-        "task": path.stem.partition("samples_")[2] or path.stem,
-        "judge": folder.rpartition("__")[2] or folder,
-        "truth": sample.get("target"),
-        "input_tokens": at(sample, "token_counts.0.input_tokens"),
-        "output_tokens": at(sample, "token_counts.0.output_tokens"),
-        "request": asked if isinstance(asked, str) else None,
-    }
-    metrics = {name: value for name, value in sample.items() if name not in OWN}
-    read = [*filtered, *[""] * len(replies)]
-    return [
-        log_row(
-            known | {"verdict": read[k] if is_answer(read[k]) else "", "reply": reply, "repeat": k},
-            sample.get("doc"),
-            metrics,
-        )
-        for k, reply in enumerate(replies)
-    ]
+    for sample in samples:
+        filtered = texts_of(sample.get("filtered_resps"))
+        replies = texts_of(sample.get("resps")) or filtered or [""]
+        asked = sample.get("input")
+        known = {
+            "item": str(sample["doc_id"]),
+            "task": path.stem.partition("samples_")[2] or path.stem,
+            "judge": folder.rpartition("__")[2] or folder,
+            "truth": sample.get("target"),
+            "input_tokens": at(sample, "token_counts.0.input_tokens"),
+            "output_tokens": at(sample, "token_counts.0.output_tokens"),
+            "request": asked if isinstance(asked, str) else None,
+        }
+        metrics = {name: value for name, value in sample.items() if name not in OWN}
+        for k, reply in enumerate(replies):
+            read = filtered[k] if k < len(filtered) and is_answer(filtered[k]) else ""
+            own = known | {"verdict": read, "reply": reply, "repeat": k}
+            yield log_row(own, sample.get("doc"), metrics)

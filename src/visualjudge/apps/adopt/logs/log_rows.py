@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -23,18 +23,10 @@ def log_row(known: Mapping[str, Any], *more: Any) -> dict[str, Any]:
     return row
 
 
-def text_of(content: Any) -> str | None:
-    """Return the text of a message's content: a text, or the texts of its parts."""
-    if isinstance(content, str):
-        return content
-    parts: Iterable[Any] = content if isinstance(content, list) else ()
-    values = (part.get("text", part.get("content")) for part in parts if isinstance(part, dict))
-    texts = [value for value in values if isinstance(value, str)]
-    return "\n".join(texts) if texts else None
-
-
 def texts_of(value: Any) -> list[str]:
-    """Return the texts of nested lists, in order."""
+    """Return the texts of nested lists, and of the parts of a message, in order."""
     if isinstance(value, list):
         return [text for inner in value for text in texts_of(inner)]
+    if isinstance(value, dict):
+        return texts_of(value.get("text", value.get("content")))
     return [value] if isinstance(value, str) else []

@@ -19,61 +19,57 @@ GRADED = (
     *("context-", "conversation-relevance"),
 )
 """Prefixes of the assertions that a model scores."""
-Rows = Iterator[dict[str, Any]]
+Json = dict[str, Any]
 
 
-def rows(path: Path, log: Any) -> list[dict[str, Any]]:
-    """Return the rows of all results."""
+def rows(path: Path, log: Any) -> Iterator[Json]:
+    """Yield the rows of all results."""
     results = at(log, "results.results")
     prompts = {at(result, "prompt.label") for result in results}
     graded = any(_graded(result) for result in results)
     items: dict[bytes, str] = {}
-    asked: Counter[tuple[Any, ...]] = Counter()
-    made: list[dict[str, Any]] = []
+    asked: Counter[tuple[str, str]] = Counter()
     for result in results:
+        provider = at(result, "provider.label", "provider.id", "provider")
         # Of one provider, each prompt is a judge or a source of its own.
-        names = (
-            at(result, "provider.label", "provider.id", "provider"),
-            at(result, "prompt.label"),
-        )
-        model = " ".join(map(str, names[: 2 if len(prompts) > 1 else 1]))
+        own = f" {at(result, 'prompt.label')}" if len(prompts) > 1 else ""
+        model = f"{provider}{own}"
         case = orjson.dumps([result.get("vars"), at(result, "testCase.assert")])
         item = items.setdefault(case, str(result.get("testIdx", len(items))))
         known = {"item": item, "repeat": asked[item, model]}
         asked[item, model] += 1
-        one = _grades if graded else _verdict
-        made += one(result, known, model)
-    return made
+        for row in _grades(result, known, model) if graded else [_verdict(result, model)]:
+            yield log_row(known | row, result.get("vars"), at(result, "testCase.metadata"))
 
 
-def _graded(result: dict[str, Any]) -> list[dict[str, Any]]:
+def _graded(result: Json) -> list[Json]:
     """Return the graded assertions; of a result that failed, those that were asked for."""
-    parts = at(result, "gradingResult.componentResults")
-    parts = parts or [
-        {"assertion": asked, "error": "not graded"} for asked in at(result, "testCase.assert") or []
+    asked = [
+        {"assertion": one, "error": "not graded"} for one in at(result, "testCase.assert") or []
     ]
+    parts = at(result, "gradingResult.componentResults") or asked
     return [part for part in parts if str(at(part, "assertion.type")).startswith(GRADED)]
 
 
-def _people(result: dict[str, Any], kind: str, field: str) -> Any:
+def _people(result: Json, kind: str, field: str) -> Any:
     """Return a field of the first assertion of this kind."""
     parts = at(result, "gradingResult.componentResults") or []
     return next((at(part, field) for part in parts if at(part, "assertion.type") == kind), None)
 
 
-def _text(result: dict[str, Any]) -> str:
+def _text(result: Json) -> str:
     output = at(result, "response.output")
     if output is None:
         return ""
     return output if isinstance(output, str) else orjson.dumps(output).decode()
 
 
-def _grades(result: dict[str, Any], known: dict[str, Any], model: str) -> Rows:
+def _grades(result: Json, known: Json, model: str) -> Iterator[Json]:
     parts = _graded(result)
     for number, part in enumerate(parts):
         kind, by = at(part, "assertion.type"), at(part, "assertion.provider")
         failed = part.get("error") or at(part, "metadata.graderError") or result.get("error")
-        grade = known | {
+        yield {
             "item": known["item"] if len(parts) == 1 else f"{known['item']}/{number}",
             "judge": by if isinstance(by, str) else kind,
             "task": at(part, "assertion.metric") or kind,
@@ -82,11 +78,10 @@ def _grades(result: dict[str, Any], known: dict[str, Any], model: str) -> Rows:
             "truth": _people(result, "human", "score"),
             "text_a": _text(result),
         }
-        yield log_row(grade, result.get("vars"), at(result, "testCase.metadata"))
 
 
-def _verdict(result: dict[str, Any], known: dict[str, Any], model: str) -> Rows:
-    verdict = known | {
+def _verdict(result: Json, model: str) -> Json:
+    return {
         "judge": model,
         "truth": _people(result, "equals", "assertion.value"),
         "verdict": "",
@@ -95,4 +90,3 @@ def _verdict(result: dict[str, Any], known: dict[str, Any], model: str) -> Rows:
         "input_tokens": at(result, "response.tokenUsage.prompt"),
         "output_tokens": at(result, "response.tokenUsage.completion"),
     }
-    yield log_row(verdict, result.get("vars"), at(result, "testCase.metadata"))

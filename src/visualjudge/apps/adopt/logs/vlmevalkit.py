@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from visualjudge.apps.adopt.logs.log_rows import log_row
 
-RESULT = re.compile(
-    r"(?P<model>.+?)_(?P<data>(?:MMBench|CCBench|MME|MMStar|MMMU|MMVet|MathV|SEED|POPE|AI2D|OCRBench"
-    r"|HallusionBench|RealWorldQA|ScienceQA|BLINK|ChartQA|DocVQA|TextVQA|InfoVQA|LLaVABench)\w*)"
+BENCHMARK = re.compile(
+    r"_(?=MMBench|CCBench|MME|MMStar|MMMU|MMVet|MathV|SEED|POPE|AI2D|OCRBench|HallusionBench"
+    r"|RealWorldQA|ScienceQA|BLINK|ChartQA|DocVQA|TextVQA|InfoVQA|LLaVABench)"
 )
-"""Names of its data sets that hold underscores; others are what follows the last one."""
+"""The place before names of its data sets that hold underscores; else the last one counts."""
+READ = ("index", "prediction", "answer", "question", "category", "A", "B")
 
 
-def rows(path: Path, samples: Any) -> list[dict[str, Any]]:
-    """Return a row per question."""
+def rows(path: Path, samples: Any) -> Iterator[dict[str, Any]]:
+    """Yield a row per question."""
     model, data = model_and_data(path)
-    read = ("index", "prediction", "answer", "question", "category", "A", "B")
-    made = []
     for sample in samples:
         known = {
             "item": sample.get("index"),
@@ -33,8 +33,7 @@ def rows(path: Path, samples: Any) -> list[dict[str, Any]]:
             "text_b": sample.get("B"),
             "metadata": None,
         }
-        made.append(log_row(known, {k: v for k, v in sample.items() if k not in read}))
-    return made
+        yield log_row(known, {k: v for k, v in sample.items() if k not in READ})
 
 
 def model_and_data(path: Path) -> tuple[str, str]:
@@ -50,8 +49,8 @@ def model_and_data(path: Path) -> tuple[str, str]:
     folder = path.resolve().parent.name
     if path.stem.startswith(f"{folder}_"):
         return folder, path.stem[len(folder) + 1 :]
-    known = RESULT.fullmatch(path.stem)
-    if known is not None:
-        return known["model"], known["data"]
-    model, _, data = path.stem.rpartition("_")
-    return (model, data) if model else (path.stem, path.stem)
+    model, *data = BENCHMARK.split(path.stem, maxsplit=1)
+    if not data:
+        model, _, last = path.stem.rpartition("_")
+        data = [last]
+    return model or path.stem, data[0]
