@@ -212,7 +212,9 @@ def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
     # Each thread of glibc's malloc reserves 64 MiB of addresses, which would count as memory.
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     memory, seconds = MEMORY_APART + 64 * size, SECONDS_APART + size // MIB
-    with ProcessPoolExecutor(1, context, initializer=_limit, initargs=(memory, seconds)) as pool:
+    with ProcessPoolExecutor(
+        1, context, initializer=_limit, initargs=(function, memory, seconds)
+    ) as pool:
         try:
             return pool.submit(function, path).result()
         except (BrokenProcessPool, MemoryError):
@@ -221,7 +223,8 @@ def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
             ) from None
 
 
-def _limit(memory: int, seconds: int) -> None:
+def _limit(_function: object, memory: int, seconds: int) -> None:
+    """Set the limits; with the function, its modules are there before, and do not count."""
     try:
         import resource
     except ImportError:  # Windows has no such limits

@@ -23,10 +23,6 @@ from visualjudge.runs.journal import read_records
 # Maximum number of characters in a workbook cell, counted in UTF-16 units as in spreadsheet
 # programs.
 CELL = 32_767
-# Maximum unpacked size of a workbook, in bytes.
-LARGEST_WORKBOOK = 256 * 2**20
-# Maximum number of rows of a sheet, as in spreadsheet programs.
-MOST_ROWS, MOST_COLUMNS = 1_048_576, 256
 CUT = "… [cut here: {length} characters, whole in {whole}]"
 _CUT = re.compile(r"… \[cut here: \d+ characters, whole in [^\]]*\]$")
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
