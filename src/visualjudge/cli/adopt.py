@@ -102,7 +102,7 @@ def adopt(
     judge, repeat, reply, finish_reason, input_tokens, output_tokens, request, text_a, text_b.
     """
     from visualjudge.apps.adopt.adopt import adopt as adopted
-    from visualjudge.apps.adopt.fetch import question_tables
+    from visualjudge.apps.adopt.fetch import is_question_set
 
     if out is None:
         if not fetch:
@@ -110,7 +110,7 @@ def adopt(
         _fetched(source[0], allow_private_urls)
     elif benchmark is not None:
         _benchmark(benchmark, source[0], out, replies or [], force)
-    elif media is not None or fetch or question_tables(source[0]):
+    elif media is not None or fetch or is_question_set(source[0]):
         _questions(source[0], out, media, fetch, allow_private_urls, force)
     else:
         with warnings_told():
