@@ -192,6 +192,6 @@ def test_the_range_of_images_is_said_of_the_pairs_that_it_settles() -> None:
     found = model_answer(PairsOfModels(rows, Resolution(1.0, 0.7), 40), Facts(40, 10, None))
     assert found.needs_images is None
     assert (
-        "it can’t separate alder and birch yet (60 to 200 more images), and alder and cedar not "
+        "it can’t separate alder from birch yet (60 to 200 more images), and alder from cedar not "
         "at all, too close to be settled" in found.sentence
     )

@@ -46,7 +46,7 @@ def test_bounds_of_tau_hold_that_of_many_images_with_close_sources(sources: int)
         sums = image_sums(judged.ravel(), true.ravel(), place[1].ravel(), place[0].ravel(), sources)
         found = system_agreement(sums)
         assert found is not None
-        ends = found.tau_b().interval
+        ends = found.tau_b.interval
         assert ends is not None
         held += ends[0] <= 1.0 <= ends[1]  # on unlimited images both orders are those of quality
     assert held >= 19
@@ -58,8 +58,8 @@ def test_a_pair_that_is_always_right_is_bounded_by_images() -> None:
     place = np.indices(true.shape)
     sums = image_sums(true.ravel(), true.ravel(), place[1].ravel(), place[0].ravel(), 4)
     found = system_agreement(sums)
-    assert found is not None and found.tau_b().value == 1
-    ends = found.tau_b().interval
+    assert found is not None and found.tau_b.value == 1
+    ends = found.tau_b.interval
     assert ends is not None and ends[0] < 0 and ends[1] == 1
 
 

@@ -9,7 +9,6 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -276,11 +275,6 @@ def test_a_judge_without_a_rating_in_common_with_people_is_named(
     out, err = said(capsys, monkeypatch, "agreement", table, "--run", made.run)
     assert "people, mean" in out and "out each item" in out
     assert err == f"visualjudge: run: no rating in common with people: {reason}\n"
-    out, _ = said(capsys, monkeypatch, "card", made.run, "--people", table, "--json", "card.json")
-    checks = json.loads((there / "card.json").read_text("utf-8"))["judges"][0]["checks"]
-    assert any(
-        reason in str(line) for line in (checks.values() if isinstance(checks, dict) else checks)
-    )
 
 
 def test_a_judge_that_gave_no_score_is_named_beside_people(
@@ -308,27 +302,6 @@ def test_after_the_last_label_there_is_nothing_to_draw(
         "every annotation has a label"
         in said(capsys, monkeypatch, "label", made.run, "--labels", every, "--out", "x")[1]
     )
-
-
-@pytest.mark.parametrize(
-    ("words", "fields"),
-    [
-        (
-            lambda made: ("label", made.run, "--n", 6, "--out", made.out / "x.csv"),
-            {"annotation_id", "probability"},
-        ),
-    ],
-)
-def test_tables_are_printed_as_json(
-    words: Any,
-    fields: set[str],
-    made: Example,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    out, _ = said(capsys, monkeypatch, *words(made), "--json")
-    rows = json.loads(out)
-    assert rows and all(fields <= row.keys() for row in rows)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from visualjudge.cli.options import JsonFile
+from visualjudge.cli.options import JsonFile, PageFile
 from visualjudge.cli.output import end_with, following, say, working
 from visualjudge.core.atomic import write_json, write_text
-from visualjudge.core.errors import DataError, UsageError, must_end_in
+from visualjudge.core.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,12 +25,6 @@ NOTHING = (
 )
 
 
-app = typer.Typer(pretty_exceptions_enable=False)
-
-
-@app.command(
-    epilog="Example: visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json"
-)
 def agreement(
     ratings: Annotated[
         list[Path] | None,
@@ -43,14 +37,15 @@ def agreement(
         list[Path] | None, typer.Option(help="Run of a judge or of people.", metavar="RUN")
     ] = None,
     level: Annotated[
-        str | None, typer.Option(help="Of α; default: by question type.", metavar="LEVEL")
+        Literal["nominal", "ordinal", "interval"] | None,
+        typer.Option(help="Of α; default: by type.", metavar="LEVEL"),
     ] = None,
     alt_test: Annotated[
         float | None,
         typer.Option(help="Could a judge replace people? ε, as 0.2.", metavar="EPSILON"),
     ] = None,
     json: JsonFile = None,
-    out: Annotated[Path | None, typer.Option(help="Page, .html.", metavar="FILE")] = None,
+    out: PageFile = None,
     as_published: Annotated[
         str | None, typer.Option(help="Figures as in a publication: viescore.", metavar="NAME")
     ] = None,
@@ -59,6 +54,8 @@ def agreement(
 
     Ratings have the columns item, source, rater, dimension, score, and image if several items
     show one. Beside a --run, dimension is the task and item the image_id (image_id/CLASS).
+
+    Example: visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json
     """
     import polars as pl
 
@@ -68,11 +65,8 @@ def agreement(
     from visualjudge.analysis.study_table import NO_REMARKS
     from visualjudge.analysis.table_layout import plain
 
-    must_end_in("--out", out, [".html"])
     if alt_test is not None and not 0 <= alt_test < 1:
         raise UsageError(f"--alt-test must be at least 0 and below 1, got {alt_test:g}")
-    if level not in (None, "nominal", "ordinal", "interval"):
-        raise UsageError(f"--level must be nominal, ordinal or interval, got {level!r}")
     tables, problems = [], []
     for path in ratings or []:
         table, found = read_ratings(path)
@@ -87,7 +81,7 @@ def agreement(
         result = figures(
             every,
             judge or (),
-            level=level,  # type: ignore[arg-type]
+            level=level,
             epsilon=alt_test,
             of_tasks=not ratings,
         )
@@ -104,17 +98,12 @@ def agreement(
     _show(result, of_runs.rankings if of_runs else 0)
     if published is not None:
         typer.echo(published[0])
-    _next(run)
+    if run:  # ratings alone have no card
+        following("card", run[0])
     remarks = of_runs.remarks if of_runs else NO_REMARKS
     say(*remarks.warnings)
     left_out = [*problems, f"{len(problems)} ratings left out"] if problems else []
     end_with([*lost, *left_out, *remarks.problems])
-
-
-def _next(run: Sequence[Path] | None) -> None:
-    """Suggest the next command; ratings alone have no card."""
-    if run:
-        following("card", run[0])
 
 
 def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:
@@ -153,22 +142,20 @@ def _show(result: PeopleAgreement, rankings: int) -> None:
     if result.rows:
         typer.echo(agreement_table(result).text())
     for unit in result.alpha:
-        of = f"{unit.people} people, {unit.level}"
         name = f"{unit.dimension}: Krippendorff's α"
-        if unit.alpha is None and unit.people > 1:
-            few = f"{unit.units} units that two people rated" + (
-                f"; at least {LEAST_UNITS} are needed"
-                if unit.units < LEAST_UNITS
-                else ", all alike"
-            )
-            typer.echo(f"{name} none ({few})")
+        of = f"{unit.people} people, {unit.level}"
+        partly = unit.judged_units not in (None, unit.units)
         if unit.alpha is not None:
-            every = "" if unit.judged_units in (None, unit.units) else "of all that people rated, "
+            every = "of all that people rated, " if partly else ""
             typer.echo(
                 f"{name} {number(unit.alpha, 3)} ({span(unit.ci95)}; {every}{number(unit.units)} "
                 f"units, {of})"
             )
-        if unit.judged_alpha is not None and unit.judged_units != unit.units:
+        elif unit.people > 1:
+            few = unit.units < LEAST_UNITS
+            why = f"at least {LEAST_UNITS} are needed" if few else "all alike"
+            typer.echo(f"{name} none ({unit.units} units that two people rated; {why})")
+        if unit.judged_alpha is not None and partly:
             judged = f"of what a judge rated, {number(unit.judged_units)} units"
             typer.echo(
                 f"{name} {number(unit.judged_alpha, 3)} ({span(unit.judged_ci95)}; {judged}, {of})"
@@ -176,7 +163,7 @@ def _show(result: PeopleAgreement, rankings: int) -> None:
     if rankings:
         typer.echo(
             f"{rankings} rankings by people are left out: an order is no rating. The overview of "
-            "the study has their agreement."
+            "the study says how often they are equal."
         )
     for test in result.alt_test:
         typer.echo(

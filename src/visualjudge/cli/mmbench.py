@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,18 +14,19 @@ from visualjudge.cli.options import (
     BudgetOptions,
     JsonFile,
     ModelOptions,
+    PageFile,
     RunOptions,
+    SkipInvalid,
     open_asked,
     with_groups,
 )
-from visualjudge.cli.output import following, interruptible, say, stages, tell
-from visualjudge.cli.overwriting import keep
+from visualjudge.cli.output import following, interruptible, keep, say, tell
 from visualjudge.core.atomic import write_json, write_text
-from visualjudge.core.errors import DataError, Problem, RunError, UsageError, must_end_in
+from visualjudge.core.errors import DataError, Problem, RunError, UsageError
 from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
-    from visualjudge.apps.mmbench.ask_model import InferReport, Places
+    from visualjudge.apps.mmbench.ask_model import InferReport
     from visualjudge.apps.mmbench.evaluate import Evaluation
     from visualjudge.apps.mmbench.table import Row, Table
 
@@ -40,46 +41,38 @@ app = typer.Typer(
 )
 
 
-class RulesName(StrEnum):
-    """How replies are read."""
-
-    strict = "strict"
-    vlmevalkit = "vlmevalkit"
-
-
+RulesName = Literal["strict", "vlmevalkit"]
 Data = Annotated[Path, typer.Argument(help="Table of questions, .tsv.", metavar="DATA")]
 DataOption = Annotated[
     Path, typer.Option("--data", help="The table that was asked.", metavar="DATA")
 ]
 RulesOption = Annotated[
     RulesName,
-    typer.Option("--rules", help="strict, or as VLMEvalKit reads, for comparison."),
+    typer.Option("--rules", help="How replies are read."),
 ]
-Skip = Annotated[bool, typer.Option("--skip-invalid", help="Leave out invalid records.")]
 
 
 @app.command(epilog="Example: visualjudge mmbench infer DATA.tsv --model gpt-4o --out pred.xlsx")
 @with_groups
 def infer(
     data: Data,
-    out: Annotated[Path, typer.Option(help="Results, .xlsx, with .jsonl beside.", metavar="FILE")],
+    out: Annotated[Path, typer.Option(help="Results, with .jsonl beside.", metavar="FILE.xlsx")],
     run: RunOptions,
     budget: BudgetOptions,
     model: ModelOptions,
     template: Annotated[
         str, typer.Option(help="reference, vlmevalkit, or a YAML file.", metavar="NAME")
     ] = "reference",
-    skip_invalid: Skip = False,
+    skip_invalid: SkipInvalid = False,
 ) -> None:
     """Ask a model every question; write pred.jsonl (the record) and pred.xlsx (for MMBench's
     server).
     """
-    from visualjudge.apps.mmbench.ask_model import Places, infer as ask_all
+    from visualjudge.apps.mmbench.ask_model import infer as ask_all
     from visualjudge.apps.mmbench.question_prompt import choice_template
 
-    must_end_in("--out", out, [".xlsx"])
     _required(data)
-    if (journal := Places(out).journal).is_file():
+    if (journal := out.with_suffix(".jsonl")).is_file():
         keep("--out (its .jsonl)", journal, [data])
     # the most probable reply, unless --set temperature=null leaves it to the server
     config = model.config(temperature=0.0)
@@ -87,19 +80,18 @@ def infer(
     table = _table(data, skip_invalid, column="image")
     rows = _askable(table, table.rows[: run.limit], skip_invalid)
     asked = open_asked(config, run.concurrency)
-    places = Places(out)
     asking = partial(
         ask_all,
         table,
         rows,
         asked,
         asset,
-        places,
+        out,
         resume=run.resume,
         concurrency=run.concurrency,
-        budget=budget.budget,
+        budget=budget.budget(),
     )
-    _finish(interruptible("asking", asking, KEPT), places)
+    _finish(interruptible("asking", asking, KEPT), out)
     following("mmbench", "eval", out, "--data", data)
 
 
@@ -114,8 +106,8 @@ def evaluate(
     data: DataOption,
     matcher: ModelOptions,
     json: JsonFile = None,
-    rules: RulesOption = RulesName.strict,
-    skip_invalid: Skip = False,
+    rules: RulesOption = "strict",
+    skip_invalid: SkipInvalid = False,
 ) -> None:
     """Score replies: vanilla and circular accuracy, by category, and the share of readable
     replies. With --model, that model matches replies that the rules cannot read.
@@ -126,8 +118,7 @@ def evaluate(
     table = _table(data, skip_invalid)
     found = _evaluation(table, predictions, rules)
     if matcher.model:
-        place = (json or predictions).with_suffix(".matcher.jsonl")
-        found = _matched(table, predictions, rules, found, matcher.config(), place)
+        found = _matched(table, predictions, rules, found, matcher.config())
     numbers = scores(found)
     if json is not None:
         write_json(json, numbers)
@@ -139,7 +130,7 @@ def evaluate(
 def circular(
     data: Data,
     out: Annotated[Path, typer.Option(help="The table of rotations, .tsv.", metavar="FILE")],
-    skip_invalid: Skip = False,
+    skip_invalid: SkipInvalid = False,
 ) -> None:
     """Write every rotation of every question: options and answer are rotated, and rotation k adds
     k·1000000 to the index.
@@ -152,15 +143,7 @@ def circular(
     _left_out(
         lost.values(), f"{data}: the images of {pluralize(len(lost), 'record')}", skip_invalid
     )
-    done = 0
-    with stages() as show:
-
-        def tick() -> None:
-            nonlocal done
-            done += 1
-            show("rotating", done, len(table.rows))
-
-        count = write_rotations(table, out, skip=lost, progress=tick)
+    count = write_rotations(table, out, skip=lost)
     print(
         f"{out}: {pluralize(count, 'row')} of {pluralize(len(table.rows) - len(lost), 'question')}"
     )
@@ -175,16 +158,16 @@ def report(
         list[Path], typer.Argument(help="Result files, one per model.", metavar="FILE...")
     ],
     data: DataOption,
-    out: Annotated[Path | None, typer.Option(help="Page, .html.", metavar="FILE")] = None,
+    out: PageFile = None,
     json: JsonFile = None,
     name: Annotated[
         list[str] | None, typer.Option(help="Name of a model, once a file.", metavar="NAME")
     ] = None,
-    rules: RulesOption = RulesName.strict,
+    rules: RulesOption = "strict",
     wrong: Annotated[
         int, typer.Option(min=0, help="Wrong answers shown per model.", metavar="N")
     ] = 100,
-    skip_invalid: Skip = False,
+    skip_invalid: SkipInvalid = False,
 ) -> None:
     """Write a report: the usual table (CP, FP-S, FP-C, LR, RR, AR, overall) per split, comparisons,
     wrong answers.
@@ -194,7 +177,6 @@ def report(
 
     if name and len(name) != len(predictions):
         raise UsageError(f"--name is given {len(name)} times for {len(predictions)} result files")
-    must_end_in("--out", out, (".html", ".htm"))
     names = name or [path.stem for path in predictions]
     _required(data, *predictions)
     if len(set(names)) != len(names):
@@ -227,9 +209,7 @@ def _required(*inputs: Path) -> None:
 def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
     from visualjudge.apps.mmbench.table import read_table
 
-    size = path.stat().st_size if path.is_file() else 0
-    with stages() as show:
-        table = read_table(path, progress=lambda at: show("reading (bytes)", at, size))
+    table = read_table(path)
     if column and column not in table.columns:
         named = (
             "; the files that image_path names are not read"
@@ -247,10 +227,7 @@ def _askable(table: Table, rows: tuple[Row, ...], skip_invalid: bool) -> list[Ro
     """Return the rows with a readable image; problems are reported before anything is asked."""
     from visualjudge.apps.mmbench.table_images import image_problems
 
-    with stages() as show:
-        problems = image_problems(
-            table, rows, tick=lambda done: show("checking images", done, len(rows))
-        )
+    problems = image_problems(table, rows)
     _left_out(problems.values(), f"{table.path}: {pluralize(len(problems), 'image')}", skip_invalid)
     return [row for row in rows if row.index not in problems]
 
@@ -263,30 +240,29 @@ def _left_out(problems: Collection[Problem], what: str, skip_invalid: bool) -> N
         )
 
 
-def _finish(result: InferReport, places: Places) -> None:
+def _finish(result: InferReport, workbook: Path) -> None:
     from visualjudge.runs.progress_display import counted, spent_in_all
 
+    journal = workbook.with_suffix(".jsonl")
     statuses = f": {counted(result.statuses)}" if result.statuses else ""
     replied = pluralize(result.replied, "reply")
-    print(f"{places.workbook}: {replied}{statuses} ({places.journal.name} is the record)")
+    print(f"{workbook}: {replied}{statuses} ({journal.name} is the record)")
     if money := spent_in_all(result.progress, result.total):
         print(f"spent: {money}")
     if truncated := result.statuses["truncated"]:
         say(f"{pluralize(truncated, 'reply was', 'replies were')} cut by --max-tokens")
     if result.cut:
         cut = pluralize(result.cut, "cell was", "cells were")
-        say(
-            f"{places.workbook}: {cut} cut to 32,767 characters; {places.journal} has the full text"
-        )
+        say(f"{workbook}: {cut} cut to 32,767 characters; {journal} has the full text")
     if not result.missing:
         return
-    if result.causes:
-        lost = pluralize(result.causes.total(), "row")
-        say(f"{lost} got no reply: {counted(result.causes)}; the first: {result.example}")
+    if causes := result.progress.causes:
+        lost = pluralize(causes.total(), "row")
+        say(f"{lost} got no reply: {counted(causes)}; the last: {result.progress.error}")
     if result.progress.stopped:
         say(result.progress.stopped)
     missing = pluralize(result.missing, "row is", "rows are")
-    raise RunError(f"{missing} without a reply and not in {places.workbook}; --resume asks again")
+    raise RunError(f"{missing} without a reply and not in {workbook}; --resume asks again")
 
 
 def _evaluation(
@@ -295,9 +271,9 @@ def _evaluation(
     from visualjudge.apps.mmbench.evaluate import evaluate as score
     from visualjudge.apps.mmbench.reply_files import read_predictions
 
-    found = read_predictions(predictions, table)
-    result = score(table, found.replies, rules.value, matched=matched)
-    say(*(found.notes if matched is None else ()))
+    replies, notes = read_predictions(predictions, table)
+    result = score(table, replies, rules, matched=matched)
+    say(*(notes if matched is None else ()))
     return result
 
 
@@ -307,20 +283,11 @@ def _matched(
     rules: RulesName,
     before: Evaluation,
     fields: dict[str, Any],
-    place: Path,
 ) -> Evaluation:
     from visualjudge.apps.mmbench.llm_matcher import match, unread
 
     client = open_asked(fields, 16)
-    letters, progress = interruptible(
-        "matching", partial(match, unread(before), client, place), KEPT
-    )
-    if progress.statuses["api_error"] or progress.stopped:
-        causes = ", ".join(progress.causes) or progress.stopped
-        raise RunError(
-            f"the matcher could not be asked about every reply ({causes}); run the command again "
-            "to continue"
-        )
+    letters = asyncio.run(match(unread(before), client))
     return _evaluation(table, predictions, rules, letters)
 
 

@@ -24,7 +24,7 @@ from visualjudge.clients.base import (
 from visualjudge.clients.image_parts import ImageStore
 from visualjudge.clients.json_schemas import REFUSED, follows
 from visualjudge.clients.retry import cause_of
-from visualjudge.clients.tool_loop import Ending, converse
+from visualjudge.clients.tool_calls import Ending, converse
 from visualjudge.core.errors import ApiError, DataError
 from visualjudge.core.records import FAILED, LETTERS, TIES, Question, Verdict
 from visualjudge.judges.base import Ask, Judged, failed, in_stored_letters

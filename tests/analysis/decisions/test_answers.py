@@ -13,7 +13,7 @@ from judged_records import pair, write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.decisions import card_page
 from visualjudge.analysis.decisions.card import Card, JudgeCard, card_of
-from visualjudge.analysis.decisions.checks import Check, Direction, Threshold
+from visualjudge.analysis.decisions.checks import Check
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Question, Verdict
 
@@ -69,21 +69,6 @@ def test_a_judge_that_lifts_a_source_by_two_ranks_is_refused_and_the_source_name
     favour = _line(found, "favour")
     assert favour.state == "fail" and (favour.value or 0) >= 1
     assert "model 3 is" in str(favour.why) and found.models.state != "yes"
-
-
-@pytest.mark.parametrize("direction", ["at_least", "at_most"])
-def test_images_needed_make_the_interval_short_enough(direction: Direction) -> None:
-    threshold = Threshold(direction, 0.75)
-    for value, ends in ((0.80, (0.68, 0.89)), (0.70, (0.61, 0.82))):
-        more = threshold.images_needed(value, ends, 30)
-        assert more == pytest.approx(30 * (1.43 * 0.12 / 0.05) ** 2 - 30, abs=1)
-    assert threshold.images_needed(0.75, (0.6, 0.9), 30) is None
-    assert (
-        threshold.images_needed(0.7501, (0.6, 0.9), 30) is None
-    )  # too near the threshold for any number to be of use
-    assert (
-        threshold.images_needed(1.0, (0.71, 1.0), 10) == 2
-    )  # no case erred: the interval shrinks with the images
 
 
 def _two_tasks() -> tuple[list[Question], list[Verdict]]:
@@ -151,9 +136,8 @@ def test_a_task_of_a_few_images_is_named() -> None:
     said = [Verdict(q.id, "AB", str(q.answer), "ok", "") for q in few]
     found = _judge([*questions, *few], [*verdicts, *said])
     assert _line(found, "macro_accuracy").why == "a task with fewer than 5 images: depth_estimation"
-    assert _line(found, "macro_accuracy").needs_images == 2
     depth = next(task for task in found.tasks if task.task == "depth_estimation")
-    assert depth.verdict == "unclear" and depth.models.state == "too_few"
+    assert depth.models.state == "too_few"
 
 
 def test_a_favour_that_moves_no_source_costs_nothing() -> None:

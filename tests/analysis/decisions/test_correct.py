@@ -17,7 +17,6 @@ from visualjudge.analysis.decisions.decision_json import leaderboard_json
 from visualjudge.analysis.decisions.items_to_label import LabelQueue, label_study
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import Verdict
 
 
 @pytest.fixture(scope="module")
@@ -195,11 +194,10 @@ def _filled(world: World, queue: LabelQueue, path: Path) -> Path:
 def test_rounds_of_labels_count_alike_where_they_were_drawn_at_random(
     world: World, tmp_path: Path
 ) -> None:
-    study = _scored(world)  # says each thing once: no doubt to draw by
+    study = _scored(world)
     labels = None
     for number in (1, 2, 3):
         queue = label_study(study, 25, labels=labels)
-        assert queue.gain is not None and not queue.gain.shown
         assert sorted(item.round for item in queue.items) == [
             r for r in range(1, number + 1) for _ in range(25)
         ]
@@ -231,22 +229,6 @@ def test_labels_that_name_questions_are_copied_to_a_queue_of_annotations(
     (tmp_path / "l.csv").write_text(labels.read_text().replace("score", "answer"))
     queue = label_study(_scored(world), 8, labels=tmp_path / "l.csv")
     assert [item.said for item in queue.items] == ["5.0"] * 12 + [None] * 8
-
-
-def test_items_are_drawn_by_the_doubt_of_a_judge_that_errs_where_it_is_unsure(world: World) -> None:
-    questions = world.scoring_questions()
-    rng = np.random.default_rng(5)
-    noise = rng.gamma(0.5, 1.5, len(questions))
-    runs = {}
-    for judge in "xyz":
-        off = noise * rng.normal(size=len(questions))
-        runs[judge] = [
-            Verdict(q.id, "AB", float(np.clip(float(q.answer) + e, 0, 10)), "ok", "")  # type: ignore[arg-type]
-            for q, e in zip(questions, off, strict=True)
-        ]
-    queue = label_study(study_of(questions, runs), 40)
-    assert queue.gain is not None and queue.gain.shown and queue.gain.value > 0.1
-    assert len({item.probability for item in queue.items}) > 20
 
 
 @pytest.mark.parametrize(

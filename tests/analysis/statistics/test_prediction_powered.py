@@ -8,8 +8,6 @@ import pytest
 from visualjudge.analysis.statistics import (
     PooledMeans,
     draw,
-    expected_gain,
-    inclusion_probabilities,
     pooled_means,
     pooled_probabilities,
     rank_sets,
@@ -52,9 +50,7 @@ def test_repeating_every_item_of_an_image_buys_no_precision() -> None:
 
 
 def test_draws_have_their_probabilities() -> None:
-    errors = np.array([0.0, 1, 1, 2, 4, 8, 20, 1, 1, 1])
-    chances = inclusion_probabilities(errors, 4)
-    assert chances.sum() == pytest.approx(4) and chances.max() <= 1 and chances.min() > 0
+    chances = np.array([0.1, 0.2, 0.3, 0.4, 1.0, 0.5, 0.5, 0.25, 0.25, 0.5])
     rng = np.random.default_rng(0)
     drawn = np.zeros(10)
     for _ in range(4000):
@@ -93,7 +89,9 @@ def test_weights_of_several_rounds_of_unequal_probability_are_unbiased() -> None
         for r in (1, 2, 3):
             left = np.flatnonzero(number == 0)
             seen = float(values[number > 0].sum())
-            chances = inclusion_probabilities(values[left] ** (2 if seen > 8 else 0), 3)
+            shape = 1 + values[left] * (seen > 8)  # unequal where the labels so far are high
+            chances = 3 * shape / max(shape.sum(), 3 * shape.max())
+            chances += (3 - chances.sum()) * (1 - chances) / (1 - chances).sum()
             drawn = draw(chances, rng)
             own[left[drawn]], number[left[drawn]] = chances[drawn], r
         kept = number > 0
@@ -109,21 +107,6 @@ def test_one_round_keeps_its_probabilities_and_labels_without_any_count_alike() 
     assert mixed == pytest.approx(np.full(4, mixed[0]))
     with pytest.raises(UsageError, match="above 0 and at most 1"):
         pooled_probabilities([0.0, 0.5], [1, 2], [0, 0], [4])
-
-
-def test_a_gain_is_expected_where_errors_follow_the_doubt_and_nowhere_else() -> None:
-    rng = np.random.default_rng(3)
-    doubt = rng.gamma(1.0, 1.0, 400)
-    chances, alike = inclusion_probabilities(doubt, 50), np.full(400, 50 / 400)
-    image = np.repeat(np.arange(80), 5)
-    known = expected_gain(doubt**2, chances, alike, image, np.ones(400))
-    none = expected_gain(np.ones(400), chances, alike, image, np.ones(400))
-    assert known is not None and known.shown and 0.1 < known.value < 0.6
-    assert none is not None and not none.shown and none.value < 0
-    assert (
-        expected_gain(np.ones(9), np.full(9, 0.5), np.full(9, 0.5), np.arange(9), np.ones(9))
-        is None
-    )
 
 
 def test_rank_sets_open_only_where_the_difference_is_open() -> None:

@@ -121,10 +121,9 @@ def test_the_card_says_what_would_measure_accuracy(
     for judge in card.judges:
         assert "without ground truth" in judge.answer
         lines = {line.name: line for line in judge.checks}
-        for name in ("macro_accuracy", "right_in_both_orders", "order_of_sources", "favour"):
+        for name in ("macro_accuracy", "right_in_both_orders", "favour"):
             assert (lines[name].state, lines[name].why) == ("not_measured", "no truth is known")
         assert lines["lean"].value is not None
-        assert lines["failed"].state != "pass"
 
 
 def test_the_page_calls_no_answer_wrong(

@@ -17,10 +17,9 @@ from visualjudge.apps.mmbench.reply_files import (
     fit,
     is_cut,
     read_predictions,
-    read_workbook,
     write_workbook,
 )
-from visualjudge.apps.mmbench.report_page import accuracy, page
+from visualjudge.apps.mmbench.report_page import page
 from visualjudge.apps.mmbench.scores import Model, as_text, comparisons, lines, scores
 from visualjudge.apps.mmbench.table import read_table
 from visualjudge.core.errors import DataError, InvalidRecord
@@ -66,7 +65,7 @@ def rotated(index, right=(True, True), **cells):
 def test_reply_comes_back_from_the_workbook_as_it_was(tmp_path, text):
     table = table_of(tmp_path, [row(1)])
     write_workbook(tmp_path / "p.xlsx", [(table.rows[0], text)], table.letters, whole="p.jsonl")
-    assert read_workbook(tmp_path / "p.xlsx")[1]["prediction"] == text
+    assert read_predictions(tmp_path / "p.xlsx")[0] == {1: text}
 
 
 def test_every_cell_but_the_index_is_a_text_cell(tmp_path):
@@ -105,7 +104,7 @@ def test_reader_says_that_replies_were_cut_or_belong_to_another_table(tmp_path):
         tmp_path / "p.xlsx", [(table.rows[0], "x" * 40_000)], table.letters, whole="p.jsonl"
     )
     other = read_table(write(tmp_path / "o.tsv", [row(1, question="Something else?")]))
-    cut, different = read_predictions(tmp_path / "p.xlsx", other).notes
+    cut, different = read_predictions(tmp_path / "p.xlsx", other)[1]
     assert "1 replies were cut" in cut
     assert "another question" in different
 
@@ -115,7 +114,7 @@ def test_numbers_that_another_program_wrote_are_read_as_they_are_shown(tmp_path)
     for line in (["index", "prediction"], [1, 5], [2, 0.5], [3, "=A1"], [4.0, None]):
         book.active.append(line)
     book.save(tmp_path / "p.xlsx")
-    assert read_predictions(tmp_path / "p.xlsx").replies == {1: "5", 2: "0.5", 3: "=A1", 4: ""}
+    assert read_predictions(tmp_path / "p.xlsx")[0] == {1: "5", 2: "0.5", 3: "=A1", 4: ""}
 
 
 def test_results_are_also_read_from_tsv_and_json(tmp_path):
@@ -125,8 +124,8 @@ def test_results_are_also_read_from_tsv_and_json(tmp_path):
         writer.writerows([["index", "prediction"], *rows.items()])
     records = [{"index": index, "prediction": text} for index, text in rows.items()]
     (tmp_path / "p.json").write_text(json.dumps(records))
-    assert read_predictions(tmp_path / "p.tsv").replies == rows
-    assert read_predictions(tmp_path / "p.json").replies == rows
+    assert read_predictions(tmp_path / "p.tsv")[0] == rows
+    assert read_predictions(tmp_path / "p.json")[0] == rows
     (tmp_path / "p.json").write_text(json.dumps([{"index": 1, "answer": "A"}]))
     with pytest.raises(DataError, match="no column 'prediction'"):
         read_predictions(tmp_path / "p.json")
@@ -141,13 +140,13 @@ def test_workbook_with_a_bad_index_is_refused(tmp_path, lines, says):
         book.active.append(line)
     book.save(tmp_path / "p.xlsx")
     with pytest.raises(InvalidRecord, match=says):
-        read_workbook(tmp_path / "p.xlsx")
+        read_predictions(tmp_path / "p.xlsx")
 
 
 def test_file_that_is_no_workbook_is_refused(tmp_path):
     (tmp_path / "p.xlsx").write_text("index,prediction\n")
-    with pytest.raises(DataError, match="not an xlsx"):
-        read_workbook(tmp_path / "p.xlsx")
+    with pytest.raises(DataError, match="no xlsx workbook"):
+        read_predictions(tmp_path / "p.xlsx")
 
 
 # ---------------------------------------------------------------- scores
@@ -349,24 +348,6 @@ def test_page_escapes_what_others_wrote_and_needs_no_network(tmp_path):
     )
     assert 'src="data:image/jpeg;base64,' in html
     assert "http" not in html.replace("http-equiv", "")
-
-
-def test_the_figure_holds_the_cells_of_the_table(tmp_path):
-    table, models = models_of(tmp_path, 10)
-    figure = accuracy(models)
-    told = {(name, line.model): cell for line in lines(models) for name, cell in line.cells.items()}
-    rows = {row[:2]: row[2:] for row in figure.rows}
-    assert set(rows) == set(told) and len(rows) == 4
-    for key, cell in told.items():
-        assert rows[key] == (cell["value"], *cell["ci95"], cell["n"], cell["n"])
-    assert figure.finding == "Right: good 100.0 %, bad 66.7 %"
-    assert 'id="figure-accuracy"' in page(table, models, [])
-
-
-def test_of_many_rotations_the_figure_is_circular(tmp_path):
-    rows, replies = rotated(1, right=(True, False))
-    figure = accuracy([Model("m", evaluate(table_of(tmp_path, rows), replies))])
-    assert figure.rows[0][:3] == ("Overall", "m", 0.0)
 
 
 def test_page_shows_a_row_whose_image_is_broken(tmp_path):

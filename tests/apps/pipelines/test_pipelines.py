@@ -31,7 +31,6 @@ from visualjudge.apps.pipelines import (
 from visualjudge.apps.pipelines.config import prompts_of
 from visualjudge.apps.pipelines.run import settings_of
 from visualjudge.cli.main import app as whole
-from visualjudge.cli.pipeline import app
 from visualjudge.clients import Reply, ScriptedClient
 from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import ApiError, DataError, UsageError
@@ -530,7 +529,7 @@ def command(folder: Path, *more: str) -> Any:
         "--out",
         str(folder / "out.jsonl"),
     ]
-    return CliRunner().invoke(app, [*arguments, *more])
+    return CliRunner().invoke(whole, ["pipeline", *arguments, *more])
 
 
 def test_the_command_judges_rows_and_a_second_run_is_free(tmp_path: Path, server: Any) -> None:
@@ -597,7 +596,7 @@ def test_the_summary_counts_each_metric_and_names_a_command_that_works(
         "--out",
         str(tmp_path / "o.jsonl"),
     ]
-    result = CliRunner().invoke(app, [*call, "--rules", "geditbench", "--limit", "2"])
+    result = CliRunner().invoke(whole, ["pipeline", *call, "--rules", "geditbench", "--limit", "2"])
     assert result.exit_code == 1
     named = next(
         line
@@ -605,7 +604,7 @@ def test_the_summary_counts_each_metric_and_names_a_command_that_works(
         if line.startswith("next: visualjudge pipeline ")
     )
     started.answers = [GOOD]
-    again = CliRunner().invoke(app, shlex.split(named)[3:])
+    again = CliRunner().invoke(whole, shlex.split(named)[2:])
     assert again.exit_code == 0, again.output
     assert "2 rows: ok 2" in again.stdout
 
@@ -728,7 +727,10 @@ def _whole_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def test_help_shows_an_example() -> None:
-    assert "visualjudge pipeline judges.yaml" in CliRunner().invoke(app, ["--help"]).output
+    assert (
+        "visualjudge pipeline judges.yaml"
+        in CliRunner().invoke(whole, ["pipeline", "--help"]).output
+    )
 
 
 def test_the_rules_of_geditbench_bring_its_sampling_and_stand_in_the_results(

@@ -1,16 +1,16 @@
-"""The card as text, Markdown, one HTML page, and a badge (SVG). All names are escaped, and nothing
-is loaded.
+"""The card as text, one HTML page, and a badge (SVG). All names are escaped, and nothing is
+loaded.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING
 
 import visualjudge
 from visualjudge.analysis.decisions.card_by_benchmark import benchmarks_table
-from visualjudge.analysis.decisions.check_figures import UNITS, asked_for, shown_value
 from visualjudge.analysis.decisions.checks import ICONS, LABELS, STATES
 from visualjudge.analysis.decisions.decision_tables import GROUPS_NOTE, RANKS_NOTE, number, span
 from visualjudge.analysis.decisions.model_answer import short_answer
@@ -22,9 +22,10 @@ from visualjudge.analysis.decisions.pairs_figure import (
 )
 from visualjudge.analysis.figure_text import (
     OWN_SCORES,
+    listed,
     many,
     own_score,
-    percents,
+    percent,
     photograph_gain,
     plain_name,
     ranks,
@@ -34,93 +35,59 @@ from visualjudge.analysis.plots.figure import Figure, page_style
 from visualjudge.core.text_tables import Styled, Table, folded
 
 if TYPE_CHECKING:
-    from visualjudge.analysis.decisions.card import Card, JudgeCard, TaskCard
+    from visualjudge.analysis.decisions.card import Card, JudgeCard
     from visualjudge.analysis.decisions.checks import Check
     from visualjudge.analysis.decisions.may_rank_models import KindOfSystem
 
-MOST_OVERTURNED = 3
 TASKS_NOTE = "The answer for a task uses only its own questions, the overall answer all questions."
+TASK_COLUMNS = (
+    "Judge", "Task", "May I rank models?", "Pairs separated", "Resolution", "Accuracy",
+)  # fmt: skip
 
 
-def signed(value: float) -> str:
-    """Format a number with its sign; a rounded zero has none."""
-    return ("+" if round(value, 3) > 0 else "") + number(value)
+def checks_table(judges: Sequence[JudgeCard], names: Sequence[str] = ()) -> Table:
+    """Return the checks: of one judge with all figures, of several side by side under their
+    ``names``.
+    """
+    first = judges[0].checks if judges else ()
+    if len(judges) == 1:
+        columns = ["Check", "State", "Value", "95 %", "Required", "Images", "Why"]
+        rows = [
+            (LABELS[c.name], _state(c), c.shown, c.ends, c.required, str(c.images), c.why)
+            for c in first
+        ]
+        return Table(tuple(columns), tuple(rows))
+    columns = ["Check", "Required", *(names or [judge.judge for judge in judges])]
+    beside = [
+        (LABELS[c.name], c.required, *(_state(judge.of(c.name), True) for judge in judges))
+        for c in first
+    ]
+    return Table(tuple(columns), tuple(beside), keys=2)
 
 
-def checks_table(found: JudgeCard) -> Table:
-    """Return the checks of one judge."""
-    rows = tuple(_check_row(line) for line in found.checks)
-    return Table(("Check", "State", "Value", "95 %", "Required", "Images", "Why"), rows)
+def _state(line: Check, value: bool = False) -> Styled:
+    """Return the state as a cell, also with the value."""
+    measured = f" ({line.shown})" if value and line.value is not None else ""
+    return Styled(STATES[line.state] + measured, state=line.state, icon=ICONS[line.state])
 
 
-def _check_row(line: Check) -> tuple[str, ...]:
-    measured = (
-        shown_value(line),
-        percents(line.interval) if line.name in UNITS else span(line.interval),
-    )
-    return (
-        LABELS[line.name],
-        Styled(line.said, state=line.state, icon=ICONS[line.state]),
-        *measured,
-        asked_for(line),
-        str(line.images),
-        line.why or "",
-    )
-
-
-def tasks_table(card: Card) -> Table | None:
+def tasks_table(judges: Sequence[JudgeCard]) -> Table | None:
     """Return the answer of each judge for each task; None if there is only one task."""
-    if not any(len(found.tasks) > 1 for found in card.judges):
+    if not any(len(judge.tasks) > 1 for judge in judges):
         return None
     rows = tuple(
-        (found.judge, plain_name(task.task), *task_cells(task))
-        for found in card.judges
-        for task in found.tasks
+        (
+            judge.judge,
+            plain_name(task.task),
+            short_answer(task),
+            separated(task),
+            resolution(task),
+            task.of("macro_accuracy").shown,
+        )
+        for judge in judges
+        for task in judge.tasks
     )
-    return Table(("Judge", "Task", *TASK_COLUMNS), rows, (TASKS_NOTE,), keys=2, title="By task")
-
-
-TASK_COLUMNS = ("May I rank models?", "Pairs separated", "Resolution", "Accuracy")
-
-
-def task_cells(task: TaskCard) -> tuple[str, ...]:
-    """Return the cells of :data:`TASK_COLUMNS`."""
-    accuracy = next(line for line in task.checks if line.name == "macro_accuracy")
-    return short_answer(task), separated(task), resolution(task), shown_value(accuracy)
-
-
-def system_table(found: JudgeCard) -> Table:
-    """Return the agreement of the sources' order with the truth, by kind of question."""
-    rows = []
-    for kind in found.system.kinds:
-        tau, order, spa = kind.found.tau_b(), kind.found.pair_order, kind.found.spa
-        gap = kind.found.smallest_gap
-        cells = [
-            kind.measure,
-            number(tau.value),
-            span(tau.interval),
-            number(order.value),
-            span(order.interval),
-        ]
-        cells += [
-            number(spa.value),
-            span(spa.interval),
-            "–" if gap is None else f"{gap:.3g}",
-            number(kind.worth, digits=1),
-        ]
-        rows.append((*cells, str(kind.found.images)))
-    columns = (
-        "By",
-        "τ-b",
-        "95 %",
-        "Pairs in order",
-        "95 %",
-        "Soft pairwise accuracy",
-        "95 %",
-        "Smallest gap",
-        "n_eff/n",
-    )
-    return Table((*columns, "Images"), tuple(rows))
+    return Table(TASK_COLUMNS, rows, (TASKS_NOTE,), keys=2, title="By task")
 
 
 def sources_table(kind: KindOfSystem) -> Table:
@@ -128,149 +95,95 @@ def sources_table(kind: KindOfSystem) -> Table:
     are favoured.
     """
     found, apart = kind.found, len(set(kind.groups)) > 1
+    order = sorted(range(len(kind.names)), key=lambda s: (kind.groups[s], -float(found.judged[s])))
     rows = []
-    for s in sorted(
-        range(len(kind.names)), key=lambda s: (kind.groups[s], -float(found.judged[s]))
-    ):
+    for s in order:
         favour = found.favours[s]
-        said = "" if not favour.sure else "favoured" if favour.value > 0 else "disfavoured"
-        means = (
-            number(float(found.judged[s])),
-            number(float(found.true[s])),
-            span(kind.true_ends[s]),
-        )
-        beyond = (signed(favour.value), span(favour.interval), said)
-        group = (kind.groups[s],) if apart else ()
-        rows.append((*group, kind.names[s], *means, ranks(found.ranks[s]), *beyond))
-    columns = (
-        "Source",
-        f"Judge's {kind.measure}",
-        "By truth",
-        "95 %",
-        "Ranks by judge",
-        "Above an unbiased judge",
-        "95 %",
-    )
-    return Table(
-        (*(("Group",) if apart else ()), *columns, ""),
-        tuple(rows),
-        tuple(_source_notes(kind)),
-        keys=1 + apart,
-    )
-
-
-def _source_notes(kind: KindOfSystem) -> list[str]:
-    notes = [RANKS_NOTE]
-    if len(set(kind.groups)) > 1:
-        notes.append(
-            f"{GROUPS_NOTE} The order of sources uses the {many(kind.found.pairs, 'pair')} "
-            "within groups."
-        )
+        above = number(favour.value)
+        means = number(float(found.judged[s])), number(float(found.true[s])), ranks(found.ranks[s])
+        told = "" if not favour.sure else "favoured" if favour.value > 0 else "disfavoured"
+        group = (_group(kind.groups[s]),) if apart else ()
+        rows.append((*group, kind.names[s], *means, above, span(favour.interval), told))
+    columns = ["Group"] if apart else []
+    columns += ["Source", f"Judge's {kind.measure}", "By truth", "Ranks by judge"]
+    columns += ["Above an unbiased judge", "95 %", ""]
+    notes = [RANKS_NOTE, *([GROUPS_NOTE] if apart else [])]
     if kind.left_out:
         notes.append(
             f"Left out, because no usable reply compares them: {'; '.join(kind.left_out)}."
         )
-    if kind.overturned:
-        shown = [f"{above} above {below}" for above, below in kind.overturned[:MOST_OVERTURNED]]
-        more = len(kind.overturned) - len(shown)
-        listed = "; ".join([*shown, *([f"{more} more"] if more else [])])
-        notes.append(
-            "The column “By truth” covers only these questions. The mean true scores of all "
-            f"annotations give another order: {listed}."
-        )
-    if kind.self_preference is not None:
-        own = kind.self_preference
-        notes.append(
-            f"Self-preference: {signed(own.value)}, 95 % {span(own.interval)}, over all other "
-            "sources."
-        )
-    return notes
+    return Table(tuple(columns), tuple(rows), tuple(notes), keys=1 + apart)
 
 
-def _said(found: JudgeCard) -> list[str]:
+def _group(name: str) -> str:
+    tasks = name.split(" + ")
+    return listed([plain_name(task) for task in tasks], 1)
+
+
+def _order(kind: KindOfSystem) -> str:
+    """Describe the order of the sources as a whole."""
+    tau, order = kind.found.tau_b, kind.found.pair_order
+    least = f", at least {number(tau.interval[0])}" if tau.interval else ""
+    return (
+        f"Order of {many(len(kind.names), 'source')} by {kind.measure}: τ-b {number(tau.value)}"
+        f"{least}; {percent(order.value, 0)} of {many(kind.found.pairs, 'pair')} as by truth."
+    )
+
+
+def _told(judge: JudgeCard) -> list[str]:
     """Return the answer, and whether the judge needs the photograph if it was also asked without
     it.
     """
-    return [
-        found.answer,
-        *([] if found.photograph is None else [f"{photograph_gain(found.photograph.all)}."]),
-    ]
+    photograph = judge.result.photograph
+    gain = [] if photograph is None else [f"{photograph_gain(photograph.all)}."]
+    return [judge.answer, *gain]
 
 
-def _extras(found: JudgeCard) -> list[str]:
-    out = []
-    if found.probabilities is not None:
-        brier, ece = found.probabilities.brier, found.probabilities.ece_corrected
+def _extras(judge: JudgeCard) -> list[str]:
+    out = [_order(kind) for kind in judge.system.kinds]
+    stated = judge.probabilities
+    if stated is not None:
+        brier, ece = stated.brier, stated.ece_corrected
         out.append(
-            f"Its probabilities: Brier score {brier.value:.3f} ({span(brier.interval)}), "
+            f"Its probabilities: Brier score {number(brier.value)} ({span(brier.interval)}), "
             "expected calibration error, corrected for few answers, "
-            f"{ece.value:.3f} ({span(ece.interval)}), {found.probabilities.n} answers."
+            f"{number(ece.value)} ({span(ece.interval)}), {stated.n} answers."
         )
-    radius = found.score_radius
+    radius = judge.score_radius
     if radius is not None:
-        told = (
-            f"the score is within {radius.value:.2f} of the truth"
-            if radius.value < float("inf")
-            else "no bound is known: too few images"
-        )
-        out.append(f"In 90 % of new images, {told} ({many(radius.images, 'image')}).")
-    return out
+        within = f"the score is within {radius.value:.2f} of the truth"
+        unknown = "no bound is known: too few images"
+        bound = within if radius.value < float("inf") else unknown
+        out.append(f"In 90 % of new images, {bound} ({many(radius.images, 'image')}).")
+    own = [s for s in judge.result.own_scores if s.value is not None]
+    return [*out, *(f"The benchmark's own score, {s.name}: {own_score(s)}." for s in own)]
 
 
-def _tables(found: JudgeCard) -> list[Table]:
-    main = found.system.main
-    own = (
-        [own_scores_table(found)]
-        if any(score.value is not None for score in found.own_scores)
-        else []
-    )
-    pairs = pairs_table(found)
+def _tables(judge: JudgeCard) -> list[Table]:
+    pairs, main = pairs_table(judge), judge.system.main
     return [
         *([pairs] if pairs else []),
-        checks_table(found),
-        *own,
-        *([system_table(found), sources_table(main)] if main else []),
+        checks_table([judge]),
+        *([sources_table(main)] if main else []),
     ]
-
-
-def own_scores_table(found: JudgeCard) -> Table:
-    """Return the benchmark's own scores for the judge."""
-    rows = tuple(
-        (score.name, own_score(score)) for score in found.own_scores if score.value is not None
-    )
-    return Table(("The benchmark's own score", "Value"), rows, (OWN_SCORES,))
 
 
 def _over_all(card: Card) -> list[Table]:
-    tasks = tasks_table(card)
+    tasks = tasks_table(card.judges)
     return [
         *([benchmarks_table(card.benchmarks)] if card.benchmarks else []),
         *([tasks] if tasks else []),
     ]
 
 
-def diagram_table(found: JudgeCard) -> Table | None:
-    """Return the reliability diagram as a table."""
-    if found.probabilities is None:
-        return None
-    rows = tuple(
-        (f"{b.stated:.2f}", f"{b.observed:.2f}", str(b.n)) for b in found.probabilities.bins
-    )
-    return Table(("Stated", "Came true", "Answers"), rows, title="Reliability")
-
-
 def text(card: Card) -> str:
     """Return the card for a terminal."""
     parts = [table.text() + "\n" for table in _over_all(card)]
-    for found in card.judges:
-        parts += [*map(folded, (*_said(found), *found.remarks.lines)), ""]
-        parts += [table.text() + "\n" for table in _tables(found)]
-        parts += [*map(folded, _extras(found)), ""]
+    for judge in card.judges:
+        parts += [*map(folded, (*_told(judge), *judge.remarks.lines)), ""]
+        parts += [table.text() + "\n" for table in _tables(judge)]
+        parts += [*map(folded, _extras(judge)), ""]
     return "\n".join(parts).rstrip()
-
-
-def _simulated(found: JudgeCard) -> str:
-    return " (simulated)" if found.simulated else ""
 
 
 def body(card: Card, *, page: bool = False) -> str:
@@ -278,49 +191,43 @@ def body(card: Card, *, page: bool = False) -> str:
     stylesheet.
     """
     answers = "".join(
-        f'<div class="answer {found.state}"><strong>'
-        + (f"{escape(found.judge)}: " if len(card.judges) > 1 else "")
-        + f'<span aria-hidden="true">{ICONS[found.state]}</span> '
-        f"{escape(short_answer(found))}</strong>"
-        + "".join(f"<p>{escape(line)}</p>" for line in _said(found))
+        f'<div class="answer {judge.state}"><strong>'
+        + (f"{escape(judge.judge)}: " if len(card.judges) > 1 else "")
+        + f'<span aria-hidden="true">{ICONS[judge.state]}</span> '
+        f"{escape(short_answer(judge))}</strong>"
+        + "".join(f"<p>{escape(line)}</p>" for line in _told(judge))
         + "</div>"
-        + "".join(f'<p class="remark">{escape(line)}</p>' for line in found.remarks.lines)
-        for found in card.judges
+        + "".join(f'<p class="remark">{escape(line)}</p>' for line in judge.remarks.lines)
+        for judge in card.judges
     )
-    drawn = "".join(
-        figure.element("h2") if page else figure._repr_html_()
-        for figure in [pairs_figure(card.judges)]
-        if isinstance(figure, Figure)
-    )
+    pairs = pairs_figure(card.judges)
+    drawn = ""
+    if isinstance(pairs, Figure):
+        drawn = pairs.element("h2") if page else pairs._repr_html_()
     parts = [
         f'<div class="slide"><div>{answers}</div>{drawn}</div>',
         *(table.html() for table in _over_all(card)),
     ]
-    for found in card.judges:
-        diagram = diagram_table(found)
-        tables = [*_tables(found), *([diagram] if diagram else [])]
-        parts.append(f"<h2>{escape(found.judge)}{_simulated(found)}</h2>")
-        parts += [table.html() for table in tables]
-        parts += [f"<p>{escape(line)}</p>" for line in _extras(found)]
+    for judge in card.judges:
+        simulated = " (simulated)" if judge.result.simulated else ""
+        parts.append(f"<h2>{escape(judge.judge)}{simulated}</h2>")
+        parts += [table.html() for table in _tables(judge)]
+        parts += [f"<p>{escape(line)}</p>" for line in _extras(judge)]
     return "".join([*parts, f"<h2>Methods</h2><p>{escape(methods(card))}</p>"])
 
 
 def methods(card: Card) -> str:
     """Return a paragraph for the Methods section of a paper, with the source of each statistic."""
-    least = card.thresholds.least_images
-    asked = "; ".join(
-        f"{LABELS[line.name].lower()} {asked_for(line)}"
-        for line in (card.judges[0].checks if card.judges else ())
-    )
+    checks = card.judges[0].checks if card.judges else ()
+    asked = "; ".join(f"{LABELS[line.name].lower()} {line.required}" for line in checks)
     return (
-        f"Judges were checked with visualjudge {visualjudge.__version__} against fixed thresholds "
-        f"({asked}). A check passes if its whole 95 % interval meets the threshold, and fails if "
-        f"the whole interval misses it; otherwise, and on fewer than {least} images, it is "
-        "undecided. Intervals treat the image as the unit: those of shares are Korn and Graubard’s "
-        "(1998), those of means leave out each image in turn (Bell & McCaffrey 2002). The order of "
-        "sources is described by Kendall’s τ-b (1945), bounded by the pairs that judge and truth "
-        "separate; ranks are sets (Mogstad et al. 2024). The number of further images is that for "
-        "a power of 80 % (Lachin 2011)."
+        f"Judges were tested with visualjudge {visualjudge.__version__}. Pairs of models are "
+        "compared by the share of direct comparisons or by Bradley and Terry’s strengths (1952), "
+        "adjusted by Holm (1979) over the pairs. Checks compare a 95 % interval with a threshold "
+        f"({asked}), on at least {card.thresholds.least_images} images. Intervals treat the image "
+        "as the unit: those of shares are Korn and Graubard’s (1998), those of means leave out "
+        "each image in turn (Bell & McCaffrey 2002). Ranks are sets (Mogstad et al. 2024); further "
+        f"images are those for a power of 80 % (Lachin 2011). {OWN_SCORES}"
     )
 
 
@@ -343,20 +250,18 @@ def html(card: Card) -> str:
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{page}</body></html>\n'
 
 
-def badge(found: JudgeCard) -> str:
-    """Return an SVG badge: the judge's state in its colour."""
-    left, state = "judge", STATES[found.state]
-    right = f"{ICONS[found.state]} {state}"
-    width = (52, 18 + 7 * len(right))
-    total = sum(width)
-    label = escape(f"{found.judge}: {state}", quote=True)
+def badge(judge: JudgeCard) -> str:
+    """Return an SVG badge: the judge's answer in its colour."""
+    answer = f"{ICONS[judge.state]} {short_answer(judge)}"
+    left, right = 52, 18 + 7 * len(answer)
+    label = escape(f"{judge.judge}: {short_answer(judge)}", quote=True)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="20" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" '
         f'aria-label="{label}">'
         f"<title>{label}</title>"
-        f'<rect width="{total}" height="20" rx="3" fill="#444"/>'
-        f'<rect x="{width[0]}" width="{width[1]}" height="20" rx="3" fill="{LIGHT[found.state]}"/>'
+        f'<rect width="{left + right}" height="20" rx="3" fill="#444"/>'
+        f'<rect x="{left}" width="{right}" height="20" rx="3" fill="{LIGHT[judge.state]}"/>'
         f'<g fill="#fff" font-family="Verdana,sans-serif" font-size="11" text-anchor="middle">'
-        f'<text x="{width[0] / 2}" y="14">{left}</text>'
-        f'<text x="{width[0] + width[1] / 2}" y="14">{right}</text></g></svg>\n'
+        f'<text x="{left / 2}" y="14">judge</text>'
+        f'<text x="{left + right / 2}" y="14">{answer}</text></g></svg>\n'
     )

@@ -18,13 +18,7 @@ from visualjudge.analysis.decisions.judged_items import (
     items,
     require_sources,
 )
-from visualjudge.analysis.decisions.label_files import (
-    Placed,
-    kind_of,
-    labels_of_kind,
-    place,
-    read_labels,
-)
+from visualjudge.analysis.decisions.label_files import Placed, of_kind, place, read_labels
 from visualjudge.analysis.figure_text import many, percent
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.statistics import (
@@ -134,9 +128,7 @@ def correct_study(
     study: Study, labels: str | Path, *, kind: str | None = None, gap: float | None = None
 ) -> Leaderboard:
     """Run :func:`correct` on runs in memory."""
-    read = read_labels(labels)
-    chosen = kind or kind_of(read, study)
-    read = labels_of_kind(read, study, chosen)
+    chosen, read = of_kind(read_labels(labels), study, kind)
     found = require_sources(items(study, chosen))
     placed = place(read, found, study, str(labels))
     problems = (*read.problems, *placed.problems)

@@ -10,13 +10,11 @@ from visualjudge.analysis import columns
 from visualjudge.analysis.table_layout import plain
 
 if TYPE_CHECKING:
-    from visualjudge.analysis.decisions.card import Answer, Card, JudgeCard, TaskCard
+    from visualjudge.analysis.decisions.card import Answer, Card, JudgeCard
     from visualjudge.analysis.decisions.checks import Check
     from visualjudge.analysis.decisions.correct import CorrectedRow, Leaderboard
     from visualjudge.analysis.decisions.may_rank_models import KindOfSystem
     from visualjudge.analysis.decisions.published_agreement import PublishedCell
-    from visualjudge.analysis.statistics.systems import Favour
-    from visualjudge.analysis.study_table import Remarks
 
 Json = dict[str, Any]
 Interval = tuple[float, float]
@@ -24,10 +22,6 @@ Interval = tuple[float, float]
 
 def _pair(interval: Interval | tuple[int, int] | None) -> list[float] | None:
     return None if interval is None else list(interval)
-
-
-def _remarks(found: Remarks) -> Json:
-    return {"warnings": list(found.warnings), "problems": list(found.problems)}
 
 
 def leaderboard_json(board: Leaderboard) -> Json:
@@ -50,7 +44,7 @@ def leaderboard_json(board: Leaderboard) -> Json:
         "gap": board.gap,
         "labels_for_gap": board.labels_for_gap,
         "problems": [str(problem) for problem in board.problems],
-        "runs": _remarks(board.remarks),
+        "runs": asdict(board.remarks),
     }
 
 
@@ -73,81 +67,73 @@ def _row(row: CorrectedRow) -> Json:
 
 
 def card_json(card: Card) -> Json:
-    """Return ``{"judges": [{"judge", "checks": [...], "system": {...}}]}``."""
-    rows = [
-        {**asdict(row), "ci95": None if row.interval is None else list(row.interval)}
-        for row in card.benchmarks
-    ]
+    """Return ``{"judges": [{"judge", "models": {...}, "checks": [...], "system": {...}}]}``."""
     return {
-        "judges": [_judge(found) for found in card.judges],
+        "judges": [_judge(judge) for judge in card.judges],
         "least_images": card.thresholds.least_images,
-        "benchmarks": [
-            {name: value for name, value in row.items() if name != "interval"} for row in rows
-        ],
+        "benchmarks": [plain(asdict(row)) for row in card.benchmarks],
     }
 
 
-def _judge(found: JudgeCard) -> Json:
-    radius = found.score_radius
+def _judge(judge: JudgeCard) -> Json:
+    result, radius = judge.result, judge.score_radius
+    scores = result.own_scores
+    main = judge.system.main
     return {
-        "judge": found.judge,
-        "simulated": found.simulated,
-        "state": found.state,
-        "answer": found.answer,
-        "models": answer_json(found),
-        "verdict": found.verdict,
-        "needs_images": found.needs_images,
-        "tasks": tasks_json(found),
-        "expected": found.expected,
-        "missing": found.missing,
-        **_remarks(found.remarks),
-        "checks": [_check(line) for line in found.checks],
-        "system": _system(found),
-        "as_published": {score.name: score.value for score in found.own_scores},
-        "as_published_of": {
-            score.name: score.lacking for score in found.own_scores if score.lacking
+        "judge": judge.judge,
+        "simulated": result.simulated,
+        **_as_before(judge),
+        "answer": judge.answer,
+        "models": answer_json(judge),
+        "tasks": tasks_json(judge),
+        "expected": result.expected,
+        "missing": result.missing,
+        **asdict(judge.remarks),
+        "system": {
+            **({"kind": None, "sources": []} if main is None else _kind(main)),
+            "by_kind": {kind.kind: _kind(kind) for kind in judge.system.kinds},
         },
-        "probabilities": probabilities_json(found),
-        "photograph": columns.photograph(found.photograph),
-        "score_radius": None
-        if radius is None
-        else {"value": radius.value, "alpha": radius.alpha, "n": radius.n, "images": radius.images},
+        "as_published": {score.name: score.value for score in scores},
+        "as_published_of": {score.name: score.lacking for score in scores if score.lacking},
+        "probabilities": probabilities_json(judge),
+        "photograph": columns.photograph(result.photograph),
+        "score_radius": None if radius is None else asdict(radius),
     }
 
 
 def answer_json(found: Answer) -> Json:
     """Return the answer as in metrics.json."""
     models = found.models
-    names = ("a", "b", "judge", "judge_ci95", "truth", "truth_ci95", "state", "needs_images")
-    more = ("images", "group", "difference", "by")
     return {
         "state": models.state,
         "sentence": models.sentence,
         "resolution": models.resolution,
         "resolution_twice": models.resolution_twice,
-        "pairs": [
-            {name: plain(getattr(pair, name)) for name in (*names, *more)} for pair in models.pairs
-        ],
+        "pairs": [plain(asdict(pair)) for pair in models.pairs],
     }
 
 
-def tasks_json(found: JudgeCard) -> list[Json]:
-    """Return ``[{"task", "card": {"answer": "yes" | "no" | "unclear", "needs_images", ...}}]``, as
-    in metrics.json.
-    """
+def tasks_json(judge: JudgeCard) -> list[Json]:
+    """Return ``[{"task", "answer": {...}, "card": {...}}]``, as in metrics.json."""
     return [
         {"task": task.task, "answer": answer_json(task), "card": _task(task)}
-        for task in found.tasks
+        for task in judge.tasks
     ]
 
 
-def _task(task: TaskCard) -> Json:
+def _task(task: Answer) -> Json:
+    old = _as_before(task)
+    return {**old, "answer": old["verdict"], "said": task.answer}
+
+
+def _as_before(found: Answer) -> Json:
+    """Return the keys of 1.0, filled from the answer."""
+    needed = found.models.needs_images
     return {
-        "answer": task.verdict,
-        "state": task.state,
-        "needs_images": task.needs_images,
-        "said": task.answer,
-        "checks": [_check(line) for line in task.checks],
+        "state": found.state,
+        "verdict": {"yes": "yes", "no": "no"}.get(found.models.state, "unclear"),
+        "needs_images": None if needed is None else needed[1],
+        "checks": [_check(line) for line in found.checks],
     }
 
 
@@ -160,65 +146,38 @@ def _check(line: Check) -> Json:
         "direction": line.threshold.direction,
         "state": line.state,
         "images": line.images,
-        "needs_images": line.needs_images,
         "why": line.why,
     }
 
 
-def _system(found: JudgeCard) -> Json:
-    """Return the figures of the main kind of question, and those of every kind."""
-    main = found.system.main
-    names = (
-        "kind",
-        "tau_b",
-        "ci95",
-        "pair_order",
-        "pair_order_ci95",
-        "spa",
-        "spa_ci95",
-        "smallest_gap",
-        "images",
-    )
-    empty: Json = {**dict.fromkeys(names), "sources": []}
-    top = empty if main is None else _kind(main)
-    return {**top, "by_kind": {kind.kind: _kind(kind) for kind in found.system.kinds}}
-
-
 def _kind(kind: KindOfSystem) -> Json:
     found = kind.found
+    sources = zip(
+        kind.names, kind.groups, found.judged.tolist(), found.true.tolist(), found.ranks,
+        found.favours, strict=True,
+    )  # fmt: skip
     return {
         "kind": kind.kind,
         "measure": kind.measure,
-        "tau_b": found.tau_b().value,
-        "ci95": _pair(found.tau_b().interval),
+        "tau_b": found.tau_b.value,
+        "ci95": _pair(found.tau_b.interval),
         "pair_order": found.pair_order.value,
         "pair_order_ci95": _pair(found.pair_order.interval),
-        "spa": found.spa.value,
-        "spa_ci95": _pair(found.spa.interval),
-        "smallest_gap": found.smallest_gap,
-        "effective_labels_per_label": kind.worth,
-        "self_preference": None if kind.self_preference is None else _favour(kind.self_preference),
         "images": found.images,
         "pairs": found.pairs,
         "left_out": list(kind.left_out),
-        "overturned_by_all_scores": [list(pair) for pair in kind.overturned],
         "sources": [
             {
                 "source": name,
-                "group": kind.groups[s],
-                "judged": float(found.judged[s]),
-                "true": float(found.true[s]),
-                "true_ci95": _pair(kind.true_ends[s]),
-                "rank_set": _pair(found.ranks[s]),
-                "bias": _favour(found.favours[s]),
+                "group": group,
+                "judged": judged,
+                "true": true,
+                "rank_set": _pair(rank_set),
+                "bias": {"value": bias.value, "ci95": _pair(bias.interval), "p": bias.p},
             }
-            for s, name in enumerate(kind.names)
+            for name, group, judged, true, rank_set, bias in sources
         ],
     }
-
-
-def _favour(found: Favour) -> Json:
-    return {"value": found.value, "ci95": _pair(found.interval), "p": found.p}
 
 
 def probabilities_json(card: JudgeCard) -> Json | None:

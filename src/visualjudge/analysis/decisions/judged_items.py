@@ -34,16 +34,12 @@ class Items:
     and item of every row.
 
     ``names`` and ``groups`` (S,): the sources in the order of their groups. Only those of one group
-    are comparable. ``said`` is NaN without a usable reply. ``spread`` is the judge's own
-    disagreement about the item: between encodings, repeats, orders and judges, or from the stated
-    probability.
+    are comparable. ``said`` is NaN without a usable reply.
     """
 
     kind: str
     names: tuple[str, ...]
     groups: tuple[str, ...]
-    places: pl.DataFrame
-    """``place``: the index in ``names`` of each ``task`` and ``source``."""
     item: pl.Series
     annotation: pl.Series
     task: IntArray
@@ -53,7 +49,6 @@ class Items:
     image: IntArray
     said: FloatArray
     truth: FloatArray
-    spread: FloatArray
     level: FloatArray
     """True quality of the option: its score, or its score less the others' mean."""
 
@@ -98,15 +93,11 @@ class Items:
         left = tuple(
             f"{g}: {n}" for g, n, k in zip(self.groups, self.names, kept, strict=True) if not k
         )
-        places = self.places.filter(pl.Series(kept[self.places["place"].to_numpy()]))
-        columns = ("task", "option", "image", "said", "truth", "spread", "level")
+        columns = ("task", "option", "image", "said", "truth", "level")
         return replace(
             self,
             names=tuple(n for n, k in zip(self.names, kept, strict=True) if k),
             groups=tuple(g for g, k in zip(self.groups, kept, strict=True) if k),
-            places=places.with_columns(
-                place=pl.Series(place[places["place"].to_numpy()], dtype=pl.Int64)
-            ),
             item=self.item.filter(pl.Series(rows)),
             annotation=self.annotation.filter(pl.Series(rows)),
             source=place[self.source[rows]],
@@ -137,7 +128,7 @@ def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items
     chosen = range(len(study.runs)) if runs is None else runs
     tables = [_long(study.kind(run, kind, _NEEDED), kind) for run in chosen]
     keys = ["key", "item", "annotation", "option", "source", "task", "cluster"]
-    measured = ("said", "spread", "truth", "level")
+    measured = ("said", "truth", "level")
     named = [
         table.rename({name: f"{name}{i}" for name in measured}) for i, table in enumerate(tables)
     ]
@@ -149,7 +140,6 @@ def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items
         said=pl.mean_horizontal(columns["said"]),
         truth=pl.coalesce(columns["truth"]),
         level=pl.coalesce(columns["level"]),
-        spread=pl.mean_horizontal(columns["spread"]).fill_null(0.0) + _between(columns["said"]),
     )
     met = "task" if kind == "scoring" else "key"
     known, places = placed(merged.select("task", a="source", b=pl.col("source").first().over(met)))
@@ -157,12 +147,11 @@ def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items
     numbers = merged.select(
         pl.col(name).cast(pl.Float64).fill_null(float("nan")) for name in measured
     )
-    said, spread, truth, level = (np.asarray(column.to_numpy()) for column in numbers)
+    said, truth, level = (np.asarray(column.to_numpy()) for column in numbers)
     return Items(
         kind,
         tuple(name for _, name in known),
         tuple(group for group, _ in known),
-        places,
         merged["item"],
         merged["annotation"],
         ordered(merged["task"])[1],
@@ -171,17 +160,7 @@ def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items
         renumbered(merged["cluster"].to_numpy())[1],
         said,
         truth,
-        spread,
         level,
-    )
-
-
-def _between(columns: list[str]) -> pl.Expr:
-    """Return the range of several runs' values."""
-    return (
-        (pl.max_horizontal(columns) - pl.min_horizontal(columns)).fill_null(0.0)
-        if len(columns) > 1
-        else pl.lit(0.0)
     )
 
 
@@ -199,7 +178,6 @@ _NEEDED = (
     "usable",
     "text",
     "number",
-    "probability_a",
 )
 
 
@@ -211,7 +189,6 @@ def _long(verdicts: pl.DataFrame, kind: str) -> pl.DataFrame:
         said=pl.col("said").mean(),
         truth=pl.col("truth").mean(),
         level=pl.col("level").mean(),
-        spread=pl.col("said").std().fill_null(0.0) + pl.col("doubt").mean().fill_null(0.0),
     )
 
 
@@ -228,7 +205,6 @@ def _scoring(verdicts: pl.DataFrame) -> pl.DataFrame:
         said=pl.when(pl.col("usable")).then(pl.col("number")),
         truth=pl.col("truth"),
         level=pl.col("truth"),
-        doubt=pl.lit(None, dtype=pl.Float64),
     )
 
 
@@ -241,13 +217,9 @@ def _of_two_sources(verdicts: pl.DataFrame) -> pl.DataFrame:
 def _pairwise(verdicts: pl.DataFrame) -> pl.DataFrame:
     verdicts, parts = _of_two_sources(verdicts), []
     for side in (0, 1):
-        probability, said, truth = (
-            found if side == 0 else 1 - found
-            for found in (
-                pl.col("probability_a"),
-                points("text"),
-                pl.when(has_truth()).then(points("answer")),
-            )
+        said, truth = (
+            value if side == 0 else 1 - value
+            for value in (points("text"), pl.when(has_truth()).then(points("answer")))
         )
         parts.append(
             verdicts.select(
@@ -257,7 +229,6 @@ def _pairwise(verdicts: pl.DataFrame) -> pl.DataFrame:
                 said=pl.when(pl.col("usable")).then(said),
                 truth=truth,
                 level=_above_others(side),
-                doubt=(probability * (1 - probability)).sqrt(),
             )
         )
     return pl.concat(parts)
@@ -293,7 +264,6 @@ def _ranking(verdicts: pl.DataFrame) -> pl.DataFrame:
                 said=pl.when(pl.col("usable")).then(beaten(pl.col("text"))),
                 truth=beaten(pl.col("answer")),
                 level=_above_others(side),
-                doubt=pl.lit(None, dtype=pl.Float64),
             )
         )
     return pl.concat(parts)

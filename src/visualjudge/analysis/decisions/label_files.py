@@ -66,44 +66,55 @@ def read_labels(path: str | Path) -> Labels:
     if home.is_dir():
         return _answers(RunFolder(home))
     table = _table(home)
-    by = next((name for name, said in FORMS.items() if {name, said} <= set(table.columns)), None)
-    if by is None:
-        said = ",".join(table.columns)
+    by = next((name for name, column in FORMS.items() if {name, column} <= set(table.columns)), "")
+    if not by:
         raise DataError(
-            f"{home}: columns must be annotation_id,score or question_id,answer, got {said}"
+            f"{home}: columns must be annotation_id,score or question_id,answer, got "
+            f"{','.join(table.columns)}"
         )
     labels: dict[str, Label] = {}
     problems: list[Problem] = []
     for number, row in enumerate(table.iter_rows(named=True), 2):
-        said = (row[FORMS[by]] or "").strip()
-        if not said:
+        if not (row[FORMS[by]] or "").strip():
             continue
-        name = (row[by] or "").strip()
-        reason = "is empty" if not name else f"{name} is labelled twice" if name in labels else None
-        label = _label(name, said, row)
-        reason = reason or (label if isinstance(label, str) else None)
-        if reason:
-            problems.append(Problem(str(home), f"row {number}", by, reason))
-        elif isinstance(label, Label):
-            labels[name] = label
+        try:
+            label = _label(row, by)
+            if label.name in labels:
+                raise ValueError(f"{label.name} is labelled twice")
+        except ValueError as error:
+            problems.append(Problem(str(home), f"row {number}", by, str(error)))
+        else:
+            labels[label.name] = label
     if not labels:
         raise DataError(f"{home}: holds no label; fill in the column {FORMS[by]}")
     return Labels(by, labels, tuple(problems))
 
 
-def _label(name: str, said: str, row: Mapping[str, str | None]) -> Label | str:
-    """Return the label of a row, or what is wrong with its probability or round."""
-    chance, drawn = (
-        _probability(row.get(column)) for column in ("probability", "round_probability")
-    )
-    for column, value in (("probability", chance), ("round_probability", drawn)):
-        if value == "bad":
-            return f"{column} must be above 0 and at most 1, got {row[column]}"
-    number = (row.get("round") or "1").strip()
-    if not number.isdecimal() or int(number) < 1:
-        return f"round must be a whole number from 1, got {number}"
-    pooled = chance if isinstance(chance, float) else None
-    return Label(name, said, pooled, int(number), drawn if isinstance(drawn, float) else pooled)
+Cells = Mapping[str, str | None]
+
+
+def _label(row: Cells, by: str) -> Label:
+    """Return the label of a row, or raise ValueError with what is wrong with it."""
+    name, answer, number = ((row.get(key) or "").strip() for key in (by, FORMS[by], "round"))
+    if not name:
+        raise ValueError("is empty")
+    if number and (not number.isdecimal() or int(number) < 1):
+        raise ValueError(f"round must be a whole number from 1, got {number}")
+    chance, drawn = (_probability(row, key) for key in ("probability", "round_probability"))
+    return Label(name, answer, chance, int(number or 1), chance if drawn is None else drawn)
+
+
+def _probability(row: Cells, column: str) -> float | None:
+    text = (row.get(column) or "").strip()
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 1:
+        raise ValueError(f"{column} must be above 0 and at most 1, got {text}")
+    return value
 
 
 def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
@@ -122,11 +133,16 @@ def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
             f"{path}: columns must be those of visualjudge label --out, got "
             f"{','.join(table.columns)}"
         )
-    drawn = {str(row[by]): _probability(row["probability"]) for row in table.iter_rows(named=True)}
-    bad = next((name for name, chance in drawn.items() if not isinstance(chance, float)), None)
-    if bad is not None:
-        raise DataError(f"{path}: {bad}: probability must be above 0 and at most 1")
-    return by, {name: chance for name, chance in drawn.items() if isinstance(chance, float)}
+    drawn: dict[str, float] = {}
+    for row in table.iter_rows(named=True):
+        try:
+            chance = _probability(row, "probability")
+        except ValueError as error:
+            raise DataError(f"{path}: {row[by]}: {error}") from None
+        if chance is None:
+            raise DataError(f"{path}: {row[by]}: probability must be above 0 and at most 1")
+        drawn[str(row[by])] = chance
+    return by, drawn
 
 
 def is_unlabelled(path: str | Path) -> bool:
@@ -188,16 +204,6 @@ def _table(path: Path) -> pl.DataFrame:
         raise DataError(f"{path}: cannot be read: {error}") from None
 
 
-def _probability(text: str | None) -> float | str | None:
-    if text is None or not text.strip():
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        return "bad"
-    return value if 0 < value <= 1 else "bad"
-
-
 @dataclass(frozen=True, eq=False)
 class Placed:
     """Labels on the rows of :class:`Items`: ``y`` and ``probability`` (R,), NaN where undefined.
@@ -213,51 +219,33 @@ class Placed:
     said: Mapping[int, str]
 
 
-def kind_of(labels: Labels, study: Study) -> str:
-    """Return the kind of question that the labels answer: scoring for scores, else the kind of the
-    labelled questions.
+def of_kind(labels: Labels, study: Study, kind: str | None = None) -> tuple[str, Labels]:
+    """Return the kind of question that the labels answer (``kind``, or that of all), and the labels
+    on such questions and on unknown ones, which :func:`place` reports.
 
     Raises
     ------
     DataError
-        If the runs hold none of these questions, or the labels answer questions of two kinds.
+        If no label is on a question of this kind, or ``kind`` is None and there are several.
     """
-    found = sorted(set(_kinds(labels, study).values()))
-    if not found:
+    known = study.questions.filter(pl.col("id").is_in(list(labels.labels)))
+    kinds = dict(known.select("id", pl.col("kind").cast(pl.String)).iter_rows())
+    if labels.by == "annotation_id":
+        kinds = dict.fromkeys(labels.labels, "scoring")
+    held = sorted(set(kinds.values()))
+    if kind is None and not held:
         raise DataError("labels: must name questions of the dataset, got none of them")
-    if len(found) > 1:
+    if kind is None and len(held) > 1:
         raise DataError(
-            f"labels: must answer questions of one kind, got {', '.join(found)}; choose one with "
+            f"labels: must answer questions of one kind, got {', '.join(held)}; choose one with "
             "--kind"
         )
-    return found[0]
-
-
-def labels_of_kind(labels: Labels, study: Study, kind: str) -> Labels:
-    """Return the labels on questions of one kind, and those on unknown questions, which
-    :func:`place` reports.
-
-    Raises
-    ------
-    DataError
-        If no label is on a question of this kind.
-    """
-    kinds = _kinds(labels, study)
-    if kind not in kinds.values():
-        held = ", ".join(sorted(set(kinds.values()))) or "none of the dataset's questions"
-        raise DataError(f"--kind must be the kind of a labelled question ({held}), got {kind}")
-    kept = {name: label for name, label in labels.labels.items() if kinds.get(name, kind) == kind}
-    return replace(labels, labels=kept)
-
-
-def _kinds(labels: Labels, study: Study) -> dict[str, str]:
-    """Return the kind of question that each label answers, without labels on unknown questions."""
-    if labels.by == "annotation_id":
-        return dict.fromkeys(labels.labels, "scoring")
-    known = study.questions.filter(pl.col("id").is_in(list(labels.labels))).select(
-        "id", pl.col("kind").cast(pl.String)
-    )
-    return dict(known.iter_rows())
+    chosen = kind or held[0]
+    if chosen not in held:
+        names = ", ".join(held) or "none of the dataset's questions"
+        raise DataError(f"--kind must be the kind of a labelled question ({names}), got {chosen}")
+    own = {name: one for name, one in labels.labels.items() if kinds.get(name, chosen) == chosen}
+    return chosen, replace(labels, labels=own)
 
 
 def place(labels: Labels, items: Items, study: Study, file: str) -> Placed:

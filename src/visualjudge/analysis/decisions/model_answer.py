@@ -97,7 +97,7 @@ def _stated(models: PairsOfModels | None, facts: Facts) -> tuple[AnswerState, st
     if all(pair.truth is None for pair in pairs):
         return "too_few", _without_truth(pairs, total)
     open_pairs = f"; {_open(undecided, groups)}" if undecided else ""
-    too_close = f"; {_named(close, groups)} are too close, by truth as well" if close else ""
+    too_close = f"; {_named(close, groups, 'and')} are too close, by truth as well" if close else ""
     if not right:
         hopeless = undecided and not any(pair.needs_images for pair in undecided)
         todo = _next(facts, "ask another judge." if hopeless else "")
@@ -112,11 +112,11 @@ def _stated(models: PairsOfModels | None, facts: Facts) -> tuple[AnswerState, st
     return "in_part", f"In part: {separated}{open_pairs}{too_close}."
 
 
-def _named(pairs: Sequence[PairOfModels], groups: bool) -> str:
+def _named(pairs: Sequence[PairOfModels], groups: bool, word: str = "from") -> str:
     """Return the pairs by name, or how many they are."""
     if len(pairs) > NAMED:
         return f"{len(pairs)} pairs"
-    return listed([f"{pair.a} and {pair.b}{_task(pair, groups)}" for pair in pairs])
+    return listed([f"{pair.a} {word} {pair.b}{_task(pair, groups)}" for pair in pairs])
 
 
 def _task(pair: PairOfModels, groups: bool) -> str:

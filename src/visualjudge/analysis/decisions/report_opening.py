@@ -4,56 +4,38 @@ checks side by side.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from visualjudge.analysis import figure_text
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.card import Card, JudgeCard, usual_card
-from visualjudge.analysis.decisions.card_page import tasks_table
-from visualjudge.analysis.decisions.check_figures import shown_value
-from visualjudge.analysis.decisions.checks import LABELS, STATES
+from visualjudge.analysis.decisions.card import Card, usual_card
+from visualjudge.analysis.decisions.card_page import checks_table, tasks_table
 from visualjudge.analysis.rule_text import best_rule
 from visualjudge.core.text_tables import Table
-
-TITLE = "May I rank my models with {}?"
 
 
 @dataclass(frozen=True)
 class Opening:
     """The answer of every judge, the table of their checks, their answers by task, and whether the
-    questions can be gamed.
+    questions can be gamed ("" if not).
     """
 
     sentences: tuple[str, ...]
     table: Table
-    tasks: Table | None = None
-    gamed: str = ""
-
-    @property
-    def _tables(self) -> tuple[Table, ...]:
-        return (self.table,) if self.tasks is None else (self.table, self.tasks)
+    tasks: Table | None
+    gamed: str
 
 
 @lru_cache(maxsize=1)
 def opening(analysis: Analysis) -> Opening:
     """Return the opening of a report on ``analysis``, for the judges that the report is about."""
-    shown, card = analysis.results.shown, usual_card(analysis)
-    found = opening_of(replace(card, judges=tuple(card.judges[i] for i in shown)))
-    columns = ("Check", *figure_text.names_of([analysis.results.judges[i] for i in shown]))
-    notes = () if columns == found.table.columns else (figure_text.SETS,)
-    table = replace(found.table, columns=columns, notes=notes)
-    return replace(found, table=table, gamed=gamed(analysis, card))
-
-
-def opening_of(card: Card) -> Opening:
-    """Return the opening from an existing card."""
-    names = [line.name for line in card.judges[0].checks] if card.judges else []
-    rows = tuple((LABELS[name], *(_cell(judge, name) for judge in card.judges)) for name in names)
-    columns = ("Check", *(judge.judge for judge in card.judges))
-    return Opening(
-        tuple(judge.answer for judge in card.judges), Table(columns, rows), tasks_table(card)
-    )
+    card, shown = usual_card(analysis), analysis.results.shown
+    judges = [card.judges[i] for i in shown]
+    names = figure_text.names_of([analysis.results.judges[i] for i in shown])
+    sentences = tuple(judge.answer for judge in judges)
+    checks = checks_table(judges, names)
+    return Opening(sentences, checks, tasks_table(judges), gamed(analysis, card))
 
 
 def gamed(analysis: Analysis, card: Card) -> str:
@@ -68,11 +50,4 @@ def gamed(analysis: Analysis, card: Card) -> str:
         f"{figure_text.with_ends(best.share)} of the {best.share.n:,} questions that it can "
         f"decide, without using the image. A similar accuracy of a judge does not "
         f"show that the judge uses the image."
-    )
-
-
-def _cell(judge: JudgeCard, name: str) -> str:
-    line = next(line for line in judge.checks if line.name == name)
-    return (
-        line.said if line.value is None else f"{STATES[line.state]} ({shown_value(line, digits=2)})"
     )

@@ -59,8 +59,6 @@ STYLE = """.plot text{font-size:12px;fill:var(--soft)}.plot .name{fill:var(--ink
 .plot .grid{stroke:var(--line)}.plot .axis{stroke:var(--soft)}
 .plot .chance{stroke:var(--soft);stroke-dasharray:3 3}
 .plot .base{fill:none;stroke:var(--ink);stroke-width:1.3}
-.plot .threshold{stroke:var(--ink);stroke-width:1.6}
-.plot .passing{fill:var(--pass);fill-opacity:.13}
 .plot .ci{stroke-width:2.2;fill:none}.plot .thin{stroke-width:1.2;fill:none}
 .plot .mark{stroke:var(--paper);stroke-width:1}.plot .hollow{fill:var(--paper);stroke-width:1.8}
 .plot .bar{fill-opacity:.3}.plot .band{fill-opacity:.16;stroke:none}

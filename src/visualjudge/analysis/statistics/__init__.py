@@ -35,9 +35,6 @@ from visualjudge.analysis.statistics.reliability import (
     calibration as calibration,
 )
 from visualjudge.analysis.statistics.sampling import (
-    Gain as Gain,
     draw as draw,
-    expected_gain as expected_gain,
-    inclusion_probabilities as inclusion_probabilities,
     pooled_probabilities as pooled_probabilities,
 )

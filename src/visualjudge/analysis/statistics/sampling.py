@@ -1,70 +1,17 @@
 """Sampling without replacement with known probabilities, so that estimates can correct for it.
 
-Sources: Madow 1949 (systematic sampling with unequal probabilities); Zrnic & Candès 2024
-(probabilities ∝ expected error, mixed with a uniform share); Farquhar, Gal & Rainforth 2021, "On
+Sources: Madow 1949 (systematic sampling); Farquhar, Gal & Rainforth 2021, "On
 statistical bias in active learning" (weights over several rounds).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from visualjudge.analysis.estimate import t_isf
-from visualjudge.analysis.statistics.argument_checks import (
-    cluster_codes,
-    same_length,
-    share,
-    vector,
-)
+from visualjudge.analysis.statistics.argument_checks import same_length, vector
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray
-
-LEAST_IMAGES = 10
-"""Minimum number of images to estimate a gain."""
-
-
-def inclusion_probabilities(
-    expected_error: ArrayLike, n: int, *, uniform: float = 0.5
-) -> FloatArray:
-    """Return probabilities (items,) that sum to ``n``, none above 1: a share ``uniform`` is equal,
-    the rest proportional to ``expected_error``.
-
-    The equal share bounds the weights 1/π in case the expected errors are wrong.
-
-    Raises
-    ------
-    UsageError
-        If ``n`` is below 1 or above the number of items, or an expected error is negative or not
-        finite.
-    """
-    errors = vector("expected_error", expected_error, least=1)
-    share("uniform", uniform)
-    if errors.min() < 0:
-        raise UsageError(f"expected_error must be at least 0, got {errors.min()}")
-    if not 1 <= n <= errors.size:
-        raise UsageError(f"n must be from 1 to {errors.size}, the number of items, got {n}")
-    total, alike = errors.sum(), np.full(errors.size, 1 / errors.size)
-    return _capped(uniform * alike + (1 - uniform) * (errors / total if total > 0 else alike), n)
-
-
-def _capped(shape: FloatArray, n: int) -> FloatArray:
-    """Return n · shape, with any excess over 1 redistributed to the others."""
-    out = np.zeros(shape.size)
-    certain = np.zeros(shape.size, dtype=bool)
-    while True:
-        free = ~certain
-        left = n - int(certain.sum())
-        out[free] = (
-            left * shape[free] / shape[free].sum() if free.any() and shape[free].sum() > 0 else 0.0
-        )
-        out[certain] = 1.0
-        above = free & (out > 1)
-        if not above.any():
-            return np.minimum(out, 1.0)
-        certain |= above
 
 
 def draw(
@@ -151,56 +98,3 @@ def pooled_probabilities(
         weight[drawn] = mixed[own] * inverse
         left, expected = left - held, expected + share_of
     return np.asarray(np.minimum(weight.min(), 1.0) / weight)
-
-
-@dataclass(frozen=True)
-class Gain:
-    """Gain of a design: ``value`` is the share of the variance of random drawing that it saves,
-    ``error`` its standard error.
-
-    ``shown`` says whether it is significantly above 0 (one-sided 5 %); ``items`` counts the items
-    whose errors were used.
-    """
-
-    value: float
-    error: float
-    shown: bool
-    items: int
-
-
-def expected_gain(
-    squares: ArrayLike,
-    probability: ArrayLike,
-    alike: ArrayLike,
-    clusters: ArrayLike,
-    weights: ArrayLike,
-) -> Gain | None:
-    """Return the gain of drawing with ``probability`` over drawing with ``alike``; None with errors
-    on fewer than 10 images.
-
-    The variance of a weighted mean is Σ e² (1/π − 1) over the items, where e is the error of each
-    (Horvitz & Thompson 1952).
-
-    Parameters
-    ----------
-    squares
-        (R,) e² of items with a known error.
-    probability, alike
-        (R,) probabilities of the design, and of drawing at random.
-    clusters, weights
-        (R,) the image of each item, and how many items it stands for.
-    """
-    known = vector("squares", squares, least=1)
-    chances, random = np.asarray(probability, float), np.asarray(alike, float)
-    image = cluster_codes("clusters", clusters, known.size)
-    images = int(image.max()) + 1
-    scaled = known * np.asarray(weights, float)
-    design, simple = (np.bincount(image, scaled * (1 / p - 1), images) for p in (chances, random))
-    below = float(simple.sum())
-    if images < LEAST_IMAGES or below <= 0:
-        return None
-    ratio = float(design.sum()) / below
-    influence = (design - ratio * simple) / below
-    error = float(np.sqrt((influence @ influence) * images / (images - 1)))
-    shown = 1 - ratio > float(t_isf(0.05, images - 1)) * error
-    return Gain(1 - ratio, error, shown and ratio < 1 - 1e-9, known.size)

@@ -2,10 +2,9 @@
 
 From sums over images: the difference of every two systems' means by judge and by truth, each
 significant or not by Holm over all pairs; the rank sets of the judge; and as descriptions τ-b
-(Kendall 1945), the share of pairs in the right order (Kocmi et al. 2021) and soft pairwise accuracy
-(Thompson et al. 2024). The bounds of τ-b and of the share count pairs: a pair that both the judge
-and the truth separate is certain, any other may go either way. Nothing is drawn at random. Systems
-of different groups are never compared.
+(Kendall 1945) and the share of pairs in the right order (Kocmi et al. 2021). The bounds of both
+count pairs: a pair that both the judge and the truth separate is certain, any other may go either
+way. Nothing is drawn at random. Systems of different groups are never compared.
 
 Favouritism is one regression of the judge's values on the truth, the margin, the task, the skill
 shown on the image's other items, and an indicator of each system (``analysis/fits.py``). A judge
@@ -21,15 +20,12 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from visualjudge.analysis.estimate import LEAST_IMAGES, holm, norm_sf, renumbered, sums as totals
+from visualjudge.analysis.estimate import LEAST_IMAGES, holm, renumbered, sums as totals
 from visualjudge.analysis.fits import Fit, fit, interval, of_others, p_value
 from visualjudge.analysis.statistics.ranks import RankSet, decided, rank_sets
 from visualjudge.core.records import FloatArray, IntArray
 
 Interval = tuple[float, float]
-ROUNDING = 1e-13
-"""A variance of a difference below this share of the two variances is rounding."""
-ORDERED, CERTAIN = 0.95, 40.0
 KNOTS = (0.2, 0.4, 0.6, 0.8)
 MOST_LEFT_OUT = 300
 """Images up to which each is left out: with as many regressors, the sandwich is too narrow."""
@@ -114,47 +110,44 @@ class SystemAgreement:
         first, second = self.twos
         return np.asarray(np.round(means[first] - means[second], 12))
 
-    def errors(self, covariance: FloatArray) -> FloatArray:
-        """Return the standard error of each pair's difference."""
-        first, second = self.twos
-        own = np.diag(covariance)
-        both = own[first] + own[second]
-        squares = both - 2 * covariance[first, second]
-        return np.sqrt(np.where(squares > ROUNDING * both, squares, 0.0))
-
-    def signs(self, times: float = 1.0) -> tuple[FloatArray, FloatArray]:
+    def signs(self) -> tuple[FloatArray, FloatArray]:
         """Return, by judge and by truth, the sign of each pair's difference where it is significant
-        by Holm over all pairs, else 0; as it would be with ``times`` as many images.
+        by Holm over all pairs, else 0.
         """
-        freedom = np.maximum(self.held - 1.0, 1.0) * times
-        wider = self.held / np.maximum(self.held - 1, 1) / times
-        scale = np.sqrt(wider[:, None] * wider)
-        found = (
-            decided(means, covariance * scale, freedom, self.group)
+        freedom = np.maximum(self.held - 1.0, 1.0)
+        judge, truth = (
+            decided(means, self._widened(covariance), freedom, self.group)[self.twos]
             for means, covariance in (
-                (self.judged, self.judged_covariance), (self.true, self.true_covariance)
+                (self.judged, self.judged_covariance),
+                (self.true, self.true_covariance),
             )
-        )  # fmt: skip
-        judge, truth = (table[self.twos] for table in found)
+        )
         return judge, truth
 
-    def _bounds(self, times: float = 1.0) -> Interval | None:
+    def _widened(self, covariance: FloatArray) -> FloatArray:
+        """Return the covariance with the images' correction for small numbers."""
+        scale = np.sqrt(self.held / np.maximum(self.held - 1, 1))
+        return np.asarray(covariance * scale[:, None] * scale)
+
+    @cached_property
+    def _bounds(self) -> Interval | None:
         """Return the shares of pairs that are certainly in the right order, and not certainly in
         the wrong one.
         """
         if self.held.min(initial=self.images) < LEAST_IMAGES or not self.pairs:
             return None
-        judge, truth = self.signs(times)
+        judge, truth = self.signs()
         product = judge * truth
         return float((product > 0).mean()), float((product >= 0).mean())
 
-    def tau_b(self, times: float = 1.0) -> Measured:
-        """Return τ-b, with bounds as they would be with ``times`` as many images."""
+    @cached_property
+    def tau_b(self) -> Measured:
+        """Return τ-b; NaN if judge and truth have no differences."""
         a, b = np.sign(self.gaps(self.judged)), np.sign(self.gaps(self.true))
         below = float(np.sqrt(np.abs(a).sum() * np.abs(b).sum()))
         flat = not np.abs(a).any() and bool(np.abs(b).any())
         value = float((a * b).sum()) / below if below else 0.0 if flat else float("nan")
-        ends = self._bounds(times)
+        ends = self._bounds
         if ends is None or not np.isfinite(value):
             return Measured(value, None)
         return Measured(value, (min(2 * ends[0] - 1, value), max(2 * ends[1] - 1, value)))
@@ -166,45 +159,16 @@ class SystemAgreement:
         told = b != 0
         right = np.where(a == 0, 0.5, np.sign(a) == np.sign(b))[told]
         value = float(right.mean()) if told.any() else float("nan")
-        ends = self._bounds()
+        ends = self._bounds
         if ends is None or not told.any():
             return Measured(value, None)
         return Measured(value, (min(ends[0], value), max(ends[1], value)))
 
     @cached_property
-    def spa(self) -> Measured:
-        """Soft pairwise accuracy: 1 less the mean difference of the p-values by judge and truth."""
-        judged, true = (self._first_is_worse(*found) for found in self._both)
-        return Measured(float(1 - np.abs(judged - true).mean()), None)
-
-    @property
-    def _both(self) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
-        return (self.judged, self.judged_covariance), (self.true, self.true_covariance)
-
-    def _first_is_worse(self, means: FloatArray, covariance: FloatArray) -> FloatArray:
-        """Return the one-sided p-value of each pair that its first system is better."""
-        gap, error = means[self.twos[0]] - means[self.twos[1]], self.errors(covariance)
-        certain = np.where(gap == 0, 0.0, np.sign(gap) * CERTAIN)
-        return np.asarray(norm_sf(np.divide(gap, error, out=certain, where=error > 1e-12)))
-
-    @cached_property
-    def smallest_gap(self) -> float | None:
-        """The smallest difference of true means from which on every pair is ordered rightly with a
-        probability of 95 %; None if not even the widest pair is.
-        """
-        gaps = self.gaps(self.true)
-        wrong = self._first_is_worse(self.judged, self.judged_covariance)
-        right = np.where(gaps > 0, 1 - wrong, wrong)
-        missed = np.abs(gaps[(right < ORDERED) & (gaps != 0)])
-        above = np.abs(gaps)[np.abs(gaps) > missed.max(initial=0.0)]
-        return float(above.min()) if above.size else None
-
-    @cached_property
     def ranks(self) -> tuple[RankSet | None, ...]:
         """The possible ranks of each system by the judge."""
-        scale = np.sqrt(self.held / np.maximum(self.held - 1, 1))
-        covariance = self.judged_covariance * scale[:, None] * scale
-        return rank_sets(self.judged, covariance, (self.held - 1)[:, None], self.group)
+        covariance, freedom = self._widened(self.judged_covariance), (self.held - 1)[:, None]
+        return rank_sets(self.judged, covariance, freedom, self.group)
 
 
 def system_agreement(sums: Sums, groups: IntArray | None = None) -> SystemAgreement | None:
@@ -271,11 +235,6 @@ class FairFit:
         found = self._contrasts(weights)
         p = holm([one.p for one in found])
         return tuple(replace(one, p=own) for one, own in zip(found, p, strict=True))
-
-    def against(self, own: FloatArray) -> Favour:
-        """Return how much more the judge favours the systems ``own`` (S,) than the others."""
-        weights = own / own.sum() - (1 - own) / (1 - own).sum()
-        return self._contrasts(weights[None])[0]
 
     def _contrasts(self, weights: FloatArray) -> list[Favour]:
         padded = np.zeros((len(weights), self.fit.coefficients.size))

@@ -19,8 +19,6 @@ def card(
     *,
     dataset: str | Path | None = None,
     thresholds: str | Path | None = None,
-    people: Sequence[str | Path] = (),
-    epsilon: float = 0.2,
     seed: int = 0,
     where: Sequence[str] = (),
 ) -> Card:
@@ -35,11 +33,6 @@ def card(
         Folder of the dataset, if it has moved since the runs.
     thresholds
         YAML file with your own thresholds; None = those of the package.
-    people
-        Files with people's ratings of the scored items (``item, source, rater, dimension, score``;
-        item = image, dimension = task, scores 0 to 10); with them, the card includes ω.
-    epsilon
-        How much better a person must be to be preferred to the judge, for ω.
     seed
         Seed of the bootstrap.
     where
@@ -48,7 +41,7 @@ def card(
     Raises
     ------
     DataError
-        If a run, the thresholds or the ratings cannot be read.
+        If a run or the thresholds cannot be read.
     UsageError
         If no question fits ``where``.
 
@@ -64,7 +57,7 @@ def card(
 
     rules = read_thresholds(thresholds)
     found = analyse(folders_of(runs), dataset=dataset, seed=seed, where=where)
-    return card_of(found, rules, people=people, epsilon=epsilon)
+    return card_of(found, rules)
 
 
 def correct(

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from visualjudge.apps.mmbench.table import ROTATION, Row, Table
@@ -24,19 +24,12 @@ def without_image(table: Table) -> dict[int, Problem]:
     return found
 
 
-def write_rotations(
-    table: Table,
-    out: str | Path,
-    *,
-    skip: Collection[int] = (),
-    progress: Callable[[], None] | None = None,
-) -> int:
+def write_rotations(table: Table, out: str | Path, *, skip: Collection[int] = ()) -> int:
     """Write every rotation of every question as a TSV. Return the number of rows.
 
     Rotation k moves each text k letters up (the text of the k-th next letter comes first) and the
     answer with it. Its index is the question's plus k·10^6, and its image cell names the row that
-    holds the image. Rotation 0 is the original row. All other cells are kept. Memory does not grow
-    with the table.
+    holds the image. Rotation 0 is the original row. All other cells are kept.
 
     Parameters
     ----------
@@ -66,14 +59,12 @@ def write_rotations(
             for cells in rotations(table, row):
                 writer.writerow([cells[column] for column in table.columns])
                 count += 1
-            if progress is not None:
-                progress()
     return count
 
 
-def rotations(table: Table, row: Row) -> Iterator[dict[str, str]]:
+def rotations(table: Table, row: Row) -> Iterator[Mapping[str, str]]:
     """Yield the cells of each rotation of ``row``, beginning with the row itself."""
-    cells = table.cells(row)
+    cells = dict(row.cells)
     yield cells
     letters, texts = list(row.options), list(row.options.values())
     shared = {"image": str(table.image_row(row).index)} if cells.get("image") else {}

@@ -10,7 +10,7 @@ present, as in VLMEvalKit.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from visualjudge.apps.mmbench.reply_reading import ChoiceReading, read_strict
@@ -122,23 +122,18 @@ def evaluate(
         raise DataError(
             f"{table.path}: must have answers to score against, got none (a test split?)"
         )
-    wanted = [
-        row
-        for row in table.rows
-        if (row.index in predictions if rules == "vlmevalkit" else row.answer)
-    ]
+    kit = rules == "vlmevalkit"
+    wanted = [row for row in table.rows if (row.index in predictions if kit else row.answer)]
     scored = {
         row.index: _score(row, predictions.get(row.index), rules, matched or {}) for row in wanted
     }
-    groups = _kit_groups(scored) if rules == "vlmevalkit" else _strict_groups(table, scored)
-    used = sum(1 for row in scored.values() if row.why == MATCHED)
     return Evaluation(
         rules,
         tuple(scored.values()),
-        tuple(groups),
-        differences=tuple(_differences(scored.values())) if rules == "vlmevalkit" else (),
+        tuple(_groups(table, scored, rules)),
+        differences=tuple(_differences(scored.values())) if kit else (),
         unknown=tuple(sorted(index for index in predictions if index not in table.by_index)),
-        matched=used,
+        matched=sum(line.why == MATCHED for line in scored.values()),
     )
 
 
@@ -160,40 +155,25 @@ def _score(row: Row, prediction: str | None, rules: Rules, matched: Matched) -> 
     )
 
 
-# Yield one group per question, if the table holds rotations.
-def _strict_groups(table: Table, scored: Mapping[int, ScoredRow]) -> Iterable[Group]:
-    if not any(row.rotation for row in table.rows):
+# Yield one group per question, with its rotations. By the strict rules, only where the table holds
+# rotations, of which none may be missing.
+def _groups(table: Table, scored: Mapping[int, ScoredRow], rules: Rules) -> Iterator[Group]:
+    strict = rules == "strict"
+    if strict and not any(row.rotation for row in table.rows):
         return
-    members: dict[int, list[Row]] = defaultdict(list)
-    for row in table.rows:
-        members[row.group].append(row)
-    for index, rows in members.items():
-        lines = sorted(
-            (scored[row.index] for row in rows if row.index in scored),
-            key=lambda line: line.row.index,
-        )
-        if not lines:
-            continue
-        due = max(len(row.options) for row in rows)
-        replied = {line.row.rotation for line in lines if line.prediction is not None}
-        missing = tuple(index + k * ROTATION for k in range(due) if k not in replied)
-        yield Group(
-            index, tuple(lines), None if missing else all(line.hit for line in lines), missing
-        )
-
-
-# Yield one group per first rotation with a reply, made of the rotations present.
-def _kit_groups(scored: Mapping[int, ScoredRow]) -> Iterable[Group]:
     members: dict[int, list[ScoredRow]] = defaultdict(list)
     for line in scored.values():
         members[line.row.group].append(line)
-    for index, lines in members.items():
-        if index in scored:
-            ordered = tuple(sorted(lines, key=lambda line: line.row.index))
-            yield Group(index, ordered, all(line.hit for line in ordered))
+    for index, unordered in members.items():
+        lines = tuple(sorted(unordered, key=lambda line: line.row.index))
+        replied = {line.row.rotation for line in lines if line.prediction is not None}
+        due = range(max(len(line.row.options) for line in lines) if strict else 0)
+        missing = tuple(index + k * ROTATION for k in due if k not in replied)
+        if strict or index in scored:
+            yield Group(index, lines, None if missing else all(x.hit for x in lines), missing)
 
 
-def _differences(scored: Iterable[ScoredRow]) -> Iterable[Difference]:
+def _differences(scored: Iterable[ScoredRow]) -> Iterator[Difference]:
     for line in scored:
         if line.prediction is None:
             continue

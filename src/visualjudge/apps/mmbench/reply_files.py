@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -35,12 +34,6 @@ _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def columns(letters: Iterable[str]) -> list[str]:
-    """Return the sheet's columns: always A to D, and further letters if present in the data."""
-    wanted = sorted({*"ABCD", *letters})
-    return ["index", "question", *wanted, "prediction", "category", "l2_category"]
-
-
 def write_workbook(
     path: str | Path, rows: Iterable[tuple[Row, str]], letters: Iterable[str], *, whole: str
 ) -> int:
@@ -57,41 +50,29 @@ def write_workbook(
     import xlsxwriter
     from xlsxwriter.exceptions import FileCreateError
 
-    names = columns(letters)
+    wanted = sorted({*"ABCD", *letters})  # always A to D, as MMBench's server expects
+    names = ("question", *wanted, "prediction", "category", "l2_category")
     cut = 0
     with atomic_path(path) as scratch, TemporaryDirectory() as parts:
         book = xlsxwriter.Workbook(str(scratch), {"constant_memory": True, "tmpdir": parts})
         sheet = book.add_worksheet("predictions")
         sheet.freeze_panes(1, 0)
-        for place, name in enumerate(names):
+        for place, name in enumerate(("index", *names)):
             sheet.write_string(0, place, name)
         for line, (row, prediction) in enumerate(rows, 1):
-            cut += _write_line(sheet, line, names, row, prediction, whole)
+            sheet.write_number(line, 0, row.index)
+            own = {"category": row.category, "l2_category": row.l2_category}
+            texts = {**row.options, **own, "question": row.question, "prediction": prediction}
+            for place, name in enumerate(names, 1):
+                text = texts.get(name, "")
+                fitted = fit(text, whole)
+                cut += len(fitted) != len(text)
+                if text:
+                    sheet.write_string(line, place, fitted)
         try:
             book.close()
         except FileCreateError as error:
             raise RunError(f"{path}: cannot be written: {error}") from None
-    return cut
-
-
-def _write_line(
-    sheet: Any, line: int, names: list[str], row: Row, prediction: str, whole: str
-) -> int:
-    texts = {
-        **row.options,
-        "question": row.question,
-        "prediction": prediction,
-        "category": row.category,
-        "l2_category": row.l2_category,
-    }
-    cut = 0
-    for place, name in enumerate(names):
-        if name == "index":
-            sheet.write_number(line, place, row.index)
-        elif text := texts.get(name, ""):
-            fitted = fit(text, whole)
-            cut += len(fitted) != len(text)
-            sheet.write_string(line, place, fitted)
     return cut
 
 
@@ -100,16 +81,12 @@ def fit(text: str, whole: str) -> str:
     surrogates replaced by U+FFFD.
     """
     clean = _SURROGATE.sub("\ufffd", text)
-    if _units(clean) <= CELL:
+    units = clean.encode("utf-16-le")
+    if len(units) <= 2 * CELL:
         return clean
-    mark = CUT.format(length=f"{len(text)}", whole=whole)
-    return (
-        clean.encode("utf-16-le")[: 2 * (CELL - _units(mark))].decode("utf-16-le", "ignore") + mark
-    )
-
-
-def _units(text: str) -> int:
-    return len(text.encode("utf-16-le")) // 2
+    mark = CUT.format(length=len(text), whole=whole)
+    end = 2 * CELL - len(mark.encode("utf-16-le"))
+    return units[:end].decode("utf-16-le", "ignore") + mark
 
 
 def is_cut(text: str) -> bool:
@@ -117,132 +94,71 @@ def is_cut(text: str) -> bool:
     return bool(_CUT.search(text))
 
 
-def read_workbook(path: str | Path) -> dict[int, Mapping[str, str]]:
-    """Return the lines of a results sheet by index, with cells as text; a blank cell is ``""``.
+def read_workbook(path: str | Path) -> list[dict[str, Any]]:
+    """Return the lines of a results sheet, without empty ones.
 
     Raises
     ------
     DataError
-        If the file is missing, is not a workbook, or lacks the column ``index`` or ``prediction``.
-    InvalidRecord
-        If an index is not an integer or is duplicated, or a prediction is a date.
+        If the file is not a workbook.
     """
+    import openpyxl
+
     file = Path(path)
-    if not file.is_file():
-        raise DataError(f"{file}: no such file")
     try:
-        with _opened(file) as book:
-            return _lines(file, book.worksheets[0])
-    except DataError:
-        raise
-    except (
-        Exception
-    ) as error:  # a foreign archive passes through zlib, an XML parser and openpyxl's readers
-        if file.suffix.lower() not in (".xlsx", ".xlsm"):
-            raise DataError(
-                f"{file}: must be a sheet that ends in .xlsx, .tsv or .json, or the .jsonl that "
-                f"`mmbench infer` wrote, got {file.suffix or 'no ending'}"
-            ) from None
+        with zipfile.ZipFile(file) as archive:
+            size = sum(part.file_size for part in archive.infolist())
+        if size > LARGEST_WORKBOOK:
+            raise ValueError(f"{size >> 20} MiB unpacked, at most {LARGEST_WORKBOOK >> 20}")
+        with closing(openpyxl.load_workbook(file, read_only=True, data_only=False)) as book:
+            sheet = book.worksheets[0]
+            rows = sheet.iter_rows(values_only=True, max_row=MOST_ROWS, max_col=MOST_COLUMNS)
+            names = [str(name or "").strip() for name in next(rows, ())]
+            full = (row for row in rows if any(value is not None for value in row))
+            return [dict(zip(names, row, strict=False)) for row in full]
+    # A foreign archive passes through zlib, an XML parser and openpyxl's readers.
+    except Exception as error:
         said = " ".join(str(error).split())[:200] or type(error).__name__
         raise DataError(
-            f"{file}: not an xlsx workbook ({said}); give the .xlsx or the .jsonl that `mmbench "
-            "infer` wrote"
+            f"{file}: must be a sheet (.xlsx, .tsv, .json) or the .jsonl that `mmbench infer` "
+            f"wrote, got no xlsx workbook: {said}"
         ) from None
 
 
-# Open a workbook after checking the unpacked size of its parts (no more than the stated size is
-# read).
-@contextmanager
-def _opened(file: Path) -> Iterator[Any]:
-    import openpyxl
-
-    with zipfile.ZipFile(file) as archive:
-        size = sum(part.file_size for part in archive.infolist())
-    if size > LARGEST_WORKBOOK:
-        raise DataError(
-            f"{file}: must be at most {LARGEST_WORKBOOK >> 20} MiB unpacked, got {size >> 20} MiB"
-        )
-    book = openpyxl.load_workbook(file, read_only=True, data_only=False)
-    try:
-        yield book
-    finally:
-        book.close()
-
-
-def _lines(file: Path, sheet: Any) -> dict[int, Mapping[str, str]]:
-    header = next(sheet.iter_rows(values_only=True, max_row=1, max_col=MOST_COLUMNS), ())
-    names = [str(name or "").strip() for name in header]
-    while names and not names[-1]:
-        names.pop()
-    rows = sheet.iter_rows(values_only=True, min_row=2, max_row=MOST_ROWS, max_col=len(names))
-    return _by_index(file, names, (dict(zip(names, values, strict=False)) for values in rows))
-
-
-# Return the rows of a table with its header in line 1, without empty rows.
-def _by_index(
-    file: Path, names: Sequence[str], rows: Iterable[Mapping[str, Any]]
-) -> dict[int, Mapping[str, str]]:
-    for due in ("index", "prediction"):
-        if due not in names:
-            raise DataError(f"{file}: no column {due!r} (columns: {', '.join(names)[:300]})")
-    found: dict[int, Mapping[str, str]] = {}
+# Return the rows of a table by index, as text.
+def _by_index(file: Path, rows: Iterable[Mapping[str, Any]]) -> dict[int, dict[str, str]]:
+    lines: dict[int, dict[str, str]] = {}
     for number, cells in enumerate(rows, 2):
-        if all(value is None for value in cells.values()):
-            continue
-        index = _index(file, number, cells.get("index"))
-        if index in found:
-            raise _invalid(file, number, "index", f"{index} occurs twice")
-        found[index] = {
-            name: _text(file, number, name, value)
-            for name, value in cells.items()
-            if name != "index"
-        }
-    return found
-
-
-def _index(file: Path, number: int, value: Any) -> int:
-    if isinstance(value, str) and (index := whole_number(value)) is not None:
-        return index
-    if (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and 0 <= value < 2**63
-        and value == int(value)
-    ):
-        return int(value)
-    raise _invalid(file, number, "index", f"{value!r} is not a whole number")
+        for due in ("index", "prediction"):
+            if due not in cells:
+                named = ", ".join(map(str, cells))[:300]
+                raise DataError(f"{file}: no column {due!r} (columns: {named})")
+        index = whole_number(str(cells["index"]))
+        if index is None:
+            raise _invalid(file, number, f"{cells['index']!r} is not a whole number")
+        if index in lines:
+            raise _invalid(file, number, f"{index} occurs twice")
+        lines[index] = {name: _text(value) for name, value in cells.items()}
+    return lines
 
 
 # Return a cell as text: a number as displayed, a formula as typed.
-def _text(file: Path, number: int, name: str, value: Any) -> str:
-    if value is None:
-        return ""
+def _text(value: Any) -> str:
     if isinstance(value, str):
         return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), value)
-    if isinstance(value, bool):
-        return str(value)
-    if isinstance(value, int | float):
-        return str(int(value)) if abs(value) < 1e300 and value == int(value) else repr(value)
-    if name == "prediction":
-        raise _invalid(file, number, name, f"must be text, got {type(value).__name__}")
-    return str(value)
+    whole = isinstance(value, float) and value.is_integer()
+    return "" if value is None else str(int(value) if whole else value)
 
 
-def _invalid(file: Path, number: int, column: str, reason: str) -> InvalidRecord:
-    return InvalidRecord(Problem(str(file), f"line {number}", column, reason))
+def _invalid(file: Path, number: int, reason: str) -> InvalidRecord:
+    return InvalidRecord(Problem(str(file), f"line {number}", "index", reason))
 
 
-@dataclass(frozen=True)
-class Predictions:
-    """Replies by index; ``notes`` holds remarks for the reader."""
-
-    replies: Mapping[int, str]
-    notes: tuple[str, ...] = ()
-
-
-def read_predictions(path: str | Path, table: Table | None = None) -> Predictions:
-    """Read replies from a results sheet (``.xlsx``, ``.tsv`` or ``.json``, one per row) or the
-    ``.jsonl`` of ``infer``.
+def read_predictions(
+    path: str | Path, table: Table | None = None
+) -> tuple[dict[int, str], list[str]]:
+    """Read replies by index from a results sheet (``.xlsx``, ``.tsv`` or ``.json``, one per row) or
+    the ``.jsonl`` of ``infer``; the second value is remarks for the reader.
 
     VLMEvalKit writes one of the three kinds of sheets, as its variable ``PRED_FORMAT`` states.
 
@@ -255,28 +171,43 @@ def read_predictions(path: str | Path, table: Table | None = None) -> Prediction
     if not file.is_file():
         raise DataError(f"{file}: no such file")
     if file.suffix.lower() == ".jsonl":
-        found = {index: record["prediction"] for index, record in replies(file).items()}
-        _check_indexes(file, found, table)
-        return Predictions(found)
-    if file.suffix.lower() in (".tsv", ".json"):
-        rows = read_table(file)
-        lines = _by_index(file, list(rows[0]) if rows else [], rows)
+        lines = replies(file)
     else:
-        lines = read_workbook(file)
-    found = {index: cells["prediction"] for index, cells in lines.items()}
-    _check_indexes(file, found, table)
-    return Predictions(found, tuple(_notes(file, found, lines, table)))
-
-
-# Raise an error if no reply belongs to a row of the table.
-def _check_indexes(file: Path, found: Mapping[int, str], table: Table | None) -> None:
-    if table is not None and found and not any(index in table.by_index for index in found):
-        raise DataError(
-            f"{file}: index: must occur in {table.path}, such as {table.rows[0].index}; none of "
-            f"the {len(found)} replies has one; the first index is {next(iter(found))}"
-            if table.rows
-            else f"{table.path}: has no rows"
+        sheet = file.suffix.lower() not in (".tsv", ".json")
+        lines = _by_index(file, read_workbook(file) if sheet else read_table(file))
+    told = {index: str(cells["prediction"]) for index, cells in lines.items()}
+    notes = []
+    if cut := sum(map(is_cut, told.values())):
+        notes.append(
+            f"{file}: {cut} replies were cut to fit their cells; evaluate the .jsonl for the whole"
         )
+    if table is not None:
+        notes += _other_questions(file, lines, table)
+    return told, notes
+
+
+# Return a remark where rows ask other questions than the table; raise an error if no index is of
+# the table.
+def _other_questions(file: Path, lines: Mapping[int, Mapping[str, Any]], table: Table) -> list[str]:
+    known = [index for index in lines if index in table.by_index]
+    if lines and not known:
+        such = f", such as {table.rows[0].index}" if table.rows else ""
+        raise DataError(
+            f"{file}: index: must occur in {table.path}{such}; none of the {len(lines)} replies "
+            f"has one; the first index is {next(iter(lines))}"
+        )
+    asked = {index: str(lines[index].get("question") or "") for index in known}
+    other = [
+        index
+        for index, text in asked.items()
+        if text and not is_cut(text) and text.split() != table.by_index[index].question.split()
+    ]
+    if not other:
+        return []
+    return [
+        f"{file}: {len(other)} rows ask another question than {table.path} (the first: index "
+        f"{other[0]}); are these the replies to this table?"
+    ]
 
 
 def replies(path: Path) -> dict[int, dict[str, Any]]:
@@ -287,41 +218,7 @@ def replies(path: Path) -> dict[int, dict[str, Any]]:
     for number, record in enumerate(read_records(path), 1):
         index = record.get("index")
         if not isinstance(index, int):
-            raise InvalidRecord(
-                Problem(str(path), f"record {number}", "index", "must be an integer")
-            )
+            raise _invalid(path, number, "must be an integer")
         if isinstance(record.get("prediction"), str):
             found[index] = record
     return found
-
-
-def _notes(
-    file: Path,
-    found: Mapping[int, str],
-    lines: Mapping[int, Mapping[str, str]],
-    table: Table | None,
-) -> list[str]:
-    notes = []
-    cut = sum(map(is_cut, found.values()))
-    if cut:
-        notes.append(
-            f"{file}: {cut} replies were cut to fit their cells; evaluate the .jsonl for the whole"
-        )
-    if table is not None:
-        other = [
-            i for i, cells in lines.items() if _other_question(cells.get("question"), table, i)
-        ]
-        if other:
-            notes.append(
-                f"{file}: {len(other)} rows ask another question than {table.path} (the first: "
-                f"index {other[0]}); "
-                "are these the replies to this table?"
-            )
-    return notes
-
-
-def _other_question(question: str | None, table: Table, index: int) -> bool:
-    row = table.by_index.get(index)
-    if not question or row is None or is_cut(question):
-        return False
-    return question.split() != row.question.split()

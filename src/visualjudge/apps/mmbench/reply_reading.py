@@ -104,10 +104,10 @@ def _is_denied(said: Sequence[Word], at: int) -> bool:
 # Return the text with each option's text as its letter, and articles in lower case.
 def _lettered(text: str, options: Mapping[str, str]) -> str:
     pieces, at = list[str](), 0
-    for mention in mentions(text, options):
-        pieces += [_LAST_ARTICLE.sub("a", _without_articles(text[at : mention.start]))]
-        pieces.append(mention.letter.ljust(mention.end - mention.start))
-        at = mention.end
+    for start, end, letter in mentions(text, options):
+        pieces += [_LAST_ARTICLE.sub("a", _without_articles(text[at:start]))]
+        pieces.append(letter.ljust(end - start))
+        at = end
     return "".join([*pieces, _without_articles(text[at:])])
 
 
@@ -120,13 +120,8 @@ def _without_articles(text: str) -> str:
     return _ARTICLE.sub(lowered, text)
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """Characters ``start`` to ``end`` (exclusive) of a reply are the text of option ``letter``."""
-
-    letter: str
-    start: int
-    end: int
+Mention = tuple[int, int, str]
+"""Start and end (exclusive) of an option's text in a reply, and the option's letter."""
 
 
 def bare(text: str) -> str:
@@ -145,12 +140,11 @@ def mentions(reply: str, options: Mapping[str, str]) -> list[Mention]:
     folded = reply.casefold()
     likely = [(letter, text) for letter, text in options.items() if _first_word(text) in folded]
     found = [mention for letter, text in likely for mention in _places(reply, letter, text)]
-    found.sort(key=lambda mention: (mention.start, -mention.end))
     apart, reached = list[Mention](), 0
-    for mention in found:
-        if mention.start >= reached:
+    for mention in sorted(found, key=lambda mention: (mention[0], -mention[1])):
+        if mention[0] >= reached:
             apart.append(mention)
-            reached = mention.end
+            reached = mention[1]
     return apart
 
 
@@ -165,7 +159,7 @@ def _places(reply: str, letter: str, text: str) -> Iterator[Mention]:
     body = r"\s+".join(re.escape(word) for word in core.split())
     pattern = re.compile(_before(core[0]) + body + _after(core[-1]), re.IGNORECASE)
     for match in pattern.finditer(reply):
-        yield Mention(letter, match.start(), match.end())
+        yield match.start(), match.end(), letter
 
 
 def _before(first: str) -> str:

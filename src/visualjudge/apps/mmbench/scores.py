@@ -100,37 +100,25 @@ def block(part: Slice) -> dict[str, Any]:
     circular = [bool(group.hit) for group in valid]
     replied = [line for line in part.rows if line.prediction is not None]
     vanilla = [line for line in part.rows if not line.row.rotation]
+    read = [line.extracted is not None for line in part.rows]
     return {
         "n": len(part.rows),
         "n_missing": len(part.rows) - len(replied),
-        **_shares("extraction_rate", part.rows, _is_read),
-        "extraction_rate_of_replies": share([_is_read(line) for line in replied]),
-        **_shares("accuracy", part.rows, _is_hit),
+        **_shares("extraction_rate", part.rows, read),
+        "extraction_rate_of_replies": share([line.extracted is not None for line in replied]),
+        **_shares("accuracy", part.rows, [line.hit for line in part.rows]),
         "accuracy_of_replies": share([line.hit for line in replied]),
         "n_vanilla": len(vanilla),
-        **_shares("vanilla_accuracy", vanilla, _is_hit),
+        **_shares("vanilla_accuracy", vanilla, [line.hit for line in vanilla]),
         "n_groups": len(valid),
         "circular_accuracy": share(circular),
         "circular_accuracy_ci95": interval(circular, [group.index for group in valid]),
     }
 
 
-def _is_read(line: ScoredRow) -> bool:
-    return line.extracted is not None
-
-
-def _is_hit(line: ScoredRow) -> bool:
-    return line.hit
-
-
-def _shares(
-    name: str, rows: Sequence[ScoredRow], holds: Callable[[ScoredRow], bool]
-) -> dict[str, Any]:
-    values = [holds(line) for line in rows]
-    return {
-        name: share(values),
-        f"{name}_ci95": interval(values, [line.row.group for line in rows]),
-    }
+def _shares(name: str, rows: Sequence[ScoredRow], values: Sequence[bool]) -> dict[str, Any]:
+    ends = interval(values, [line.row.group for line in rows])
+    return {name: share(values), f"{name}_ci95": ends}
 
 
 def share(values: Sequence[bool]) -> float | None:
@@ -142,19 +130,15 @@ def interval(values: Sequence[bool], clusters: Sequence[int]) -> tuple[float, fl
     """Return the 95 % interval of the share of true values by leaving out each cluster; None with
     fewer than five clusters.
     """
-    return (
-        shares(*cluster_sums(np.asarray(values, dtype=float), clusters)).interval(0)
-        if len(values)
-        else None
-    )
+    if not values:
+        return None
+    return shares(*cluster_sums(np.asarray(values, dtype=float), clusters)).interval(0)
 
 
 def cluster_sums(values: NDArray[np.float64], clusters: Sequence[int]) -> tuple[Any, Any]:
     """Return the sum and the number of ``values`` in each cluster."""
-    names, at = np.unique(np.asarray(clusters), return_inverse=True)
-    return np.bincount(at, weights=values, minlength=len(names)), np.bincount(
-        at, minlength=len(names)
-    ).astype(float)
+    _, at = np.unique(np.asarray(clusters), return_inverse=True)
+    return np.bincount(at, weights=values), np.bincount(at).astype(float)
 
 
 @dataclass(frozen=True)
@@ -239,15 +223,12 @@ def _cell(piece: Slice, measure: str) -> dict[str, Any]:
 
 def as_json(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the report as plain JSON."""
-    table = [
-        {"model": x.model, "split": x.split, "measure": x.measure, "cells": x.cells}
-        for x in lines(models)
-    ]
-    return {
-        "table": table,
-        "comparisons": list(compared),
-        "models": [{"name": model.name, **scores(model.evaluation)} for model in models],
-    }
+    table = [{name: getattr(line, name) for name in LINE} for line in lines(models)]
+    own = [{"name": model.name, **scores(model.evaluation)} for model in models]
+    return {"table": table, "comparisons": list(compared), "models": own}
+
+
+LINE = ("model", "split", "measure", "cells")
 
 
 def as_text(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> str:
@@ -277,31 +258,23 @@ def missing_sentence(numbers: Mapping[str, Any]) -> str | None:
     """Return how rows without a reply affect the figures, and the figures without them; None if all
     rows have one.
     """
-    missing = numbers["n_missing"]
+    missing, rows = numbers["n_missing"], numbers["n"]
     if not missing:
         return None
-    read, right = (
-        percent(numbers["extraction_rate_of_replies"]),
-        percent(numbers["accuracy_of_replies"]),
-    )
-    rows = numbers["n"]
-    shares = f"of {rows - missing} replies {read} were read, {right} are right"
-    return f"without a reply: {missing} of {rows} rows, counted as wrong; {shares}"
+    read = percent(numbers["extraction_rate_of_replies"])
+    right = percent(numbers["accuracy_of_replies"])
+    told = f"of {rows - missing} replies {read} were read, {right} are right"
+    return f"without a reply: {missing} of {rows} rows, counted as wrong; {told}"
 
 
 def _comparison_line(row: dict[str, Any], called: str) -> str:
+    pair = f"{row['a']} − {row['b']}, {called}"
     if row["difference"] is None:
-        return f"{row['a']} − {row['b']}, {called}: no question in common"
-    span = (
-        ""
-        if row["ci95"] is None
-        else " [{:+.1f}, {:+.1f}]".format(*(100 * edge for edge in row["ci95"]))
-    )
+        return f"{pair}: no question in common"
+    ends = [] if row["ci95"] is None else [f"{100 * edge:+.1f}" for edge in row["ci95"]]
+    span = f" [{', '.join(ends)}]" if ends else ""
     p = "" if row["p"] is None else f", p = {row['p']:.3g}"
-    return (
-        f"{row['a']} − {row['b']}, {called}: {100 * row['difference']:+.1f} points{span} on "
-        f"{row['n']}{p}"
-    )
+    return f"{pair}: {100 * row['difference']:+.1f} points{span} on {row['n']}{p}"
 
 
 def comparisons(models: Sequence[Model]) -> list[dict[str, Any]]:
@@ -326,38 +299,27 @@ def compare(a: Model, b: Model, measure: str) -> dict[str, Any]:
     common = sorted(first.keys() & second.keys())
     row: dict[str, Any] = {"a": a.name, "b": b.name, "measure": measure, "n": len(common)}
     if not common:
-        names = (
-            "accuracy_a accuracy_b difference ci95 p only_a_right only_b_right mcnemar_p questions"
-        )
-        return row | dict.fromkeys(names.split())
+        return row | dict.fromkeys(COMPARED)
     right = np.array([[first[i][1], second[i][1]] for i in common])
-    return row | _paired(right, [first[i][0] for i in common])
-
-
-def _paired(right: Any, clusters: Sequence[int]) -> dict[str, Any]:
-    only_a = int(np.sum(right[:, 0] & ~right[:, 1]))
-    only_b = int(np.sum(right[:, 1] & ~right[:, 0]))
-    gaps, sizes = cluster_sums(right[:, 0].astype(float) - right[:, 1], clusters)
-    questions = len(sizes)
-    value, found = ratio(gaps, sizes)
-    counts = np.array([float(only_a + only_b)]), np.array([float(len(right))])
-    ends, (p,) = gap_ends(value, found, *counts), gap_p(value, found, *counts)
-    gap = estimate_of(value, found, ends, len(right))
-    independent = questions == len(right)
-    exact = (
-        (binomial_p(only_a, only_a + only_b) if only_a + only_b else 1.0) if independent else None
+    only_a, only_b = (int(np.sum(right[:, k] & ~right[:, 1 - k])) for k in (0, 1))
+    discordant = only_a + only_b
+    gaps, sizes = cluster_sums(
+        right[:, 0].astype(float) - right[:, 1], [first[i][0] for i in common]
     )
-    return {
-        "accuracy_a": float(right[:, 0].mean()),
-        "accuracy_b": float(right[:, 1].mean()),
-        "difference": gap.value,
-        "ci95": gap.interval,
-        "p": known(p),
-        "only_a_right": only_a,
-        "only_b_right": only_b,
-        "mcnemar_p": exact,
-        "questions": questions,
-    }
+    value, influence = ratio(gaps, sizes)
+    counts = np.array([float(discordant)]), np.array([float(len(right))])
+    ends, (p,) = gap_ends(value, influence, *counts), gap_p(value, influence, *counts)
+    gap = estimate_of(value, influence, ends, len(right))
+    exact = binomial_p(only_a, discordant) if discordant else 1.0
+    numbers = (*map(float, right.mean(axis=0)), gap.value, gap.interval, known(p), only_a, only_b)
+    independent = exact if len(sizes) == len(right) else None
+    return row | dict(zip(COMPARED, (*numbers, independent, len(sizes)), strict=True))
+
+
+COMPARED = (
+    *("accuracy_a", "accuracy_b", "difference", "ci95", "p", "only_a_right", "only_b_right"),
+    *("mcnemar_p", "questions"),
+)
 
 
 def _hits(model: Model, measure: str) -> Hits:

@@ -6,7 +6,7 @@ import base64
 import binascii
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from visualjudge.apps.mmbench.table import Row, Table
 from visualjudge.clients.base import ImagePart
@@ -41,15 +41,13 @@ def image_part(table: Table, row: Row) -> ImagePart:
         raise table.invalid(row, "image", str(error)) from None
 
 
-def image_problems(
-    table: Table, rows: Sequence[Row], *, tick: Callable[[int], None] | None = None
-) -> dict[int, Problem]:
+def image_problems(table: Table, rows: Sequence[Row]) -> dict[int, Problem]:
     """Return why the images of some rows cannot be sent, by index. Reads only headers, and each
     image once.
     """
     found: dict[int, Problem] = {}
     good: set[int] = set()
-    for done, row in enumerate(rows, 1):
+    for row in rows:
         try:
             owner = table.image_row(row)
             if owner.index not in good:
@@ -57,17 +55,16 @@ def image_problems(
                 good.add(owner.index)
         except InvalidRecord as error:
             found[row.index] = error.problem
-        if tick is not None:
-            tick(done)
     return found
 
 
 def _decoded(table: Table, row: Row) -> tuple[bytes, str]:
-    if table.image_cell(row).lstrip().startswith("["):
+    text = table.image_row(row).cells.get("image", "")
+    if text.lstrip().startswith("["):
         raise table.invalid(
             row, "image", "must be one image, got a list; a question with several cannot be asked"
         )
-    cell = "".join(_DATA_URL.sub("", table.image_cell(row), count=1).split())
+    cell = "".join(_DATA_URL.sub("", text, count=1).split())
     if not cell:
         raise table.invalid(row, "image", "blank")
     try:
