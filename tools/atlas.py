@@ -219,7 +219,7 @@ def atlas_figure(rows: Sequence[AtlasRow]) -> Figure:
     """
     drawn = [ForestRow(f"{row.judge}, {row.part}", (row.accuracy,), row.constant) for row in rows]
     above = sum(row.above_constant == "pass" for row in rows)
-    draw: Callable[[float], Canvas] = partial(forest, drawn, ("accuracy",), SHARES, chance=CONSTANT)
+    draw: Callable[[float], Canvas] = partial(forest, drawn, ("accuracy",), SHARES)
     return Figure(
         "atlas",
         f"Published judges: better than {CONSTANT} in {above} of {len(rows)} rows",
