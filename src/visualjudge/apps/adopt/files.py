@@ -154,6 +154,32 @@ def at(value: Any, *paths: str) -> Any:
     return None
 
 
+def log_row(known: Mapping[str, Any], *more: Any) -> dict[str, Any]:
+    """Return a row of the ``known`` fields and the plain values of further objects, so that users
+    can name one as the truth. A further field whose name is taken becomes ``metadata.NAME``.
+
+    Examples
+    --------
+    >>> log_row({"item": "1", "reply": None}, {"item": "x", "human": 3, "tags": ["y"]})
+    {'item': '1', 'metadata.item': 'x', 'human': 3}
+    """
+    row = {name: value for name, value in known.items() if value is not None}
+    for fields in more:
+        for name, value in fields.items() if isinstance(fields, dict) else ():
+            if isinstance(value, str | int | float | bool):
+                row[f"metadata.{name}" if name in known else name] = value
+    return row
+
+
+def texts_of(value: Any) -> list[str]:
+    """Return the texts of nested lists, and of the parts of a message, in order."""
+    if isinstance(value, list):
+        return [text for inner in value for text in texts_of(inner)]
+    if isinstance(value, dict):
+        return texts_of(value.get("text", value.get("content")))
+    return [value] if isinstance(value, str) else []
+
+
 def first_tables(homes: Iterable[Path], *patterns: str) -> list[Path]:
     """Return the tables that match the first pattern with any match, in the first such folder; a
     pattern that ends in ".*" matches a table in any format.
@@ -178,15 +204,12 @@ class Images:
         """Return the images that fields contain (``bytes``, or the ``{"bytes", "path"}`` of the
         datasets library) or name, in order, without those that are missing.
         """
-        inner = map(image_in, values)
-        images = [one if isinstance(one, bytes) else file_in(self.homes, one) for one in inner]
+        images = []
+        for value in values:
+            inner = (value.get("bytes") or value.get("path")) if isinstance(value, dict) else value
+            images.append(inner if isinstance(inner, bytes) else file_in(self.homes, inner))
         self.missing += images.count(None)
         return tuple(image for image in images if image is not None)
-
-
-def image_in(value: Any) -> Any:
-    """Return the bytes of a field with an image, or else its name."""
-    return (value.get("bytes") or value.get("path")) if isinstance(value, dict) else value
 
 
 def file_in(homes: Iterable[Path], name: Any) -> Path | None:
