@@ -77,9 +77,6 @@ ALLOWED = {
     "apps/pipelines/config.py": {
         "OmegaConf.load(io.StringIO(plain))": "text of an opened file",
     },
-    "apps/pipelines/row_judging.py": {
-        "self.meter.open(self.most_calls(row))": "no file",
-    },
     "apps/starting/project.py": {
         "(assets / asset).read_text('utf-8')": "of the package",
     },
