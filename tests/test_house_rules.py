@@ -74,8 +74,8 @@ OVER: dict[str, tuple[int, str]] = {
         6470,
         "in adopt: three benchmarks, two logs, files fetched into a data folder",
     ),
-    "studio": (2795, "the lease of a rater, filters of a study beside files of ids"),
-    "cli": (2060, "options of import and mmbench declared a second time"),
+    "studio": (2785, "the lease of a rater, filters of a study beside files of ids"),
+    "cli": (2045, "options of import and mmbench declared a second time"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
 MOST_STATEMENTS, MOST_TOKENS = 42_990, 534_000
