@@ -7,7 +7,7 @@ import struct
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import reduce
 from os import SEEK_END
@@ -23,6 +23,7 @@ from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import Part, Place
 from visualjudge.core.records import FloatArray, Pixels, Size
+from visualjudge.core.untrusted import open_file
 from visualjudge.vision.raster.arrays import read_npy, read_npz, read_pfm
 from visualjudge.vision.raster.in_memory import array_of
 from visualjudge.vision.raster.limits import (
@@ -194,7 +195,7 @@ def stored_samples(image: Image.Image) -> NDArray[Any]:
     if content[_PNG_DEPTH] == 16:
         values = cv2.imdecode(np.frombuffer(content + file.read(), np.uint8), cv2.IMREAD_UNCHANGED)
         if values is None:
-            raise DataError(f"{image.filename}: cannot be decoded")  # type: ignore[attr-defined]
+            raise DataError("cannot be decoded")
         return np.asarray(values[:, :, [2, 1, 0, *range(3, values.shape[2])]])
     file.seek(place)
     return np.asarray(image)
@@ -471,7 +472,7 @@ def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Im
     """
     name = name or (str(path) if isinstance(path, str | Path | Part) else "the bytes")
     try:
-        with path.open() if isinstance(path, Part) else nullcontext(path) as source:
+        with _source(path) as source:
             _check_netpbm(source)
             with Image.open(source, formats=FORMATS) as image:
                 check_pixels("an image", image.size[::-1], _bytes_per_pixel(image))
@@ -494,18 +495,21 @@ def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Im
         raise DataError(f"{name}: image cannot be decoded: {_said(error)}") from None
 
 
-def _check_netpbm(path: str | Path | BinaryIO) -> None:
+def _source(path: str | Place | BinaryIO) -> AbstractContextManager[BinaryIO]:
+    if isinstance(path, str | Path):
+        return open_file(Path(path), "image")
+    return path.open() if isinstance(path, Part) else nullcontext(path)
+
+
+def _check_netpbm(file: BinaryIO) -> None:
     """Reject a PPM with very long comments, which Pillow reads one byte at a time."""
-    with Path(path).open("rb") if isinstance(path, str | Path) else nullcontext(path) as file:
-        place, head = file.tell(), file.read(2)
-        if head[:1] == b"P" and head != b"PK":
-            head += file.read(LONGEST_NETPBM_HEADER)
-            stated = re.sub(rb"#[^\r\n]*", b" ", head[:LONGEST_NETPBM_HEADER]).split(maxsplit=3)
-            if len(head) > LONGEST_NETPBM_HEADER and len(stated) < (3 if head[1:2] in b"14" else 4):
-                raise DataError(
-                    f"the header of a PPM must have at most {LONGEST_NETPBM_HEADER} bytes"
-                )
-        file.seek(place)
+    place, head = file.tell(), file.read(2)
+    if head[:1] == b"P" and head != b"PK":
+        head += file.read(LONGEST_NETPBM_HEADER)
+        stated = re.sub(rb"#[^\r\n]*", b" ", head[:LONGEST_NETPBM_HEADER]).split(maxsplit=3)
+        if len(head) > LONGEST_NETPBM_HEADER and len(stated) < (3 if head[1:2] in b"14" else 4):
+            raise DataError(f"the header of a PPM must have at most {LONGEST_NETPBM_HEADER} bytes")
+    file.seek(place)
 
 
 def _slower(image: Image.Image) -> int:
