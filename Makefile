@@ -101,7 +101,7 @@ package: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
 package: $(VENV)/.package
 	@rm -rf dist && $(BIN)/python -m build --quiet && $(BIN)/twine check --strict dist/*
 	@again=$$(mktemp -d) && $(BIN)/python -m build --quiet --outdir $$again && diff -r dist $$again && rm -r $$again
-	@test $$(stat -c %s dist/*.whl) -le 3000000 || { echo "the wheel is larger than 3 MB"; exit 1; }
+	@test $$(stat -c %s dist/*.whl) -le 2500000 || { echo "the wheel is larger than 2.5 MB"; exit 1; }
 	@for platform in $(PLATFORMS); do for version in 3.11 3.12 3.13 3.14; do \
 		$(BIN)/uv pip compile --quiet --only-binary :all: --python-platform $$platform --python-version $$version \
 			pyproject.toml --extra studio >/dev/null && echo "resolves: $$platform, Python $$version" || exit 1; done; done

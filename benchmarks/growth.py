@@ -216,8 +216,8 @@ def raters(count: int) -> Callable[[], object]:
 
 
 SHAPES: dict[str, tuple[Callable[[int], Callable[[], object]], int]] = {
-    "boxes an image, scored": (scored, 2000),
-    "boxes an image, matched for AP": (matched, 2000),
+    "boxes an image, scored": (scored, 500),
+    "boxes an image, matched for AP": (matched, 500),
     "boxes an image, drawn with tags": (drawn, 500),
     "images, AP": (images, 500),
     "characters of a reply": (reply, 4000),

@@ -12,8 +12,8 @@ import pytest
 
 from judged_records import features, pair, ranking, said, scoring, write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
+from visualjudge.analysis.fits import rising_p
 from visualjudge.analysis.leaks import leak_audit
-from visualjudge.analysis.psychometric import slope_p
 from visualjudge.analysis.study_table import question_table
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Question, Verdict
@@ -119,7 +119,6 @@ def test_leak_audit_sees_a_dataset_that_length_gives_away() -> None:
     assert found["text_chars"]["accuracy"] == 1.0
     assert found["text_chars"]["flagged"]
     assert not found["position"]["flagged"]
-    assert found["combined"]["accuracy"] == 1.0
 
 
 def test_a_place_that_is_mostly_right_is_no_leak_of_the_other_features() -> None:
@@ -137,10 +136,9 @@ def test_a_place_that_is_mostly_right_is_no_leak_of_the_other_features() -> None
     ]
     found = {row.rule: row for row in leak_audit(question_table(questions))}
     assert found["position"].share.value == 0.9
-    combined = found["combined"]
-    assert combined.share.n == int((lengths[:, 0] != lengths[:, 1]).sum())
-    assert not combined.flagged
-    assert combined.share.value is not None and abs(combined.share.value - 0.5) < 0.1
+    lengths_rule = found["text_chars"]
+    assert lengths_rule.share.n == int((lengths[:, 0] != lengths[:, 1]).sum())
+    assert not lengths_rule.flagged
 
 
 def test_the_first_option_is_no_rule_where_both_orders_were_asked() -> None:
@@ -263,7 +261,7 @@ def test_many_error_types_do_not_hide_what_all_questions_show() -> None:
     rows = judged(questions, verdicts)["sensitivity"]
     assert [row["scope"] for row in rows].count("error_type") == 10
     (whole,) = (row for row in rows if row["scope"] == "all" and row["against"] == "margin")
-    raw = slope_p(margins, right.astype(float), np.arange(400) % 39)
+    raw = rising_p(margins, right.astype(float), np.arange(400) % 39)
     assert raw is not None and 0.05 / 11 < raw < 0.05 / 2
     assert whole["slope_p"] <= 2 * raw + 1e-9
     assert whole["jnd"] is not None

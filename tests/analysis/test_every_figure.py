@@ -111,10 +111,6 @@ RULES = {
     "position": ("the option shown first", "the option shown second"),
     "text_chars": ("the longer text", "the shorter text"),
     "png_bytes": ("the larger image file", "the smaller image file"),
-    "combined": (
-        "all properties except position, combined",
-        "the opposite of all properties except position, combined",
-    ),
 }
 
 

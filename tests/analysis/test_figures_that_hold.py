@@ -19,7 +19,6 @@ from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.comparisons import COMPARED, comparisons, judge_agreement, not_compared
 from visualjudge.analysis.estimate import images_needed, shares
 from visualjudge.analysis.figures import JudgeResult
-from visualjudge.analysis.leaks import permutation_p
 from visualjudge.analysis.study_table import Run, Study, question_table, verdict_table
 from visualjudge.core.records import OptionFeatures, Question, Verdict
 from visualjudge.core.seeding import rng_for
@@ -323,13 +322,7 @@ def test_simulated_judge_does_not_change_the_p_of_real_ones() -> None:
     assert max(v for k, v in among.items() if "guess" in k or "oracle" in k) >= max(others)
 
 
-def test_permutation_p_counts_what_is_at_least_as_large() -> None:
-    drawn_shares = np.linspace(0.4, 0.6, 99)
-    assert permutation_p(0.6, drawn_shares) == pytest.approx(2 / 100)
-    assert permutation_p(0.9, drawn_shares) < 1e-4
-
-
-def test_causes_and_shapes_of_what_could_not_be_read_are_counted() -> None:
+def test_causes_of_what_could_not_be_read_are_counted() -> None:
     questions = [pair(i, (8.0, 1.0)) for i in range(10)]
     verdicts = [said(q, "A") for q in questions[:6]] + [
         said(q, "?", status="unparseable", cause="tie") for q in questions[6:]

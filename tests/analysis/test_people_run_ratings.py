@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from commanding import command
 from judged_records import pair, ranking, said, scoring, write_dataset, write_run
 from visualjudge.analysis.people_agreement import agreement, panels
 from visualjudge.analysis.rating_table import _choices, ratings_of_runs
@@ -120,9 +120,8 @@ def test_alpha_of_all_tasks_together(tmp_path: Path) -> None:
         "object_detection/pairwise",
     }
     assert ratings.rankings == 9
-    command = [sys.executable, "-m", "visualjudge", "agreement", "--run", str(people)]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "all tasks/pairwise: Krippendorff's α" in shown
+    shown = command("agreement", "--run", people).stdout
+    assert re.search(r"all tasks/pairwise +what people rated", shown)
     assert "9 rankings by people are left out" in shown
 
 
@@ -201,21 +200,10 @@ def test_scores_of_two_classes_of_one_image_are_two_items_of_one_image(tmp_path:
 
 def test_command_takes_runs_alone(runs: Any, tmp_path: Path) -> None:
     people, judge, _ = runs
-    command = [
-        sys.executable,
-        "-m",
-        "visualjudge",
-        "agreement",
-        "--run",
-        people,
-        "--run",
-        judge,
-        "--json",
-        tmp_path / "a.json",
-    ]
-    subprocess.run(command, check=True, capture_output=True)
+    done = command("agreement", "--run", people, "--run", judge, "--json", tmp_path / "a.json")
+    assert done.returncode == 0, done.stderr
     assert {row["kind"] for row in json.loads((tmp_path / "a.json").read_text())["rows"]} >= {
         "judge",
         "person",
     }
-    assert subprocess.run(command[:4], capture_output=True, check=False).returncode == 2
+    assert command("agreement").returncode == 2

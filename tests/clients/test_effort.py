@@ -39,7 +39,7 @@ def test_effort_is_sent_as_each_protocol_names_it(
     backend: str, effort: Any, fields: dict[str, Any]
 ) -> None:
     thinking = client(backend, effort)
-    body = orjson.loads(b"".join(thinking._pieces(thinking.sampling.complete(ASKED))))
+    body = orjson.loads(b"".join(thinking._pieces(ASKED)))
     assert {name: body[name] for name in fields} == fields
     if body.get("thinking", {}).get("type") == "enabled":
         assert "temperature" not in body
@@ -47,7 +47,7 @@ def test_effort_is_sent_as_each_protocol_names_it(
 
 def test_gemini_gets_a_budget_of_thinking_tokens() -> None:
     thinking = client("google", "medium")
-    body = orjson.loads(b"".join(thinking._pieces(thinking.sampling.complete(ASKED))))
+    body = orjson.loads(b"".join(thinking._pieces(ASKED)))
     assert body["generationConfig"]["thinkingConfig"] == {"thinkingBudget": 8192}
 
 

@@ -468,7 +468,7 @@ def test_values_may_be_text_and_null_is_left_out() -> None:
         "vllm", model_name="m", port="8011", timeout="15", max_tokens="7", base_url=None
     )
     assert client.base_url == "http://127.0.0.1:8011/v1"
-    assert client.sampling.max_tokens == 7
+    assert client.defaults["max_tokens"] == 7
 
 
 def test_keys_of_judges_and_of_other_backends_may_stand_in_a_configuration() -> None:

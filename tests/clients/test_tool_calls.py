@@ -26,12 +26,13 @@ from visualjudge.clients.base import (
 )
 from visualjudge.clients.cache import Cached, cache_key
 from visualjudge.clients.image_parts import Shrinking, image_part
-from visualjudge.clients.tool_calls import UNNAMED, call_of
-from visualjudge.clients.tool_loop import (
+from visualjudge.clients.tool_calls import (
     MADE_BEFORE,
     MOST_AT_ONCE,
     NONE_LEFT,
+    UNNAMED,
     Conversation,
+    call_of,
     converse,
 )
 from visualjudge.core.errors import ClientError, TransportError

@@ -264,7 +264,7 @@ def talking() -> Iterator[Talker]:
         thread.join()
 
 
-KILLS = int(os.environ.get("VISUALJUDGE_KILLS", "2"))
+KILLS = int(os.environ.get("VISUALJUDGE_KILLS", "1"))
 AT_ONCE = 4
 
 

@@ -4,6 +4,7 @@ libraries.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 import visualjudge
 
 SOURCES = Path(visualjudge.__file__).parents[1]
+TESTS = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,18 @@ class Environment:
             f"    for command in {listed!r}:\n"
             "        assert not app(command, standalone_mode=False), command\n"
         )
+
+    def run_all(self, *commands: tuple[str | Path, ...]) -> list[subprocess.CompletedProcess[str]]:
+        """Several commands in one process, and how each ended."""
+        listed = [[str(word) for word in command] for command in commands]
+        done = self.python_run(
+            f"import json, sys\nsys.path.insert(0, {str(TESTS)!r})\n"
+            "from commanding import command\n"
+            "if __name__ == '__main__':\n"
+            f"    ended = [command(*words) for words in {listed!r}]\n"
+            "    print(json.dumps([[x.args, x.returncode, x.stdout, x.stderr] for x in ended]))\n"
+        )
+        return [subprocess.CompletedProcess(*fields) for fields in json.loads(done.stdout)]
 
     def python_run(self, code: str, status: int = 0) -> subprocess.CompletedProcess[str]:
         """A Python script of this text, as a file, so that it can start worker processes."""

@@ -66,7 +66,7 @@ def test_everything_that_a_built_in_type_has(env: Environment, tmp_path: Path) -
     env.run_each(
         ("import", "dota", *gt, *pred, "--source", "model", "--class-of-interest", "all"),
         ("perturb", "--task", "oriented_detection", *gt),
-        ("build", data, "--out", dataset),
+        ("build", data, "--out", dataset, "--workers", "1"),
         ("judge", dataset, "--backend", "baseline", "--model", "oracle:0.8", "--out", run),
         ("report", run, "--json", tmp_path / "m.json", "--out", tmp_path / "r.html"),
         ("show", "gallery", "--out", tmp_path / "gallery"),

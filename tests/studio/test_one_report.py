@@ -5,8 +5,6 @@ independent computation.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,6 +17,7 @@ import pytest
 from fastapi.testclient import TestClient
 from scipy.stats import spearmanr
 
+from commanding import command
 from judged_records import pair, write_dataset
 from visualjudge.core.seeding import rng_for
 from visualjudge.studio.people.pages import people_app, people_pages
@@ -114,9 +113,8 @@ def _people(dataset: Path, folder: Path) -> dict[str, dict[str, float]]:
 
 
 def _run(*words: object) -> None:
-    subprocess.run(
-        [sys.executable, "-m", "visualjudge", *map(str, words)], check=True, capture_output=True
-    )
+    done = command(*words)
+    assert done.returncode == 0, done.stderr
 
 
 def test_people_a_vlm_and_a_baseline_stand_in_one_report(

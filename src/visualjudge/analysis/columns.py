@@ -199,23 +199,12 @@ VARIANCE: Table[f.Variance] = Table(
     )
 )
 
-SHAPE: Table[f.Shape] = Table(
-    (
-        Column("cause", "cause", "Cause", text=True),
-        Column("shape", "shape", "Ending", text=True),
-        Column("count", "count", "Replies", number),
-        Column("example", "example", "Example", text=True),
-        Column("question", "question"),
-    )
-)
-
 UNREAD: Table[f.Unread] = Table(
     (
         *as_named("n", "failed", "causes", "extracted", "accuracy_with_extracted", "of_probes"),
         Column("declined", lambda u: unanswered(u.causes).declined),
         Column("cannot_tell", lambda u: unanswered(u.causes).cannot_tell),
         Column("no_reply", lambda u: unanswered(u.causes).no_reply),
-        blocks("shapes", "shapes", SHAPE),
         *declared(f.Unread),
     )
 )

@@ -446,32 +446,18 @@ class Variance:
 
 
 @dataclass(frozen=True)
-class Shape:
-    """Replies of the same shape that could not be read."""
-
-    cause: str
-    shape: str
-    count: int
-    example: str
-    question: str
-
-
-@dataclass(frozen=True)
 class Unread:
-    """Replies that could not be read: failed replies of all question types by cause, and their most
-    common shapes.
-    """
+    """Replies that could not be read: failed replies of all question types by cause."""
 
     n: int
     failed: int
     causes: Mapping[str, int]
-    shapes: tuple[Shape, ...]
     extracted: int = 0
     """Failed replies for which a second reader gave a value; no other figure uses them."""
     accuracy_with_extracted: float | None = None
     """Pairwise accuracy including the values in ``extracted``; None if there are none."""
     of_probes: int = 0
-    """Failed replies to questions that a probe changed. Only ``shapes`` includes them."""
+    """Failed replies to questions that a probe changed."""
     read_by: Mapping[str, int] = field(default_factory=dict)
     """Number of replies read by each tier (``marked``, ``prose``); not recorded in runs of older
     versions.

@@ -15,17 +15,13 @@ RULES = {
     "count": "more boxes, masks or points",
     "area": "the larger marked area",
     "png_bytes": "the larger image file",
-    "combined": "all properties except position, combined",
 }
 OPPOSITES = {"first": "second", "longer": "shorter", "more": "fewer", "larger": "smaller"}
 
 
 def opposite(name: str) -> str:
     """Return the name of the rule that is right where the rule of this name is wrong."""
-    said = name.split(" ")
-    if not set(said) & set(OPPOSITES):
-        return f"the opposite of {name}"
-    return " ".join(OPPOSITES.get(word, word) for word in said)
+    return " ".join(OPPOSITES.get(word, word) for word in name.split(" "))
 
 
 def as_right(row: Leak) -> Leak:
@@ -42,13 +38,8 @@ def as_right(row: Leak) -> Leak:
 
 
 def best_rule(found: Iterable[Leak]) -> Leak | None:
-    """Return the rule that is right most often, as :func:`as_right` returns it. Rules of one
-    property are preferred. None if there are no rules.
+    """Return the rule that is right most often, as :func:`as_right` returns it; None if there are
+    no rules.
     """
-    known = [(as_right(row), row.rule) for row in found if row.share.value is not None]
-    best = max(
-        known,
-        key=lambda one: (round(one[0].share.value or 0.0, 3), one[1] != "combined"),
-        default=None,
-    )
-    return None if best is None else best[0]
+    known = [as_right(row) for row in found if row.share.value is not None]
+    return max(known, key=lambda row: row.share.value or 0.0, default=None)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import orjson
 
 from visualjudge.clients.base import Reply, Request, Turn
-from visualjudge.clients.remote_client import Post, RemoteClient
+from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.clients.reply_fields import counts_of, text_of
-from visualjudge.clients.request_body import conversation_body, stated
+from visualjudge.clients.request_body import conversation_body, stated, thinking_budget
 from visualjudge.clients.tool_calls import as_content, call_of, echo_of
-from visualjudge.core.errors import ApiError, UsageError
+from visualjudge.core.errors import UsageError
 from visualjudge.core.finish_reasons import finish_of
 from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Content, Text, anthropic_style
 
@@ -22,8 +21,6 @@ DEFAULT_MAX_TOKENS = 16_384  # the API requires a value; thinking comes on top
 # Thinking tokens of an effort.
 _BUDGETS = {"none": 0, "low": 2048, "medium": 8192, "high": 16_384}
 _LEAST_BUDGET = 1024
-# A refusal that names the model's own maximum.
-_LOWER = re.compile(r"max_tokens: \d+ > (\d+)")
 _PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
@@ -47,23 +44,11 @@ class AnthropicClient(RemoteClient):
         if options.get("seed") is not None:
             raise UsageError(f"backend {self.backend!r} does not support a seed")
         super().__init__(model_name, **options)
-        self._most_tokens = DEFAULT_MAX_TOKENS
-        budget = self.sampling.thinking_budget(_BUDGETS) or 0
+        budget = thinking_budget(self.effort, _BUDGETS) or 0
         if 0 < budget < _LEAST_BUDGET:
             raise UsageError(
                 f"--effort (effort): Anthropic takes at least {_LEAST_BUDGET} tokens, got {budget}"
             )
-
-    async def _call(self, full: Request, post: Post) -> Reply:
-        # Make one call; older models name their lower maximum of tokens in a refusal.
-        try:
-            return await super()._call(full, post)
-        except ApiError as error:
-            lower = _LOWER.search(str(error))
-            if lower is None or full.max_tokens or int(lower[1]) >= self._most_tokens:
-                raise
-            self._most_tokens = int(lower[1])
-        return await super()._call(full, post)
 
     def _authorization(self, key: str) -> dict[str, str]:
         return {"anthropic-version": VERSION, "x-api-key": key}
@@ -72,8 +57,8 @@ class AnthropicClient(RemoteClient):
         return "/v1/messages"
 
     def _pieces(self, full: Request) -> list[bytes]:
-        budget = self.sampling.thinking_budget(_BUDGETS)
-        most = (full.max_tokens or self._most_tokens) + (budget or 0)
+        budget = thinking_budget(self.effort, _BUDGETS)
+        most = (full.max_tokens or DEFAULT_MAX_TOKENS) + (budget or 0)
         fixed = {"model": self.model, "max_tokens": most, "top_p": full.top_p}
         if budget:  # the API refuses a temperature beside thinking
             fixed["thinking"] = {"type": "enabled", "budget_tokens": budget}
@@ -92,7 +77,7 @@ class AnthropicClient(RemoteClient):
                 }
                 for tool in full.tools
             ]
-        fields = stated(fixed) | dict(self.sampling.extra)
+        fields = stated(fixed) | self.extra
         return conversation_body(full, fields, PROMPT_ADAPTERS.find(self.prompt_adapter), _turn)
 
     def _reply(self, body: Mapping[str, Any]) -> Reply:

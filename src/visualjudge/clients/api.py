@@ -98,11 +98,11 @@ class ApiClient(RemoteClient):
                 }
                 for tool in full.tools
             ]
-        fields = stated(fixed) | self._effort() | dict(self.sampling.extra)
+        fields = stated(fixed) | self._effort() | self.extra
         return conversation_body(full, fields, PROMPT_ADAPTERS.find(self.prompt_adapter), _turn)
 
     def _effort(self) -> dict[str, Any]:
-        effort = self.sampling.effort
+        effort = self.effort
         if not isinstance(effort, int):
             return {} if effort is None else {"reasoning_effort": effort}
         if self.base_url == self.default_url:
@@ -168,7 +168,7 @@ class VllmClient(ApiClient):
 
     def _effort(self) -> dict[str, Any]:
         # Chat templates read ``enable_thinking`` (Qwen, GLM) or ``reasoning_effort`` (gpt-oss).
-        effort = self.sampling.effort
+        effort = self.effort
         if effort is None:
             return {}
         form: dict[str, Any] = {"enable_thinking": effort != "none"}

@@ -190,12 +190,10 @@ class Client(Protocol):
     @property
     def model(self) -> str:
         """The model's name on the server."""
-        ...
 
     @property
     def identity(self) -> Identity:
         """Backend, base URL without secrets, model and parameters."""
-        ...
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -214,11 +212,9 @@ class Client(Protocol):
             If no reply could be obtained or the reply is malformed. Clients must not raise other
             exceptions.
         """
-        ...
 
     async def aclose(self) -> None:
         """Close connections."""
-        ...
 
 
 def innermost(client: object) -> Any:

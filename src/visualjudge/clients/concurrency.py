@@ -132,12 +132,12 @@ def within_limit(concurrency: int) -> int:
         return concurrency
     import resource
 
+    infinity, wanted = resource.RLIM_INFINITY, concurrency + _RESERVED
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = concurrency + _RESERVED
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != infinity and soft < wanted:
+        soft = wanted if hard == infinity else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    room = concurrency if soft == resource.RLIM_INFINITY else max(1, soft - _RESERVED)
+    room = concurrency if soft == infinity else max(1, soft - _RESERVED)
     if room < concurrency:
         _log.warning("concurrency lowered to %d: only %d open files are allowed", room, soft)
     return min(concurrency, room)

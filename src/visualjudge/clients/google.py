@@ -15,7 +15,7 @@ import orjson
 from visualjudge.clients.base import Reply, Request, ToolCall, Turn
 from visualjudge.clients.remote_client import CONTENT_FILTER, RemoteClient
 from visualjudge.clients.reply_fields import counts_of, member, text_of, tokens_of
-from visualjudge.clients.request_body import conversation_body, stated
+from visualjudge.clients.request_body import conversation_body, stated, thinking_budget
 from visualjudge.clients.tool_calls import (
     MADE,
     call_of,
@@ -85,7 +85,7 @@ class GoogleClient(RemoteClient):
         return f"/{self.api_version}/{model}:generateContent"
 
     def _pieces(self, full: Request) -> list[bytes]:
-        budget = self.sampling.thinking_budget(_BUDGETS)
+        budget = thinking_budget(self.effort, _BUDGETS)
         how: dict[str, Any] = {
             "temperature": full.temperature,
             "maxOutputTokens": full.max_tokens,
@@ -97,7 +97,7 @@ class GoogleClient(RemoteClient):
         }
         if full.schema is not None:
             how |= {"responseMimeType": "application/json", "responseJsonSchema": dict(full.schema)}
-        extra = {_camel(name): value for name, value in self.sampling.extra.items()}
+        extra = {_camel(name): value for name, value in self.extra.items()}
         fixed = {name: extra.pop(name) for name in _OF_THE_BODY & extra.keys()}
         if how := stated(how) | extra:
             fixed["generationConfig"] = how

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import weakref
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 from urllib.request import getproxies
@@ -142,7 +142,7 @@ class Wire:
                 trust_env=bool(getproxies()),
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
-            weakref.finalize(self, _close_later, loop, session.close, session.detach)
+            weakref.finalize(self, _close_later, loop, session)
         return session
 
     async def aclose(self) -> None:
@@ -202,13 +202,9 @@ class PreparedBody(Payload):
         await self.write(writer)
 
 
-def _close_later(
-    loop: asyncio.AbstractEventLoop,
-    close: Callable[[], Coroutine[Any, Any, Any]],
-    give_up: Callable[[], object],
-) -> None:
+def _close_later(loop: asyncio.AbstractEventLoop, session: aiohttp.ClientSession) -> None:
     # Close a session whose client was dropped without being closed (weakref finalizer).
     if loop.is_running():
-        loop.call_soon_threadsafe(lambda: loop.create_task(close()))
+        loop.call_soon_threadsafe(lambda: loop.create_task(session.close()))
     else:
-        give_up()
+        session.detach()

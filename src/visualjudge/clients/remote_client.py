@@ -34,7 +34,7 @@ from visualjudge.clients.masked_secrets import (
 from visualjudge.clients.refused_parameters import RefusedParameters
 from visualjudge.clients.reply_bounds import LARGEST_BODY
 from visualjudge.clients.reply_fields import member
-from visualjudge.clients.request_body import Effort, Sampling
+from visualjudge.clients.request_body import Effort, completed, stated
 from visualjudge.clients.server_errors import ContentFiltered, api_error, embedded_error, one_line
 from visualjudge.core.errors import ApiError, ClientError, TransportError, UsageError
 from visualjudge.core.records import Served
@@ -128,7 +128,10 @@ class RemoteClient(ABC):
         self.model = model_name
         self.base_url = public_url(url)
         self.timeout_s = float(timeout)
-        self.sampling = Sampling(temperature, max_tokens, seed, top_p, effort, extra_body or {})
+        self.defaults = stated(
+            {"temperature": temperature, "max_tokens": max_tokens, "seed": seed, "top_p": top_p}
+        )
+        self.effort, self.extra = effort, dict(extra_body or {})
         self.refused_parameters = RefusedParameters(self.unsupported)
         self._url = url.rstrip("/")
         self._key = self._secret(api_key)
@@ -182,8 +185,9 @@ class RemoteClient(ABC):
 
     @property
     def identity(self) -> Identity:
-        parameters = self.masked.setting("", self.sampling.as_dict())
-        return Identity(self.backend, self.base_url, self.model, parameters)
+        parameters = {**self.defaults, **stated({"effort": self.effort}), **self.extra}
+        masked = self.masked.setting("", parameters)
+        return Identity(self.backend, self.base_url, self.model, masked)
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -204,7 +208,7 @@ class RemoteClient(ABC):
             If there is no usable reply: connection refused or reset, time-out, a body that is too
             large or not valid in the protocol, or a reply that the server broke off.
         """
-        full = self.sampling.complete(request)
+        full = completed(request, self.defaults)
         while True:
             known = self.refused_parameters.learned
             try:

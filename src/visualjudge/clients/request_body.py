@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import orjson
@@ -18,45 +18,17 @@ from visualjudge.prompts.provider_payloads import ImageContent, Text
 
 # How hard a model thinks; a number is a number of thinking tokens.
 Effort = Literal["none", "low", "medium", "high"] | int
-_IN_REQUESTS = ("temperature", "max_tokens", "seed", "top_p")
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """A client's default parameters. The server chooses those that are None.
+def completed(request: Request, defaults: Mapping[str, Any]) -> Request:
+    """Return ``request`` with the parameters that it leaves open filled in."""
+    open_ = {name: value for name, value in defaults.items() if getattr(request, name) is None}
+    return replace(request, **open_) if open_ else request
 
-    Parameters
-    ----------
-    max_tokens
-        Maximum length of a reply in tokens, including any reasoning.
-    extra
-        Additional fields of the request body.
-    """
 
-    temperature: float | None = None
-    max_tokens: int | None = None
-    seed: int | None = None
-    top_p: float | None = None
-    effort: Effort | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-    def complete(self, request: Request) -> Request:
-        """Return ``request`` with missing parameters filled in."""
-        changes = {
-            name: getattr(self, name)
-            for name in _IN_REQUESTS
-            if getattr(request, name) is None and getattr(self, name) is not None
-        }
-        return replace(request, **changes) if changes else request
-
-    def thinking_budget(self, budgets: Mapping[str, int]) -> int | None:
-        """Return the effort as a number of thinking tokens, by a table of its names."""
-        return budgets[self.effort] if isinstance(self.effort, str) else self.effort
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the parameters that are set, for cache keys and records."""
-        named = {name: getattr(self, name) for name in (*_IN_REQUESTS, "effort")}
-        return stated(named) | dict(self.extra)
+def thinking_budget(effort: Effort | None, budgets: Mapping[str, int]) -> int | None:
+    """Return an effort as a number of thinking tokens, by a table of its names."""
+    return budgets[effort] if isinstance(effort, str) else effort
 
 
 def stated(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,18 +1,16 @@
 """Backend ``transformers``: local weights (``pip install visualjudge[transformers]``), imported on
 first use.
 
-AutoProcessor handles images and the chat template. Requests that arrive while the model is busy are
-generated as one batch.
+AutoProcessor handles images and the chat template. Requests are generated one after another; for
+many questions, serve the weights with vLLM.
 """
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 import io
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -29,18 +27,12 @@ from visualjudge.clients.base import (
     Token,
 )
 from visualjudge.clients.json_schemas import schema_notes
-from visualjudge.clients.request_body import Effort, Sampling
+from visualjudge.clients.request_body import Effort, completed, stated
 from visualjudge.core.errors import TransportError, UsageError
 from visualjudge.vision.raster.images import opened, rgb_of
 
 DEFAULT_MAX_TOKENS = 16_384
 NO_SCHEMA = "this backend does not enforce a schema; asked without"
-
-
-@dataclass(eq=False, slots=True)
-class _Waiting:
-    request: Request
-    answer: Future[Reply]
 
 
 class TransformersClient:
@@ -52,11 +44,8 @@ class TransformersClient:
         Folder, or name on the Hugging Face Hub.
     device_map, dtype
         Arguments of ``from_pretrained``; ``"auto"`` uses accelerators if available.
-    batch_size
-        Maximum number of requests per batch.
     temperature, max_tokens, seed, top_p
-        Defaults for requests that do not set them: greedy, 16,384 tokens, seed 0. Only requests
-        with the same seed, temperature and length share a batch.
+        Defaults for requests that do not set them: greedy, 16,384 tokens, seed 0.
     trust_remote_code
         Whether to run code that comes with the weights.
 
@@ -74,7 +63,6 @@ class TransformersClient:
         *,
         device_map: str | None = None,
         dtype: str = "auto",
-        batch_size: int = 8,
         temperature: float | None = None,
         max_tokens: int | None = None,
         seed: int | None = None,
@@ -83,16 +71,18 @@ class TransformersClient:
         trust_remote_code: bool = False,
     ) -> None:
         self.model = model_name
-        self.sampling = Sampling(temperature, max_tokens, seed, top_p, effort)
-        self._batch_size = max(1, int(batch_size))
+        self.defaults = stated(
+            {"temperature": temperature, "max_tokens": max_tokens, "seed": seed, "top_p": top_p}
+        )
+        self.effort = effort
         self._load_options = {"trust_remote_code": trust_remote_code}
         self._model_options = {"dtype": dtype} | ({"device_map": device_map} if device_map else {})
-        self._waiting: list[_Waiting] = []
         self._worker = ThreadPoolExecutor(1, "visualjudge-transformers")
 
     @property
     def identity(self) -> Identity:
-        return Identity(self.backend, None, self.model, self.sampling.as_dict())
+        parameters = self.defaults | stated({"effort": self.effort})
+        return Identity(self.backend, None, self.model, parameters)
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -102,7 +92,7 @@ class TransformersClient:
         return f"TransformersClient(model_name={self.model!r})"
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """Return one reply, generated in a batch with other waiting requests.
+        """Return one reply.
 
         Raises
         ------
@@ -111,37 +101,18 @@ class TransformersClient:
         TransportError
             If generation fails.
         """
-        item = _Waiting(self.sampling.complete(request), Future())
-        self._waiting.append(item)
-        await asyncio.sleep(0)  # lets requests made in the same loop iteration join
-        self._worker.submit(self._work)
-        return await asyncio.wrap_future(item.answer)
+        full = completed(request, self.defaults)
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._worker, self._generate, full)
+        except UsageError:
+            raise
+        except Exception as error:  # any exception of the libraries fails this request, not the run
+            message = f"generation failed: {type(error).__name__}: {error}"
+            raise TransportError(message, cause="generation") from None
 
     async def aclose(self) -> None:
-        while self._waiting:
-            self._waiting.pop().answer.cancel()
-
-    def _work(self) -> None:
-        # Generate the first waiting request and all that can share its batch.
-        shared = [_shared(item.request) for item in self._waiting[:1]]
-        batch = [item for item in list(self._waiting) if [_shared(item.request)] == shared]
-        batch = batch[: self._batch_size]
-        for item in batch:
-            self._waiting.remove(item)
-        batch = [item for item in batch if item.answer.set_running_or_notify_cancel()]
-        if not batch:
-            return
-        try:
-            replies = self._generate([item.request for item in batch])
-        except Exception as error:  # any exception of the libraries fails this batch, not the run
-            message = f"generation failed: {type(error).__name__}: {error}"
-            known = isinstance(error, UsageError)
-            failure = error if known else TransportError(message, cause="generation")
-            for item in batch:
-                item.answer.set_exception(failure)
-        else:
-            for item, reply in zip(batch, replies, strict=True):
-                item.answer.set_result(reply)
+        """Do nothing: the weights stay loaded."""
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any, Any]:
@@ -161,33 +132,27 @@ class TransformersClient:
             raise UsageError(
                 f"{self.model}: cannot be loaded: {' '.join(str(error).split())[:300]}"
             ) from None
-        tokenizer = processor.tokenizer
-        tokenizer.padding_side = "left"  # pad left, so that each reply directly follows its prompt
-        if tokenizer.pad_token_id is None:
-            tokenizer.pad_token = tokenizer.eos_token
         return torch, processor, model
 
-    def _generate(self, requests: Sequence[Request]) -> list[Reply]:
+    def _generate(self, request: Request) -> Reply:
         torch, processor, model = self._loaded
         inputs = processor.apply_chat_template(
-            [_messages(request) for request in requests],
+            [_messages(request)],
             add_generation_prompt=True,
             tokenize=True,
             return_dict=True,
             return_tensors="pt",
-            **_padded(processor),
             **self._template_options(),
         ).to(model.device)
         with torch.inference_mode():
-            torch.manual_seed(requests[0].seed or 0)
-            output = model.generate(**inputs, **self._how(requests[0], processor))
-        new = output.sequences[:, inputs["input_ids"].shape[1] :]
-        prompts = inputs["attention_mask"].sum(dim=1).tolist()
-        return [self._reply(r, i, new[i], output, prompts[i]) for i, r in enumerate(requests)]
+            torch.manual_seed(request.seed or 0)
+            output = model.generate(**inputs, **self._how(request, processor))
+        prompt = inputs["input_ids"].shape[1]
+        return self._reply(request, output.sequences[0, prompt:].tolist(), output, prompt)
 
     def _template_options(self) -> dict[str, Any]:
         # Chat templates of models that think read ``enable_thinking`` or ``reasoning_effort``.
-        effort = self.sampling.effort
+        effort = self.effort
         if effort is None:
             return {}
         named = {} if effort == "none" or isinstance(effort, int) else {"reasoning_effort": effort}
@@ -197,7 +162,7 @@ class TransformersClient:
         how = {
             "max_new_tokens": request.max_tokens or DEFAULT_MAX_TOKENS,
             "do_sample": bool(request.temperature),
-            "pad_token_id": processor.tokenizer.pad_token_id,
+            "pad_token_id": processor.tokenizer.pad_token_id or processor.tokenizer.eos_token_id,
             "return_dict_in_generate": True,
             "output_logits": request.top_logprobs is not None,
         }
@@ -205,31 +170,28 @@ class TransformersClient:
             how |= {"temperature": request.temperature, "top_p": request.top_p or 1.0}
         return how
 
-    def _reply(self, request: Request, place: int, new: Any, output: Any, prompt: int) -> Reply:
-        # Return the reply in one row: cut at the end token, decoded; "length" if there is no end
-        # token.
+    def _reply(self, request: Request, ids: list[int], output: Any, prompt: int) -> Reply:
+        # Return the reply, cut at the end token; "length" if there is none.
         _, processor, model = self._loaded
         ends = np.atleast_1d(
             model.generation_config.eos_token_id or processor.tokenizer.eos_token_id
         )
-        ids = new.tolist()
         stop = next((i for i, token in enumerate(ids) if token in ends), None)
-        kept = ids if stop is None else ids[:stop]
-        text = processor.tokenizer.decode(kept, skip_special_tokens=True)
+        text = processor.tokenizer.decode(ids[:stop], skip_special_tokens=True)
         tokens = None
         if request.top_logprobs is not None:
             tokens = tuple(
-                self._token(output.logits[i][place], token, request.top_logprobs)
-                for i, token in enumerate(kept)
+                self._token(output.logits[i][0], token, request.top_logprobs)
+                for i, token in enumerate(ids[:stop])
             )
+        length = len(ids[:stop])
         usage = {
             "prompt_tokens": prompt,
-            "completion_tokens": len(kept),
-            "total_tokens": prompt + len(kept),
+            "completion_tokens": length,
+            "total_tokens": prompt + length,
         }
-        notes = (
-            (NO_SCHEMA, *schema_notes(text, request.schema)) if request.schema is not None else ()
-        )
+        schema = request.schema
+        notes = () if schema is None else (NO_SCHEMA, *schema_notes(text, schema))
         return Reply(text, "length" if stop is None else "stop", usage, tokens, notes)
 
     def _token(self, logits: Any, token: int, top: int) -> Token:
@@ -245,23 +207,6 @@ class TransformersClient:
             for p, i in zip(best.values, best.indices, strict=True)
         )
         return Token(name(token), float(logprobs[token]), others if top else ())
-
-
-def _padded(processor: Any) -> dict[str, Any]:
-    # Return the padding options. Since version 5, processor options go into a separate dict.
-    named = inspect.signature(processor.apply_chat_template).parameters
-    return (
-        {"processor_kwargs": {"padding": True}}
-        if "processor_kwargs" in named
-        else {"padding": True}
-    )
-
-
-def _shared(request: Request) -> tuple[Any, ...]:
-    # Return the settings shared by one call of generate. A sampled reply must not depend on the
-    # other requests in its batch.
-    alone = id(request) if request.temperature else None
-    return request.temperature, request.max_tokens, request.seed, request.top_logprobs, alone
 
 
 def _messages(request: Request) -> list[Mapping[str, Any]]:

@@ -131,7 +131,7 @@ def build(
     """
     chosen = options or BuildOptions()
     if form not in (None, *FORMS):
-        raise UsageError(f"--form must be one of {', '.join(FORMS)}, got {form!r}")
+        raise UsageError(f"--set form must be one of {', '.join(FORMS)}, got {form!r}")
     target = Path(out)
     check_target(target, force)
     with DataFolder(data, chosen.score_range) as folder:

@@ -13,8 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from visualjudge.clients.base import ImagePart, TextPart, ToolCall, ToolResult, ToolSpec, Turn
-from visualjudge.clients.tool_calls import object_of, result_text
-from visualjudge.clients.tool_loop import in_words
+from visualjudge.clients.tool_calls import in_words, object_of, result_text
 from visualjudge.core.errors import DataError, UsageError, VisualJudgeError
 from visualjudge.core.image_storage import image_at
 from visualjudge.core.records import LETTERS, Pixels, Question

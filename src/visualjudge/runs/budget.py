@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
 from visualjudge.clients.reply_fields import whole_output
 from visualjudge.core.errors import UsageError
 
 Usage = Mapping[str, Any]
+Kind = TypeVar("Kind")
 # Number of replies without token counts after which a limit on tokens or cost is considered
 # useless.
 SILENT = 8
@@ -142,12 +143,12 @@ class Spending:
     def plus(self, tokens_in: int, tokens_out: int, thinking: int, prices: Prices) -> Spending:
         """Return the sum with additional tokens at these prices."""
         priced = prices.are_stated or not tokens_in + tokens_out
-        cost = None if self.cost is None or not priced else prices.of(tokens_in, tokens_out)
+        cost = self.cost
         return Spending(
             self.tokens_in + tokens_in,
             self.tokens_out + tokens_out,
             self.tokens_thinking + thinking,
-            None if cost is None or self.cost is None else self.cost + cost,
+            cost + prices.of(tokens_in, tokens_out) if priced and cost is not None else None,
         )
 
     def plus_call(self, usage: Usage | None, prices: Prices) -> Spending:
@@ -184,47 +185,18 @@ def spent_before(paid: Spending, manifest: Mapping[str, Any]) -> Spending:
     manifest
         Contents of ``run.json``, with the prices of the last invocation.
     """
-    total = manifest.get("total") or {}
-    known = {one.name: total[one.name] for one in fields(Spending) if one.name in total}
-    stated = Spending(**known)
-    return stated.plus(
-        max(0, paid.tokens_in - stated.tokens_in),
-        max(0, paid.tokens_out - stated.tokens_out),
-        max(0, paid.tokens_thinking - stated.tokens_thinking),
-        _prices(manifest),
+    total = _stated(Spending, manifest.get("total"))
+    return total.plus(
+        max(0, paid.tokens_in - total.tokens_in),
+        max(0, paid.tokens_out - total.tokens_out),
+        max(0, paid.tokens_thinking - total.tokens_thinking),
+        _stated(Prices, manifest.get("prices")),
     )
 
 
-def _prices(manifest: Mapping[str, Any]) -> Prices:
-    stated = manifest.get("prices") or {}
-    try:
-        return Prices(
-            **{one.name: stated[one.name] for one in fields(Prices) if one.name in stated}
-        )
-    except UsageError:
-        return Prices()
-
-
-class _Account(NamedTuple):
-    """One limit, the amount used, and the maximum that one job may use."""
-
-    form: str
-    used: float
-    each: float
-    limit: float
-
-    def refusal(self, jobs: int, in_flight: int) -> str | None:
-        """Return why this many jobs may not begin beside those in flight, or None."""
-        budget = f"the budget ({self.form.format(self.limit)})"
-        used = self.form.format(self.used)
-        if self.used > self.limit:
-            return f"{budget} is exceeded: {used} used"
-        if self.used == self.limit:
-            return f"{budget} is used up"
-        if self.used + (jobs + in_flight) * self.each <= self.limit:
-            return None
-        more = self.form.format((jobs + in_flight) * self.each)
-        return f"stopped before {budget} is exceeded: {used} used, the next may add {more}"
+def _stated(kind: type[Kind], stated: Mapping[str, Any] | None) -> Kind:
+    known = stated or {}
+    return kind(**{one.name: known[one.name] for one in fields(kind) if one.name in known})  # type: ignore[arg-type]
 
 
 class Budget:
@@ -298,22 +270,30 @@ class Budget:
             )
         if blind and self.in_flight:
             return "what a call takes is not known yet"
-        refusals = (account.refusal(jobs, self.in_flight) for account in self._accounts())
-        return next(filter(None, refusals), None)
+        return next(self._reasons(jobs + self.in_flight), None)
 
     def excess(self) -> str | None:
         """Return the limit exceeded because jobs were larger than all before, or None."""
-        over = (account for account in self._accounts() if account.used > account.limit)
-        return next((account.refusal(1, 0) for account in over), None)
+        return next(self._reasons(0), None)
 
-    def _accounts(self) -> Iterator[_Account]:
+    def _reasons(self, jobs: int) -> Iterator[str]:
+        # Yield why no more may be used, if this many jobs are yet to be paid.
         limits = self.limits
-        if limits.max_calls is not None:
-            yield _Account("{} calls", self.calls, self._calls_each, limits.max_calls)
-        if limits.max_tokens is not None:
-            yield _Account("{} tokens", self.tokens, self._most_tokens, limits.max_tokens)
-        if limits.max_cost is not None:
-            yield _Account("cost {:.6g}", self.cost, self._most_cost, limits.max_cost)
+        for form, used, each, limit in (
+            ("{} calls", self.calls, self._calls_each, limits.max_calls),
+            ("{} tokens", self.tokens, self._most_tokens, limits.max_tokens),
+            ("cost {:.6g}", self.cost, self._most_cost, limits.max_cost),
+        ):
+            if limit is None:
+                continue
+            budget, spent = f"the budget ({form.format(limit)})", f"{form.format(used)} used"
+            if used > limit:
+                yield f"{budget} is exceeded: {spent}"
+            elif used == limit and jobs:
+                yield f"{budget} is used up"
+            elif used + jobs * each > limit:
+                more = form.format(jobs * each)
+                yield f"stopped before {budget} is exceeded: {spent}, the next may add {more}"
 
     def begin(self) -> None:
         """Record that a job starts."""

@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import orjson
@@ -22,13 +21,14 @@ from visualjudge.core import jsons
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.core.locks import FileLock
+from visualjudge.core.untrusted import BOUNDS, open_file
 
 if TYPE_CHECKING:
     import asyncio
 
 Record = Mapping[str, Any]
 # Maximum length of a line in bytes: twice the limit on a reply's body.
-LONGEST_LINE = 64 << 20
+LONGEST_LINE = BOUNDS["log"].size
 
 
 class Line(NamedTuple):
@@ -56,7 +56,7 @@ def read_lines(path: str | Path, start: int = 0) -> Iterator[Line]:
     DataError
         If a line is longer than allowed.
     """
-    with Path(path).open("rb") as file:
+    with open_file(Path(path), "log") as file:
         file.seek(start)
         for number, raw in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), 1):
             if len(raw) > LONGEST_LINE:
@@ -111,7 +111,7 @@ class Journal:
         self.torn_bytes = 0
         self._writing = threading.Lock()
         self._written = self._synced = 0
-        self._sync: asyncio.Task[None] | None = None
+        self._syncing: asyncio.Lock | None = None
         self._lock = FileLock(self.path)
         try:
             self._open()
@@ -153,7 +153,15 @@ class Journal:
         """
         journal = cls(path)
         try:
-            journal._mend()
+            lines = [(line.record is None, line.whole, len(line.raw)) for line in read_lines(path)]
+            if len(lines) > 1 and all(bad for bad, _, _ in lines):
+                raise DataError(
+                    f"{path}: contains no JSON object; it is not a run's file and will not be "
+                    "changed"
+                )
+            journal.torn_bytes = sum(length for bad, _, length in lines if bad)
+            if not all(whole and not bad for bad, whole, _ in lines):
+                journal.drop(lambda _record: False)
         except BaseException:
             journal.close()
             raise
@@ -170,24 +178,14 @@ class Journal:
             raise OSError(errno.EPERM, "it must be a regular file without hard links")
         self._end = status.st_size
 
-    def _mend(self) -> None:
-        good = number = 0
-        for line in read_lines(self.path):
-            good, number = good + (line.record is not None), line.number
-            self.torn_bytes += len(line.raw) if line.record is None else 0
-        if number > 1 and not good:
-            raise DataError(
-                f"{self.path}: contains no JSON object; it is not a run's file and will not be "
-                "changed"
-            )
-        if self.torn_bytes:
-            self._rewrite(lambda _record: False)
-        elif good and not line.whole:
-            self._append(b"\n")
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Return the records so far, in order."""
+        return read_records(self.path)
 
-    def _rewrite(self, unwanted: Callable[[Record], bool]) -> int:
-        # Replace the file, atomically, without unreadable lines and unwanted records. Return the
-        # number of records removed.
+    def drop(self, unwanted: Callable[[Record], bool]) -> int:
+        """Rewrite the journal, atomically, without unreadable lines and records for which
+        ``unwanted(record)`` is true. Return the number of these records.
+        """
         removed = 0
         with atomic_path(self.path) as scratch, scratch.open("wb") as file:
             for line in read_lines(self.path):
@@ -202,16 +200,6 @@ class Journal:
         self._open()
         return removed
 
-    def records(self) -> Iterator[dict[str, Any]]:
-        """Return the records so far, in order."""
-        return read_records(self.path)
-
-    def drop(self, unwanted: Callable[[Record], bool]) -> int:
-        """Rewrite the journal, atomically, without records for which ``unwanted(record)`` is true.
-        Return their number.
-        """
-        return self._rewrite(unwanted)
-
     def write(self, record: Record) -> None:
         """Append one record. It survives a kill of the process from now on, and a power failure
         after :meth:`synced`.
@@ -222,49 +210,37 @@ class Journal:
             If the record cannot be written; a partial record is removed.
         """
         raw = orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY)
-        try:
-            with self._writing:
-                self._append(raw)
-                self._written += 1
-        except OSError as error:
-            raise RunError(
-                f"{self.path}: cannot be written: {error.strerror}; continue with --resume"
-            ) from None
-
-    def _append(self, content: bytes) -> None:
         assert self._file is not None, "the journal is closed"
-        done = 0
-        try:
-            done = os.write(self._file, content)
-            if done != len(content):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        except OSError:
-            with suppress(OSError):
-                os.ftruncate(self._file, self._end)
-            raise
-        self._end += done
+        with self._writing:
+            try:
+                if os.write(self._file, raw) != len(raw):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            except OSError as error:
+                with suppress(OSError):
+                    os.ftruncate(self._file, self._end)
+                raise RunError(
+                    f"{self.path}: cannot be written: {error.strerror}; continue with --resume"
+                ) from None
+            self._end += len(raw)
+            self._written += 1
 
     async def synced(self) -> None:
         """Return once all records written before this call are on disk."""
         # Imported here: takes half as long as NumPy, and readers of a journal do not need it.
         import asyncio
 
-        wanted = self._written
-        while self._synced < wanted:
-            if self._sync is None or self._sync.done():
-                self._sync = asyncio.create_task(self._sync_once())
-            await asyncio.shield(self._sync)
-
-    async def _sync_once(self) -> None:
-        import asyncio
-
-        upto = self._written
-        try:
-            if self._file is not None:
+        self._syncing = self._syncing or asyncio.Lock()
+        async with self._syncing:  # one sync covers all that was written before it
+            written = self._written
+            if self._synced == written or self._file is None:
+                return
+            try:
                 await asyncio.to_thread(_sync_file, self._file)
-        except OSError as error:
-            raise RunError(f"{self.path}: cannot be synced to the disk: {error.strerror}") from None
-        self._synced = upto
+            except OSError as error:
+                raise RunError(
+                    f"{self.path}: cannot be synced to the disk: {error.strerror}"
+                ) from None
+            self._synced = written
 
     def close(self) -> None:
         """Sync and release the lock. Closing twice is allowed."""
@@ -279,12 +255,7 @@ class Journal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

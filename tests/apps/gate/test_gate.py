@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from commanding import command
 from judged_records import pair, said, write_dataset, write_run
 from runs.made_dataset import make_dataset
 from visualjudge.analysis.analysing import analyse
@@ -149,6 +147,21 @@ def test_a_judge_with_noise_rarely_breaks_the_gate_and_a_worse_one_mostly() -> N
     assert sum(state(0.12) == "broken" for _ in range(150)) >= 130
 
 
+def test_repeats_find_a_worse_judge_that_seldom_repeats_its_answers() -> None:
+    rng = np.random.default_rng(4)
+    image = [str(k // 2) for k in range(200)]
+
+    def state(asks: int, loss: float) -> str:
+        chance = np.where(rng.random(200) < 0.8, 0.85, 0.3)
+        before, now = (rng.binomial(asks, share) for share in (chance, chance - loss))
+        table = pl.DataFrame({"image": image, "before": before, "right": now})
+        return compared(table, asks, 0.1).state
+
+    found = {asks: sum(state(asks, 0.1) == "broken" for _ in range(100)) for asks in (1, 3)}
+    assert found[1] < 80 and found[3] >= 95
+    assert sum(state(3, 0.0) == "broken" for _ in range(100)) <= 3
+
+
 def test_results_say_what_was_found(tmp_path: Path) -> None:
     lock = locked(run_of(tmp_path, questions()))
     found = Check("broken", ("right answers changed by -12.0 points & more",))
@@ -159,22 +172,17 @@ def test_results_say_what_was_found(tmp_path: Path) -> None:
 
 
 def shell(line: str, folder: Path) -> tuple[int, str]:
-    env = {**os.environ, "GITHUB_STEP_SUMMARY": str(folder / "step.md")}
-    line = line.replace("visualjudge", f"{shlex.quote(sys.executable)} -m visualjudge")
-    done = subprocess.run(
-        ["sh", "-c", line], cwd=folder, capture_output=True, text=True, env=env, check=False
-    )
+    done = command(*shlex.split(line)[1:], folder=folder)
     return done.returncode, done.stdout + done.stderr
 
 
-def test_statuses_in_a_shell(tmp_path: Path) -> None:
+def test_statuses_in_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "step.md"))
     make_dataset(tmp_path / "ds", pairwise=40, ranking=0, scoring=0)
     model = "--backend baseline --model oracle:0.9"
-    status, out = shell(
-        f"visualjudge judge ds {model} --out a && visualjudge gate write a --out judge.lock "
-        f"&& visualjudge gate check a --lock judge.lock --junit g.xml",
-        tmp_path,
-    )
+    assert shell(f"visualjudge judge ds {model} --out a", tmp_path)[0] == 0
+    assert shell("visualjudge gate write a --out judge.lock", tmp_path)[0] == 0
+    status, out = shell("visualjudge gate check a --lock judge.lock --junit g.xml", tmp_path)
     assert status == 0 and "gate: holds" in out, out
     assert (tmp_path / "g.xml").is_file() and "gate: holds" in (tmp_path / "step.md").read_text()
     asked = f"visualjudge gate check --dataset ds {model} --lock judge.lock"

@@ -16,7 +16,7 @@ from visualjudge.vision.drawing.tags import Anchor, draw_tags
 from visualjudge.vision.drawing.texts import array, compact
 from visualjudge.vision.view_items import alike, covering, overlaps, set_features
 from visualjudge_oriented.record import OrientedBox, OrientedBoxes
-from visualjudge_oriented.score import iou
+from visualjudge_oriented.score import similarity
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def features(found: OrientedBoxes, given: vj.Given) -> dict[str, float]:
         rows["log_area"][k] = np.log(max(float(inside.mean()), 1e-4))
     return (
         set_features(rows, len(items))
-        | overlaps(labels, iou(items, items))
+        | overlaps(labels, similarity(items, items))
         | alike(labels, looks)
         | covering(view, everything.astype(bool))
     )

@@ -121,9 +121,13 @@ def chosen(table: pl.DataFrame, count: int = USUAL, *, truth: bool = True) -> li
     return picked[:count]
 
 
-def examples(study: Study, run: int) -> list[Example]:
+def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
     """Return a few verdicts of one run: wrong by a wide margin, flipped by the order, or unread."""
-    return _examples(study, run, chosen(study.joined[run], truth=not study.lacks_truth(run)))
+    table = study.joined[run]
+    if not study.has_scores:  # the margins are not known then
+        table = table.with_columns(margin=pl.lit(0.0))
+    rows = chosen(table, count, truth=not study.lacks_truth(run))
+    return _examples(study, run, rows)
 
 
 def changed(study: Study, first: int, second: int, count: int = USUAL) -> list[Example]:

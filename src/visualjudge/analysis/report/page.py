@@ -26,7 +26,7 @@ from visualjudge.analysis.report.methods import SOURCES, TERMS, methods
 from visualjudge.analysis.report.paired import pair
 from visualjudge.analysis.report.plots import PLOTS, order
 from visualjudge.analysis.report.section import Section
-from visualjudge.analysis.report.sections import sections
+from visualjudge.analysis.report.sections import sections, summary_sections
 
 MOST_LINKS = 8
 BEST_FIRST = ("pass", "undecided", "fail", "not_measured")
@@ -92,14 +92,16 @@ def _lines(cards: Sequence[JudgeCard], simulated: Sequence[str]) -> list[Line]:
     ]
 
 
-def context(analysis: Analysis, compare: tuple[int, int] | None = None) -> dict[str, Any]:
+def context(
+    analysis: Analysis, compare: tuple[int, int] | None = None, *, summary: bool = False
+) -> dict[str, Any]:
     """Return the template's variables."""
     results, card = analysis.results, usual_card(analysis)
     shown = order(analysis)
     every = [results.judges[i] for i in results.shown]
     drawn = {name: draw(analysis) for name, draw in PLOTS.items()}
-    found = sections(analysis, shown, card, drawn)
-    first = Section("figures", "", plots=[drawn["pairs"], drawn["tasks"]])
+    found = summary_sections(analysis, shown) if summary else sections(analysis, shown, card, drawn)
+    first = Section("figures", "", plots=[drawn["pairs"], drawn["tasks"]][: 1 if summary else 2])
     script = _asset("report.js")
     folders = [str(run.folder) for run in analysis.study.runs if run.folder is not None]
     return {
@@ -116,6 +118,7 @@ def context(analysis: Analysis, compare: tuple[int, int] | None = None) -> dict[
         "questions": [section for section in found if not section.detail],
         "details": [section for section in found if section.detail],
         "most_links": MOST_LINKS,
+        "summary": summary,
         "command": shlex.join(["visualjudge", "report", *folders, "--out", "report.html"]),
         "methods": methods(results),
         "sources": SOURCES,
@@ -131,6 +134,11 @@ def context(analysis: Analysis, compare: tuple[int, int] | None = None) -> dict[
     }
 
 
-def html(analysis: Analysis, compare: tuple[int, int] | None = None) -> str:
-    """Return the whole page; ``compare`` gives the numbers of two judges to compare first."""
-    return environment().get_template("report.html.j2").render(context(analysis, compare))
+def html(
+    analysis: Analysis, compare: tuple[int, int] | None = None, *, summary: bool = False
+) -> str:
+    """Return the whole page; ``compare`` gives the numbers of two judges to compare first,
+    ``summary`` asks for one page to pass on.
+    """
+    found = context(analysis, compare, summary=summary)
+    return environment().get_template("report.html.j2").render(found)

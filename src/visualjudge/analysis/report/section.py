@@ -111,10 +111,13 @@ EMPTY = frozenset(f"{NONE} ()")
 """Characters of an empty cell."""
 
 
-def headline_grid(judges: Sequence[JudgeResult]) -> Table:
-    """Return the headline values that any judge has, a column for each judge."""
+def headline_grid(judges: Sequence[JudgeResult], titles: Sequence[str] = ()) -> Table:
+    """Return the headline values that any judge has, a column for each judge; with ``titles`` only
+    these.
+    """
     cells = zip(JUDGE.titles, *(JUDGE.cells(judge) for judge in judges), strict=True)
-    return by_judge(["Figure"], judges, [row for row in cells if set(row[1:]) != {NONE}])
+    known = [row for row in cells if set(row[1:]) != {NONE}]
+    return by_judge(["Figure"], judges, [row for row in known if not titles or row[0] in titles])
 
 
 def across(

@@ -83,6 +83,25 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
     return [section for section in found if section.filled]
 
 
+def summary_sections(analysis: Analysis, shown: Sequence[int]) -> list[Section]:
+    """Return what a page to pass on has below the answer: five numbers and three examples."""
+    judges = [analysis.results.judges[i] for i in shown]
+    table = headline_grid(judges, FIVE)
+    first = analysis.results.judges[shown[0]]
+    rows = examples(analysis.study, shown[0], 3)
+    return [
+        Section("numbers", "Five numbers", asked=[table]),
+        Section("questions", "Examples of errors", examples=[(first.name, rows)]),
+    ]
+
+
+FIVE = (
+    "Verdicts on pairs",
+    "Images",
+    "Accuracy (95 %)",
+    "Same when swapped",
+    "Without an answer",
+)
 MOST_WITH_EXAMPLES = 2
 """Number of judges with examples, which are most of the page."""
 
@@ -351,9 +370,8 @@ def _details(judges: Sequence[JudgeResult]) -> Iterator[Section]:
         "unread",
         "What could not be read",
         "A reply that could not be read counts as wrong, as does a question that a judge declined "
-        "or that a person could not answer. The second table shows how unread replies end, with 0 "
-        "for each digit.",
-        [_unread(judges), *each(judges, lambda judge: grid(columns.SHAPE, judge.unread.shapes))],
+        "or that a person could not answer.",
+        [_unread(judges)],
         detail=True,
     )
 

@@ -2,17 +2,16 @@
 machine.
 
 ``batches/journal.sqlite`` holds the parts (the requests of one batch each) with the steps that each
-has taken, and the requests with their results. Each step is on disk before the next is taken.
-``batches/PART.jsonl`` holds the requests until the batch has ended. No file holds an API key.
+has taken, and the requests, at last with their results. Each step is on disk before the next is
+taken. No file holds an API key.
 """
 
 from __future__ import annotations
 
-import os
 import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, Self
@@ -28,17 +27,17 @@ _FOLDER = "batches"
 _OF = "the batches of a run"
 # Begins the status of a part whose batch, or one of its files, could not be had.
 LOST = "lost"
-# ``ask`` is the name of a request without the number of the try.
+# ``ask`` is the name of a request without the number of the try. ``body`` holds its line of a
+# batch until it is settled, then its result.
 _TABLES = """
 CREATE TABLE IF NOT EXISTS parts (
     name TEXT PRIMARY KEY, requests INTEGER NOT NULL, learned TEXT NOT NULL,
-    since TEXT, batch TEXT, status TEXT, others TEXT NOT NULL DEFAULT '');
+    since TEXT, batch TEXT, status TEXT);
 CREATE TABLE IF NOT EXISTS requests (
-    name TEXT PRIMARY KEY, ask TEXT NOT NULL, part TEXT NOT NULL,
+    name TEXT PRIMARY KEY, ask TEXT NOT NULL, part TEXT,
     status INTEGER, body BLOB, cause TEXT, retryable INTEGER);
 CREATE INDEX IF NOT EXISTS requests_by_part ON requests (part);
 CREATE INDEX IF NOT EXISTS requests_by_ask ON requests (ask);
-DELETE FROM requests WHERE part NOT IN (SELECT name FROM parts);
 """
 
 
@@ -73,11 +72,6 @@ class BatchJournal:
     def __init__(self, run: Path, provider: Provider, size: int | None) -> None:
         self._run, self._provider = run, provider
         self._most = min(size or provider.most_requests, provider.most_requests)
-        self._files = ExitStack()
-        # The part that is being written.
-        self._name: str | None = None
-        self._requests = self._bytes = 0
-        self._unplanned: list[tuple[str, int]] = []
 
     def __enter__(self) -> Self:
         if _own(self._run, "journal.jsonl").exists():
@@ -89,19 +83,12 @@ class BatchJournal:
         with writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = sqlite3.connect(self.path)
-        self._do("PRAGMA trusted_schema = OFF")
-        self._do("PRAGMA synchronous = FULL")
-        for statement in _TABLES.split(";"):
+        settings = ("auto_vacuum = FULL", "trusted_schema = OFF", "synchronous = FULL")
+        for statement in (*(f"PRAGMA {one}" for one in settings), *_TABLES.split(";")):
             self._do(statement)
-        self._file.commit()
-        planned = {part.name for part in self.parts()}
-        for path in self.path.parent.glob("*.jsonl"):  # left by a kill
-            if path.stem not in planned:
-                path.unlink()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._files.close()
         self._file.close()
 
     def _do(self, statement: str, *values: Any) -> list[Any]:
@@ -114,8 +101,8 @@ class BatchJournal:
         """Return the parts, in order, that fit a condition."""
         rows = self._do(f"SELECT * FROM parts WHERE {where} ORDER BY rowid")
         return [
-            Part(*row)._replace(learned=frozenset(row[2].split()), others=frozenset(row[6].split()))
-            for row in rows
+            Part(name, requests, frozenset(learned.split()), *steps)
+            for name, requests, learned, *steps in rows
         ]
 
     def open_parts(self) -> list[Part]:
@@ -127,11 +114,6 @@ class BatchJournal:
         fields = ", ".join(f"{name} = ?" for name in step)
         self._do(f"UPDATE parts SET {fields} WHERE name = ?", *step.values(), part.name)
         self._file.commit()
-
-    def release(self, part: Part) -> None:
-        """Record that a part's batch turned out to hold other requests."""
-        self._file.rollback()
-        self.write(part, batch=None, others=" ".join([*part.others, str(part.batch)]))
 
     def forget_failures(self) -> frozenset[str]:
         """Ask again what failed and is in no other batch. Return the parts that are open again:
@@ -150,69 +132,69 @@ class BatchJournal:
         self._file.commit()
         return frozenset(part.name for part in lost)
 
-    def drop(self, part: Part) -> None:
-        """Remove the open requests of a part, so that they are asked again."""
+    def drop(self, part: Part, status: str) -> None:
+        """End a part and remove its open requests, so that they are asked again."""
         self._do("DELETE FROM requests WHERE part = ? AND status IS NULL", part.name)
+        self.write(part, status=status)
 
     # ------------------------------------------------------------ requests
 
-    def part_of(self, name: str) -> str | None:
-        """Return the part of a request that has no result yet; None if it is in none."""
-        rows = self._do("SELECT part FROM requests WHERE name = ? AND status IS NULL", name)
-        return rows[0][0] if rows else None
-
-    def requests_of(self, part: str) -> Path:
-        """Return the path of a part's requests."""
-        return _own(self._run, f"{part}.jsonl")
+    def is_open(self, name: str) -> bool:
+        """Return whether a request waits for its result."""
+        return bool(self._do("SELECT 1 FROM requests WHERE name = ? AND status IS NULL", name))
 
     def add(self, name: str, body: Sequence[bytes]) -> None:
-        """Add a request to the part that is being written.
+        """Add a request to the next parts.
 
         Raises
         ------
         TransportError
             If it is larger than the largest allowed file.
         """
-        head, between, tail = self._provider.framing
-        pieces = self._provider.line(name, body)
-        size = sum(map(len, pieces)) + len(between)
-        room = self._provider.most_bytes - len(head) - len(tail)
-        if size > room:
+        line = b"".join(self._provider.line(name, body))
+        if len(line) > self._room:
             message = (
-                f"a request of {size} bytes is larger than a batch may be; lower max_image_side"
+                f"a request of {len(line)} bytes exceeds that of a batch; lower max_image_side"
             )
             raise TransportError(message, cause="too large", retryable=False)
-        if self._name and (self._requests >= self._most or self._bytes + size > room):
-            self._finish()
-        if self._name is None:
-            self._name, self._requests, self._bytes = secrets.token_hex(8), 0, 0
-            with writing(self.path):
-                self._content = self._files.enter_context(self.requests_of(self._name).open("xb"))
-        with writing(self.requests_of(self._name)):
-            self._content.writelines([between if self._requests else head, *pieces])
-        self._requests, self._bytes = self._requests + 1, self._bytes + size
-        row = (name, name.rpartition("-")[0], self._name)
-        self._do("INSERT INTO requests (name, ask, part) VALUES (?, ?, ?)", *row)
+        row = (name, name.rpartition("-")[0], line)
+        self._do("INSERT INTO requests (name, ask, body) VALUES (?, ?, ?)", *row)
 
-    def _finish(self) -> None:
-        assert self._name is not None
-        with writing(self.requests_of(self._name)):
-            self._content.write(self._provider.framing[2])
-            self._content.flush()
-            os.fsync(self._content.fileno())
-            self._files.close()
-        self._unplanned.append((self._name, self._requests))
-        self._name = None
+    @property
+    def _room(self) -> int:
+        return self._provider.most_bytes - sum(map(len, self._provider.framing))
 
     def plan(self, learned: frozenset[str]) -> None:
-        """Record the parts that were written since the last call."""
-        if self._name is not None:
-            self._finish()
-        for name, requests in self._unplanned:
-            row = (name, requests, " ".join(sorted(learned)))
-            self._do("INSERT INTO parts (name, requests, learned) VALUES (?, ?, ?)", *row)
-        self._unplanned.clear()
+        """Divide the requests that were added since the last call into parts, and record all on
+        disk.
+        """
+        part, requests, size = "", self._most, 0
+        added = "SELECT name, length(body) FROM requests WHERE part IS NULL ORDER BY rowid"
+        for name, length in self._do(added):
+            requests, size = requests + 1, size + length + len(self._provider.framing[1])
+            if requests > self._most or size > self._room:
+                part, requests, size = secrets.token_hex(8), 1, length
+                row = (part, " ".join(sorted(learned)))
+                self._do("INSERT INTO parts (name, requests, learned) VALUES (?, 0, ?)", *row)
+            self._do("UPDATE requests SET part = ? WHERE name = ?", part, name)
+        count = "SELECT count(*) FROM requests WHERE part = parts.name"
+        self._do(f"UPDATE parts SET requests = ({count}) WHERE requests = 0")
         self._file.commit()
+
+    @contextmanager
+    def request_file(self, part: Part) -> Iterator[Path]:
+        """Yield the path of a file with the requests of a part, as the provider takes them."""
+        path = _own(self._run, "requests.jsonl")
+        head, between, tail = self._provider.framing
+        query = "SELECT body FROM requests WHERE part = ? ORDER BY rowid"
+        with writing(path), path.open("wb") as file:
+            for number, row in enumerate(self._file.execute(query, (part.name,))):
+                file.writelines([between if number else head, row[0]])
+            file.write(tail)
+        try:
+            yield path
+        finally:
+            path.unlink()
 
     # ------------------------------------------------------------ results
 
@@ -229,28 +211,18 @@ class BatchJournal:
         return Result(status, body or b"", cause, bool(retryable), frozenset(learned.split()))
 
     def download(self) -> BinaryIO:
-        """Return a temporary file for a download. It has no name, so a kill leaves nothing
-        behind.
-        """
-        return TemporaryFile(dir=self._run / _FOLDER)
+        """Return a temporary file for a download, without a name: a kill leaves nothing behind."""
+        return TemporaryFile(dir=self.path.parent)
 
-    def collect(self, part: Part, look: Look, sources: Iterable[BinaryIO]) -> tuple[int, int]:
-        """Read the results of a part, without recording them. Return the number of replies and, if
-        no result is of this part, of results of other requests.
-        """
+    def collect(self, part: Part, look: Look, sources: Iterable[BinaryIO]) -> int:
+        """Read the results of a part, recorded by the next step. Return the number of replies."""
         self._file.rollback()
-        replies, foreign, own = 0, 0, 0
+        replies = 0
         for name, result in self._read(sources):
-            own_now = self._settle(result, "name = ? AND part = ?", name, part.name)
-            own, foreign = own + own_now, foreign + (not own_now)
-            replies += own_now * (result.status == 200)
+            known = self._settle(result, "name = ? AND part = ?", name, part.name)
+            replies += known * (result.status == 200)
         self._settle(_absent(look, lost=replies < look.succeeded), "part = ?", part.name)
-        return replies, 0 if own else foreign
-
-    def end(self, part: Part, status: str) -> None:
-        """Record that a part has ended, with the results that were read last."""
-        self.write(part, status=status)
-        self.requests_of(part.name).unlink(missing_ok=True)
+        return replies
 
     def _settle(self, result: Result, where: str, *values: str) -> int:
         # Write the result of the open requests that fit a condition, and return their number.

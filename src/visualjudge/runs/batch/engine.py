@@ -56,7 +56,7 @@ class BatchEngine:
     provider: Provider
     run: Path
     fresh: bool = False
-    # By the hash of an ask's key: the part that it waits for; empty for an answered ask.
+    # By the hash of an ask's key: the request that it waits for; empty for an answered ask.
     _where: dict[int, str] = field(default_factory=dict)
     # The ask that is being answered, and by whom each result was used first.
     _asker: int = 0
@@ -106,7 +106,7 @@ class BatchEngine:
         return replace(result, is_counted=user != self._asker)
 
     def _note(self, name: str, body: Sequence[bytes]) -> None:
-        if self.journal.part_of(name) is None and not self.client.settings.cancel:
+        if not (self.journal.is_open(name) or self.client.settings.cancel):
             self.journal.add(name, body)
 
     def _unanswered(self, todo: Todo) -> Iterator[Ask]:
@@ -119,7 +119,8 @@ class BatchEngine:
             try:
                 outcome = await ask_one(ask)
             except Pending as pending:
-                self._where[self._asker] = self.journal.part_of(str(pending)) or _CANCELLED
+                name = str(pending)
+                self._where[self._asker] = name if self.journal.is_open(name) else _CANCELLED
                 return None
             self._where[self._asker] = ""
             return outcome
@@ -136,14 +137,14 @@ class BatchEngine:
         for part in self.journal.open_parts():
             batch = part.batch or (await self._found(part) if part.since else None)
             if batch is None:
-                self._give_up(part, "not submitted")
+                self.journal.drop(part, "not submitted")
             elif self.client.settings.cancel:
                 await self.provider.cancel(batch)
                 _log.info("batch %s: asked the server to cancel it", batch)
 
     async def _found(self, part: Part) -> str | None:
         # Return the batch of a part whose confirmation was lost, or None if it was not made.
-        known = {other.batch for other in self.journal.parts() if other.batch} | part.others
+        known = {other.batch for other in self.journal.parts() if other.batch}
         for _ in range(_LISTINGS):
             await self._sleep(min(_UNSURE_S, self.client.settings.poll_s))
             if batch := await self.provider.find(part, known):
@@ -164,7 +165,8 @@ class BatchEngine:
             part = part._replace(since=datetime.now(UTC).isoformat())
             self.journal.write(part, since=part.since)
             try:
-                batch = await self.provider.create(part, self.journal.requests_of(part.name))
+                with self.journal.request_file(part) as path:
+                    batch = await self.provider.create(part, path)
             except Unsure as unsure:
                 if await self._found(part):
                     return
@@ -189,7 +191,7 @@ class BatchEngine:
     # ------------------------------------------------------------ waiting
 
     def _running(self) -> list[Part]:
-        return [part for part in self.journal.open_parts() if part.batch or part.others]
+        return [part for part in self.journal.open_parts() if part.batch]
 
     async def _wait(self) -> None:
         longest_s = self.client.settings.poll_s
@@ -203,65 +205,58 @@ class BatchEngine:
     async def _look(self, part: Part) -> bool:
         # Return whether a batch has ended or cannot be reached. Results of an ended batch are
         # downloaded.
-        if part.batch is None:  # its batch turned out to be another's
-            if await self._found(part):
-                return False
-            self._give_up(part, "not submitted")
-            return True
         try:
-            look = await self.provider.look(part.batch)
+            look = await self.provider.look(str(part.batch))
         except ClientError as error:
             self._missed[part.name] += 1
             if error.retryable and self._missed[part.name] < _LOOKS:
                 return False
-            self._give_up(part, f"{LOST}: {cause_of(error)}")
             _log.info("batch %s: given up: %s; retry_errors looks again", part.batch, error)
-            return True
+            return self._give_up(part, f"{LOST}: {cause_of(error)}")
         if not look.ended:
             return False
-        look, replies, foreign = await self._collected(part, look)
-        if self.provider.anonymous and foreign >= max(1, look.succeeded):
-            self.journal.release(part)
+        look, replies = await self._collected(part, look)
+        if replies < look.succeeded and self._missed[part.name] < _DOWNLOADS:
+            self._missed[part.name] += 1
             return False
-        self._end(part, look.status)
+        self.journal.write(part, status=look.status)
         why = f": {look.reason}" if look.reason else ""
         counts = f"{replies} of {part.requests} replies"
         _log.info("batch %s: %s, %s%s", part.batch, look.status, counts, why)
         if look.limited:
             await self._sleep(self.client.settings.poll_s)
-        return True
+        return self._ended()
 
-    async def _collected(self, part: Part, look: Look) -> tuple[Look, int, int]:
-        # Download the results, again if there are fewer than the server counts. Return how the
-        # batch ended, and the number of replies and of results of other requests.
-        for number in range(_DOWNLOADS):
-            if number:
-                await self._sleep(min(_UNSURE_S, self.client.settings.poll_s))
-            with ExitStack() as opened:
-                sources = []
-                for file in look.files:
-                    into = opened.enter_context(self.journal.download())
-                    try:
-                        await self.provider.download(file, into)
-                        sources.append(into)
-                    except ClientError as error:  # the replies that can be had are kept
-                        look = replace(look, status=f"{LOST}: {cause_of(error)}", succeeded=0)
-                replies, foreign = self.journal.collect(part, look, sources)
-            if replies >= look.succeeded:
-                break
-        return look, replies, foreign
+    async def _collected(self, part: Part, look: Look) -> tuple[Look, int]:
+        # Download the results. Return how the batch ended, and the number of replies.
+        with ExitStack() as opened:
+            sources = []
+            for file in look.files:
+                into = opened.enter_context(self.journal.download())
+                try:
+                    await self.provider.download(file, into)
+                    sources.append(into)
+                except ClientError as error:  # the replies that can be had are kept
+                    look = replace(look, status=f"{LOST}: {cause_of(error)}", succeeded=0)
+            return look, self.journal.collect(part, look, sources)
 
-    def _give_up(self, part: Part, status: str) -> None:
+    def _give_up(self, part: Part, status: str) -> bool:
         # End a part without results. What was lost before is asked again, once an invocation.
         if part.name in self._reopened:
-            self.journal.drop(part)
+            self.journal.drop(part, status)
         else:
             self.journal.collect(part, Look(status), ())
-        self._end(part, status)
+            self.journal.write(part, status=status)
+        return self._ended()
 
-    def _end(self, part: Part, status: str) -> None:
-        self.journal.end(part, status)
-        self._where = {key: at for key, at in self._where.items() if at != part.name}
+    def _ended(self) -> bool:
+        # Let the judge be asked again whatever no longer waits for a batch.
+        self._where = {
+            key: name
+            for key, name in self._where.items()
+            if name in ("", _CANCELLED) or self.journal.is_open(name)
+        }
+        return True
 
     async def _sleep(self, seconds: float) -> None:
         while seconds > 0 and self._stop.reason is None:
