@@ -67,11 +67,10 @@ OVER: dict[str, tuple[int, str]] = {
     "prompts": (468, "two layouts of one prompt"),
     "dataset": (1955, "two renderers of a question's images, filters on derived fields"),
     "clients": (2253, "local weights, image shrinking, batches of one provider, the tool loop"),
-    "judges": (1723, "judge modules of the reference, training of the local judge"),
     "runs": (1580, "the second half of the batch ledger"),
     "analysis": (8475, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
-        6470,
+        6415,
         "in adopt: three benchmarks, two logs, files fetched into a data folder",
     ),
     "studio": (2795, "the lease of a rater, filters of a study beside files of ids"),
