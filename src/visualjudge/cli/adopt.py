@@ -76,7 +76,7 @@ def adopt(
     Example: visualjudge adopt votes.csv --column truth=vote --answer C=tie --out study
     """
     from visualjudge.apps.adopt.adopt import adopt as adopted
-    from visualjudge.apps.adopt.fetch import question_tables
+    from visualjudge.apps.adopt.fetch import is_question_set
 
     if out is None:
         if not fetch:
@@ -84,7 +84,7 @@ def adopt(
         _fetched(source[0], allow_private_urls)
     elif benchmark is not None:
         _benchmark(benchmark, source[0], out, replies or [], force)
-    elif media is not None or fetch or question_tables(source[0]):
+    elif media is not None or fetch or is_question_set(source[0]):
         _questions(source[0], out, media, fetch, allow_private_urls, force)
     else:
         with warnings_told():

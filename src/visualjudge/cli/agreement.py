@@ -17,7 +17,6 @@ from visualjudge.core.errors import DataError, UsageError
 if TYPE_CHECKING:
     import polars as pl
 
-    from visualjudge.analysis.people_agreement import AltRow, PeopleAgreement
 
 NOTHING = (
     "nothing to compare: ratings of people are needed, and a judge (--judge or --run) or a "
@@ -61,22 +60,19 @@ def agreement(
 
     from visualjudge.analysis.people_agreement import agreement as figures
     from visualjudge.analysis.rating_table import ratings_of_runs, read_ratings
-    from visualjudge.analysis.report.agreement_page import html
+    from visualjudge.analysis.report.agreement_page import html, tables_of
     from visualjudge.analysis.study_table import NO_REMARKS
     from visualjudge.analysis.table_layout import plain
 
     if alt_test is not None and not 0 <= alt_test < 1:
         raise UsageError(f"--alt-test must be at least 0 and below 1, got {alt_test:g}")
-    tables, problems = [], []
-    for path in ratings or []:
-        table, found = read_ratings(path)
-        tables.append(table)
-        problems += found
     if not ratings and not run:
         raise UsageError("agreement needs ratings or a --run")
+    read = [read_ratings(path) for path in ratings or []]
+    problems = [problem for _, found in read for problem in found]
     of_runs = ratings_of_runs(run) if run else None
-    tables += [of_runs.table] if of_runs else []
-    every = pl.concat(tables, how="diagonal")
+    own = [of_runs.table] if of_runs else []
+    every = pl.concat([*(ratings for ratings, _ in read), *own], how="diagonal")
     with working("comparing raters"):
         result = figures(
             every,
@@ -95,7 +91,13 @@ def agreement(
         write_json(json, told if published is None else {**told, "as_published": published[1]})
     if out is not None:
         write_text(out, html(result))
-    _show(result, of_runs.rankings if of_runs else 0)
+    for table in tables_of(result):
+        typer.echo(table.text())
+    if of_runs and of_runs.rankings:
+        typer.echo(
+            f"{of_runs.rankings} rankings by people are left out: an order is no rating. The "
+            "overview of the study says how often they are equal."
+        )
     if published is not None:
         typer.echo(published[0])
     if run:  # ratings alone have no card
@@ -131,58 +133,3 @@ def _published(ratings: Any, judges: list[str], scheme: str) -> tuple[str, Any]:
 
     cells = as_published(ratings, judges, scheme=scheme)
     return published_table(cells, scheme).text(), published_json(cells, scheme)
-
-
-def _show(result: PeopleAgreement, rankings: int) -> None:
-    """Print the agreement; ``rankings`` is the number of people's answers left out."""
-    from visualjudge.analysis.figure_text import number, span
-    from visualjudge.analysis.people_agreement import LEAST_UNITS
-    from visualjudge.analysis.report.agreement_page import agreement_table
-
-    if result.rows:
-        typer.echo(agreement_table(result).text())
-    for unit in result.alpha:
-        name = f"{unit.dimension}: Krippendorff's α"
-        of = f"{unit.people} people, {unit.level}"
-        partly = unit.judged_units not in (None, unit.units)
-        if unit.alpha is not None:
-            every = "of all that people rated, " if partly else ""
-            typer.echo(
-                f"{name} {number(unit.alpha, 3)} ({span(unit.ci95)}; {every}{number(unit.units)} "
-                f"units, {of})"
-            )
-        elif unit.people > 1:
-            few = unit.units < LEAST_UNITS
-            why = f"at least {LEAST_UNITS} are needed" if few else "all alike"
-            typer.echo(f"{name} none ({unit.units} units that two people rated; {why})")
-        if unit.judged_alpha is not None and partly:
-            judged = f"of what a judge rated, {number(unit.judged_units)} units"
-            typer.echo(
-                f"{name} {number(unit.judged_alpha, 3)} ({span(unit.judged_ci95)}; {judged}, {of})"
-            )
-    if rankings:
-        typer.echo(
-            f"{rankings} rankings by people are left out: an order is no rating. The overview of "
-            "the study says how often they are equal."
-        )
-    for test in result.alt_test:
-        typer.echo(
-            f"{test.dimension}: alternative annotator test of {test.judge}, ε {test.epsilon:g}: "
-            f"{_tested(test)}"
-        )
-
-
-def _tested(test: AltRow) -> str:
-    """Return ω in both directions, or the reason why there is no result."""
-    from visualjudge.analysis.figure_text import number
-
-    if test.omega is None:
-        return f"none: {test.why}"
-    both = (
-        f"ω {number(test.omega_by_image, 2)} clustered by image, {number(test.omega, 2)} as "
-        "published"
-    )
-    return (
-        f"{both} (ratings independent), ρ {number(test.advantage, 3)}; {test.people} people, "
-        f"{test.images} images"
-    )

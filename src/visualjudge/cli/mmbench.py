@@ -112,7 +112,7 @@ def evaluate(
     """Score replies: vanilla and circular accuracy, by category, and the share of readable
     replies. With --model, that model matches replies that the rules cannot read.
     """
-    from visualjudge.apps.mmbench.scores import scores
+    from visualjudge.apps.mmbench.scores import Model, as_text, scores
 
     _required(data, predictions)
     table = _table(data, skip_invalid)
@@ -122,7 +122,8 @@ def evaluate(
     numbers = scores(found)
     if json is not None:
         write_json(json, numbers)
-    _summary(numbers)
+    print(as_text([Model(predictions.stem, found)], []))
+    _say_doubts(numbers)
     following("mmbench", "report", predictions, "--data", data, "--out", "report.html")
 
 
@@ -211,14 +212,7 @@ def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
 
     table = read_table(path)
     if column and column not in table.columns:
-        named = (
-            "; the files that image_path names are not read"
-            if "image_path" in table.columns
-            else ""
-        )
-        raise DataError(
-            f"{path}: no column {column!r} (columns: {', '.join(table.columns)[:300]}){named}"
-        )
+        raise DataError(f"{path}: no column {column!r} (columns: {', '.join(table.columns)[:300]})")
     _left_out(table.problems, f"{path}: {pluralize(len(table.problems), 'record')}", skip_invalid)
     return table
 
@@ -287,36 +281,16 @@ def _matched(
     from visualjudge.apps.mmbench.llm_matcher import match, unread
 
     client = open_asked(fields, 16)
-    letters = asyncio.run(match(unread(before), client))
-    return _evaluation(table, predictions, rules, letters)
+    return _evaluation(table, predictions, rules, asyncio.run(match(unread(before), client)))
 
 
-def _summary(numbers: dict[str, Any]) -> None:
-    from visualjudge.apps.mmbench.scores import missing_sentence, percent
-
-    print(
-        f"rows {numbers['n']}, read {percent(numbers['extraction_rate'])}, accuracy "
-        f"{percent(numbers['accuracy'])}"
-    )
-    if numbers["n_vanilla"] < numbers["n"]:
-        print(
-            f"questions without rotations {numbers['n_vanilla']}, vanilla accuracy "
-            f"{percent(numbers['vanilla_accuracy'])}"
-        )
-    if numbers["circular_accuracy"] is not None:
-        print(
-            f"questions {numbers['n_groups']}, circular accuracy "
-            f"{percent(numbers['circular_accuracy'])}"
-        )
-    if missing := missing_sentence(numbers):
-        say(missing)
-    if numbers["invalid_groups"]:
-        named = ", ".join(map(str, numbers["invalid_groups"][:SHOWN]))
-        lacking = ("question lacks a rotation and counts", "questions lack a rotation and count")
-        say(f"{pluralize(len(numbers['invalid_groups']), *lacking)} neither way: {named}")
-    if numbers["unknown"]:
-        unknown = pluralize(len(numbers["unknown"]), "reply has", "replies have")
-        say(f"{unknown} an index that the table does not have: {numbers['unknown'][:5]}")
-    if numbers.get("differs"):
-        differing = pluralize(len(numbers["differs"]), "reply is", "replies are")
-        say(f"{differing} read differently by the strict rules (see differs)")
+def _say_doubts(numbers: dict[str, Any]) -> None:
+    """Print which replies count neither way, or otherwise than one may expect."""
+    doubts = {
+        "lack a rotation and count neither way": numbers["invalid_groups"],
+        "have an index that the table does not have": numbers["unknown"],
+        "are read differently by the strict rules (see differs)": numbers.get("differs"),
+    }
+    for what, names in doubts.items():
+        if names:
+            say(f"{len(names)} {what}: {', '.join(map(str, list(names)[:SHOWN]))}")

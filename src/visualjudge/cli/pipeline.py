@@ -47,8 +47,8 @@ def pipeline(
     ] = False,
 ) -> None:
     """Judge edited images row by row. A row: {"key": "1", "instruction": "blue cup",
-    "input_image": "in.png", "edited_images": ["a.png"]}. --resume also repeats metrics that ended
-    in an error.
+    "input_image": "in.png", "edited_images": ["a.png"]}. --resume also repeats rows with an
+    error.
 
     Example: visualjudge pipeline judges.yaml --input rows.jsonl --out results.jsonl
     """
@@ -123,9 +123,6 @@ def _finish(
     if len(lines) > _MOST_LINES:
         say(f"and {pluralize(len(lines) - _MOST_LINES, 'more row', 'more rows')} without a result")
     say(*_without_value(report.metrics))
-    if report.unchecked:
-        unchecked = pluralize(report.unchecked, "result is", "results are")
-        say(f"{out}: {unchecked} from an earlier version, which did not record their rows")
     if report.missing:
         missing = pluralize(report.missing, "row is", "rows are")
         say(f"{report.progress.stopped or 'stopped'}; {missing} missing; continue with --resume")

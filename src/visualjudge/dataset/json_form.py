@@ -17,7 +17,7 @@ from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import LETTERS, TIES, UNKNOWN, Question, Spans
-from visualjudge.core.untrusted import read_untrusted
+from visualjudge.core.untrusted import read_file
 
 QUESTIONS = "questions.json"
 FIRST, BETWEEN, LAST = b"[\n", b",\n", b"\n]\n"
@@ -134,7 +134,7 @@ def read_questions(path: Path) -> tuple[tuple[Question, ...], str]:
     DataError
         If it cannot be read, is not a JSON array, or an item is not a question.
     """
-    content = read_untrusted(path, "json")
+    content = read_file(path, "json")
     digest = hashlib.sha256(content).hexdigest()
     try:
         return tuple(map(_checked, _all_adapter().validate_json(content, strict=True))), digest

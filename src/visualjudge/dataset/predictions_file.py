@@ -19,6 +19,7 @@ import orjson
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Mask
+from visualjudge.core.untrusted import open_file, open_untrusted
 from visualjudge.vision.predictions import Prediction, payload_of, read_prediction, type_of
 from visualjudge.vision.raster.masks import mask_from_rle, rle_of
 
@@ -75,7 +76,7 @@ class ShownPredictions:
         places: dict[tuple[str, str, str], int] = {}
         at = 0
         try:
-            with self._path.open("rb") as lines:
+            with open_untrusted(self._path.parent, PREDICTIONS, "record") as lines:
                 for line in lines:
                     row = jsons.loads(line)
                     field = "annotation_id" if "annotation_id" in row else "image_id"
@@ -93,7 +94,7 @@ class ShownPredictions:
             raise DataError(
                 f"{self._path}: {task}: {name}: the prediction is missing; build the dataset again"
             )
-        with self._path.open("rb") as lines:
+        with open_file(self._path, "record") as lines:
             lines.seek(at)
             content = jsons.loads(lines.readline()).get(wanted)
         if not isinstance(content, Mapping):

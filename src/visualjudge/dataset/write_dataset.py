@@ -16,6 +16,7 @@ from visualjudge.core.atomic import write_json
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.image_storage import PACKED
 from visualjudge.core.records import Question
+from visualjudge.core.untrusted import open_file
 from visualjudge.dataset.folder import MEDIA, META, VERSION
 from visualjudge.dataset.json_form import LAST, QUESTIONS, question_json, write_questions
 from visualjudge.dataset.parquet_form import write_packed
@@ -48,7 +49,7 @@ def pack(root: Path) -> None:
     """Turn a dataset in the JSON form, just written, into ``dataset.parquet``."""
     media = sorted(path for path in (root / MEDIA).rglob("*") if path.is_file())
     files = [(path.relative_to(root).as_posix(), path) for path in (root / META, *media)]
-    with (root / QUESTIONS).open("rb") as lines:
+    with open_file(root / QUESTIONS, "json") as lines:
         next(lines)
         questions = (line.rstrip(b",\n") for line in lines if line != LAST[1:])
         write_packed(root / PACKED, questions, files)

@@ -6,7 +6,7 @@ import struct
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import reduce
 from os import SEEK_END
@@ -22,6 +22,7 @@ from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import Part, Place
 from visualjudge.core.records import FloatArray, Pixels, Size
+from visualjudge.core.untrusted import open_file
 from visualjudge.vision.raster.arrays import read_npy, read_npz, read_pfm
 from visualjudge.vision.raster.in_memory import array_of
 from visualjudge.vision.raster.limits import MOST_CHUNKS, check_pixels
@@ -184,7 +185,7 @@ def stored_samples(image: Image.Image) -> NDArray[Any]:
     if content[_PNG_DEPTH] == 16:
         values = cv2.imdecode(np.frombuffer(content + file.read(), np.uint8), cv2.IMREAD_UNCHANGED)
         if values is None:
-            raise DataError(f"{image.filename}: cannot be decoded")  # type: ignore[attr-defined]
+            raise DataError("cannot be decoded")
         return np.asarray(values[:, :, [2, 1, 0, *range(3, values.shape[2])]])
     file.seek(place)
     return np.asarray(image)
@@ -462,7 +463,7 @@ def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Im
     name = name or (str(path) if isinstance(path, str | Path | Part) else "the bytes")
     try:
         with (
-            path.open() if isinstance(path, Part) else nullcontext(path) as source,
+            _source(path) as source,
             Image.open(source, formats=FORMATS) as image,
         ):
             check_pixels("an image", image.size[::-1], _bytes_per_pixel(image))
@@ -478,6 +479,12 @@ def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Im
         raise (error if named else DataError(f"{name}: {error}")) from None
     except Exception as error:
         raise DataError(f"{name}: image cannot be decoded: {_said(error)}") from None
+
+
+def _source(path: str | Place | BinaryIO) -> AbstractContextManager[BinaryIO]:
+    if isinstance(path, str | Path):
+        return open_file(Path(path), "image")
+    return path.open() if isinstance(path, Part) else nullcontext(path)
 
 
 def _bytes_per_pixel(image: Image.Image) -> int:
