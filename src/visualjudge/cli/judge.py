@@ -148,9 +148,8 @@ def _dry_run(
     dataset: Dataset, out: Path, settings: RunSettings, budget: Budget, options: JudgeOptions
 ) -> None:
     from visualjudge.judges.question_judge import MORE_REQUESTS
-    from visualjudge.runs.asks import check_images, still_to_ask
+    from visualjudge.runs.asks import check_images, estimate, still_to_ask
     from visualjudge.runs.budget import money
-    from visualjudge.runs.cost_estimate import estimate
 
     check_images(dataset, dataset.questions[: settings.limit])
     prices, limits = budget.prices, budget.limits
