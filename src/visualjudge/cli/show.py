@@ -1,4 +1,4 @@
-"""``visualjudge show``: what the product holds: encodings, prompts, the gallery, plug-ins."""
+"""``visualjudge show``: what the product holds: encodings, the gallery, plug-ins."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
-from visualjudge.cli.output import AsJson, print_json, stages
+from visualjudge.cli.output import AsJson, print_json
 from visualjudge.core.errors import RunError
 
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Show the encodings, the prompts, the gallery or the plug-ins.",
+    help="Show the encodings, the gallery or the plug-ins.",
     epilog="Example: visualjudge show encodings --task keypoint",
 )
 
@@ -48,22 +48,6 @@ def encodings(
 def _fields(row: Any) -> dict[str, Any]:
     names = ("task", "stem", "kind", "is_base_ablation", "is_final")
     return {**{name: getattr(row, name) for name in names}, "style": asdict(row.style)}
-
-
-@app.command(epilog="Example: visualjudge show prompts dataset --out prompts")
-def prompts(
-    dataset: Annotated[Path, typer.Argument(help="Dataset from `visualjudge build`.")],
-    out: Annotated[Path, typer.Option(help="Folder of the pages.", metavar="FOLDER")],
-) -> None:
-    """Write a page per task with one question of each encoding and type, as a judge reads it."""
-    from visualjudge.dataset.folder import load_dataset
-    from visualjudge.dataset.prompt_pages import write_pages
-
-    with stages() as progress:
-        pages = write_pages(
-            load_dataset(dataset), out, lambda done, total: progress("writing pages", done, total)
-        )
-    print(f"{len(pages)} pages in {out}")
 
 
 @app.command(epilog="Example: visualjudge show gallery --out docs/gallery")

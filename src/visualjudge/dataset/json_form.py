@@ -14,6 +14,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from visualjudge.core import jsons
+from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import LETTERS, TIES, UNKNOWN, Question, Spans
@@ -55,14 +56,11 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
     except ValueError as error:
         name = raw.get("id") if isinstance(raw, Mapping) else None
         name = name if isinstance(name, str) else f"question {position + 1}"
-        raise DataError(f"{QUESTIONS}: {name}: {_reason(error)}") from None
-
-
-def _reason(error: ValueError) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
-    place, reason = first_problem(error)
-    return f"{'.'.join(place)}: {reason}" if place else reason
+        wrong = isinstance(error, ValidationError)
+        place, reason = first_problem(error) if wrong else ((), str(error))
+        raise DataError(
+            ": ".join(filter(None, (QUESTIONS, name, ".".join(place), reason)))
+        ) from None
 
 
 def question_of_json(content: bytes | str) -> Question:
@@ -79,11 +77,6 @@ def question_of_json(content: bytes | str) -> Question:
 @cache
 def _adapter() -> TypeAdapter[Question]:
     return TypeAdapter(Question)
-
-
-@cache
-def _all_adapter() -> TypeAdapter[tuple[Question, ...]]:
-    return TypeAdapter(tuple[Question, ...])
 
 
 def _checked(question: Question) -> Question:
@@ -135,28 +128,21 @@ def read_questions(path: Path) -> tuple[tuple[Question, ...], str]:
         If it cannot be read, is not a JSON array, or an item is not a question.
     """
     content = read_untrusted(path, "json")
-    digest = hashlib.sha256(content).hexdigest()
-    try:
-        return tuple(map(_checked, _all_adapter().validate_json(content, strict=True))), digest
-    except ValueError:
-        pass  # the first wrong question is found and named below
     try:
         raw = jsons.loads(content)
     except orjson.JSONDecodeError as error:
         raise DataError(f"{path}: must be JSON: {error}") from None
     if not isinstance(raw, list):
         raise DataError(f"{path.parent}: {QUESTIONS} must contain an array")
-    return tuple(question_from_wire(item, k) for k, item in enumerate(raw)), digest
+    questions = tuple(question_from_wire(item, k) for k, item in enumerate(raw))
+    return questions, hashlib.sha256(content).hexdigest()
 
 
 def write_questions(path: Path, lines: Iterable[bytes]) -> str:
     """Write the JSON of each question to ``path``. Return the file's SHA-256."""
-    digest = hashlib.sha256()
     with path.open("wb") as file:
-        for part in json_file(lines):
-            digest.update(part)
-            file.write(part)
-    return digest.hexdigest()
+        file.writelines(json_file(lines))
+    return file_sha256(path)
 
 
 def json_file(lines: Iterable[bytes]) -> Iterator[bytes]:

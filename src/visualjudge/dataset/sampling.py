@@ -49,10 +49,6 @@ class Group:
     def scores(self) -> frozenset[float]:
         return frozenset(member.final_score for member in self.members)
 
-    def rank(self, seed: int, purpose: str) -> int:
-        """Return the group's random number for ``seed``, which does not depend on other groups."""
-        return seed_for(seed, purpose, self.task, list(self.key))
-
 
 def group(task: str, annotations: Iterable[Annotation], *, by_prompt: bool = True) -> list[Group]:
     """Return the groups of ``annotations``, always in the same, unspecified order.
@@ -73,7 +69,7 @@ def spread(groups: Sequence[Group], count: int, seed: int) -> list[Group]:
     The cheapest is next; the seed breaks ties. The first k groups of a longer choice are the choice
     of k, so small subsets are part of large ones.
     """
-    ranked = sorted(groups, key=lambda found: found.rank(seed, "group"))
+    ranked = sorted(groups, key=lambda found: seed_for(seed, "group", found.task, list(found.key)))
     traits = [_codes([found.key[trait] for found in ranked]) for trait in range(_TRAITS)]
     costs = np.zeros(len(ranked))
     chosen: list[Group] = []
