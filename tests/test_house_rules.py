@@ -64,8 +64,6 @@ OVER: dict[str, tuple[int, str]] = {
     "vision": (5240, "bounds on odd files, tools, matched errors"),
     "formats": (2055, "panoptic PNGs, Supervisely, Cartucho, layouts of published ratings"),
     "data": (1290, "the streaming record scanner, staging in the writer"),
-    "prompts": (468, "two layouts of one prompt"),
-    "dataset": (1955, "two renderers of a question's images, filters on derived fields"),
     "clients": (2256, "local weights, image shrinking, batches of one provider, the tool loop"),
     "judges": (1723, "judge modules of the reference, training of the local judge"),
     "runs": (1593, "the second half of the batch ledger"),

@@ -286,12 +286,8 @@ def asked_tasks(folder: DataFolder, options: BuildOptions) -> list[str]:
 def open_workers(
     folder: DataFolder, tasks: Sequence[str], engine: EngineName, workers: int
 ) -> Workers:
-    busy = min(workers, max(1, _records(folder, tasks) // CHUNK))
+    busy = min(workers, max(1, sum(len(folder.entries(name)) for name in tasks) // CHUNK))
     return Workers(busy if engine == "local" else workers, engine)
-
-
-def _records(folder: DataFolder, names: Sequence[str]) -> int:
-    return sum(len(folder.entries(name)) for name in names)
 
 
 def _equal_sources(folder: DataFolder, names: Sequence[str]) -> tuple[str, ...]:

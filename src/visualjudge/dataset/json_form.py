@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
-from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ FIRST, BETWEEN, LAST = b"[\n", b",\n", b"\n]\n"
 LARGEST_NUMBER = 1e15
 _FIELDS = tuple(item.name for item in fields(Question))
 _OPTIONAL = ("features", "spans", "ties", "probe")
+_QUESTION = TypeAdapter(Question)
 
 
 def question_to_wire(question: Question) -> dict[str, Any]:
@@ -56,10 +56,9 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
     except ValueError as error:
         name = raw.get("id") if isinstance(raw, Mapping) else None
         name = name if isinstance(name, str) else f"question {position + 1}"
-        wrong = isinstance(error, ValidationError)
-        place, reason = first_problem(error) if wrong else ((), str(error))
+        wrong = first_problem(error) if isinstance(error, ValidationError) else ((), str(error))
         raise DataError(
-            ": ".join(filter(None, (QUESTIONS, name, ".".join(place), reason)))
+            ": ".join(filter(None, (QUESTIONS, name, ".".join(wrong[0]), wrong[1])))
         ) from None
 
 
@@ -71,12 +70,7 @@ def question_of_json(content: bytes | str) -> Question:
     ValueError
         If it is not one; :func:`question_from_wire` says why in our words.
     """
-    return _checked(_adapter().validate_json(content, strict=True))
-
-
-@cache
-def _adapter() -> TypeAdapter[Question]:
-    return TypeAdapter(Question)
+    return _checked(_QUESTION.validate_json(content, strict=True))
 
 
 def _checked(question: Question) -> Question:

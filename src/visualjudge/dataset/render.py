@@ -160,11 +160,6 @@ class MediaWriter:
             (self._out / relative).write_bytes(content)
         return relative, self._sizes[relative]
 
-    def keep(self, used: set[str]) -> None:
-        for relative in sorted(self.files.keys() - used):
-            (self._out / relative).unlink()
-            del self.files[relative]
-
 
 def render(job: Job) -> Piece:
     """Return the questions and images of one image.
@@ -206,14 +201,15 @@ def render(job: Job) -> Piece:
     for place, item in job.unit.questions:
         if any((item.task, name, item.stem) not in options for name in item.annotation_ids):
             piece.failed.append(place)
-        elif not _decidable(item, options):
+        elif _alike(item, options):
             piece.undecidable.append(place)
         else:
             question = _question(item, job, contexts[item.task], options, shared)
             used.update(question.images)
             piece.questions.append((place, question_json(question)))
-    media.keep(used)
-    piece.files = media.files
+    for unused in media.files.keys() - used:
+        (Path(job.out) / unused).unlink()
+    piece.files = {name: media.files[name] for name in sorted(used)}
     return piece
 
 
@@ -241,9 +237,9 @@ def _drawn(
     return made
 
 
-def _decidable(item: Item, options: Options) -> bool:
-    looks = {options[item.task, name, item.stem].look for name in item.annotation_ids}
-    return len(looks) == len(item.annotation_ids)
+def _alike(item: Item, options: Options) -> bool:
+    names = item.annotation_ids
+    return len({options[item.task, name, item.stem].look for name in names}) < len(names)
 
 
 def file_name(*parts: str) -> str:
