@@ -78,14 +78,14 @@ def test_the_image_of_the_container_is_made_of_files_that_exist() -> None:
 
 
 def test_the_conda_recipe_has_the_dependencies_that_conda_forge_has() -> None:
-    """Fonts are on PyPI only, and fpng is optional; two packages have other names there."""
+    """Fonts are on PyPI only, fpng and isal are optional; two packages have other names there."""
     recipe = yaml.safe_load((ROOT / "packaging/conda-recipe.yaml").read_text("utf-8"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     named = {"opencv-python-headless": "py-opencv", "json-repair": "json_repair"}
     wanted = {f"python {project['requires-python']}"}
     for line in project["dependencies"]:
         name, bound = re.fullmatch(r"([a-z0-9-]+)([>=]=[\d.]+).*", line).groups()  # type: ignore[union-attr]
-        if "font" not in name and name != "fpng":
+        if "font" not in name and name not in ("fpng", "isal", "noto-cjk-sans-otc"):
             wanted.add(f"{named.get(name, name)} {bound}")
     assert set(recipe["requirements"]["run"]) == wanted
     assert recipe["context"]["version"] == visualjudge.__version__.removesuffix(".dev0")

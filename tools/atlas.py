@@ -217,14 +217,9 @@ def atlas_figure(rows: Sequence[AtlasRow]) -> Figure:
     """Plot the accuracy and interval of each judge on each part, beside the best constant
     answer.
     """
-    drawn = [
-        ForestRow(
-            f"{row.judge}, {row.part}", (row.accuracy,), row.constant, states=(row.above_constant,)
-        )
-        for row in rows
-    ]
+    drawn = [ForestRow(f"{row.judge}, {row.part}", (row.accuracy,), row.constant) for row in rows]
     above = sum(row.above_constant == "pass" for row in rows)
-    draw: Callable[[float], Canvas] = partial(forest, drawn, ("accuracy",), SHARES, chance=CONSTANT)
+    draw: Callable[[float], Canvas] = partial(forest, drawn, ("accuracy",), SHARES)
     return Figure(
         "atlas",
         f"Published judges: better than {CONSTANT} in {above} of {len(rows)} rows",

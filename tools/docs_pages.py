@@ -10,7 +10,6 @@ encodings come from the tables of the package, commands from the command line it
 from __future__ import annotations
 
 import argparse
-import importlib
 import re
 import sys
 import tomllib
@@ -18,11 +17,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import typer
 import yaml
 from typer.testing import CliRunner
 
-from visualjudge.cli.main import COMMANDS, MODULES, app
+from visualjudge.cli.main import COMMANDS, app, command_named
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.encodings import encoding_title
 from visualjudge.vision.predictions import type_of
@@ -217,8 +215,7 @@ def commands() -> Iterator[tuple[tuple[str, ...], int]]:
     """Every command and sub-command, with the level of its heading."""
     for name in COMMANDS:
         yield (name,), 2
-        module = importlib.import_module(f"visualjudge.cli.{MODULES.get(name, name)}")
-        group = typer.main.get_command(module.app)
+        group = command_named(name)
         for sub in group.list_commands(None) if hasattr(group, "commands") else ():
             yield (name, sub), 3
 

@@ -12,8 +12,8 @@ import pytest
 
 from judged_records import features, pair, ranking, said, scoring, write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
+from visualjudge.analysis.fits import rising_p
 from visualjudge.analysis.leaks import leak_audit
-from visualjudge.analysis.psychometric import slope_p
 from visualjudge.analysis.study_table import question_table
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Question, Verdict
@@ -261,7 +261,7 @@ def test_many_error_types_do_not_hide_what_all_questions_show() -> None:
     rows = judged(questions, verdicts)["sensitivity"]
     assert [row["scope"] for row in rows].count("error_type") == 10
     (whole,) = (row for row in rows if row["scope"] == "all" and row["against"] == "margin")
-    raw = slope_p(margins, right.astype(float), np.arange(400) % 39)
+    raw = rising_p(margins, right.astype(float), np.arange(400) % 39)
     assert raw is not None and 0.05 / 11 < raw < 0.05 / 2
     assert whole["slope_p"] <= 2 * raw + 1e-9
     assert whole["jnd"] is not None

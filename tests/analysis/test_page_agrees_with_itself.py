@@ -12,7 +12,7 @@ import pytest
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import Analysis, analyse
 from visualjudge.analysis.decisions.card import usual_card
-from visualjudge.analysis.figure_text import about_images, gains, variance_share
+from visualjudge.analysis.figure_text import gains, variance_share
 from visualjudge.analysis.figures import Gain, Leak, Variance
 from visualjudge.analysis.plots.figure import Figure, unbroken
 from visualjudge.analysis.report.plots import PLOTS
@@ -99,14 +99,6 @@ def test_a_share_that_its_images_cannot_tell_is_not_shown() -> None:
     assert gains(unknown) == "orders 50 % (30 to 70)"
     assert gains(variance((0.1, 0.14), (-0.1, 0.6))).startswith("pairs 40 % (0 to 60)")
     assert gains(variance((0.1, 0.14), None)) == "orders 50 % (30 to 70)"
-
-
-@pytest.mark.parametrize(
-    ("count", "said"),
-    [(1, "1 more image"), (83, "83 more images"), (6357, "6,400 more images"), (995, "1,000 more")],
-)
-def test_images_are_counted_to_two_figures(count: int, said: str) -> None:
-    assert about_images(count).startswith(f"about {said}")
 
 
 @pytest.mark.parametrize(

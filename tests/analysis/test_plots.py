@@ -28,7 +28,7 @@ from visualjudge.analysis.report import printing
 from visualjudge.analysis.report.paired import differences, in_common
 from visualjudge.analysis.report.plots import PLOTS, encoding_name, encodings, every_plot
 from visualjudge.analysis.value_and_interval import Estimate
-from visualjudge.cli.report import app
+from visualjudge.cli.main import app
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.vision.encodings import encoding_title
 
@@ -278,7 +278,7 @@ def test_a_browser_that_prints_nothing_is_named(
 
 
 def test_a_judge_that_is_not_there_cannot_be_compared(runs: list[Path]) -> None:
-    done = CliRunner().invoke(app, [*map(str, runs), "--compare", "careful", "nobody"])
+    done = CliRunner().invoke(app, ["report", *map(str, runs), "--compare", "careful", "nobody"])
     assert isinstance(done.exception, UsageError)
     assert (
         "--compare must name two judges of these runs (careful, hasty), or their folders, got "

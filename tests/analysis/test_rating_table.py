@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from visualjudge.analysis.people_agreement import agreement, pair_order
 from visualjudge.analysis.plots.figure import Figure
 from visualjudge.analysis.rating_table import read_ratings
 from visualjudge.analysis.report.agreement_page import agreement_figure
-from visualjudge.cli.agreement import app
+from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.seeding import rng_for
 
@@ -90,7 +91,7 @@ def test_score_that_is_no_number_is_named_and_left_out(tmp_path: Path) -> None:
     read, problems = read_ratings(path)
     assert read["item"].to_list() == ["i2"]
     assert [str(p).split(": ")[1] for p in problems] == ["row 2", "row 5"]
-    done = CliRunner().invoke(app, [str(path)])
+    done = CliRunner().invoke(app, ["agreement", str(path)])
     assert done.exit_code == 1
     assert "row 2" in done.stderr
 
@@ -132,10 +133,9 @@ def test_alpha_is_given_of_what_a_judge_rated_and_of_all_that_people_rated(tmp_p
     )
     assert both.judged_alpha != both.alpha
     part.write_csv(tmp_path / "r.csv")
-    said = CliRunner().invoke(app, [str(tmp_path / "r.csv"), "--judge", "gpt"]).stdout
-    assert (
-        "of all that people rated, 120 units" in said and "of what a judge rated, 80 units" in said
-    )
+    said = CliRunner().invoke(app, ["agreement", str(tmp_path / "r.csv"), "--judge", "gpt"]).stdout
+    assert re.search(r"what people rated +\S+ +\S+ to \S+ +120 ", said)
+    assert re.search(r"what a judge rated too +\S+ +\S+ to \S+ +80 ", said)
     (none,) = agreement(table.filter(pl.col("rater") != "gpt")).alpha
     assert none.judged_alpha is None
 
@@ -160,12 +160,20 @@ def test_the_alternative_annotator_test_names_both_forms_and_refuses_other_scale
     judge = people.filter(pl.col("rater") == "ann").with_columns(rater=pl.lit("gpt"))
     path = tmp_path / "r.csv"
     pl.concat([people, judge]).write_csv(path)
-    said = CliRunner().invoke(app, [str(path), "--judge", "gpt", "--alt-test", "0.2"]).stdout
-    assert "clustered by image" in said and "as published (ratings independent)" in said
+    said = (
+        CliRunner()
+        .invoke(app, ["agreement", str(path), "--judge", "gpt", "--alt-test", "0.2"])
+        .stdout
+    )
+    assert "clustered by image" in said and "ω as published" in said
     pl.concat([people, judge.with_columns(score=pl.col("score") * 10)]).write_csv(path)
-    said = CliRunner().invoke(app, [str(path), "--judge", "gpt", "--alt-test", "0.2"]).stdout
+    said = (
+        CliRunner()
+        .invoke(app, ["agreement", str(path), "--judge", "gpt", "--alt-test", "0.2"])
+        .stdout
+    )
     assert "none: scores must be on one scale" in said
-    done = CliRunner().invoke(app, [str(path), "--judge", "gpt", "--alt-test", "1"])
+    done = CliRunner().invoke(app, ["agreement", str(path), "--judge", "gpt", "--alt-test", "1"])
     assert isinstance(done.exception, UsageError)
 
 
@@ -182,7 +190,9 @@ def test_the_page_of_agreement_draws_the_table_s_figures(tmp_path: Path) -> None
         assert found == (row.spearman, *(row.spearman_ci95 or (None, None)), row.items, row.items)
     ratings, page = tmp_path / "r.csv", tmp_path / "a.html"
     table.write_csv(ratings)
-    done = CliRunner().invoke(app, [str(ratings), "--judge", "gpt", "--out", str(page)])
+    done = CliRunner().invoke(
+        app, ["agreement", str(ratings), "--judge", "gpt", "--out", str(page)]
+    )
     assert done.exit_code == 0, done.output
     text = page.read_text()
     assert 'id="figure-agreement"' in text and "<script" not in text and "<td>gpt</td>" in text
@@ -192,7 +202,7 @@ def test_a_page_of_agreement_must_be_html(tmp_path: Path) -> None:
     ratings = tmp_path / "r.csv"
     long_table().write_csv(ratings)
     done = CliRunner().invoke(
-        app, [str(ratings), "--judge", "gpt", "--out", str(tmp_path / "a.pdf")]
+        app, ["agreement", str(ratings), "--judge", "gpt", "--out", str(tmp_path / "a.pdf")]
     )
     assert isinstance(done.exception, UsageError) and "--out must end in .html, got" in str(
         done.exception

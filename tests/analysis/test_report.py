@@ -25,7 +25,7 @@ from visualjudge.analysis.report.examples import examples
 from visualjudge.analysis.report.methods import methods
 from visualjudge.analysis.report.terminal import text as terminal
 from visualjudge.analysis.value_and_interval import NOTHING
-from visualjudge.cli.report import app
+from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
@@ -95,7 +95,7 @@ def test_image_outside_the_dataset_is_not_shown(tmp_path: Path) -> None:
 def test_command_writes_every_file(run: Path, tmp_path: Path) -> None:
     out, metrics, tables = tmp_path / "r.html", tmp_path / "m.json", tmp_path / "csv"
     done = CliRunner().invoke(
-        app, [str(run), "--out", str(out), "--json", str(metrics), "--csv", str(tables)]
+        app, ["report", str(run), "--out", str(out), "--json", str(metrics), "--csv", str(tables)]
     )
     assert done.exit_code == 0, done.output
     assert json.loads(metrics.read_text())["judges"][0]["pairwise"]["accuracy"] == pytest.approx(
@@ -107,7 +107,7 @@ def test_command_writes_every_file(run: Path, tmp_path: Path) -> None:
 
 def test_a_summary_is_one_page_to_pass_on(run: Path, tmp_path: Path) -> None:
     out = tmp_path / "summary.html"
-    done = CliRunner().invoke(app, [str(run), "--summary", str(out)])
+    done = CliRunner().invoke(app, ["report", str(run), "--summary", str(out)])
     assert done.exit_code == 0, done.output
     text = out.read_text().replace("\u00a0", " ")
     assert "Five numbers" in text and "66.7 % (" in text
@@ -118,7 +118,7 @@ def test_a_summary_is_one_page_to_pass_on(run: Path, tmp_path: Path) -> None:
 def test_unreadable_line_is_said_and_ends_with_status_1(run: Path) -> None:
     journal = run / "verdicts.jsonl"
     journal.write_text("{}\n" + journal.read_text())
-    done = CliRunner().invoke(app, [str(run)])
+    done = CliRunner().invoke(app, ["report", str(run)])
     assert done.exit_code == 1
     assert "line 1" in done.stderr
 
@@ -147,7 +147,7 @@ def test_finished_run_says_nothing_of_missing_verdicts(
     questions = [pair(i, (8.0, 1.0)) for i in range(20)]
     dataset = write_dataset(tmp_path / "ds", questions)
     run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in questions[:8]], **told)
-    done = CliRunner().invoke(app, [str(run)])
+    done = CliRunner().invoke(app, ["report", str(run)])
     assert done.exit_code == 0
     assert "missing" not in done.output
 
@@ -254,7 +254,7 @@ def test_a_file_of_another_format_is_not_overwritten(
 ) -> None:
     kept = tmp_path / name
     kept.write_text("mine")
-    refused = CliRunner().invoke(app, [str(run), option, str(kept), *more])
+    refused = CliRunner().invoke(app, ["report", str(run), option, str(kept), *more])
     assert isinstance(refused.exception, UsageError)
     assert f"{option} must end in" in str(refused.exception)
     assert kept.read_text() == "mine"

@@ -15,7 +15,7 @@ from visualjudge.analysis.estimate import holm, shares
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
 from visualjudge.analysis.statistics.kappa import kappa, kappa_interval
-from visualjudge.analysis.variance import variance_components, variance_row
+from visualjudge.analysis.variance import variance_row
 from visualjudge.core.seeding import rng_for
 
 
@@ -186,7 +186,7 @@ def test_variance_components_are_recovered() -> None:
     table = pl.DataFrame(
         rows, schema=["pair", "encoding", "order", "repeat", "right"], orient="row"
     )
-    found = variance_components(table)
+    found = variance_row(table, "t")
     want = {
         "item": a.var(),
         "encoding": b.var(ddof=1),
@@ -195,7 +195,7 @@ def test_variance_components_are_recovered() -> None:
         "repeat": 0.09,
     }
     for name, value in want.items():
-        assert found[name] == pytest.approx(value, rel=0.12), name
+        assert getattr(found, name) == pytest.approx(value, rel=0.12), name
 
 
 def test_the_image_holds_a_part_of_the_pairs_variance_and_intervals_cover_it() -> None:
@@ -226,12 +226,13 @@ def test_variance_without_swap_or_repeat_stays_in_the_coarser_part() -> None:
     rows = [
         (f"i{i}", f"e{e}", "AB", 0, bool(rng.random() < 0.7)) for i in range(50) for e in range(3)
     ]
-    found = variance_components(
-        pl.DataFrame(rows, schema=["pair", "encoding", "order", "repeat", "right"], orient="row")
+    found = variance_row(
+        pl.DataFrame(rows, schema=["pair", "encoding", "order", "repeat", "right"], orient="row"),
+        "t",
     )
-    assert found["order"] is None
-    assert found["repeat"] is None
-    assert found["item_x_encoding"] == pytest.approx(0.21, abs=0.05)
+    assert found.order is None
+    assert found.repeat is None
+    assert found.item_x_encoding == pytest.approx(0.21, abs=0.05)
 
 
 @pytest.mark.parametrize("consistent", [True, False])

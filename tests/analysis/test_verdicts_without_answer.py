@@ -103,7 +103,6 @@ def test_a_judge_that_declined_everything_is_compared_with_none(tmp_path: Path) 
     assert rows["local", "other"].gap.value == 0
     judge = found.results.judges[0]
     assert judge.above_baseline == ()
-    assert not judge.pairwise.better_than_chance and not judge.pairwise.worse_than_chance
     shown = dict(zip(JUDGE.titles, JUDGE.cells(judge), strict=True))
     assert shown["Accuracy (95 %)"] == shown["Accuracy, mean over tasks"] == "–"
     assert JUDGE.json(judge)["pairwise"]["accuracy"] == 0  # without an answer is wrong
@@ -111,27 +110,6 @@ def test_a_judge_that_declined_everything_is_compared_with_none(tmp_path: Path) 
     card = card_of(found).judges[0]
     assert "it answered no question on the sources" in card.answer
     assert {line.name: line.state for line in card.checks}["macro_accuracy"] == "not_measured"
-
-
-def test_worse_than_chance_is_said_of_what_was_read(tmp_path: Path) -> None:
-    questions = [pair(i, (8.0, 1.0)) for i in range(120)]
-    dataset = write_dataset(tmp_path / "ds", questions)
-
-    def state(name: str, wrong: int, unread: int) -> tuple[bool, bool]:
-        """Of every ten questions of an image, so many are wrong and unread."""
-        kinds = [(q, (i // 12) % 10) for i, q in enumerate(questions)]
-        verdicts = [
-            said(q, "?", status="unparseable")
-            if k < unread
-            else said(q, "B" if k < unread + wrong else "A")
-            for q, k in kinds
-        ]
-        judge = analyse([write_run(tmp_path / name, dataset, verdicts)]).results.judges[0]
-        return judge.pairwise.better_than_chance, judge.pairwise.worse_than_chance
-
-    assert state("unread", 2, 6) == (False, False)
-    assert state("wrong", 8, 0) == (False, True)
-    assert state("right", 1, 1) == (True, False)
 
 
 def test_consistency_is_shown_of_what_was_read_too(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_bad_records_are_told_counted_and_left_out(
         (("--subset", "all"), "got 'all'"),
         (("--task", "flying"), "unknown task 'flying'"),
         (("--task", "keypoint"), "has no annotations of keypoint"),
-        (("--engine", "cloud"), "unknown engine 'cloud'"),
+        (("--engine", "cloud"), "'cloud' is not one of"),
         (("--workers", "0"), "--workers must be at least 1, got 0"),
         (("--set", "per_group=9"), "per_group must be at most 5, got 9"),
     ],

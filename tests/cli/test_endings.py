@@ -9,7 +9,6 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -303,27 +302,6 @@ def test_after_the_last_label_there_is_nothing_to_draw(
         "every annotation has a label"
         in said(capsys, monkeypatch, "label", made.run, "--labels", every, "--out", "x")[1]
     )
-
-
-@pytest.mark.parametrize(
-    ("words", "fields"),
-    [
-        (
-            lambda made: ("label", made.run, "--n", 6, "--out", made.out / "x.csv"),
-            {"annotation_id", "probability"},
-        ),
-    ],
-)
-def test_tables_are_printed_as_json(
-    words: Any,
-    fields: set[str],
-    made: Example,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    out, _ = said(capsys, monkeypatch, *words(made), "--json")
-    rows = json.loads(out)
-    assert rows and all(fields <= row.keys() for row in rows)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")

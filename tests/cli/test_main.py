@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-import typer
 
 from runs.made_dataset import make_dataset
 from visualjudge.cli import main
@@ -55,7 +53,7 @@ def ended(
         ("build a b --out c", "quote a pattern or a value with spaces"),
         ("judge x", "Missing option '--out'"),
         ("describe x --json no/such/folder.json", "--json: no/such/folder.json: no folder no/such"),
-        ("build x --out y --set max_pairs=3", "--set: must be one of max_side"),
+        ("build x --out y --set max_pairs=3", "--set: must be one of form, max_side"),
         ("judge x --out y --set timeout", "--set must be NAME=VALUE, such as timeout=60"),
         ("judge x --model m --out y --price 3", "--price must be IN/OUT, such as 2.5/10, got '3'"),
     ],
@@ -83,8 +81,7 @@ def paths() -> list[str]:
     """Every command that has options of its own."""
     names = []
     for name in main.COMMANDS:
-        module = importlib.import_module(f"visualjudge.cli.{main.MODULES.get(name, name)}")
-        command = typer.main.get_command(module.app)
+        command = main.command_named(name)
         below = command.list_commands(None) if hasattr(command, "commands") else [""]
         names += [f"{name} {sub}".strip() for sub in below]
     return names

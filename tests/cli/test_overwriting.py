@@ -33,11 +33,6 @@ def places(tmp_path: Path) -> Path:
     [
         ("correct run --labels labels.csv --json labels.csv", "labels.csv", "is an input file"),
         ("agreement labels.csv --json labels.csv", "labels.csv", "is an input file"),
-        (
-            "card run --people labels.csv --out page.html --json labels.csv",
-            "labels.csv",
-            "is an input file",
-        ),
         ("card run --json ds/questions.json", "ds/questions.json", "is part of the dataset"),
         ("card run --badge run/verdicts.jsonl", "run/verdicts.jsonl", "is part of the run"),
         (

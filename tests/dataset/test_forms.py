@@ -15,7 +15,7 @@ from making import detection_folder
 from visualjudge.analysis.question_table import find, read_questions
 from visualjudge.cli.main import run
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.dataset import parquet_form, write_dataset
+from visualjudge.dataset import parquet_form
 from visualjudge.dataset.build import build
 from visualjudge.dataset.exports import export
 from visualjudge.dataset.folder import Dataset, load_dataset
@@ -96,7 +96,7 @@ def test_a_parquet_dataset_is_judged_and_reported_as_the_other(
 
 
 def test_the_form_follows_the_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(write_dataset, "MOST_IN_JSON", 3)
+    monkeypatch.setattr("visualjudge.dataset.build.MOST_IN_JSON", 3)
     build(detection_folder(tmp_path / "data", SCORES), tmp_path / "dataset")
     assert (tmp_path / "dataset/dataset.parquet").is_file()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import shlex
 import subprocess
@@ -12,13 +11,12 @@ from pathlib import Path
 
 import click
 import pytest
-import typer
 import yaml
 
 import visualjudge
 from making import make_folder
 from visualjudge.apps.demo.study import make_study
-from visualjudge.cli.main import COMMANDS, MODULES
+from visualjudge.cli.main import COMMANDS, command_named
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -111,9 +109,7 @@ def commands_of(page: Path) -> list[str]:
 
 
 def click_command(name: str) -> click.Command:
-    return typer.main.get_command(
-        importlib.import_module(f"visualjudge.cli.{MODULES.get(name, name)}").app
-    )
+    return command_named(name)
 
 
 def problem(line: str) -> str | None:

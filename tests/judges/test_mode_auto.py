@@ -39,8 +39,8 @@ class Server:
         await asyncio.sleep(0.02)  # so that requests of one moment overlap
         if asked and self.does in WORDS:
             return web.json_response({"error": {"message": WORDS[self.does]}}, status=400)
-        if self.does == "any":
-            return web.json_response({"error": {"message": "no such model"}}, status=404)
+        if self.does == "no":
+            return web.json_response({"error": {"message": "no"}}, status=400)
         if self.schemas + self.texts <= self.declines:
             return web.json_response(completion("I'm sorry, I can't help with that."))
         return web.json_response(
@@ -102,6 +102,12 @@ def test_a_server_without_schemas_is_tried_once_and_then_asked_in_text(
         if does == "ignored"
         else "schema refused by the server; asked without"
     ]
+
+
+def test_a_400_that_is_about_no_parameter_is_not_asked_again(tmp_path: Path) -> None:
+    server, _, verdicts = run(tmp_path, "no")
+    assert (server.schemas, server.texts) == (QUESTIONS, 0)
+    assert {v["cause"] for v in verdicts} == {"HTTP 400"}
 
 
 def test_a_server_that_keeps_to_a_schema_is_asked_with_it_throughout(tmp_path: Path) -> None:

@@ -109,11 +109,6 @@ class PairOfModels:
     """Mean difference of the true scores, in points."""
     by: Literal["questions", "strengths"]
 
-    @property
-    def separated(self) -> bool:
-        """Whether the judge separates a pair that the truth separates too."""
-        return self.state in ("right", "wrong")
-
 
 @dataclass(frozen=True)
 class Resolution:

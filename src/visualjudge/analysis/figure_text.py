@@ -106,12 +106,6 @@ def many(count: int, noun: str) -> str:
     return f"{number(count)} {plural(count, noun)}"
 
 
-def about_images(count: int) -> str:
-    """Format an estimate to two significant figures: "about 6,400 more images"."""
-    step = 10 ** max(0, len(str(count)) - 2)
-    return f"about {many(round(count / step) * step, 'more image')}"
-
-
 def listed(names: Sequence[str], most: int = 4) -> str:
     """Join names: "a, b and c". A long list is cut to the first names and the number of
     the others.

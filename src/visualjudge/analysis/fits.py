@@ -11,7 +11,8 @@ Where answers are separated (a source never lost), no finite maximum exists: Fir
 answers, because answers that are all alike show no spread.
 
 Sources: McCullagh & Nelder 1989; Liang & Zeger 1986 (sandwich); Bell & McCaffrey 2002, MacKinnon,
-Nielsen & Webb 2023 (CR3); Firth 1993, Kosmidis & Firth 2021 (penalty); Bradley & Terry 1952.
+Nielsen & Webb 2023 (CR3); Satterthwaite 1946 (degrees of freedom); Firth 1993, Kosmidis & Firth
+2021 (penalty); Bradley & Terry 1952.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 from scipy import sparse
 
-from visualjudge.analysis.estimate import TAIL, renumbered, t_isf, t_sf
+from visualjudge.analysis.estimate import LEAST_IMAGES, TAIL, renumbered, t_isf, t_sf
 from visualjudge.core.records import FloatArray, IntArray
 
 MANY_IMAGES = 40
@@ -38,11 +40,13 @@ Link = Literal["logit", "identity"]
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """``coefficients`` (P,), their ``covariance`` by image and that of independent answers,
-    ``alone``; ``determined`` (P,) is near 1 where the data determine a coefficient.
+    """``coefficients`` (P,), how far each image ``moved`` them (images, P), their ``covariance`` by
+    image and that of independent answers, ``alone``; ``determined`` (P,) is near 1 where the data
+    determine a coefficient.
     """
 
     coefficients: FloatArray
+    moved: FloatArray
     covariance: FloatArray
     alone: FloatArray
     determined: FloatArray
@@ -61,6 +65,13 @@ class Fit:
     def variance(self, contrast: FloatArray) -> FloatArray:
         """Return the variance of each row of ``contrast`` (K, P), (K,)."""
         return np.asarray(((contrast @ self.floored) * contrast).sum(1))
+
+    def freedom(self, contrast: FloatArray) -> FloatArray:
+        """Return Welch and Satterthwaite's degrees of freedom of the variances, (K,), each image
+        having one: a few images that move a contrast most know little of its variance.
+        """
+        squares = (self.moved @ contrast.T) ** 2
+        return np.asarray(squares.sum(0) ** 2 / np.maximum((squares**2).sum(0), 1e-300))
 
 
 def fit(
@@ -94,9 +105,9 @@ def fit(
         residual = y - rows @ beta
     alone = inverse if link == "logit" else inverse * float((residual**2).mean())
     names, place = renumbered(np.unique(image, return_inverse=True)[1])
-    covariance = _clustered(rows, weight, residual, place, inverse, many)
+    moved = _moved(rows, weight, residual, place, inverse, many)
     determined = np.diag(inverse @ information)
-    return Fit(beta, covariance, alone, determined, residual, names.size, penalised)
+    return Fit(beta, moved, moved.T @ moved, alone, determined, residual, names.size, penalised)
 
 
 def _dense(table: Any) -> FloatArray:
@@ -115,7 +126,7 @@ def _mean(eta: FloatArray, link: Link) -> tuple[FloatArray, FloatArray]:
     return mean, np.maximum(mean * (1 - mean), 1e-12)
 
 
-def _clustered(
+def _moved(
     rows: Any,
     weight: FloatArray,
     residual: FloatArray,
@@ -123,22 +134,23 @@ def _clustered(
     inverse: FloatArray,
     many: int,
 ) -> FloatArray:
-    """Return the covariance by image: the sandwich, or that of leaving out each image."""
+    """Return how far each image moves the coefficients, whose products are the covariance: by the
+    sandwich, or by leaving out each image.
+    """
     images, (n, size) = int(image.max(initial=-1)) + 1, rows.shape
     member = sparse.csr_array((np.ones(n), (image, np.arange(n))), shape=(images, n))
     scores = _dense(member @ (rows * residual[:, None]))
     if images >= many or size > MOST_LEFT_OUT:
         rank = int(np.linalg.matrix_rank(inverse, hermitian=True, rtol=1e-9))
         small = images / max(images - 1, 1) * (n - 1) / max(n - rank, 1)
-        moved = scores @ inverse * np.sqrt(small)
-        return np.asarray(moved.T @ moved)
+        return np.asarray(scores @ inverse * np.sqrt(small))
     information = np.linalg.pinv(inverse, rcond=FLAT, hermitian=True)
     moved = np.empty(scores.shape)
     for k in range(images):
         own = rows[image == k]
         rest = information - _product(own, weight[image == k])
         moved[k] = np.linalg.pinv(rest, rcond=1e-8, hermitian=True) @ scores[k]
-    return np.asarray(moved.T @ moved * (max(images - 1, 1) / max(images, 1)))
+    return np.asarray(moved * np.sqrt(max(images - 1, 1) / max(images, 1)))
 
 
 def interval(value: float, variance: float, freedom: float) -> tuple[float, float]:
@@ -150,6 +162,20 @@ def interval(value: float, variance: float, freedom: float) -> tuple[float, floa
 def p_value(value: float, variance: float, freedom: float) -> float:
     """Return the two-sided p of 0 by Student's t."""
     return float(2 * t_sf(abs(value) / variance**0.5, max(freedom, 1.0)))
+
+
+def rising_p(x: FloatArray, y: FloatArray, image: IntArray) -> float | None:
+    """Return the one-sided p by Student's t that ``y`` rises with the rank of ``x``, (n,); None if
+    all ``x`` are equal or there are too few images.
+    """
+    rank = pl.Series(x).rank().to_numpy() / x.size - 0.5
+    found = fit(np.column_stack([rank, np.ones(rank.size)]), y, image, link="identity")
+    variance = float(found.covariance[0, 0])
+    if found.determined[0] < 1 - 1e-6 or found.images < LEAST_IMAGES:
+        return None
+    if variance < 1e-18:  # no image differs
+        return 0.5
+    return float(t_sf(found.coefficients[0] / variance**0.5, found.images - 1))
 
 
 def of_others(values: FloatArray, image: IntArray, item: IntArray) -> FloatArray:

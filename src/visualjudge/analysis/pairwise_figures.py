@@ -172,19 +172,3 @@ class Pairwise:
     """Cohen's κ of the verdicts and the right answers, ties being answers of their own; a failed
     reply agrees with no answer.
     """
-
-    @property
-    def better_than_chance(self) -> bool:
-        """Whether the interval of the accuracy lies above chance. Failed replies are wrong, and
-        each verdict counts once.
-        """
-        low = (self.accuracy.shown.interval or (None, None))[0]
-        return low is not None and low > self.chance
-
-    @property
-    def worse_than_chance(self) -> bool:
-        """Whether the interval of the accuracy among replies that were read lies below chance. A
-        reply that was not read is not a wrong choice.
-        """
-        high = (self.accuracy.parsed.interval or (None, None))[1]
-        return high is not None and high < self.chance

@@ -380,11 +380,11 @@ def alt_rows(panel: Panel, epsilon: float, level: Level = "ordinal") -> list[Alt
         try:
             _same_scale(panel.scores[i], panel.people)
             found = alt_test(
-                human,  # type: ignore[arg-type]
-                _answers(panel.scores[i]),  # type: ignore[arg-type]
+                human,
+                _answers(panel.scores[i]),
+                lambda cell: panel.images[cell[0]],
                 epsilon=epsilon,
-                metric="accuracy" if level == "nominal" else "neg_rmse",
-                images=lambda cell: panel.images[cell[0]],
+                nominal=level == "nominal",
             )
         except UsageError as error:
             rows.append(replace(row, why=str(error)))
@@ -392,8 +392,8 @@ def alt_rows(panel: Panel, epsilon: float, level: Level = "ordinal") -> list[Alt
         rows.append(
             replace(
                 row,
-                people=len(found.people),
-                omega=found.value,
+                people=found.people,
+                omega=found.omega,
                 omega_by_image=found.by_image,
                 advantage=found.advantage,
             )

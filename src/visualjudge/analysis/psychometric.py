@@ -20,14 +20,14 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from visualjudge.analysis.estimate import TAIL, Resampling, norm_sf, renumbered, t_isf, t_sf
+from visualjudge.analysis.estimate import TAIL, Resampling, norm_sf, renumbered, t_isf
 from visualjudge.analysis.figures import CurvePoint, Sensitivity
-from visualjudge.analysis.fits import fit as regress
+from visualjudge.analysis.fits import rising_p
 from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.repeated_rows import ALL, holm_apart, originals
 from visualjudge.analysis.study_table import clusters_of
 from visualjudge.analysis.value_and_interval import Ends, Estimate
-from visualjudge.core.records import FloatArray, IntArray
+from visualjudge.core.records import FloatArray
 
 TARGET, BINS, POINTS = 0.75, 40, 10
 LEAST_VERDICTS, LEAST_IMAGES = 30, 5
@@ -122,26 +122,16 @@ class Scope:
 @dataclass(frozen=True, eq=False)
 class _Curve:
     """Verdicts in bins of distance ``x``: counts ``n`` and right answers ``k``, clusters × bins,
-    and the fitted ``theta`` (1, 3).
+    their ``totals`` over clusters, and the fitted ``theta`` (1, 3).
     """
 
     x: FloatArray
     n: Any
     k: Any
+    totals: tuple[FloatArray, FloatArray]
     limits: tuple[float, float]
     theta: FloatArray
-    images: int
-    most: float
     slope: float | None
-
-    @property
-    def totals(self) -> tuple[FloatArray, FloatArray]:
-        return np.asarray(self.n.sum(0)).ravel(), np.asarray(self.k.sum(0)).ravel()
-
-    def groups(self, count: int) -> IntArray:
-        n = self.totals[0]
-        ends = np.cumsum(n) / n.sum()
-        return renumbered(np.minimum((ends * count - 1e-9).astype(int), count - 1))[1]
 
 
 def curves(
@@ -192,23 +182,10 @@ def _curve(rows: pl.DataFrame, resampling: Resampling, chance: float) -> _Curve 
         for values in (np.ones(x.size), right)
     )
     limits, mean = (read * chance, read * (1 - chance)), np.bincount(which, x) / total
-    asked, hits = (np.asarray(part.sum(0)).reshape(1, -1) for part in (n, k))
-    theta = fit(mean, asked, hits, limits)
-    return _Curve(mean, n, k, limits, theta, images, float(x.max()), slope_p(x, right, clusters))
-
-
-def slope_p(distance: FloatArray, right: FloatArray, clusters: IntArray) -> float | None:
-    """Return the one-sided p of a regression by image that accuracy rises with the rank of the
-    distance; None if all distances are equal.
-    """
-    rank = pl.Series(distance).rank().to_numpy() / distance.size - 0.5
-    found = regress(np.column_stack([rank, np.ones(rank.size)]), right, clusters, link="identity")
-    variance = float(found.covariance[0, 0])
-    if found.determined[0] < 1 - 1e-6 or found.images < LEAST_IMAGES:
-        return None
-    if variance < 1e-18:  # no image differs
-        return 0.5
-    return float(t_sf(found.coefficients[0] / variance**0.5, found.images - 1))
+    asked, hits = (np.asarray(part.sum(0)).ravel() for part in (n, k))
+    theta = fit(mean, asked[None], hits[None], limits)
+    rises = rising_p(x, right, clusters)
+    return _Curve(mean, n, k, (asked, hits), limits, theta, rises)
 
 
 def _sensitivity(
@@ -218,31 +195,30 @@ def _sensitivity(
     slope: float | None,
     resampling: Resampling,
 ) -> Sensitivity:
-    where = (scope.scope, scope.value, scope.against)
+    where, images = (scope.scope, scope.value, scope.against), rows["cluster"].n_unique()
     if curve is None:
         few = f"fewer than {LEAST_VERDICTS} verdicts or {LEAST_IMAGES} images"
-        none = Estimate(None, None, rows.height, rows["cluster"].n_unique(), few)
+        none = Estimate(None, None, rows.height, images, few)
         return Sensitivity(*where, none, None, None, None, None, few)
     jnd = float(threshold(curve.theta, curve.limits)[0])
-    reason = _why_none(curve, jnd, slope)
-    ends = None if reason else _jnd_ends(curve, resampling)
-    figure = Estimate(None if reason else jnd, ends, rows.height, curve.images, reason)
+    reason = _why_none(curve, jnd, slope, float(rows["distance"].max()))  # type: ignore[arg-type]
+    ends = None if reason else _jnd_ends(curve, resampling, images)
+    figure = Estimate(None if reason else jnd, ends, rows.height, images, reason)
     (floor, room), (alpha, beta) = curve.limits, np.exp(curve.theta[0, :2]).tolist()
     lapse = float(1 - floor - room / (1 + np.exp(curve.theta[0, 2])))
     return Sensitivity(*where, figure, alpha, beta, lapse, slope, reason, _points(curve), floor)
 
 
-def _jnd_ends(curve: _Curve, resampling: Resampling) -> Ends:
+def _jnd_ends(curve: _Curve, resampling: Resampling, images: int) -> Ends:
     n, k = resampling.sums(curve.n), resampling.sums(curve.k)
     held = n.sum(1) > 0
     draws = threshold(fit(curve.x, n[held], k[held], curve.limits, curve.theta[0]), curve.limits)
-    images = curve.images
     tail = float(norm_sf(t_isf(TAIL, images - 1) * np.sqrt(images / (images - 1))))
     low, high = np.quantile(draws, [tail, 1 - tail], method="nearest")
     return (float(low) if np.isfinite(low) else None), (float(high) if np.isfinite(high) else None)
 
 
-def _why_none(curve: _Curve, jnd: float, slope: float | None) -> str | None:
+def _why_none(curve: _Curve, jnd: float, slope: float | None, most: float) -> str | None:
     """Return why the data do not support a 75 % point. A curve that is extrapolated below or above
     the distances that were asked is no evidence.
     """
@@ -252,7 +228,7 @@ def _why_none(curve: _Curve, jnd: float, slope: float | None) -> str | None:
         (slope is None or slope >= SLOPE_LEVEL,
          "accuracy does not rise significantly with the difference"),
         (not np.isfinite(jnd), "75 % is never reached"),
-        (jnd > curve.most, f"75 % lies beyond the largest distance asked ({curve.most:.3g})"),
+        (jnd > most, f"75 % lies beyond the largest distance asked ({most:.3g})"),
         (below < max(LEAST_BELOW, LEAST_SHARE_BELOW * n.sum()),
          f"above 75 % at nearly every distance asked (from {curve.x[0]:.2g})"),
     )  # fmt: skip
@@ -261,9 +237,9 @@ def _why_none(curve: _Curve, jnd: float, slope: float | None) -> str | None:
 
 def _points(curve: _Curve) -> tuple[CurvePoint, ...]:
     n, k = curve.totals
-    total, right, far = (
-        np.bincount(curve.groups(POINTS), values) for values in (n, k, curve.x * n)
-    )
+    ends = np.cumsum(n) / n.sum()
+    group = renumbered(np.minimum((ends * POINTS - 1e-9).astype(int), POINTS - 1))[1]
+    total, right, far = (np.bincount(group, values) for values in (n, k, curve.x * n))
     return tuple(
         CurvePoint(float(x), float(share), float(count))
         for x, share, count in zip(far / total, right / total, total, strict=True)

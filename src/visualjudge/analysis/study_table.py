@@ -359,17 +359,6 @@ class Study:
         )
 
     @cached_property
-    def annotation_scores(self) -> pl.DataFrame:
-        """``scores`` of each different annotation of the questions, asked or not: ``task``,
-        ``annotations``, ``source``.
-        """
-        lists = ["annotations", "sources", "scores"]
-        asked = self.questions.lazy().filter(unchanged()).select("task", *lists).explode(lists)
-        each = asked.select(pl.col("task", "annotations", "sources").cast(pl.String), "scores")
-        known = each.unique(["task", "annotations", "sources"]).rename({"sources": "source"})
-        return known.collect()
-
-    @cached_property
     def has_scores(self) -> bool:
         """Whether the true scores contain more than which option is better. Questions that state
         only a preference (verdicts of other tools, many benchmarks) have the scores 0 and 10, and 5

@@ -151,18 +151,6 @@ def _components(table: pl.DataFrame) -> dict[str, FloatArray | None]:
     return out
 
 
-def variance_components(table: pl.DataFrame) -> dict[str, float | None]:
-    """Return the components of one judge and task; None if the design cannot determine them (no
-    swap, no repeat, one encoding).
-
-    A component that cannot be separated is included in the finest one that can: without repeats,
-    ``order`` contains the rest; without the other order too, ``item_x_encoding`` does. All are None
-    if nothing can be separated.
-    """
-    found = _components(table)
-    return {name: _first(found.get(name)) for name in COMPONENTS}
-
-
 def _first(values: FloatArray | None) -> float | None:
     return None if values is None or not np.isfinite(values[0]) else float(values[0])
 

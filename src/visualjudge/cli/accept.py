@@ -7,17 +7,15 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.options import JsonFile, MovedDataset, TaskOption, WhereOption, conditions
+from visualjudge.cli.options import JsonFile, PartOptions
 from visualjudge.cli.output import following, say, unused
 from visualjudge.core.atomic import write_json, write_text
-from visualjudge.core.errors import UsageError, must_end_in
-
-app = typer.Typer(pretty_exceptions_enable=False)
+from visualjudge.core.errors import UsageError
 
 
-@app.command(epilog="Example: visualjudge accept runs/known --apply runs/new --out accepted.csv")
 def accept(
     run: Annotated[Path, typer.Argument(help="Run with known scores.", metavar="RUN")],
+    part: PartOptions,
     bad_below: Annotated[
         float, typer.Option(help="True score below which one is bad.", metavar="SCORE")
     ] = 5.0,
@@ -32,23 +30,21 @@ def accept(
         Path | None, typer.Option(help="Run whose predictions to mark.", metavar="RUN")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Table of the marked predictions, .csv.", metavar="FILE")
+        Path | None, typer.Option(help="Table of the marked predictions.", metavar="FILE.csv")
     ] = None,
     json: JsonFile = None,
-    dataset: MovedDataset = None,
-    task: TaskOption = None,
-    where: WhereOption = None,
 ) -> None:
     """Find the score of a judge from which predictions may be accepted (exit status 1 if there is
     none), and mark those of another run.
+
+    Example: visualjudge accept runs/known --apply runs/new --out accepted.csv
     """
     from visualjudge.analysis.decide.accept import accept as find, coco_of, marked
     from visualjudge.analysis.load import load_study
 
-    must_end_in("--out", out, (".csv",))
     if (apply is None) != (out is None):
         raise UsageError("--apply and --out belong together")
-    known = load_study([run], dataset=dataset, where=conditions(task, where))
+    known = load_study([run], dataset=part.dataset, where=part.conditions)
     found = find(known, bad_below=bad_below, risk=risk, base_rate=base_rate)
     if json is not None:
         write_json(json, found.json())

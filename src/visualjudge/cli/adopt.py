@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from typer.core import TyperCommand
 
-from visualjudge.apps.adopt.columns import NAMES
 from visualjudge.cli.output import end_with, following, stages, warnings_told
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
@@ -18,34 +15,9 @@ from visualjudge.core.plurals import pluralize
 if TYPE_CHECKING:
     from visualjudge.apps.adopt.adopt import Adopted
 
-EPILOG = "Example: visualjudge adopt votes.csv --column truth=vote --answer C=tie --out study"
 SHOWN = 5
 
 
-class Use(StrEnum):
-    """Which column counts if a table has both replies and values."""
-
-    replies = "replies"
-    verdicts = "verdicts"
-
-
-class _Roles(TyperCommand):
-    """Explains how to name a column if a role is written as an option."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        own = {name for option in self.params for name in option.opts}
-        for word in args:
-            option = word.partition("=")[0]
-            role = option[2:].replace("-", "_")
-            if option.startswith("--") and option not in own and role in NAMES:
-                raise UsageError(f"no such option: {option}; use --column {role}=NAME")
-        return super().parse_args(ctx, args)
-
-
-app = typer.Typer(pretty_exceptions_enable=False)
-
-
-@app.command(epilog=EPILOG, cls=_Roles)
 def adopt(
     source: Annotated[
         list[Path],
@@ -70,9 +42,9 @@ def adopt(
     ] = None,
     judge: Annotated[str | None, typer.Option(help="Name of the judge.")] = None,
     use: Annotated[
-        Use,
+        Literal["replies", "verdicts"],
         typer.Option(help="What counts of the two.", show_default=False),
-    ] = Use.replies,
+    ] = "replies",
     format: Annotated[
         str | None,
         typer.Option(
@@ -100,9 +72,11 @@ def adopt(
 
     Roles: item, group, task, model_a, model_b, model, verdict, truth, score_a, score_b, order,
     judge, repeat, reply, finish_reason, input_tokens, output_tokens, request, text_a, text_b.
+
+    Example: visualjudge adopt votes.csv --column truth=vote --answer C=tie --out study
     """
     from visualjudge.apps.adopt.adopt import adopt as adopted
-    from visualjudge.apps.adopt.fetch import question_tables
+    from visualjudge.apps.adopt.fetch import is_question_set
 
     if out is None:
         if not fetch:
@@ -110,7 +84,7 @@ def adopt(
         _fetched(source[0], allow_private_urls)
     elif benchmark is not None:
         _benchmark(benchmark, source[0], out, replies or [], force)
-    elif media is not None or fetch or question_tables(source[0]):
+    elif media is not None or fetch or is_question_set(source[0]):
         _questions(source[0], out, media, fetch, allow_private_urls, force)
     else:
         with warnings_told():
@@ -121,7 +95,7 @@ def adopt(
                 answers=_pairs(answer, "--answer"),
                 score_range=score_range,
                 judge=judge,
-                use=use.value,
+                use=use,
                 format=format,
                 drop_duplicates=drop_duplicates,
                 force=force,

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from visualjudge.cli.options import JsonFile
+from visualjudge.cli.options import JsonFile, PageFile
 from visualjudge.cli.output import end_with, following, say, working
 from visualjudge.core.atomic import write_json, write_text
-from visualjudge.core.errors import DataError, UsageError, must_end_in
+from visualjudge.core.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from visualjudge.analysis.people_agreement import AltRow, PeopleAgreement
 
 NOTHING = (
     "nothing to compare: ratings of people are needed, and a judge (--judge or --run) or a "
@@ -25,12 +24,6 @@ NOTHING = (
 )
 
 
-app = typer.Typer(pretty_exceptions_enable=False)
-
-
-@app.command(
-    epilog="Example: visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json"
-)
 def agreement(
     ratings: Annotated[
         list[Path] | None,
@@ -43,14 +36,15 @@ def agreement(
         list[Path] | None, typer.Option(help="Run of a judge or of people.", metavar="RUN")
     ] = None,
     level: Annotated[
-        str | None, typer.Option(help="Of α; default: by question type.", metavar="LEVEL")
+        Literal["nominal", "ordinal", "interval"] | None,
+        typer.Option(help="Of α; default: by type.", metavar="LEVEL"),
     ] = None,
     alt_test: Annotated[
         float | None,
         typer.Option(help="Could a judge replace people? ε, as 0.2.", metavar="EPSILON"),
     ] = None,
     json: JsonFile = None,
-    out: Annotated[Path | None, typer.Option(help="Page, .html.", metavar="FILE")] = None,
+    out: PageFile = None,
     as_published: Annotated[
         str | None, typer.Option(help="Figures as in a publication: viescore.", metavar="NAME")
     ] = None,
@@ -59,35 +53,31 @@ def agreement(
 
     Ratings have the columns item, source, rater, dimension, score, and image if several items
     show one. Beside a --run, dimension is the task and item the image_id (image_id/CLASS).
+
+    Example: visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json
     """
     import polars as pl
 
     from visualjudge.analysis.people_agreement import agreement as figures
     from visualjudge.analysis.rating_table import ratings_of_runs, read_ratings
-    from visualjudge.analysis.report.agreement_page import html
+    from visualjudge.analysis.report.agreement_page import html, tables_of
     from visualjudge.analysis.study_table import NO_REMARKS
     from visualjudge.analysis.table_layout import plain
 
-    must_end_in("--out", out, [".html"])
     if alt_test is not None and not 0 <= alt_test < 1:
         raise UsageError(f"--alt-test must be at least 0 and below 1, got {alt_test:g}")
-    if level not in (None, "nominal", "ordinal", "interval"):
-        raise UsageError(f"--level must be nominal, ordinal or interval, got {level!r}")
-    tables, problems = [], []
-    for path in ratings or []:
-        table, found = read_ratings(path)
-        tables.append(table)
-        problems += found
     if not ratings and not run:
         raise UsageError("agreement needs ratings or a --run")
+    read = [read_ratings(path) for path in ratings or []]
+    problems = [problem for _, found in read for problem in found]
     of_runs = ratings_of_runs(run) if run else None
-    tables += [of_runs.table] if of_runs else []
-    every = pl.concat(tables, how="diagonal")
+    own = [of_runs.table] if of_runs else []
+    every = pl.concat([*(ratings for ratings, _ in read), *own], how="diagonal")
     with working("comparing raters"):
         result = figures(
             every,
             judge or (),
-            level=level,  # type: ignore[arg-type]
+            level=level,
             epsilon=alt_test,
             of_tasks=not ratings,
         )
@@ -101,20 +91,21 @@ def agreement(
         write_json(json, told if published is None else {**told, "as_published": published[1]})
     if out is not None:
         write_text(out, html(result))
-    _show(result, of_runs.rankings if of_runs else 0)
+    for table in tables_of(result):
+        typer.echo(table.text())
+    if of_runs and of_runs.rankings:
+        typer.echo(
+            f"{of_runs.rankings} rankings by people are left out: an order is no rating. The "
+            "overview of the study says how often they are equal."
+        )
     if published is not None:
         typer.echo(published[0])
-    _next(run)
+    if run:  # ratings alone have no card
+        following("card", run[0])
     remarks = of_runs.remarks if of_runs else NO_REMARKS
     say(*remarks.warnings)
     left_out = [*problems, f"{len(problems)} ratings left out"] if problems else []
     end_with([*lost, *left_out, *remarks.problems])
-
-
-def _next(run: Sequence[Path] | None) -> None:
-    """Suggest the next command; ratings alone have no card."""
-    if run:
-        following("card", run[0])
 
 
 def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:
@@ -142,60 +133,3 @@ def _published(ratings: Any, judges: list[str], scheme: str) -> tuple[str, Any]:
 
     cells = as_published(ratings, judges, scheme=scheme)
     return published_table(cells, scheme).text(), published_json(cells, scheme)
-
-
-def _show(result: PeopleAgreement, rankings: int) -> None:
-    """Print the agreement; ``rankings`` is the number of people's answers left out."""
-    from visualjudge.analysis.figure_text import number, span
-    from visualjudge.analysis.people_agreement import LEAST_UNITS
-    from visualjudge.analysis.report.agreement_page import agreement_table
-
-    if result.rows:
-        typer.echo(agreement_table(result).text())
-    for unit in result.alpha:
-        of = f"{unit.people} people, {unit.level}"
-        name = f"{unit.dimension}: Krippendorff's α"
-        if unit.alpha is None and unit.people > 1:
-            few = f"{unit.units} units that two people rated" + (
-                f"; at least {LEAST_UNITS} are needed"
-                if unit.units < LEAST_UNITS
-                else ", all alike"
-            )
-            typer.echo(f"{name} none ({few})")
-        if unit.alpha is not None:
-            every = "" if unit.judged_units in (None, unit.units) else "of all that people rated, "
-            typer.echo(
-                f"{name} {number(unit.alpha, 3)} ({span(unit.ci95)}; {every}{number(unit.units)} "
-                f"units, {of})"
-            )
-        if unit.judged_alpha is not None and unit.judged_units != unit.units:
-            judged = f"of what a judge rated, {number(unit.judged_units)} units"
-            typer.echo(
-                f"{name} {number(unit.judged_alpha, 3)} ({span(unit.judged_ci95)}; {judged}, {of})"
-            )
-    if rankings:
-        typer.echo(
-            f"{rankings} rankings by people are left out: an order is no rating. The overview of "
-            "the study has their agreement."
-        )
-    for test in result.alt_test:
-        typer.echo(
-            f"{test.dimension}: alternative annotator test of {test.judge}, ε {test.epsilon:g}: "
-            f"{_tested(test)}"
-        )
-
-
-def _tested(test: AltRow) -> str:
-    """Return ω in both directions, or the reason why there is no result."""
-    from visualjudge.analysis.figure_text import number
-
-    if test.omega is None:
-        return f"none: {test.why}"
-    both = (
-        f"ω {number(test.omega_by_image, 2)} clustered by image, {number(test.omega, 2)} as "
-        "published"
-    )
-    return (
-        f"{both} (ratings independent), ρ {number(test.advantage, 3)}; {test.people} people, "
-        f"{test.images} images"
-    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.cli.options import BuildingOptions, settings, with_groups
+from visualjudge.cli.options import BuildingOptions, SkipInvalid, settings
 from visualjudge.cli.output import following, say, stages, tell
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import plural, pluralize
@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from visualjudge.dataset.build import BuildOptions, Built
     from visualjudge.dataset.sampling import Caps
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command(epilog="Example: visualjudge build data --out dataset --task keypoint --workers 4")
-@with_groups
 def build(
     data: Annotated[Path, typer.Argument(help="Data folder.", metavar="DATA")],
     out: Annotated[Path, typer.Option(help="Folder of the new dataset.", metavar="DATASET")],
@@ -37,10 +33,7 @@ def build(
     judge_groups: Annotated[int, typer.Option(help="Images of these pairs.", metavar="N")] = 20,
     set: Annotated[
         list[str] | None,
-        typer.Option(help="max_side, min_margin, per_group, …", metavar="NAME=…"),
-    ] = None,
-    form: Annotated[
-        str | None, typer.Option(help="json, or one parquet file; default: by size.", metavar="…")
+        typer.Option(help="form, max_side, min_margin, per_group, …", metavar="NAME=…"),
     ] = None,
     score_range: Annotated[
         tuple[float, float] | None,
@@ -49,68 +42,62 @@ def build(
     plan: Annotated[
         Path | None, typer.Option(help="Build what `plan --json` wrote.", metavar="FILE")
     ] = None,
-    skip_invalid: Annotated[
-        bool, typer.Option("--skip-invalid", help="Exit with 0 if records were left out.")
-    ] = False,
+    skip_invalid: SkipInvalid = False,
 ) -> None:
     """Build a dataset of judge questions. Invalid records are reported on stderr and left out, and
     the status is then 1. The same data, seed and options give the same bytes.
+
+    Example: visualjudge build data --out dataset --task keypoint --workers 4
     """
     from visualjudge.dataset.build import build as build_dataset
-    from visualjudge.dataset.sampling import SUBSETS
+    from visualjudge.dataset.sampling import JUDGE_ANALYSIS, SUBSETS
 
     more = {"judge_pairs": judge_pairs, "judge_groups": judge_groups, **settings(set)}
+    form = more.pop("form", None)
     options = _options(building.options, more)
     options = replace(options, subsets=tuple(subset or SUBSETS), score_range=score_range)
     asked = ["--swap"]
     if plan is not None:
         if building.task or subset:
             raise UsageError("--plan determines what is built; leave out --task and --subset")
-        options, asked = _planned(options, plan)
+        from visualjudge.apps.planning.study_designs import read_build
+
+        name, seed, caps, asked = read_build(plan)
+        options = replace(options, seed=seed, tasks=(name,), subsets=(JUDGE_ANALYSIS,), caps=caps)
     with stages() as progress:
         built = build_dataset(
             data,
             out,
             options,
-            **building.work,
+            workers=building.workers,
+            engine=building.engine,
             force=building.force,
             form=form,
             progress=progress,
         )
-    tell(built.problems)
     say(*(f"warning: {told}" for told in built.other_ranges))
     for line in (*_left_out(built), *_not_drawn(built, options.caps)):
         print(line)
     if not built.compared:
-        why = "; ".join(built.equal) or (
-            "no image has annotations of two sources or of two scores; import another source for "
-            "pairs and rankings"
-        )
-        print(f"nothing is compared: {why}")
-    questions, images = pluralize(built.questions, "question"), pluralize(built.images, "image")
-    print(f"{questions} and {images} in {out}")
+        other = "no image has annotations of two sources or of two scores; import another source"
+        print(f"nothing is compared: {'; '.join(built.equal) or other}")
+    print(
+        f"{pluralize(built.questions, 'question')} and {pluralize(built.images, 'image')} in {out}"
+    )
     following("judge", out, *asked, "--model", "MODEL", "--out", "RUN")
     local = ("--backend", "local", "--model", "default")
     following("judge", out, *asked, *local, "--out", "RUN", title="or")
-    if built.problems:
-        say(f"{pluralize(len(built.problems), 'invalid record')} left out")
-        raise typer.Exit(0 if skip_invalid else 1)
+    tell(built.problems, skip=skip_invalid)
 
 
 def _options(options: BuildOptions, more: dict[str, Any]) -> BuildOptions:
-    """Return the options with the limits and settings of ``more``.
-
-    Raises
-    ------
-    UsageError
-        If one is unknown or of another type.
-    """
+    """Return the options with the limits and settings of ``more``."""
     from pydantic import TypeAdapter, ValidationError
 
     from visualjudge.core.pydantic_messages import first_problem
     from visualjudge.dataset.sampling import Caps
 
-    known = ("max_side", *(field.name for field in fields(Caps)))
+    known = ("form", "max_side", *(field.name for field in fields(Caps)))
     if unknown := sorted(set(more) - set(known)):
         raise UsageError(f"--set: must be one of {', '.join(known)}, got {unknown[0]!r}")
     side = more.pop("max_side", None)
@@ -121,16 +108,6 @@ def _options(options: BuildOptions, more: dict[str, Any]) -> BuildOptions:
         place, reason = first_problem(error)
         raise UsageError(f"--set {'.'.join(place) or 'max_side'}: {reason}") from None
     return replace(options, caps=caps, max_side=side)
-
-
-def _planned(options: BuildOptions, plan: Path) -> tuple[BuildOptions, list[str]]:
-    """Return the options that a plan determines, and those of the judge that follows."""
-    from visualjudge.apps.planning.study_designs import read_build
-    from visualjudge.dataset.sampling import JUDGE_ANALYSIS
-
-    task, seed, caps, asked = read_build(plan)
-    options = replace(options, seed=seed, tasks=(task,), subsets=(JUDGE_ANALYSIS,), caps=caps)
-    return options, asked
 
 
 def _not_drawn(built: Built, caps: Caps) -> Iterator[str]:

@@ -7,19 +7,14 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.label import Kind
+from visualjudge.cli.label import KindOption
 from visualjudge.cli.options import JsonFile, MovedDataset
 from visualjudge.cli.output import end_with, following, unused
 from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command(
-    epilog="Example: visualjudge correct runs/gpt --labels labels.csv --json leaderboard.json"
-)
 def correct(
     runs: Annotated[list[Path], typer.Argument(help="Runs; several: a panel.", metavar="RUN...")],
     labels: Annotated[
@@ -27,9 +22,7 @@ def correct(
         typer.Option(help="CSV of `label`, filled in, or a run of people.", metavar="FILE"),
     ],
     json: JsonFile = None,
-    kind: Annotated[
-        Kind | None, typer.Option(help="Which labels count, if of several kinds.")
-    ] = None,
+    kind: KindOption = None,
     gap: Annotated[
         float | None,
         typer.Option(min=0, help="Also the labels that this difference needs.", metavar="X"),
@@ -38,26 +31,22 @@ def correct(
 ) -> None:
     """Correct a judge's mean scores or win rates with a few labels of people, with intervals and
     rank sets.
+
+    Example: visualjudge correct runs/gpt --labels labels.csv --json leaderboard.json
     """
     from visualjudge.analysis.decisions.correct import correct as figures
     from visualjudge.analysis.decisions.decision_json import leaderboard_json
 
     if gap is not None and gap <= 0:
         raise UsageError(f"--gap must be above 0, got {gap:g}")
-    board = figures(
-        runs, labels, kind=None if kind is None else kind.value, dataset=dataset, gap=gap
-    )
+    board = figures(runs, labels, kind=kind, dataset=dataset, gap=gap)
     if json is not None:
         write_json(json, leaderboard_json(board))
     typer.echo(str(board))
     if board.unlabelled:
-        chosen = () if kind is None else ("--kind", kind.value)
+        chosen = ("--kind", kind) if kind else ()
         following("label", *runs, *chosen, "--labels", labels, "--out", unused("more.csv"))
     else:
         following("report", *runs)
-    left_out = (
-        [*board.problems, f"{pluralize(len(board.problems), 'label')} left out"]
-        if board.problems
-        else []
-    )
-    end_with([*left_out, *board.remarks.problems])
+    count = [f"{pluralize(len(board.problems), 'label')} left out"] if board.problems else []
+    end_with([*board.problems, *count, *board.remarks.problems])

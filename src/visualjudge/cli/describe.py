@@ -17,8 +17,6 @@ from visualjudge.core.text_tables import Table
 if TYPE_CHECKING:
     from visualjudge.dataset.describe import Description, Slice
 
-app = typer.Typer(pretty_exceptions_enable=False)
-
 COLUMNS = (
     "Task",
     "Source / error",
@@ -33,7 +31,6 @@ COLUMNS = (
 )
 
 
-@app.command(epilog="Example: visualjudge describe data --json description.json")
 def describe(
     folder: Annotated[Path, typer.Argument(help="Data folder or dataset.", metavar="FOLDER")],
     json: JsonFile = None,
@@ -41,6 +38,8 @@ def describe(
 ) -> None:
     """Summarize a data folder: annotations, images, groups, scores and margins by task, source and
     error type. Check a dataset: checksums, rules, and faults as a benchmark (status 1 if any).
+
+    Example: visualjudge describe data --json description.json
     """
     from visualjudge.dataset.folder import META
 
@@ -82,32 +81,23 @@ def _describe_data(folder: Path, json: Path | None, task: list[str] | None) -> N
             for name in tasks
         ]
         equal = [reason for name in tasks for reason in equal_sources(data, name)]
-        ranges = data.other_ranges(tasks)
-        problems = list(data.problems)
+        ranges, problems = data.other_ranges(tasks), list(data.problems)
     if json:
         tasks_json = [each.to_json() for each in described]
         write_json(json, {"tasks": tasks_json, "invalid_records": len(problems)})
     print(_table(described))
-    tell(problems)
     say(*(f"warning: {told}" for told in ranges))
-    _next(folder, described, equal)
-    if problems:
-        raise typer.Exit(1)
-
-
-def _next(folder: Path, described: list[Description], equal: list[str]) -> None:
     compared = [each.task for each in described if each.whole.pairs]
     if described and not compared:
-        why = "; ".join(equal) or (
-            "import a second --source into this folder, or make controlled errors with "
-            "`visualjudge perturb`"
-        )
+        other = "import a second --source into this folder, or run `visualjudge perturb`"
+        why = "; ".join(equal) or other
         print(f"no two predictions can be compared: {why}; single scores can be asked")
         following("build", folder, "--out", "DATASET")
-        return
-    say(*(f"warning: {reason}" for reason in equal))
-    named = ("--task", compared[0]) if len(compared) > 1 else ()
-    following("plan", folder, *named, "--goal", "right", "--json", "plan.json")
+    else:
+        say(*(f"warning: {reason}" for reason in equal))
+        named = ("--task", compared[0]) if len(compared) > 1 else ()
+        following("plan", folder, *named, "--goal", "right", "--json", "plan.json")
+    tell(problems, skip=False)
 
 
 def _table(described: list[Description]) -> str:

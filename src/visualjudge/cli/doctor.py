@@ -3,41 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import typer
 
-from visualjudge.cli.options import ModelOptions, with_groups
+from visualjudge.cli.options import ModelOptions
 from visualjudge.cli.output import AsJson, following, print_json
 
-if TYPE_CHECKING:
-    from visualjudge.apps.starting.doctor import Check
 
-app = typer.Typer(pretty_exceptions_enable=False)
-
-
-@app.command(epilog="Example: visualjudge doctor --model gpt-4o-mini --api-key-env OPENAI_API_KEY")
-@with_groups
-def doctor(
-    client: ModelOptions,
-    as_json: AsJson = False,
-) -> None:
+def doctor(client: ModelOptions, as_json: AsJson = False) -> None:
     """Check the environment, which API keys are set (never shown), and a server.
 
     With --base-url, check whether the server answers. With --model, ask one question about one
     small image with a JSON schema, which may cost a fraction of a cent. Exit status 1 if a check
     failed.
+
+    Example: visualjudge doctor --model gpt-4o-mini --api-key-env OPENAI_API_KEY
     """
-    found = _checks(client)
-    if as_json:
-        print_json(map(asdict, found))
-    else:
-        _show(found)
-    if any(check.status == "failed" for check in found):
-        raise typer.Exit(1)
-
-
-def _checks(client: ModelOptions) -> list[Check]:
     from visualjudge.apps.starting import doctor as checks
     from visualjudge.clients.masked_secrets import check_url
 
@@ -47,22 +28,21 @@ def _checks(client: ModelOptions) -> list[Check]:
     found = [*checks.environment(), *checks.keys()]
     if client.base_url:
         found.append(checks.server(client.base_url, client.backend))
-    if config is not None and all(
-        check.name != "server" or check.status == "ok" for check in found
-    ):
+    if config and all(check.name != "server" or check.status == "ok" for check in found):
         found += checks.question(config)
-    return found
-
-
-def _show(found: list[Check]) -> None:
-    width = max(len(check.name) for check in found)
-    for check in found:
-        print(f"{check.name:{width}}  {check.status:7}  {check.detail}")
-        if check.advice:
-            print(f"{'':{width}}  {'':7}  {check.advice}")
     failed = [check.name for check in found if check.status == "failed"]
-    if failed:
-        print(f"failed: {', '.join(failed)}")
+    if as_json:
+        print_json(map(asdict, found))
     else:
-        following("demo")
-        following("init", "FOLDER", title="or")
+        width = max(len(check.name) for check in found)
+        for check in found:
+            print(f"{check.name:{width}}  {check.status:7}  {check.detail}")
+            if check.advice:
+                print(f"{'':{width}}  {'':7}  {check.advice}")
+        if failed:
+            print(f"failed: {', '.join(failed)}")
+        else:
+            following("demo")
+            following("init", "FOLDER", title="or")
+    if failed:
+        raise typer.Exit(1)

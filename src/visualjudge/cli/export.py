@@ -11,14 +11,11 @@ from visualjudge.cli.options import EncodingOption, TaskOption, WhereOption
 from visualjudge.cli.output import following_judge, stages
 from visualjudge.core.registry import added
 
-app = typer.Typer(pretty_exceptions_enable=False)
-
 FORMATS = ", ".join(
     ["parquet, vlmevalkit, lmms-eval, trl, json, dataset-parquet", *added("export format")]
 )
 
 
-@app.command(epilog="Example: visualjudge export dataset --format vlmevalkit --out LMUData")
 def export(
     dataset: Annotated[
         Path, typer.Argument(help="Dataset from `visualjudge build`.", metavar="DATASET")
@@ -37,7 +34,10 @@ def export(
         int | None, typer.Option(min=1, help="Only the first N questions.", metavar="N")
     ] = None,
 ) -> None:
-    """Write a dataset, or the questions chosen from it, in the format of another tool."""
+    """Write a dataset, or the questions chosen from it, in the format of another tool.
+
+    Example: visualjudge export dataset --format vlmevalkit --out LMUData
+    """
     from visualjudge.dataset.exports import export as export_dataset
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.dataset.question_filter import Choice
@@ -45,8 +45,7 @@ def export(
     choice = Choice(
         tasks=tuple(task or ()), encodings=tuple(encoding or ()), where=tuple(where or ())
     )
-    read = load_dataset(dataset).choose(choice)
-    read = read if limit is None else read[:limit]
+    read = load_dataset(dataset).choose(choice)[:limit]
     with stages() as progress:
         files = export_dataset(
             read,

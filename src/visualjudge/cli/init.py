@@ -9,10 +9,7 @@ import typer
 
 from visualjudge.cli.output import following, shell
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command(epilog="Example: visualjudge init study")
 def init(
     folder: Annotated[
         Path, typer.Argument(help="Folder of the project; existing files are not replaced.")
@@ -20,6 +17,8 @@ def init(
 ) -> None:
     """Create a project: a data folder to fill, a commented config.yaml, and study.py, which runs
     it.
+
+    Example: visualjudge init study
     """
     from visualjudge.apps.starting.project import write_project
 

@@ -16,7 +16,6 @@ from visualjudge.cli.options import (
     QuestionOptions,
     RunOptions,
     open_asked,
-    with_groups,
 )
 from visualjudge.cli.output import following, interruptible, say
 from visualjudge.core.errors import UsageError
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from visualjudge.runs.asks import RunSettings
     from visualjudge.runs.budget import Budget
     from visualjudge.runs.judge_dataset import RunReport
-
-app = typer.Typer(pretty_exceptions_enable=False)
 
 PANEL = "panel"
 """The backend whose --model names finished runs, which it combines by majority."""
@@ -55,8 +52,6 @@ SETTINGS = frozenset(
 """What --set takes beside the fields of a client."""
 
 
-@app.command(epilog="Example: visualjudge judge dataset --model gpt-4o --swap --out run")
-@with_groups
 def judge(
     dataset: Annotated[Path, typer.Argument(hidden=True, metavar="DATASET", show_default=False)],
     out: Annotated[Path, typer.Option(help="Folder of the run.", metavar="RUN")],
@@ -75,7 +70,10 @@ def judge(
     batch: Annotated[bool, typer.Option("--batch", help="Use batches, at half the price.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print cost; ask nothing.")] = False,
 ) -> None:
-    """Ask a judge the questions of DATASET. --resume continues a run."""
+    """Ask a judge the questions of DATASET. --resume continues a run.
+
+    Example: visualjudge judge dataset --model gpt-4o --swap --out run
+    """
     from visualjudge.apps.frontdoor.judge import judge_async, settings_of
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.runs.budget import Budget
@@ -83,8 +81,9 @@ def judge(
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out must be a folder, got the file {out}")
     chosen = load_dataset(dataset).choose(questions.choice)
-    own, prices = model.others(SETTINGS), budget.prices
-    limits = replace(budget.limits, max_tokens=own.pop("max_tokens_total", None))
+    own = model.others(SETTINGS)
+    spending = budget.budget(own.pop("max_tokens_total", None))
+    prices = spending.prices
     batches = _batches(own) if batch else None
     options: JudgeOptions = {
         **DEFAULTS,
@@ -101,7 +100,7 @@ def judge(
             from visualjudge.clients.registry import BATCH_REGISTRY
 
             prices = replace(prices, share=BATCH_REGISTRY.find(model.backend).discount)
-        _dry_run(chosen, out, settings_of(options), Budget(limits, prices), options)
+        _dry_run(chosen, out, settings_of(options), Budget(spending.limits, prices), options)
         return
     if model.backend == PANEL:
         asked: object = _panel(model.model)
@@ -110,7 +109,7 @@ def judge(
     if extractor_model is not None:
         config = model.config(SETTINGS) | {"model_name": extractor_model}
         options["extractor"] = open_asked(config, run.concurrency)
-    options["limits"], options["prices"] = limits, prices
+    options["limits"], options["prices"] = spending.limits, prices
     done = interruptible(
         "asking",
         partial(judge_async, chosen, asked, out, **options),  # type: ignore[arg-type]

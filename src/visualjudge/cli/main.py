@@ -1,5 +1,5 @@
-"""The command line: one file per command, imported when it is called; errors become exit statuses
-here.
+"""The command line: one file per command, with a function of its name, imported when it is called;
+errors become exit statuses here.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ import importlib
 import os
 import signal
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 import visualjudge
-from visualjudge.cli.output import say
-from visualjudge.cli.overwriting import guard
+from visualjudge.cli.options import with_groups
+from visualjudge.cli.output import guard, say
 from visualjudge.core.errors import UsageError, VisualJudgeError
 
 PANELS = {
@@ -80,6 +81,22 @@ RETIRED = {
 """Commands of earlier versions, with what replaces them."""
 
 
+def command_named(name: str) -> Any:
+    """Return a command, or the group of its sub-commands."""
+    module = importlib.import_module(f"visualjudge.cli.{MODULES.get(name, name)}")
+    if hasattr(module, "app"):
+        return typer.main.get_command(module.app)
+    settings = getattr(module, "CONTEXT", None)
+    return command_of(name, getattr(module, name), context_settings=settings)
+
+
+def command_of(name: str, function: Callable[..., None], **more: Any) -> Any:
+    """Return the command that a function is, with each of its groups of options."""
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command(name, **more)(with_groups(function))
+    return typer.main.get_command(app)
+
+
 class LazyCommands(TyperGroup):
     """A group that lists its commands without importing them; subclasses name and make them."""
 
@@ -93,7 +110,7 @@ class LazyCommands(TyperGroup):
 
     def panel(self, name: str) -> str | None:
         """Return the heading under which the help lists a command."""
-        return None
+        return next((title for title, commands in PANELS.items() if name in commands), None)
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.texts())
@@ -129,12 +146,8 @@ class Commands(LazyCommands):
     def texts(self) -> dict[str, str]:
         return COMMANDS
 
-    def panel(self, name: str) -> str | None:
-        return next(title for title, commands in PANELS.items() if name in commands)
-
     def made(self, name: str) -> Any:
-        module = importlib.import_module(f"visualjudge.cli.{MODULES.get(name, name)}")
-        return typer.main.get_command(module.app)
+        return command_named(name)
 
     def unknown(self, name: str) -> str:
         if name in RETIRED:
@@ -212,7 +225,7 @@ def _status() -> int:
 
 def _usage(error: Any) -> str:
     """Return an error of the option parser in one line, with the command whose help has more."""
-    text = error.format_message().rstrip(".")
+    text = error.format_message().rstrip(".").replace("Value error, ", "")
     if "unexpected extra argument" in text:
         text += "; quote a pattern or a value with spaces, and repeat an option for each value"
     path = error.ctx.command_path if error.ctx else "visualjudge"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,14 +14,15 @@ from visualjudge.cli.options import (
     BudgetOptions,
     JsonFile,
     ModelOptions,
+    PageFile,
     RunOptions,
+    SkipInvalid,
     open_asked,
     with_groups,
 )
-from visualjudge.cli.output import following, interruptible, say, tell
-from visualjudge.cli.overwriting import keep
+from visualjudge.cli.output import following, interruptible, keep, say, tell
 from visualjudge.core.atomic import write_json, write_text
-from visualjudge.core.errors import DataError, Problem, RunError, UsageError, must_end_in
+from visualjudge.core.errors import DataError, Problem, RunError, UsageError
 from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
@@ -41,36 +41,29 @@ app = typer.Typer(
 )
 
 
-class RulesName(StrEnum):
-    """How replies are read."""
-
-    strict = "strict"
-    vlmevalkit = "vlmevalkit"
-
-
+RulesName = Literal["strict", "vlmevalkit"]
 Data = Annotated[Path, typer.Argument(help="Table of questions, .tsv.", metavar="DATA")]
 DataOption = Annotated[
     Path, typer.Option("--data", help="The table that was asked.", metavar="DATA")
 ]
 RulesOption = Annotated[
     RulesName,
-    typer.Option("--rules", help="strict, or as VLMEvalKit reads, for comparison."),
+    typer.Option("--rules", help="How replies are read."),
 ]
-Skip = Annotated[bool, typer.Option("--skip-invalid", help="Leave out invalid records.")]
 
 
 @app.command(epilog="Example: visualjudge mmbench infer DATA.tsv --model gpt-4o --out pred.xlsx")
 @with_groups
 def infer(
     data: Data,
-    out: Annotated[Path, typer.Option(help="Results, .xlsx, with .jsonl beside.", metavar="FILE")],
+    out: Annotated[Path, typer.Option(help="Results, with .jsonl beside.", metavar="FILE.xlsx")],
     run: RunOptions,
     budget: BudgetOptions,
     model: ModelOptions,
     template: Annotated[
         str, typer.Option(help="reference, vlmevalkit, or a YAML file.", metavar="NAME")
     ] = "reference",
-    skip_invalid: Skip = False,
+    skip_invalid: SkipInvalid = False,
 ) -> None:
     """Ask a model every question; write pred.jsonl (the record) and pred.xlsx (for MMBench's
     server).
@@ -78,7 +71,6 @@ def infer(
     from visualjudge.apps.mmbench.ask_model import infer as ask_all
     from visualjudge.apps.mmbench.question_prompt import choice_template
 
-    must_end_in("--out", out, [".xlsx"])
     _required(data)
     if (journal := out.with_suffix(".jsonl")).is_file():
         keep("--out (its .jsonl)", journal, [data])
@@ -97,7 +89,7 @@ def infer(
         out,
         resume=run.resume,
         concurrency=run.concurrency,
-        budget=budget.budget,
+        budget=budget.budget(),
     )
     _finish(interruptible("asking", asking, KEPT), out)
     following("mmbench", "eval", out, "--data", data)
@@ -114,13 +106,13 @@ def evaluate(
     data: DataOption,
     matcher: ModelOptions,
     json: JsonFile = None,
-    rules: RulesOption = RulesName.strict,
-    skip_invalid: Skip = False,
+    rules: RulesOption = "strict",
+    skip_invalid: SkipInvalid = False,
 ) -> None:
     """Score replies: vanilla and circular accuracy, by category, and the share of readable
     replies. With --model, that model matches replies that the rules cannot read.
     """
-    from visualjudge.apps.mmbench.scores import scores
+    from visualjudge.apps.mmbench.scores import Model, as_text, scores
 
     _required(data, predictions)
     table = _table(data, skip_invalid)
@@ -130,7 +122,8 @@ def evaluate(
     numbers = scores(found)
     if json is not None:
         write_json(json, numbers)
-    _summary(numbers)
+    print(as_text([Model(predictions.stem, found)], []))
+    _say_doubts(numbers)
     following("mmbench", "report", predictions, "--data", data, "--out", "report.html")
 
 
@@ -138,7 +131,7 @@ def evaluate(
 def circular(
     data: Data,
     out: Annotated[Path, typer.Option(help="The table of rotations, .tsv.", metavar="FILE")],
-    skip_invalid: Skip = False,
+    skip_invalid: SkipInvalid = False,
 ) -> None:
     """Write every rotation of every question: options and answer are rotated, and rotation k adds
     k·1000000 to the index.
@@ -166,16 +159,16 @@ def report(
         list[Path], typer.Argument(help="Result files, one per model.", metavar="FILE...")
     ],
     data: DataOption,
-    out: Annotated[Path | None, typer.Option(help="Page, .html.", metavar="FILE")] = None,
+    out: PageFile = None,
     json: JsonFile = None,
     name: Annotated[
         list[str] | None, typer.Option(help="Name of a model, once a file.", metavar="NAME")
     ] = None,
-    rules: RulesOption = RulesName.strict,
+    rules: RulesOption = "strict",
     wrong: Annotated[
         int, typer.Option(min=0, help="Wrong answers shown per model.", metavar="N")
     ] = 100,
-    skip_invalid: Skip = False,
+    skip_invalid: SkipInvalid = False,
 ) -> None:
     """Write a report: the usual table (CP, FP-S, FP-C, LR, RR, AR, overall) per split, comparisons,
     wrong answers.
@@ -185,7 +178,6 @@ def report(
 
     if name and len(name) != len(predictions):
         raise UsageError(f"--name is given {len(name)} times for {len(predictions)} result files")
-    must_end_in("--out", out, (".html", ".htm"))
     names = name or [path.stem for path in predictions]
     _required(data, *predictions)
     if len(set(names)) != len(names):
@@ -220,14 +212,7 @@ def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
 
     table = read_table(path)
     if column and column not in table.columns:
-        named = (
-            "; the files that image_path names are not read"
-            if "image_path" in table.columns
-            else ""
-        )
-        raise DataError(
-            f"{path}: no column {column!r} (columns: {', '.join(table.columns)[:300]}){named}"
-        )
+        raise DataError(f"{path}: no column {column!r} (columns: {', '.join(table.columns)[:300]})")
     _left_out(table.problems, f"{path}: {pluralize(len(table.problems), 'record')}", skip_invalid)
     return table
 
@@ -281,7 +266,7 @@ def _evaluation(
     from visualjudge.apps.mmbench.reply_files import read_predictions
 
     replies, notes = read_predictions(predictions, table)
-    result = score(table, replies, rules.value, matched=matched)
+    result = score(table, replies, rules, matched=matched)
     say(*(notes if matched is None else ()))
     return result
 
@@ -296,36 +281,16 @@ def _matched(
     from visualjudge.apps.mmbench.llm_matcher import match, unread
 
     client = open_asked(fields, 16)
-    letters = asyncio.run(match(unread(before), client))
-    return _evaluation(table, predictions, rules, letters)
+    return _evaluation(table, predictions, rules, asyncio.run(match(unread(before), client)))
 
 
-def _summary(numbers: dict[str, Any]) -> None:
-    from visualjudge.apps.mmbench.scores import missing_sentence, percent
-
-    print(
-        f"rows {numbers['n']}, read {percent(numbers['extraction_rate'])}, accuracy "
-        f"{percent(numbers['accuracy'])}"
-    )
-    if numbers["n_vanilla"] < numbers["n"]:
-        print(
-            f"questions without rotations {numbers['n_vanilla']}, vanilla accuracy "
-            f"{percent(numbers['vanilla_accuracy'])}"
-        )
-    if numbers["circular_accuracy"] is not None:
-        print(
-            f"questions {numbers['n_groups']}, circular accuracy "
-            f"{percent(numbers['circular_accuracy'])}"
-        )
-    if missing := missing_sentence(numbers):
-        say(missing)
-    if numbers["invalid_groups"]:
-        named = ", ".join(map(str, numbers["invalid_groups"][:SHOWN]))
-        lacking = ("question lacks a rotation and counts", "questions lack a rotation and count")
-        say(f"{pluralize(len(numbers['invalid_groups']), *lacking)} neither way: {named}")
-    if numbers["unknown"]:
-        unknown = pluralize(len(numbers["unknown"]), "reply has", "replies have")
-        say(f"{unknown} an index that the table does not have: {numbers['unknown'][:5]}")
-    if numbers.get("differs"):
-        differing = pluralize(len(numbers["differs"]), "reply is", "replies are")
-        say(f"{differing} read differently by the strict rules (see differs)")
+def _say_doubts(numbers: dict[str, Any]) -> None:
+    """Print which replies count neither way, or otherwise than one may expect."""
+    doubts = {
+        "lack a rotation and count neither way": numbers["invalid_groups"],
+        "have an index that the table does not have": numbers["unknown"],
+        "are read differently by the strict rules (see differs)": numbers.get("differs"),
+    }
+    for what, names in doubts.items():
+        if names:
+            say(f"{len(names)} {what}: {', '.join(map(str, list(names)[:SHOWN]))}")

@@ -9,10 +9,10 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_type_hints
 
 import typer
 import yaml
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from visualjudge.apps.frontdoor.judge import Baseline
     from visualjudge.clients.base import Client
     from visualjudge.clients.batch.batched_client import Settings
-    from visualjudge.core.workers import EngineName
     from visualjudge.dataset.build import BuildOptions
     from visualjudge.dataset.question_filter import Choice
-    from visualjudge.runs.budget import Budget, Limits, Prices
+    from visualjudge.runs.budget import Budget
 
 JsonFile = Annotated[
-    Path | None, typer.Option("--json", help="Write the figures to this file.", metavar="FILE")
+    Path | None, typer.Option("--json", help="Write the figures to this file.", metavar="FILE.json")
 ]
+PageFile = Annotated[Path | None, typer.Option("--out", help="Page.", metavar="FILE.html")]
 MovedDataset = Annotated[
     Path | None, typer.Option("--dataset", help="The dataset, if it has moved.", metavar="FOLDER")
 ]
@@ -52,21 +52,11 @@ WhereOption = Annotated[
 PriceOption = Annotated[
     str | None, typer.Option("--price", help="Per million tokens: 2.5/10.", metavar="IN/OUT")
 ]
-
-
-def key_of(variable: str | None, option: str = "--api-key-env") -> str | None:
-    """Return the API key in an environment variable.
-
-    Raises
-    ------
-    UsageError
-        If the variable is named but not set.
-    """
-    if variable is None:
-        return None
-    from visualjudge.clients.masked_secrets import key_from_environment
-
-    return key_from_environment(variable, option, os.environ)
+SeedOption = Annotated[int, typer.Option("--seed", help="Random seed.", metavar="N")]
+SkipInvalid = Annotated[
+    bool, typer.Option("--skip-invalid", help="Exit with 0 if records were left out.")
+]
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def settings(stated: Iterable[str] | None) -> dict[str, Any]:
@@ -130,17 +120,22 @@ class ModelOptions:
         UsageError
             If no model is named, or the variable of the API key is not set.
         """
+        from visualjudge.clients.masked_secrets import key_from_environment
+
         if not self.model:
             raise UsageError("--model is missing")
-        named = {"backend": self.backend, "model_name": self.model, "base_url": self.base_url}
-        more = {name: value for name, value in settings(self.set).items() if name not in own}
+        key = self.api_key_env and key_from_environment(
+            self.api_key_env, "--api-key-env", os.environ
+        )
         given = {
             **defaults,
-            **named,
-            "api_key": key_of(self.api_key_env),
+            "backend": self.backend,
+            "model_name": self.model,
+            "base_url": self.base_url,
+            "api_key": key,
             "max_tokens": self.max_tokens,
             "effort": self.effort,
-            **more,
+            **{name: value for name, value in settings(self.set).items() if name not in own},
         }
         return {name: value for name, value in given.items() if value is not None}
 
@@ -211,32 +206,18 @@ class BudgetOptions:
     ] = None
     price: PriceOption = None
 
-    @property
-    def limits(self) -> Limits:
-        """Return the limits."""
-        from visualjudge.runs.budget import Limits
-
-        return Limits(self.max_calls, None, self.max_cost)
-
-    @property
-    def prices(self) -> Prices:
-        """Return the prices.
+    def budget(self, max_tokens: int | None = None) -> Budget:
+        """Return the budget of limits and prices.
 
         Raises
         ------
         UsageError
             If ``--price`` is not two numbers.
         """
-        from visualjudge.runs.budget import Prices
+        from visualjudge.runs.budget import Budget, Limits, Prices
 
-        return Prices(*price_of(self.price))
-
-    @property
-    def budget(self) -> Budget:
-        """Return the budget of limits and prices."""
-        from visualjudge.runs.budget import Budget
-
-        return Budget(self.limits, self.prices)
+        limits = Limits(self.max_calls, max_tokens, self.max_cost)
+        return Budget(limits, Prices(*price_of(self.price)))
 
 
 def price_of(stated: str | None) -> tuple[float, float]:
@@ -247,9 +228,7 @@ def price_of(stated: str | None) -> tuple[float, float]:
     UsageError
         If ``stated`` is not two numbers, at least 0.
     """
-    if stated is None:
-        return 0.0, 0.0
-    low, _, high = stated.partition("/")
+    low, _, high = (stated or "0/0").partition("/")
     try:
         prices = float(low), float(high)
     except ValueError:
@@ -295,37 +274,20 @@ class QuestionOptions:
         )
 
 
-class Work(TypedDict):
-    """Number of build processes, and their engine."""
-
-    workers: int
-    engine: EngineName
-
-
 @dataclass(frozen=True, kw_only=True)
 class BuildingOptions:
     """How a data folder is converted into a dataset."""
 
     task: TaskOption = None
-    seed: Annotated[int, typer.Option(help="Random seed.", metavar="N")] = 42
+    seed: SeedOption = 42
     workers: Annotated[
-        int | None, typer.Option(help="Processes; default: one per core.", metavar="N")
-    ] = None
-    engine: Annotated[str, typer.Option(help="local or ray.", metavar="NAME")] = "local"
+        int, typer.Option(help="Processes; default: one per core.", metavar="N", show_default=False)
+    ] = CORES
+    engine: Annotated[Literal["local", "ray"], typer.Option(help="Who runs them.")] = "local"
     prompts: Annotated[
         str | None, typer.Option(help="v1 (default), v2 or a folder.", metavar="NAME")
     ] = None
     force: Annotated[bool, typer.Option("--force", help="Replace a dataset at --out.")] = False
-
-    @property
-    def work(self) -> Work:
-        """Return the number of workers and the engine."""
-        cores = (
-            len(os.sched_getaffinity(0))
-            if hasattr(os, "sched_getaffinity")
-            else os.cpu_count() or 1
-        )
-        return {"workers": cores if self.workers is None else self.workers, "engine": self.engine}  # type: ignore[typeddict-item]
 
     @property
     def options(self) -> BuildOptions:
@@ -343,17 +305,27 @@ class BuildingOptions:
         return BuildOptions(self.seed, tasks=tasks, prompts=prompt_set(self.prompts, None))
 
 
-def conditions(task: Sequence[str] | None, where: Sequence[str] | None) -> tuple[str, ...]:
-    """Return ``--task`` and ``--where`` as conditions ``FIELD=VALUE``.
+@dataclass(frozen=True, kw_only=True)
+class PartOptions:
+    """The part of runs that is measured."""
 
-    Raises
-    ------
-    UsageError
-        If several tasks are given.
-    """
-    if task and len(task) > 1:
-        raise UsageError(f"--task must be given once here, got {', '.join(task)}")
-    return (*(f"task={name}" for name in task or ()), *(where or ()))
+    dataset: MovedDataset = None
+    task: TaskOption = None
+    where: WhereOption = None
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Return ``--task`` and ``--where`` as conditions ``FIELD=VALUE``.
+
+        Raises
+        ------
+        UsageError
+            If several tasks are given.
+        """
+        tasks = self.task or []
+        if len(tasks) > 1:
+            raise UsageError(f"--task must be given once here, got {', '.join(tasks)}")
+        return (*(f"task={name}" for name in tasks), *(self.where or ()))
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:

@@ -1,30 +1,62 @@
-"""Output shared by commands: JSON, problems, progress, and the suggested next command."""
+"""Output shared by commands: problems, progress, the suggested next command, and checks of output
+files before a command starts.
+
+Text may contain names from strangers, so control characters are escaped.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 import warnings
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar, cast
 
 import typer
 
-from visualjudge.cli.terminal import plain
-from visualjudge.core.errors import Problem, RunError, summarized
+from visualjudge.core.errors import Problem, RunError, UsageError, must_end_in, summarized
+from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
     from visualjudge.dataset.folder import Dataset
     from visualjudge.runs.job_runner import Stop
 
 Result = TypeVar("Result")
-
-
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_CONTROLS = {*range(32), *range(127, 160), *_BIDI, 0x2028, 0x2029} - {ord("\n"), ord("\t")}
+_ESCAPED = {code: f"\\u{code:04x}" for code in _CONTROLS}
+OUTPUTS = ("out", "json", "badge", "summary")
+"""The options that name an output in any command; some name a folder, which its writer checks."""
+FILES = frozenset((".csv", ".html", ".json", ".jsonl", ".lock", ".pdf", ".png", ".svg", ".xlsx"))
+"""Suffixes of outputs that are files: their folder must exist."""
+
+
+def plain(text: str) -> str:
+    r"""Escape each control character and change of direction in ``text`` as ``\u001b``, as
+    in JSON.
+    """
+    return text.translate(_ESCAPED)
+
+
+class PlainStream:
+    """A text stream to which only :func:`plain` text is written."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write ``text`` and return its number of characters."""
+        self._stream.write(plain(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def print_json(rows: Iterable[Any]) -> None:
@@ -55,10 +87,17 @@ def end_with(problems: Iterable[object]) -> None:
         raise typer.Exit(1)
 
 
-def tell(problems: Iterable[Problem]) -> None:
-    """Print records that were left out on stderr, one line for each kind of problem."""
-    for line in summarized(problems):
+def tell(problems: Iterable[Problem], *, skip: bool | None = None) -> None:
+    """Print records that were left out on stderr, one line for each kind of problem, and with
+    ``skip`` their number; exit with status 1 if there are any and they may not be skipped.
+    """
+    every = list(problems)
+    for line in summarized(every):
         print(plain(line), file=sys.stderr)
+    if every and skip is not None:
+        say(f"{pluralize(len(every), 'invalid record')} left out")
+        if not skip:
+            raise typer.Exit(1)
 
 
 def unused(name: str) -> str:
@@ -90,6 +129,9 @@ def following_judge(dataset: Dataset, place: object, *options: str) -> None:
         following("judge", place, *options)
 
 
+# ---------------------------------------------------------------- progress
+
+
 @contextmanager
 def working(said: str) -> Iterator[Callable[[str], None]]:
     """Return a function that changes ``said``, which is shown while the block runs if stderr is a
@@ -113,24 +155,10 @@ def stages() -> Iterator[Callable[[str, int, int], None]]:
         yield lambda stage, done, total: None
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TaskID,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import Progress, TaskID
 
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
     bars: dict[str, TaskID] = {}
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(console=Console(stderr=True), transient=True) as progress:
 
         def tell(stage: str, done: int, total: int) -> None:
             if stage not in bars:
@@ -160,3 +188,86 @@ def interruptible(title: str, work: Callable[..., Awaitable[Result]], kept: str)
         return run_until_stopped(main)
     except KeyboardInterrupt:
         raise RunError(f"cancelled; {kept}") from None
+
+
+# ---------------------------------------------------------------- output files
+
+
+def guard(command: Any) -> None:
+    """Make a command and its sub-commands refuse an output that is an input, part of a folder of
+    ours or of another format before they start, and print nothing that a terminal would obey.
+    """
+    for child in getattr(command, "commands", {}).values():
+        guard(child)
+    if hasattr(command, "commands"):
+        return
+    run = command.invoke
+
+    def invoke(context: Any) -> Any:
+        _check_outputs(command, context.params)
+        with redirect_stdout(cast(TextIO, PlainStream(sys.stdout))):
+            return run(context)
+
+    command.invoke = invoke
+
+
+def _check_outputs(command: Any, values: Mapping[str, Any]) -> None:
+    options = {parameter.name: parameter for parameter in command.params}
+    outputs = {name: Path(values[name]) for name in OUTPUTS if values.get(name)}
+    inputs = [path for name in options if name not in OUTPUTS for path in _files(values.get(name))]
+    for name, path in outputs.items():
+        option = options[name].opts[0]
+        same = [options[n].opts[0] for n in outputs if n != name and outputs[n] == path]
+        if same:
+            raise UsageError(f"{option}: {path} is what {same[0]} writes; name another file")
+        if path.suffix.lower() in FILES and not path.parent.is_dir():
+            raise UsageError(f"{option}: {path}: no folder {path.parent}; create it first")
+        if path.is_file():
+            keep(option, path, inputs)
+        if suffixes := re.findall(r"\.[a-z]+", options[name].metavar or ""):
+            must_end_in(option, path, suffixes)
+
+
+def keep(option: str, path: Path, inputs: Iterable[Path]) -> None:
+    """Refuse a file that is an input or part of a folder of ours.
+
+    Raises
+    ------
+    UsageError
+        If the file is one of these.
+    """
+    if any(path.samefile(known) for known in inputs):
+        raise UsageError(f"{option}: {path} is an input file; name another file")
+    if whole := _whole(path.resolve()):
+        raise UsageError(f"{option}: {path} is part of the {whole}; name another file")
+
+
+def _files(value: Any) -> Iterator[Path]:
+    """Yield the files that an argument or option names, whatever its type."""
+    if isinstance(value, list | tuple):
+        for one in value:
+            yield from _files(one)
+    elif isinstance(value, str | Path) and len(str(value)) < 1000 and "\0" not in str(value):
+        yield from (path for path in [Path(value)] if path.is_file())
+
+
+def _whole(path: Path) -> str | None:
+    """Return the dataset, run or data folder that contains ``path``."""
+    from visualjudge.core.image_storage import PACKED
+    from visualjudge.data.writer import FILES as INDEX
+    from visualjudge.dataset.folder import MEDIA, META
+    from visualjudge.dataset.json_form import QUESTIONS
+    from visualjudge.dataset.predictions_file import PREDICTIONS
+    from visualjudge.runs.folder import COMPACTED, RUN, VERDICTS
+
+    parts = {
+        "dataset": (META, QUESTIONS, PACKED, PREDICTIONS, MEDIA),
+        "run": (RUN, VERDICTS, COMPACTED),
+        "data folder": ("annotations", INDEX, "images"),
+    }
+    for folder in path.parents:
+        top = path.relative_to(folder).parts[0]
+        for kind, names in parts.items():  # the first name identifies the folder
+            if top in names and (folder / names[0]).exists():
+                return f"{kind} {folder}"
+    return None

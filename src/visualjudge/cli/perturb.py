@@ -7,20 +7,19 @@ import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from visualjudge.cli.output import following, say, stages, tell
+from visualjudge.cli.options import SeedOption, SkipInvalid
+from visualjudge.cli.output import following, stages, tell
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
-    from visualjudge.data.perturbing import Made
     from visualjudge.formats.sample import Found
 
-app = typer.Typer(pretty_exceptions_enable=False)
-
+CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True}
 READERS = {
     "semantic": "label-map",
     "referring": "referring",
@@ -30,10 +29,6 @@ READERS = {
 """The importer that reads the ground truth of each type; all others are read as COCO."""
 
 
-@app.command(
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-    epilog="Example: visualjudge perturb --task keypoint --gt gt.json --images val2017 --out data",
-)
 def perturb(
     context: typer.Context,
     task: Annotated[str, typer.Option(help="Task name.", metavar="TASK")],
@@ -43,37 +38,31 @@ def perturb(
     per_image: Annotated[
         int, typer.Option(min=2, help="Severities per error type and image.", metavar="N")
     ] = 4,
-    seed: Annotated[int, typer.Option(help="Random seed.", metavar="N")] = 42,
+    seed: SeedOption = 42,
     error_type: Annotated[
         list[str] | None, typer.Option(help="Only this type of error; repeatable.", metavar="TYPE")
     ] = None,
     pairing: Annotated[
-        str,
-        typer.Option(
-            help="matched: errors look alike, some nearer to the truth; ladder: one error, growing",
-            metavar="NAME",
-        ),
+        Literal["matched", "ladder"],
+        typer.Option(help="Errors that look alike, or one error that grows."),
     ] = "matched",
     metric: Annotated[
         str | None, typer.Option(help="Metric of the scores.", metavar="NAME")
     ] = None,
     id_prefix: Annotated[str, typer.Option(help="Prefix of each image_id.")] = "",
     replace: Annotated[bool, typer.Option("--replace", help="Replace records of one id.")] = False,
-    skip_invalid: Annotated[
-        bool, typer.Option("--skip-invalid", help="Exit with 0 if records were left out.")
-    ] = False,
+    skip_invalid: SkipInvalid = False,
 ) -> None:
     """Add one type of error at a time to ground truth, at increasing severity, and score each
     result. Further options are those with which `visualjudge import` reads the ground truth, such
     as --classes, --gt-scale, --instances.
+
+    Example: visualjudge perturb --task keypoint --gt gt.json --images val2017 --out data
     """
     from visualjudge.data.perturbing import Made, perturb_samples, surroundings
     from visualjudge.data.writer import FolderWriter
     from visualjudge.formats.sample import Sample, named
-    from visualjudge.vision.error_types import PAIRINGS
 
-    if pairing not in PAIRINGS:
-        raise UsageError(f"--pairing must be {' or '.join(PAIRINGS)}, got {pairing!r}")
     from_files = _reader(task, gt, images, context.args)
 
     def read() -> Found:
@@ -102,7 +91,10 @@ def perturb(
             progress("putting errors in", number, number + 1)
         if len(writer):
             writer.commit()
-    _tell(done, task, out, skip_invalid)
+    where = f"{pluralize(done.groups, 'group')} on {pluralize(done.images, 'image')}"
+    print(f"{out}: {task}: {pluralize(done.annotations, 'annotation')} in {where}")
+    following("build", out, "--out", "DATASET")
+    tell(done.problems, skip=skip_invalid)
 
 
 def _reader(task: str, gt: str, images: str, words: Sequence[str]) -> Callable[[], Found]:
@@ -148,19 +140,7 @@ def _importer_options(name: str, known: Any, words: Sequence[str]) -> dict[str, 
             values[key] = Path(text) if "Path" in str(known[key].annotation) else text
         else:
             raise UsageError(f"{word} must be followed by a value")
-    missing = [key for key in own if known[key].default is inspect.Parameter.empty]
-    for key in missing:
-        if key not in values:
-            raise UsageError(f"--{key.replace('_', '-')} is missing; the importer {name} needs it")
+    needed = [key for key in own if known[key].default is inspect.Parameter.empty]
+    for key in set(needed) - set(values):
+        raise UsageError(f"--{key.replace('_', '-')} is missing; the importer {name} needs it")
     return values
-
-
-def _tell(done: Made, task: str, out: Path, skip_invalid: bool) -> None:
-    tell(done.problems)
-    where = f"{pluralize(done.groups, 'group')} on {pluralize(done.images, 'image')}"
-    print(f"{out}: {task}: {pluralize(done.annotations, 'annotation')} in {where}")
-    following("build", out, "--out", "DATASET")
-    if done.problems:
-        say(f"invalid records left out: {len(done.problems)}")
-        if not skip_invalid:
-            raise typer.Exit(1)

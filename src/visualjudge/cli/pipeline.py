@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from visualjudge.cli.options import BudgetOptions, RunOptions, with_groups
+from visualjudge.cli.options import BudgetOptions, RunOptions
 from visualjudge.cli.output import following, interruptible, say
 from visualjudge.core.errors import Problem, UsageError
 from visualjudge.core.plurals import pluralize
@@ -22,32 +21,21 @@ if TYPE_CHECKING:
     from visualjudge.apps.pipelines import PipelineReport
     from visualjudge.apps.pipelines.results import MetricCounts
 
-app = typer.Typer(add_completion=False)
-
 _MOST_LINES = 20
 _LONGEST_REPLY = 100
 WINNERS = {"Image A": "Image A (shown first)", "Image B": "Image B (second)", "Tie": "Tie"}
 """Column titles; A is not a model, as rows may ask for a pair in both orders."""
 
 
-class RulesName(StrEnum):
-    """How replies are read."""
-
-    strict = "strict"
-    geditbench = "geditbench"
-
-
-@app.command(
-    epilog="Example: visualjudge pipeline judges.yaml --input rows.jsonl --out results.jsonl"
-)
-@with_groups
 def pipeline(
     config: Annotated[Path, typer.Argument(help="YAML with metric_configs.", metavar="CONFIG")],
     rows: Annotated[Path, typer.Option("--input", help="Rows to judge, JSONL.", metavar="FILE")],
     out: Annotated[Path, typer.Option(help="Results, a line per row.", metavar="FILE")],
     run: RunOptions,
     budget: BudgetOptions,
-    rules: Annotated[RulesName | None, typer.Option(help="strict, or as GEditBench reads.")] = None,
+    rules: Annotated[
+        Literal["strict", "geditbench"] | None, typer.Option(help="How replies are read.")
+    ] = None,
     prompts: Annotated[
         list[Path] | None, typer.Option(help="Folder of your prompts.", metavar="FOLDER")
     ] = None,
@@ -59,8 +47,10 @@ def pipeline(
     ] = False,
 ) -> None:
     """Judge edited images row by row. A row: {"key": "1", "instruction": "blue cup",
-    "input_image": "in.png", "edited_images": ["a.png"]}. --resume also repeats metrics that ended
-    in an error.
+    "input_image": "in.png", "edited_images": ["a.png"]}. --resume also repeats rows with an
+    error.
+
+    Example: visualjudge pipeline judges.yaml --input rows.jsonl --out results.jsonl
     """
     from visualjudge.apps.pipelines import build_pipes, read_config, read_rows, run_pipeline
     from visualjudge.apps.pipelines.config import prompts_of
@@ -70,8 +60,7 @@ def pipeline(
 
     if out.is_dir():
         raise UsageError(f"--out must be a file, got the folder {out}")
-    metrics = read_config(config)
-    theirs = prompts_of(config)
+    metrics, theirs = read_config(config), prompts_of(config)
     store = PromptAssetStore(*(prompts or ()), *([theirs] if theirs else []))
     pipes = build_pipes(
         metrics,
@@ -99,22 +88,18 @@ def pipeline(
         out,
         resume=run.resume,
         concurrency=run.concurrency,
-        budget=budget.budget,
+        budget=budget.budget(),
         private_urls=allow_private_urls,
         given=rows,
     )
     report = interruptible(
         "judging", judging, f"the results so far are in {out}; continue with --resume"
     )
-    options = [*_given("--rules", rules), *_given("--limit", run.limit)]
-    options += [word for folder in prompts or () for word in _given("--prompts", folder)]
+    given = [("--rules", rules), ("--limit", run.limit), *(("--prompts", p) for p in prompts or ())]
+    options = [word for option, value in given if value is not None for word in (option, value)]
     options += ["--allow-private-urls"] if allow_private_urls else []
     again = ("pipeline", config, "--input", rows, "--out", out, *options, "--resume")
     _finish(report, problems, out, again)
-
-
-def _given(option: str, value: object) -> list[str]:
-    return [] if value is None else [option, str(value)]
 
 
 def _finish(
@@ -138,9 +123,6 @@ def _finish(
     if len(lines) > _MOST_LINES:
         say(f"and {pluralize(len(lines) - _MOST_LINES, 'more row', 'more rows')} without a result")
     say(*_without_value(report.metrics))
-    if report.unchecked:
-        unchecked = pluralize(report.unchecked, "result is", "results are")
-        say(f"{out}: {unchecked} from an earlier version, which did not record their rows")
     if report.missing:
         missing = pluralize(report.missing, "row is", "rows are")
         say(f"{report.progress.stopped or 'stopped'}; {missing} missing; continue with --resume")
@@ -175,20 +157,11 @@ def _without_value(metrics: Mapping[str, MetricCounts]) -> list[str]:
 
 
 def _by_metric(metrics: Mapping[str, MetricCounts]) -> str:
-    """Return a line for each metric: a summary of its results, and the number of rows without a
-    value.
-    """
-    lines = [_counted(counts) for counts in metrics.values()]
-    always = ("Answered", "Failed")
-    shown = [
-        name
-        for name in lines[0]
-        if name in always or any(line[name] not in ("0", "–") for line in lines)
-    ]
-    rows = [
-        (metric, *(line[name] for name in shown))
-        for metric, line in zip(metrics, lines, strict=True)
-    ]
+    """Return a line for each metric: a summary of its results, without columns of zeros."""
+    lines = {metric: _counted(counts) for metric, counts in metrics.items()}
+    titles = list(next(iter(lines.values())))
+    shown = [k for k in titles if k == "Answered" or any(line[k] != "0" for line in lines.values())]
+    rows = [(metric, *(line[title] for title in shown)) for metric, line in lines.items()]
     return Table(("Metric", *shown), tuple(rows)).text()
 
 
@@ -197,7 +170,7 @@ def _counted(counts: MetricCounts) -> dict[str, str]:
         "Answered": str(counts.answered),
         **{title: str(counts.values[winner]) for winner, title in WINNERS.items()},
         "Scores": str(counts.scores),
-        "Mean score": "–" if counts.mean_score is None else f"{counts.mean_score:.2f}",
+        "Mean score": "0" if counts.mean_score is None else f"{counts.mean_score:.2f}",
         "Failed": str(counts.failed),
         "Errors": str(counts.errors),
         "Does not apply": str(counts.does_not_apply),

@@ -5,7 +5,7 @@ a question.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,21 +13,19 @@ from visualjudge.cli.options import (
     EncodingOption,
     MovedDataset,
     PriceOption,
+    SeedOption,
     price_of,
 )
 from visualjudge.cli.output import following
-from visualjudge.core.errors import must_end_in
-
-app = typer.Typer(pretty_exceptions_enable=False)
 
 
-@app.command(epilog="Example: visualjudge plan data --task keypoint --goal rank --json plan.json")
 def plan(
     target: Annotated[
         Path, typer.Argument(help="Data folder, dataset, or run of a pilot.", metavar="FOLDER")
     ],
     goal: Annotated[
-        str, typer.Option(help="rank (your models) or right (accuracy).", metavar="GOAL")
+        Literal["rank", "right"],
+        typer.Option(help="Rank your models, or accuracy.", metavar="rank|right"),
     ] = "rank",
     effect: Annotated[
         float | None,
@@ -41,23 +39,25 @@ def plan(
     ] = None,
     encoding: EncodingOption = None,
     json: Annotated[
-        Path | None, typer.Option(help="The plan, for `build --plan`.", metavar="FILE")
+        Path | None, typer.Option(help="The plan, for `build --plan`.", metavar="FILE.json")
     ] = None,
     price: PriceOption = None,
     dataset: MovedDataset = None,
     thresholds: Annotated[
         Path | None, typer.Option(help="Your own thresholds, YAML.", metavar="FILE")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Random seed.", metavar="N")] = 42,
+    seed: SeedOption = 42,
 ) -> None:
-    """Plan a study before you pay: images, pairs, orders, repeats, cost and power."""
+    """Plan a study before you pay: images, pairs, orders, repeats, cost and power.
+
+    Example: visualjudge plan data --task keypoint --goal rank --json plan.json
+    """
     from visualjudge.apps.planning.study_designs import commands, plan as planned
     from visualjudge.runs.budget import Prices
 
-    must_end_in("--json", json, [".json"])
     result = planned(
         target,
-        goal=goal,  # type: ignore[arg-type]
+        goal=goal,
         effect=effect,
         power=power,
         task=task,

@@ -7,18 +7,12 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.options import BuildingOptions, with_groups
+from visualjudge.cli.options import BuildingOptions
 from visualjudge.cli.output import following, say, tell
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.text_tables import Table
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command(
-    epilog="Example: visualjudge probe data --out probes --only tool --only mirrored --n 100"
-)
-@with_groups
 def probe(
     data: Annotated[Path, typer.Argument(help="Data folder.", metavar="DATA")],
     out: Annotated[Path, typer.Option(help="Folder of the new dataset.", metavar="DATASET")],
@@ -32,18 +26,25 @@ def probe(
 ) -> None:
     """Build a dataset that tests whether irrelevant changes influence a judge. Judge it and report
     on it like any dataset: the report then has a section on probes.
+
+    Example: visualjudge probe data --out probes --only tool --only mirrored --n 100
     """
     from visualjudge.apps.probes.build import build_probes
 
     made = build_probes(
-        data, out, building.options, only=only, number=n, **building.work, force=building.force
+        data,
+        out,
+        building.options,
+        only=only,
+        number=n,
+        workers=building.workers,
+        engine=building.engine,
+        force=building.force,
     )
     tell(made.problems)
     rows = tuple((name, str(count)) for name, count in made.asked.items() if count)
     print(Table(("Probe", "Questions"), rows).text())
-    for name in made.empty:
-        if name != "control":
-            say(f"{name}: no record of {data} fits; the probe is left out")
-    target = out
-    print(f"{pluralize(made.questions, 'question')} in {target}")
-    following("judge", target, "--out", "RUN")
+    missing = [name for name in made.empty if name != "control"]
+    say(*(f"{name}: no record of {data} fits; the probe is left out" for name in missing))
+    print(f"{pluralize(made.questions, 'question')} in {out}")
+    following("judge", out, "--out", "RUN")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,34 +19,26 @@ app = typer.Typer(
 )
 
 
-class ListFormat(StrEnum):
-    """Output formats of the catalogue."""
-
-    table = "table"
-    json = "json"
-
-
-@app.command(epilog="Example: visualjudge show encodings --task keypoint --format json")
+@app.command(epilog="Example: visualjudge show encodings --task keypoint --json")
 def encodings(
     task: Annotated[str | None, typer.Option(help="Only this task's.", metavar="TASK")] = None,
-    format: Annotated[ListFormat, typer.Option(help="Output format.")] = ListFormat.table,
+    as_json: AsJson = False,
 ) -> None:
     """List all encodings: 53 standard and 2 extended ones."""
     from visualjudge.vision.encode import encodings as rows
 
-    listed = [_fields(row) for row in rows(task)]
-    if format is ListFormat.json:
-        print_json(listed)
+    fields = ("task", "stem", "kind", "is_base_ablation", "is_final")
+    listed = rows(task)
+    if as_json:
+        print_json(
+            {**{name: getattr(row, name) for name in fields}, "style": asdict(row.style)}
+            for row in listed
+        )
         return
     for row in listed:
-        style = ", ".join(f"{name}={value}" for name, value in row["style"].items())
-        mark = " " if row["is_final"] else "extended"
-        print(f"{row['task']:<34}{row['stem']:<27}{row['kind']:<7}{mark:<10}{style}".rstrip())
-
-
-def _fields(row: Any) -> dict[str, Any]:
-    names = ("task", "stem", "kind", "is_base_ablation", "is_final")
-    return {**{name: getattr(row, name) for name in names}, "style": asdict(row.style)}
+        style = ", ".join(f"{name}={value}" for name, value in asdict(row.style).items())
+        mark = " " if row.is_final else "extended"
+        print(f"{row.task:<34}{row.stem:<27}{row.kind:<7}{mark:<10}{style}".rstrip())
 
 
 @app.command(epilog="Example: visualjudge show gallery --out docs/gallery")
@@ -65,9 +56,7 @@ def gallery(
     shown = list(exhibits())
     if not check:
         write_gallery(out, shown)
-        print(f"{out}: {len(shown)} encodings")
-        return
-    if problems := list(faults(out, shown)):
+    elif problems := list(faults(out, shown)):
         remedy = f"run `visualjudge show gallery --out {out}`"
         raise RunError(f"{out}: {'; '.join(problems)}: {remedy}")
     print(f"{out}: complete, {len(shown)} encodings")

@@ -4,33 +4,21 @@ the browser.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import typer
 
+from visualjudge.cli.options import SeedOption
 from visualjudge.core.errors import RunError, UsageError
 
 if TYPE_CHECKING:
     from visualjudge.studio.people.plan import Settings, StudyFiles
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 _HERE = "127.0.0.1"
 
 
-class Shown(StrEnum):
-    """How the predictions of the questions are shown; drawn unless asked otherwise."""
-
-    drawn = "drawn"
-    text = "text"
-    all = "all"
-
-
-@app.command(
-    epilog="Example: visualjudge studio dataset --people runs/people --rater anna --rater ben"
-)
 def studio(
     folders: Annotated[
         list[Path] | None,
@@ -87,15 +75,16 @@ def studio(
         ),
     ] = 0.5,
     encoding: Annotated[
-        Shown | None, typer.Option(help="How predictions are shown.", metavar="drawn|text|all")
+        Literal["drawn", "text", "all"] | None,
+        typer.Option(help="How predictions are shown.", metavar="KIND"),
     ] = None,
-    seed: Annotated[
-        int, typer.Option(help="Of the draws [42].", metavar="N", show_default=False)
-    ] = 42,
+    seed: SeedOption = 42,
 ) -> None:
     """Browse datasets and runs, and collect people's answers (--people), on this machine.
 
     All options but --port need --people.
+
+    Example: visualjudge studio dataset --people runs/people --rater anna --rater ben
     """
     if people is None:
         if url is not None:
@@ -114,7 +103,7 @@ def studio(
         filter_,
         practice=practice,
         least_seconds=least_seconds,
-        encoding=encoding.value if encoding else "",
+        encoding=encoding or "",
     )
     asked = StudyFiles(items, questions, known_questions, instructions)
     serve_people(folders or [Path()], people, rater or [], settings, asked, port, url)
@@ -163,25 +152,17 @@ def serve_people(
     pages = people_pages(site, people, settings, raters, files)
     plan = pages.run.plan
     typer.echo(plan.said, err=True)
-    if plan.left_out:
-        typer.echo(
-            f"{plan.left_out} questions show predictions as text and are left out; --encoding all "
-            "asks them too",
-            err=True,
-        )
-    if plan.textual:
-        typer.echo(
-            f"{plan.textual} of these questions show predictions as text, such as coordinates, "
-            "which people can hardly judge",
-            err=True,
-        )
     several, many = settings.raters_per_question, len(pages.run.raters)
-    if many < several and settings.overlap > 0:
-        typer.echo(
-            f"each question is for {several} raters (--per-item), named so far: {many}; add others "
-            "with --rater, also later",
-            err=True,
-        )
+    notes = {
+        f"{plan.left_out} questions show predictions as text and are left out; --encoding all asks "
+        "them too": plan.left_out,
+        f"{plan.textual} of these questions show predictions as text, such as coordinates, which "
+        "people can hardly judge": plan.textual,
+        f"each question is for {several} raters (--per-item), named so far: {many}; add others "
+        "with --rater, also later": many < several and settings.overlap > 0,
+    }
+    for note in (note for note, holds in notes.items() if holds):
+        typer.echo(note, err=True)
     address = url.rstrip("/") if url else f"http://{_HERE}:{port}"
     for name in (ADMIN, *pages.run.raters):
         typer.echo(f"{'progress' if name == ADMIN else name}: {address}{pages.link(name)}")

@@ -142,6 +142,7 @@ class Wire:
                 trust_env=bool(getproxies()),
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
+            weakref.finalize(self, _close_later, loop, session)
         return session
 
     async def aclose(self) -> None:
@@ -199,3 +200,11 @@ class PreparedBody(Payload):
         self, writer: AbstractStreamWriter, content_length: int | None
     ) -> None:
         await self.write(writer)
+
+
+def _close_later(loop: asyncio.AbstractEventLoop, session: aiohttp.ClientSession) -> None:
+    # Close a session whose client was dropped without being closed (weakref finalizer).
+    if loop.is_running():
+        loop.call_soon_threadsafe(lambda: loop.create_task(session.close()))
+    else:
+        session.detach()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from visualjudge.core.untrusted import BOUNDS
+
 # Maximum size of a decompressed reply body in bytes; client option ``largest_reply``.
-LARGEST_BODY = 32 * 2**20
+LARGEST_BODY = BOUNDS["body"].size
 # Maximum size of a file of batch replies in bytes.
 LARGEST_DOWNLOAD = 4 * 2**30
 # Maximum time for the upload or download of a batch file in seconds.

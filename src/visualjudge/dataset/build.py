@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from visualjudge import __version__
 from visualjudge.core.atomic import write_json
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem, UsageError
@@ -41,7 +40,7 @@ from visualjudge.dataset.sampling import (
 )
 from visualjudge.dataset.staging import check_target, staged
 from visualjudge.dataset.undecidable_questions import counted, unseen_errors
-from visualjudge.dataset.write_dataset import FORMS, MOST_IN_JSON, Spool, counts, pack
+from visualjudge.dataset.write_dataset import FORMS, MOST_IN_JSON, TOOL, Spool, counts, pack
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.vision.tasks import TASKS, task_named
 
@@ -133,7 +132,7 @@ def build(
     """
     chosen = options or BuildOptions()
     if form not in (None, *FORMS):
-        raise UsageError(f"--form must be one of {', '.join(FORMS)}, got {form!r}")
+        raise UsageError(f"--set form must be one of {', '.join(FORMS)}, got {form!r}")
     target = Path(out)
     check_target(target, force)
     with DataFolder(data, chosen.score_range) as folder:
@@ -224,7 +223,7 @@ def _meta(
     tasks = None if options.tasks is None else sorted(set(options.tasks))
     return {
         "version": VERSION,
-        "tool": {"name": "visualjudge", "version": __version__},
+        "tool": TOOL,
         "seed": options.seed,
         "options": {
             "subsets": sorted(set(options.subsets)),

@@ -17,7 +17,7 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import LETTERS, TIES, UNKNOWN, Question, Spans
-from visualjudge.core.untrusted import read_untrusted
+from visualjudge.core.untrusted import read_file
 
 QUESTIONS = "questions.json"
 FIRST, BETWEEN, LAST = b"[\n", b",\n", b"\n]\n"
@@ -30,11 +30,8 @@ _QUESTION = TypeAdapter(Question)
 
 def question_to_wire(question: Question) -> dict[str, Any]:
     """Return a question in its stored form. Optional fields come last and are omitted if unset."""
-    wire = {name: getattr(question, name) for name in _FIELDS}
-    for name in _OPTIONAL:
-        if wire[name] is None:
-            del wire[name]
-    return wire
+    fields = ((name, getattr(question, name)) for name in _FIELDS)
+    return {name: value for name, value in fields if value is not None or name not in _OPTIONAL}
 
 
 def question_json(question: Question) -> bytes:
@@ -121,7 +118,7 @@ def read_questions(path: Path) -> tuple[tuple[Question, ...], str]:
     DataError
         If it cannot be read, is not a JSON array, or an item is not a question.
     """
-    content = read_untrusted(path, "json")
+    content = read_file(path, "json")
     try:
         raw = jsons.loads(content)
     except orjson.JSONDecodeError as error:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.image_storage import PACKED, Place
+from visualjudge.core.image_storage import PACKED, Place, bytes_of
 from visualjudge.core.records import Question
 from visualjudge.core.tables import is_remote, readable, scan, write_parquet
 from visualjudge.dataset.json_form import question_from_wire
@@ -159,7 +159,7 @@ def _frames(
         yield pl.concat([empty, decoded.unnest("typed")], how="diagonal")
     for start in range(0, len(files), rows):
         contents = [
-            {"file": name, "size": size, "bytes": place.read_bytes()}
+            {"file": name, "size": size, "bytes": bytes_of(place)}
             for (name, place), size in files[start : start + rows]
         ]
         kinds = {name: schema[name] for name in ("file", "size", "bytes")}

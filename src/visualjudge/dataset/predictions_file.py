@@ -19,6 +19,7 @@ import orjson
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Mask
+from visualjudge.core.untrusted import open_untrusted
 from visualjudge.vision.predictions import Prediction, payload_of, read_prediction, type_of
 from visualjudge.vision.raster.masks import mask_from_rle, rle_of
 
@@ -72,10 +73,11 @@ class ShownPredictions:
     def _lines(self) -> dict[tuple[str, str, str], bytes]:
         found: dict[tuple[str, str, str], bytes] = {}
         try:
-            for line in self._path.read_bytes().splitlines():
-                row = jsons.loads(line)
-                field = "annotation_id" if "annotation_id" in row else "image_id"
-                found[str(row["task"]), field, str(row[field])] = line
+            with open_untrusted(self._path.parent, PREDICTIONS, "record") as lines:
+                for line in lines:
+                    row = jsons.loads(line)
+                    field = "annotation_id" if "annotation_id" in row else "image_id"
+                    found[str(row["task"]), field, str(row[field])] = line
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise DataError(
                 f"{self._path}: must hold one prediction a line ({error}); build the dataset again"

@@ -15,9 +15,10 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
-from visualjudge.core.errors import UsageError, one_of
+from visualjudge.core.errors import DataError, UsageError, one_of
 from visualjudge.core.records import Question
 from visualjudge.core.seeding import rng_for
+from visualjudge.core.untrusted import read_file
 from visualjudge.dataset.question_storage import Positions, View, columns
 
 Condition = Callable[[Question], bool]
@@ -81,13 +82,12 @@ def read_ids(path: Path) -> tuple[str, ...]:
         If the file cannot be read or contains no ids.
     """
     try:
-        found = tuple(
-            dict.fromkeys(filter(None, map(str.strip, path.read_text("utf-8").splitlines())))
-        )
-    except (OSError, UnicodeDecodeError) as error:
+        lines = read_file(path, "table").decode("utf-8-sig").splitlines()
+    except (DataError, UnicodeDecodeError) as error:
         raise UsageError(
             f"--questions: {path}: must be a text file of ids, one per line: {error}"
         ) from None
+    found = tuple(dict.fromkeys(filter(None, map(str.strip, lines))))
     if not found:
         raise UsageError(f"--questions: {path}: must contain at least one id")
     return found

@@ -238,8 +238,8 @@ def _drawn(
 
 
 def _alike(item: Item, options: Options) -> bool:
-    names = item.annotation_ids
-    return len({options[item.task, name, item.stem].look for name in names}) < len(names)
+    looks = [options[item.task, name, item.stem].look for name in item.annotation_ids]
+    return len(set(looks)) < len(looks)
 
 
 def file_name(*parts: str) -> str:

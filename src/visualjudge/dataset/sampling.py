@@ -45,10 +45,6 @@ class Group:
     key: GroupKey
     members: tuple[Annotation, ...]
 
-    @property
-    def scores(self) -> frozenset[float]:
-        return frozenset(member.final_score for member in self.members)
-
 
 def group(task: str, annotations: Iterable[Annotation], *, by_prompt: bool = True) -> list[Group]:
     """Return the groups of ``annotations``, always in the same, unspecified order.
@@ -259,7 +255,7 @@ def _pairwise(
     groups = [
         found
         for found in group(task, notes.values())
-        if caps.differ(min(found.scores), max(found.scores))
+        if caps.differ(*(most(note.final_score for note in found.members) for most in (min, max)))
     ]
     drawn: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for subset in SUBSETS:
@@ -339,7 +335,7 @@ def _rankings(
     groups = [
         found
         for found in group(task, notes.values(), by_prompt=False)
-        if len(found.scores) >= FEWEST_RANKED
+        if len({note.final_score for note in found.members}) >= FEWEST_RANKED
     ]
     for found in spread(groups, caps.ranking_groups, seed):
         # At most count members with distinct scores, drawn by the seed.

@@ -17,12 +17,14 @@ from visualjudge.core.atomic import write_json
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.image_storage import PACKED
 from visualjudge.core.records import Question
+from visualjudge.core.untrusted import open_file
 from visualjudge.dataset.folder import MEDIA, META, VERSION
 from visualjudge.dataset.json_form import LAST, QUESTIONS, question_json, write_questions
 from visualjudge.dataset.parquet_form import write_packed
 from visualjudge.dataset.predictions_file import PREDICTIONS
 
 FORMS = ("json", "parquet")
+TOOL = {"name": "visualjudge", "version": __version__}
 MOST_IN_JSON = 100_000
 """Number of questions up to which a dataset is ``questions.json`` and ``media/`` by default."""
 
@@ -34,12 +36,17 @@ def write_dataset(stage: Path, questions: Sequence[Question], meta: Mapping[str,
     for path in list((stage / MEDIA).rglob("*")):
         if path.is_file() and path.relative_to(stage).as_posix() not in used:
             path.unlink()
-    head = {"version": VERSION, "tool": {"name": "visualjudge", "version": __version__}}
     data = {PREDICTIONS} if (stage / PREDICTIONS).exists() else set()
     files = {name: file_sha256(stage / name) for name in {*data, *used}} | {QUESTIONS: digest}
     write_json(
         stage / META,
-        {**head, **meta, "counts": counts(questions), "files": dict(sorted(files.items()))},
+        {
+            "version": VERSION,
+            "tool": TOOL,
+            **meta,
+            "counts": counts(questions),
+            "files": dict(sorted(files.items())),
+        },
     )
 
 
@@ -47,7 +54,7 @@ def pack(root: Path) -> None:
     """Turn a dataset in the JSON form, just written, into ``dataset.parquet``."""
     media = sorted(path for path in (root / MEDIA).rglob("*") if path.is_file())
     files = [(path.relative_to(root).as_posix(), path) for path in (root / META, *media)]
-    with (root / QUESTIONS).open("rb") as lines:
+    with open_file(root / QUESTIONS, "json") as lines:
         next(lines)
         questions = (line.rstrip(b",\n") for line in lines if line != LAST[1:])
         write_packed(root / PACKED, questions, files)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -48,6 +49,12 @@ demands it.
 TOOL_LIMIT: Ending = "tool_limit"
 IGNORED = "schema ignored by the server; asked in text"
 _REFUSALS = (400, 422, 501)
+# How servers refuse an unknown parameter; most do not name it. Other refusals are not asked again.
+_OF_A_PARAMETER = re.compile(
+    r"unknown|unrecogni[sz]ed|unsupported|not (?:supported|permitted|allowed|implemented)|extra"
+    r"|unexpected|invalid|validation|field|parameter|argument|bad request",
+    re.IGNORECASE,
+)
 """Statuses with which servers refuse an unknown parameter; most do not name it."""
 
 
@@ -229,7 +236,8 @@ class QuestionJudge:
             return await asked(request)
         except ApiError as error:
             tried = self.tries_schema and self.schema is None and request.schema is not None
-            if not tried or error.status not in _REFUSALS:
+            refused = error.status in _REFUSALS and _OF_A_PARAMETER.search(str(error))
+            if not (tried and refused):
                 raise
             reply = await asked(replace(request, schema=None))
             self.schema = "refused"

@@ -286,26 +286,37 @@ def test_four_verdicts_of_a_second_task_do_not_withhold_what_is_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ties", "right", "state"),
+    ("ties", "right", "proven"),
     [
-        ((), 0.4, "worse"),
-        (("tie", "both_bad"), 0.4, "better"),
-        (("tie", "both_bad"), 0.05, "worse"),
-        (("tie", "both_bad"), 0.25, "undecided"),
-        (("tie",), 0.6, "better"),
+        ((), 0.4, True),
+        (("tie", "both_bad"), 0.4, False),
+        (("tie", "both_bad"), 0.05, True),
+        (("tie", "both_bad"), 0.25, False),
+        (("tie",), 0.6, False),
     ],
 )
 def test_chance_is_a_guess_among_the_answers_that_can_be_right(
-    ties: tuple[str, ...], right: float, state: str
+    ties: tuple[str, ...], right: float, proven: bool
 ) -> None:
     questions = [replace(q, ties=ties) for q in World.of(100, 4).pair_questions()]
     for place, tie in enumerate(ties):
         questions[place] = replace(questions[place], answer=tie)
-    result = analyse_study(
-        study_of(questions, {"judge": choices_of(questions, right, swap=False)})
-    ).results.judges[0]
-    assert result.pairwise.worse_than_chance == (state == "worse")
+    found = analyse_study(study_of(questions, {"judge": choices_of(questions, right, swap=False)}))
+    result = found.results.judges[0]
+    assert ("which is no better than" in card_of(found).judges[0].answer) is proven
     assert result.pairwise.chance == pytest.approx(1 / (2 + len(ties)))
+
+
+def test_replies_that_were_not_read_are_no_proof_of_guessing() -> None:
+    questions = World.of(100, 4).pair_questions()
+    right = choices_of(questions, 0.97, swap=False)
+    verdicts = [
+        replace(v, value="?", status="unparseable") if k % 5 < 3 else v for k, v in enumerate(right)
+    ]
+    found = analyse_study(study_of(questions, {"judge": verdicts}))
+    judge = card_of(found).judges[0]
+    assert found.results.judges[0].pairwise.accuracy.share.value < 0.45
+    assert "no better than" not in judge.answer and "cannot be used" in judge.answer
 
 
 def test_chance_of_unlike_questions_is_the_mean_of_theirs() -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from PIL import Image
 from typer.testing import CliRunner
@@ -204,15 +203,6 @@ def test_addresses_are_found_in_a_local_copy_of_the_media(site: Site, tmp_path: 
     path.write_text(json.dumps(questions(site, two)), "utf-8")
     with pytest.raises(DataError, match="two addresses have one file"):
         adopt_questions(path, tmp_path / "other", media=tmp_path / "media")
-
-
-def test_images_as_columns_of_hugging_face_become_a_dataset(site: Site, tmp_path: Path) -> None:
-    images = [{"bytes": png(10), "path": "1.png"}, {"bytes": png(200), "path": None}]
-    (tmp_path / "hub/data").mkdir(parents=True)
-    table = pl.DataFrame(questions(site, images))
-    table.write_parquet(tmp_path / "hub/data/test-00000-of-00001.parquet")
-    adopt_questions(tmp_path / "hub", tmp_path / "out")
-    assert len(vj.load_dataset(tmp_path / "out/dataset")[0].images) == 2
 
 
 def test_what_it_cannot_work_on_is_one_line(tmp_path: Path) -> None:

@@ -130,8 +130,7 @@ def test_the_page_calls_no_answer_wrong(
     adopted: tuple[Path, vj.Adopted, dict[str, Any]],
 ) -> None:
     text = (adopted[0] / "r.html").read_text("utf-8")
-    assert "accuracy not measured, since no truth is known" in text
-    assert "another answer in the other order" in text.lower()
+    assert "no truth is known" in text
     for invented in ("Wrong, ", "wrong in this order", "by the truth", "No question was answered"):
         assert invented not in text, invented
 

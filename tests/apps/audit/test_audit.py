@@ -103,7 +103,7 @@ def test_one_answer_for_all_is_an_imbalance(root: Path) -> None:
 
 def test_flat_images_of_different_grey_are_not_the_same() -> None:
     grey = [thumbnail(np.full((40, 40, 3), level, np.uint8)) for level in (20, 60, 61)]
-    assert [(i, j) for i, j in near(grey, grey) if i < j] == [(1, 2)]
+    assert list(near(grey)) == [(1, 2)]
 
 
 def test_a_thumbnail_is_of_the_whole_image(root: Path) -> None:
@@ -116,4 +116,4 @@ def test_an_image_at_another_brightness_is_nearly_the_same(gain: float) -> None:
     relit = np.clip(photograph * gain, 0, 255).astype(np.uint8)
     other = np.ascontiguousarray(photographs.coffee()[:200, :300])
     looks = [thumbnail(one) for one in (photograph, relit, other)]
-    assert [pair for pair in near(looks, looks) if pair[0] < pair[1]] == [(0, 1)]
+    assert list(near(looks)) == [(0, 1)]

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from visualjudge.apps.audit import audit
 from visualjudge.apps.audit.blind_solver import blind_accuracy
-from visualjudge.cli.describe import app
+from visualjudge.cli.main import app
 from visualjudge.core.jsons import loads
 from visualjudge.data.perturbing import Surroundings, perturb_samples
 from visualjudge.data.writer import FolderWriter
@@ -80,7 +80,7 @@ def test_matched_errors_are_no_finding(tmp_path: Path) -> None:
 
 def test_the_audit_states_the_accuracy_and_finds_it(ladder: Dataset, tmp_path: Path) -> None:
     path = tmp_path / "audit.json"
-    done = CliRunner().invoke(app, [str(ladder.root), "--json", str(path)])
+    done = CliRunner().invoke(app, ["describe", str(ladder.root), "--json", str(path)])
     assert done.exit_code == 1 and "without the photograph" in " ".join(done.output.split())
     content = loads(path.read_bytes())
     assert {"task", "error_type", "accuracy", "interval"} <= set(content["blind"][0])

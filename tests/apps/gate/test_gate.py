@@ -147,6 +147,21 @@ def test_a_judge_with_noise_rarely_breaks_the_gate_and_a_worse_one_mostly() -> N
     assert sum(state(0.12) == "broken" for _ in range(150)) >= 130
 
 
+def test_repeats_find_a_worse_judge_that_seldom_repeats_its_answers() -> None:
+    rng = np.random.default_rng(4)
+    image = [str(k // 2) for k in range(200)]
+
+    def state(asks: int, loss: float) -> str:
+        chance = np.where(rng.random(200) < 0.8, 0.85, 0.3)
+        before, now = (rng.binomial(asks, share) for share in (chance, chance - loss))
+        table = pl.DataFrame({"image": image, "before": before, "right": now})
+        return compared(table, asks, 0.1).state
+
+    found = {asks: sum(state(asks, 0.1) == "broken" for _ in range(100)) for asks in (1, 3)}
+    assert found[1] < 80 and found[3] >= 95
+    assert sum(state(3, 0.0) == "broken" for _ in range(100)) <= 3
+
+
 def test_results_say_what_was_found(tmp_path: Path) -> None:
     lock = locked(run_of(tmp_path, questions()))
     found = Check("broken", ("right answers changed by -12.0 points & more",))

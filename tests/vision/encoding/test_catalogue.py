@@ -97,9 +97,7 @@ def test_encodings_made_together_are_those_made_alone(task: str) -> None:
 
 
 def test_list_of_encodings_is_printed_as_json() -> None:
-    result = CliRunner().invoke(
-        app, ["encodings", "--task", "depth_estimation", "--format", "json"]
-    )
+    result = CliRunner().invoke(app, ["encodings", "--task", "depth_estimation", "--json"])
     rows = json.loads(result.stdout)
     assert [row["stem"] for row in rows] == ["plasma", "turbo", "gray"]
     assert rows[0]["style"] == {"colormap": "plasma"}

@@ -239,9 +239,9 @@ def _closed(ends: Ends | None) -> tuple[float, float] | None:
 
 def _unskilled(pairwise: Pairwise, rules: Thresholds) -> str | None:
     """Say that the judge is proven to be no better than chance; or than a constant answer, where
-    one would pass the check of accuracy.
+    one would pass the check of accuracy. A reply that was not read is no wrong choice.
     """
-    accuracy, ends = _accuracy(pairwise), _closed(pairwise.accuracy.shown.interval)
+    accuracy, ends = _accuracy(pairwise), _closed(pairwise.accuracy.parsed.interval)
     if accuracy is None or ends is None:
         return None
     least, than, constant = pairwise.chance, "chance", pairwise.constant

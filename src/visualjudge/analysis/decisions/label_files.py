@@ -22,6 +22,7 @@ from visualjudge.analysis.decisions.judged_items import Items
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import LETTERS, FloatArray, IntArray
+from visualjudge.core.tables import csv_table
 from visualjudge.runs.folder import RunFolder, excluded_raters
 
 FORMS = {"annotation_id": "score", "question_id": "answer"}
@@ -65,7 +66,7 @@ def read_labels(path: str | Path) -> Labels:
     home = Path(path)
     if home.is_dir():
         return _answers(RunFolder(home))
-    table = _table(home)
+    table = csv_table(home)
     by = next((name for name, column in FORMS.items() if {name, column} <= set(table.columns)), "")
     if not by:
         raise DataError(
@@ -126,7 +127,7 @@ def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
     DataError
         If the file is missing or is not such a queue.
     """
-    table = _table(Path(path))
+    table = csv_table(Path(path))
     by = next((name for name in FORMS if {name, "probability"} <= set(table.columns)), None)
     if by is None:
         raise DataError(
@@ -151,7 +152,7 @@ def is_unlabelled(path: str | Path) -> bool:
     """
     try:
         by, _ = read_queue(path)
-        return all(not (said or "").strip() for said in _table(Path(path))[FORMS[by]])
+        return all(not (said or "").strip() for said in csv_table(Path(path))[FORMS[by]])
     except (DataError, pl.exceptions.ColumnNotFoundError):
         return False
 
@@ -193,15 +194,6 @@ def _agreed(values: list[Any]) -> str | None:
     if others and others[0][1] == most:
         return "tie" if len(str(first)) == 1 else None
     return str(first)
-
-
-def _table(path: Path) -> pl.DataFrame:
-    if not path.is_file():
-        raise DataError(f"{path}: no such file")
-    try:
-        return pl.read_csv(path, infer_schema=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from None
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,6 +51,51 @@ def agreement_table(result: PeopleAgreement) -> Table:
     return Table(columns, rows, (INTERVALS,), keys=2)
 
 
+def tables_of(result: PeopleAgreement) -> list[Table]:
+    """Return the tables of the terminal and the page, those with rows."""
+    tables = [agreement_table(result), alpha_table(result), alt_table(result)]
+    return [table for table in tables if table.rows]
+
+
+def alpha_table(result: PeopleAgreement) -> Table:
+    """Return Krippendorff's α of each dimension: of all that people rated, and where it differs of
+    what a judge rated too.
+    """
+    rows = []
+    for unit in result.alpha:
+        level = (unit.level, f"{unit.people} people")
+        if unit.people > 1:
+            shown = "none: too few or all alike" if unit.alpha is None else number(unit.alpha, 3)
+            counts = (shown, span(unit.ci95), number(unit.units))
+            rows.append((unit.dimension, "what people rated", *counts, *level))
+        if unit.judged_alpha is not None and unit.judged_units != unit.units:
+            shown, ends = number(unit.judged_alpha, 3), span(unit.judged_ci95)
+            counts = (shown, ends, number(unit.judged_units))
+            rows.append((unit.dimension, "what a judge rated too", *counts, *level))
+    columns = ("Dimension", "Of", "Krippendorff’s α", "95 %", "Units", "Level", "Raters")
+    return Table(columns, tuple(rows), keys=2)
+
+
+def alt_table(result: PeopleAgreement) -> Table:
+    """Return the alternative annotator tests; one without a result says why."""
+    rows = tuple(
+        (
+            test.dimension,
+            test.judge,
+            f"{test.epsilon:g}",
+            f"none: {test.why}" if test.omega is None else number(test.omega_by_image, 2),
+            number(test.omega, 2),
+            number(test.advantage, 3),
+            number(test.people),
+            number(test.images),
+        )
+        for test in result.alt_test
+    )
+    columns = ("Dimension", "Judge", "ε", "ω by image", "ω as published", "ρ", "People", "Images")
+    note = "ω: share of people whom the judge could replace, clustered by image, and as published."
+    return Table(columns, rows, (note,), keys=2)
+
+
 def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
     """Plot Spearman’s ρ with people: a row for each dimension, a marker for each judge and for the
     mean of people.
@@ -94,12 +139,10 @@ def html(result: PeopleAgreement) -> str:
     drawn = (
         f"<p>{escape(figure.reason)}</p>" if isinstance(figure, LeftOut) else figure.element("h2")
     )
+    tables = "".join(table.html() for table in tables_of(result))
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>Agreement with people</title><style>{style()}</style>"
     )
-    body = (
-        "<main><h1>How far do judges agree with "
-        f"people?</h1>{drawn}{agreement_table(result).html()}</main>"
-    )
+    body = f"<main><h1>How far do judges agree with people?</h1>{drawn}{tables}</main>"
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'

@@ -123,7 +123,10 @@ def chosen(table: pl.DataFrame, count: int = USUAL, *, truth: bool = True) -> li
 
 def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
     """Return a few verdicts of one run: wrong by a wide margin, flipped by the order, or unread."""
-    rows = chosen(study.joined[run], count, truth=not study.lacks_truth(run))
+    table = study.joined[run]
+    if not study.has_scores:  # the margins are not known then
+        table = table.with_columns(margin=pl.lit(0.0))
+    rows = chosen(table, count, truth=not study.lacks_truth(run))
     return _examples(study, run, rows)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from visualjudge.analysis.statistics.argument_checks import cluster_codes, risk, vector
+from visualjudge.analysis.estimate import renumbered
+from visualjudge.core.records import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -28,26 +28,14 @@ class ConformalRadius:
     images: int
 
 
-def conformal_radius(
-    residuals: ArrayLike, alpha: float, clusters: ArrayLike | None = None
-) -> ConformalRadius:
+def conformal_radius(residuals: FloatArray, alpha: float, clusters: IntArray) -> ConformalRadius:
     """Return the radius from (n,) residuals of a calibration set that was not used for training.
 
     ``clusters`` names the image of each residual: the guarantee then holds for an item of a *new*
     image, each image has the same weight, and 1/(images + 1) of the weight is at infinity.
-
-    Raises
-    ------
-    UsageError
-        If ``residuals`` is empty or not finite, or ``alpha`` is not between 0 and 1.
     """
-    sizes = np.abs(vector("residuals", residuals, least=1))
-    risk("alpha", alpha)
-    codes = (
-        np.arange(sizes.size)
-        if clusters is None
-        else cluster_codes("clusters", clusters, sizes.size)
-    )
+    sizes = np.abs(residuals)
+    codes = renumbered(clusters)[1]
     images = int(codes.max()) + 1
     weights = 1 / ((images + 1) * np.bincount(codes)[codes])
     order = np.argsort(sizes, kind="stable")

@@ -19,16 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from visualjudge.analysis.estimate import t_isf, t_sf
-from visualjudge.analysis.statistics.argument_checks import (
-    cluster_codes,
-    same_length,
-    share,
-    vector,
-)
-from visualjudge.core.errors import UsageError
+from visualjudge.analysis.estimate import renumbered, t_isf, t_sf
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 Interval = tuple[float, float]
@@ -100,12 +92,12 @@ class _Pool:
 
 
 def pooled_means(
-    f: ArrayLike,
-    y: ArrayLike,
-    systems: ArrayLike,
-    clusters: ArrayLike,
+    f: FloatArray,
+    y: FloatArray,
+    system: IntArray,
+    clusters: IntArray,
     *,
-    probability: ArrayLike | None = None,
+    probability: FloatArray | None = None,
     lam: float | None = None,
 ) -> PooledMeans:
     """Return the corrected means of S systems.
@@ -115,8 +107,8 @@ def pooled_means(
     f
         (R,) the judge's prediction for every item of the pool.
     y
-        (R,) the labels; NaN where undefined.
-    systems
+        (R,) the labels, at least one; NaN where undefined.
+    system
         (R,) the system of each item, 0..S−1.
     clusters
         (R,) the image of each item.
@@ -125,38 +117,17 @@ def pooled_means(
         system.
     lam
         Weight of the judge, 0..1; None: the value of minimum variance.
-
-    Raises
-    ------
-    UsageError
-        If lengths differ, a prediction or probability is invalid, or nothing is labelled.
     """
-    said, system = vector("f", f, least=1), np.asarray(systems, dtype=np.int64)
-    truth = np.asarray(y, dtype=float)
-    same_length(f=said, y=truth, systems=system)
-    labelled = np.isfinite(truth)
-    if not labelled.any():
-        raise UsageError("y must hold at least one label, got none")
-    image = cluster_codes("clusters", clusters, said.size)
+    labelled, image = np.isfinite(y), renumbered(clusters)[1]
     size = (int(image.max()) + 1, int(system.max()) + 1)
-    weight = _weights(labelled, probability, system, size[1])
-    pool = _Pool(said, np.where(labelled, truth, 0.0), weight, system, image, size)
-    return _estimate(pool, labelled, None if lam is None else share("lam", lam))
+    chances = np.full(y.size, np.nan) if probability is None else probability
+    weight = _weights(labelled, chances, system, size[1])
+    pool = _Pool(f, np.where(labelled, y, 0.0), weight, system, image, size)
+    return _estimate(pool, labelled, lam)
 
 
-def _weights(
-    labelled: BoolArray, probability: ArrayLike | None, system: IntArray, count: int
-) -> FloatArray:
+def _weights(labelled: BoolArray, chances: FloatArray, system: IntArray, count: int) -> FloatArray:
     """Return w of every item: 1/π divided by its sum over the system; 0 without a label."""
-    chances = (
-        np.full(labelled.size, np.nan)
-        if probability is None
-        else np.asarray(probability, dtype=float)
-    )
-    same_length(probability=chances, systems=system)
-    known = labelled & np.isfinite(chances)
-    if known.any() and not ((chances[known] > 0) & (chances[known] <= 1)).all():
-        raise UsageError("probability must be above 0 and at most 1")
     numbers = np.bincount(system, minlength=count)
     uniform = np.bincount(system, weights=labelled, minlength=count) / np.maximum(numbers, 1)
     chances = np.where(np.isfinite(chances), chances, uniform[system])

@@ -17,16 +17,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from visualjudge.analysis.estimate import LEAST_IMAGES, NORMAL, TAIL, shares, sums, t_isf
-from visualjudge.analysis.statistics.argument_checks import cluster_codes, same_length, vector
-from visualjudge.core.errors import UsageError
+from visualjudge.analysis.estimate import (
+    LEAST_IMAGES,
+    NORMAL,
+    TAIL,
+    renumbered,
+    shares,
+    sums,
+    t_isf,
+)
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
 Interval = tuple[float, float]
-DRAWS = 1000
+DRAWS, BINS = 1000, 10
 
 
 @dataclass(frozen=True)
@@ -64,36 +69,13 @@ class Calibration:
 
 
 def calibration(
-    probability: ArrayLike,
-    happened: ArrayLike,
-    clusters: ArrayLike | None = None,
-    *,
-    bins: int = 10,
-    seed: int = 0,
+    stated: FloatArray, truth: FloatArray, clusters: IntArray, seed: int = 0
 ) -> Calibration:
-    """Return the calibration of (n,) stated probabilities, 0..1, given (n,) outcomes, 0 or 1.
-
-    Raises
-    ------
-    UsageError
-        If lengths differ, there is no item, a probability is outside 0..1, or an outcome is neither
-        0 nor 1.
+    """Return the calibration of (n,) stated probabilities, 0..1, given (n,) outcomes, 0 or 1;
+    ``clusters`` (n,) has the image of each.
     """
-    stated, truth = (
-        vector("probability", probability, least=1),
-        vector("happened", happened, least=1),
-    )
-    same_length(probability=stated, happened=truth)
-    if stated.min() < 0 or stated.max() > 1:
-        raise UsageError("probability must be between 0 and 1")
-    if not np.isin(truth, (0, 1)).all():
-        raise UsageError("happened must be 0 or 1")
-    codes = (
-        np.arange(stated.size)
-        if clusters is None
-        else cluster_codes("clusters", clusters, stated.size)
-    )
-    which = _equal_mass(stated, bins)
+    codes = renumbered(clusters)[1]
+    which = _equal_mass(stated)
     squares = (stated - truth) ** 2
     images = int(codes.max()) + 1
     brier = shares(
@@ -111,9 +93,9 @@ def calibration(
     )
 
 
-def _equal_mass(stated: FloatArray, bins: int) -> IntArray:
+def _equal_mass(stated: FloatArray) -> IntArray:
     """Return the bin of each item; equal probabilities share a bin."""
-    edges = np.unique(np.quantile(stated, np.linspace(0, 1, bins + 1)[1:-1]))
+    edges = np.unique(np.quantile(stated, np.linspace(0, 1, BINS + 1)[1:-1]))
     return np.asarray(
         np.unique(np.searchsorted(edges, stated, side="left"), return_inverse=True)[1]
     )
@@ -152,16 +134,15 @@ def _corrected(gaps: FloatArray, codes: IntArray, ece: Measure) -> float:
     return float(np.clip(size, min(least, ece.value), ece.value))
 
 
-def _diagram(stated: FloatArray, truth: FloatArray, which: ArrayLike) -> tuple[Bin, ...]:
-    groups = [np.asarray(which) == name for name in np.unique(np.asarray(which))]
+def _diagram(stated: FloatArray, truth: FloatArray, which: IntArray) -> tuple[Bin, ...]:
+    groups = [which == name for name in np.unique(which)]
     return tuple(Bin(float(stated[g].mean()), float(truth[g].mean()), int(g.sum())) for g in groups)
 
 
-def _resamples(codes: ArrayLike, seed: int) -> FloatArray:
+def _resamples(codes: IntArray, seed: int) -> FloatArray:
     """Return how often each item is taken when clusters are drawn with replacement, draws × n."""
-    names = np.asarray(codes)
-    images = int(names.max()) + 1
+    images = int(codes.max()) + 1
     drawn = rng_for(seed, "calibration", images).multinomial(
         images, np.full(images, 1 / images), size=DRAWS
     )
-    return np.asarray(drawn[:, names], dtype=float)
+    return np.asarray(drawn[:, codes], dtype=float)

@@ -7,28 +7,17 @@ statistical bias in active learning" (weights over several rounds).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from visualjudge.analysis.statistics.argument_checks import same_length, vector
-from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray
 
 
-def draw(
-    probabilities: ArrayLike, rng: np.random.Generator, strata: ArrayLike | None = None
-) -> IntArray:
-    """Return indices drawn with exactly these probabilities, as many as the probabilities sum to.
+def draw(chances: FloatArray, rng: np.random.Generator, strata: IntArray) -> IntArray:
+    """Return indices drawn with exactly these probabilities, as many as they sum to.
 
     Items are ordered at random within their stratum, and strata follow one another, so each stratum
     gets its expected number to within one.
     """
-    chances = vector("probabilities", probabilities, least=1)
-    groups = (
-        np.zeros(chances.size, int)
-        if strata is None
-        else np.unique(np.asarray(strata), return_inverse=True)[1]
-    )
-    order = np.lexsort((rng.random(chances.size), groups))
+    order = np.lexsort((rng.random(chances.size), strata))
     ends = np.cumsum(chances[order])
     points = np.arange(round(float(ends[-1]))) + rng.random()
     places = np.searchsorted(
@@ -38,7 +27,7 @@ def draw(
 
 
 def pooled_probabilities(
-    probability: ArrayLike, rounds: ArrayLike, strata: ArrayLike, sizes: ArrayLike
+    chances: FloatArray, number: IntArray, stratum: IntArray, sizes: IntArray
 ) -> FloatArray:
     """Return the probability of each of n items over all rounds; the weights 1/π combine the rounds
     into one estimate.
@@ -49,12 +38,12 @@ def pooled_probabilities(
 
     Parameters
     ----------
-    probability
+    chances
         (n,) probability with which each item was drawn in its round from the remaining items; NaN:
         equal within its stratum.
-    rounds
+    number
         (n,) round of each item; lower numbers are earlier.
-    strata
+    stratum
         (n,) numbers 0..K−1, within which items are compared.
     sizes
         (K,) items of each stratum, drawn and not drawn.
@@ -62,23 +51,11 @@ def pooled_probabilities(
     Returns
     -------
     FloatArray
-        (n,) above 0, at most 1, up to a common factor; equal to ``probability`` if there is one
+        (n,) above 0, at most 1, up to a common factor; equal to ``chances`` if there is one
         round.
 
-    Raises
-    ------
-    UsageError
-        If lengths differ, or a probability is outside 0..1.
     """
-    chances, number, stratum = (
-        np.asarray(probability, float),
-        np.asarray(rounds),
-        np.asarray(strata, np.int64),
-    )
-    same_length(probability=chances, rounds=number, strata=stratum)
-    if not ((chances > 0) & (chances <= 1) | np.isnan(chances)).all():
-        raise UsageError("probability must be above 0 and at most 1")
-    total = np.asarray(sizes, float)
+    total = sizes.astype(float)
     left, expected, weight = total.copy(), np.zeros(total.size), np.zeros(chances.size)
     order = np.unique(number)
     if order.size == 1 and not np.isnan(chances).any():

@@ -240,14 +240,18 @@ class FairFit:
         padded = np.zeros((len(weights), self.fit.coefficients.size))
         padded[:, self.first : self.first + weights.shape[1]] = weights
         values, variance = padded @ self.fit.coefficients, self.fit.variance(padded)
+        found = zip(
+            np.abs(weights).argmax(1), values.tolist(), variance.tolist(),
+            np.maximum(self.fit.freedom(padded), 2.0).tolist(), strict=True,
+        )  # fmt: skip
         out = list[Favour]()
-        for row, value, spread in zip(weights, values.tolist(), variance.tolist(), strict=True):
-            images = int(self.images[np.argmax(np.abs(row))])
+        for source, value, spread, freedom in found:
+            images = int(self.images[source])
             if images < LEAST_IMAGES or spread <= 1e-24:
                 out.append(Favour(value, None, None if images < LEAST_IMAGES else 1.0))
                 continue
-            ends = interval(value, spread, images - 1)
-            out.append(Favour(value, ends, p_value(value, spread, images - 1)))
+            ends = interval(value, spread, freedom)
+            out.append(Favour(value, ends, p_value(value, spread, freedom)))
         return out
 
 

@@ -9,8 +9,7 @@
     table       the rows of a table as questions and verdicts
     logs        a file a tool: where its logs have items, replies, verdicts and truth
     benchmarks  a file a benchmark: where a clone has questions, labels, images and replies
-    wording     the prompt of a question, in our words or the benchmark's
-    writing     the dataset, and a run for each judge
+    writing     the dataset, in our words, and a run for each judge
     adopt       the front door: a table, logs, or a benchmark
     fetch       images behind addresses; question sets
 """

@@ -13,8 +13,7 @@ from typing import Any
 
 import orjson
 
-from visualjudge.apps.adopt.files import Row, contents, file_in, first_tables, image_in, records
-from visualjudge.apps.adopt.items import ImageSource
+from visualjudge.apps.adopt.files import Row, contents, file_in, records
 from visualjudge.apps.adopt.writing import DATASET, MediaFiles, check_targets, places
 from visualjudge.clients.image_parts import fetch_image
 from visualjudge.core.atomic import write_bytes
@@ -189,15 +188,11 @@ def _shown(address: str) -> str:
 # ---------------------------------------------------------------- questions
 
 
-def question_tables(path: Path) -> list[Path]:
-    """Return the files of a question set of version 2.1; none if ``path`` holds something else."""
-    inside = first_tables((path, path / "data"), "questions.json", "*.parquet", "*.jsonl")
-    tables = inside if path.is_dir() else [path]
-    if not tables or tables[0].suffix not in (".json", ".jsonl", ".parquet"):
-        return []
-    rows = contents(tables[0])
-    first = rows[0] if isinstance(rows, list) and rows else {}
-    return tables if {"question_type", "prompt", "images", "answer"}.issubset(first) else []
+def is_question_set(path: Path) -> bool:
+    """Return whether a JSON file holds questions of version 2.1."""
+    rows = contents(path) if path.suffix == ".json" and path.is_file() else None
+    first = rows[0] if isinstance(rows, list) and rows else None
+    return isinstance(first, dict) and {"question_type", "prompt", "images"} <= first.keys()
 
 
 def adopt_questions(
@@ -215,8 +210,7 @@ def adopt_questions(
     Parameters
     ----------
     questions
-        ``questions.json``, or rows with its fields in Parquet or JSON lines, whose ``images`` are
-        paths, addresses, or images as the ``datasets`` library stores them.
+        ``questions.json``, whose ``images`` are paths or addresses.
     media
         Folder of the images; that of ``questions`` if not given. Of an address, the end of its path
         is looked for.
@@ -230,15 +224,14 @@ def adopt_questions(
     DataError
         If a question cannot be read, or an image is missing.
     """
-    tables = question_tables(Path(questions))
-    if not tables:
+    if not is_question_set(Path(questions)):
         raise UsageError(f"{questions}: must hold questions with prompt, images and answer")
-    home, target = Path(media or tables[0].parent), Path(out)
+    home, target = Path(media or Path(questions).parent), Path(out)
     check_targets(target, (), force)
-    rows = [row for table in tables for row in records(table)]
+    rows = records(Path(questions))
     named = dict.fromkeys(text for row in rows for text in _texts(list(row.need("images"))))
-    places_of = {text: file_in([home], text) for text in named}
-    paths: dict[str, ImageSource] = {text: path for text, path in places_of.items() if path}
+    found = {text: file_in([home], text) for text in named}
+    paths = {text: path for text, path in found.items() if path is not None}
     if len(set(paths.values())) < len(paths):
         raise DataError(f"{home}: two addresses have one file; keep the folders of the addresses")
     done = Fetched()
@@ -260,14 +253,13 @@ def adopt_questions(
     return len(made)
 
 
-def _wire(row: Row, files: MediaFiles, paths: Mapping[str, ImageSource], home: Path) -> Any:
+def _wire(row: Row, files: MediaFiles, paths: Mapping[str, Path], home: Path) -> Any:
     """Return a question in its stored form, with its images in the dataset."""
     images = []
-    for inner in map(image_in, row["images"]):
-        source = inner if isinstance(inner, bytes) else paths.get(str(inner))
-        if source is None:
-            hint = "; --fetch downloads it" if ADDRESS.fullmatch(str(inner)) else ""
-            raise row.fault("images", f"names {_shown(str(inner))!r}: not in {home}{hint}")
-        images.append(files.add(source))
+    for name in map(str, row["images"]):
+        if name not in paths:
+            hint = "; --fetch downloads it" if ADDRESS.fullmatch(name) else ""
+            raise row.fault("images", f"names {_shown(name)!r}: not in {home}{hint}")
+        images.append(files.add(paths[name]))
     scored = {"answer": row.get("answer_score", row.get("answer"))}
     return {**row, "images": images, **(scored if row.get("question_type") == "scoring" else {})}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
@@ -12,16 +11,16 @@ from urllib.parse import unquote, urlsplit
 import polars as pl
 
 from visualjudge.apps.adopt.items import ImageSource
+from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.tables import table_parts
-from visualjudge.core.untrusted import Kind, apart, check_size, confined_path
+from visualjudge.core.untrusted import BOUNDS, Kind, apart, archive, check_file, confined_path
+from visualjudge.core.workbooks import workbook_rows
 from visualjudge.formats.sample import read_json, read_table
 
 ROWS_AT_ONCE = 100_000
-MOST_TEXT = 1 << 30
-"""Most bytes of the texts of a Parquet table."""
-COLUMNS = 4096
-"""Most columns of a workbook."""
+MOST_TEXT, MOST_RATIO = 256 << 20, 64
+"""Most bytes of the texts of a Parquet table: these, or so many times those of its file."""
 KINDS: Mapping[str, Kind] = {
     **dict.fromkeys((".csv", ".tsv", ".jsonl"), "table"),
     ".json": "json",
@@ -78,62 +77,43 @@ def contents(path: Path) -> Any:
     suffix = path.suffix.lower()
     if suffix not in KINDS:
         raise UsageError(f"{path}: must end in {', '.join(KINDS)}")
-    check_size(path, KINDS[suffix])
+    check_file(path, KINDS[suffix])
     if suffix in (".parquet", ".arrow"):
         apart(_check_text, path, "parquet")
         return [row for part in table_parts(path, ROWS_AT_ONCE) for row in part.to_dicts()]
-    if suffix in (".xlsx", ".eval"):
-        return apart(_unpacked, path, KINDS[suffix])
+    if suffix == ".xlsx":
+        return [row for row in workbook_rows(path) if row]
+    if suffix == ".eval":
+        return apart(_inspect_log, path, "zip")
     return read_json(path) if suffix == ".json" else read_table(path)
 
 
 def _check_text(path: Path) -> None:
-    """Read a table once, and refuse it if its texts would fill the memory."""
-    left = MOST_TEXT
+    """Read a table once, and refuse it if its texts or cells would fill the memory."""
+    left = most = max(MOST_TEXT, MOST_RATIO * path.stat().st_size)
+    cells = BOUNDS["parquet"].items
     for part in table_parts(path, ROWS_AT_ONCE):
-        texts = part.select(pl.col(pl.String).str.len_bytes().sum())
+        words = pl.col(pl.String, pl.Categorical).cast(pl.String)
+        texts = part.select(words.str.len_bytes().cast(pl.Int64).sum())
         left -= int(sum(texts.row(0))) if texts.width else 0
+        cells -= part.height * part.width
         if left < 0:
-            raise DataError(f"{path}: must have at most {MOST_TEXT >> 20} MiB of text")
-
-
-def _unpacked(path: Path) -> Any:
-    try:
-        return _workbook(path) if path.suffix.lower() == ".xlsx" else _inspect_log(path)
-    except MemoryError:
-        raise
-    except Exception as error:  # whatever an archive and its parsers say of these bytes
-        reason = " ".join(str(error).split())[:300]
-        if isinstance(error, NotImplementedError):
-            reason += "; for Zstandard run: pip install 'visualjudge[logs]'"
-        raise DataError(f"{path}: cannot be unpacked: {reason}") from None
-
-
-def _workbook(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of the first sheet that are not empty."""
-    import openpyxl
-
-    sheet = openpyxl.load_workbook(path, read_only=True, data_only=True).worksheets[0]
-    first = next(sheet.iter_rows(values_only=True, max_row=1, max_col=COLUMNS), ())
-    width = max((k for k, name in enumerate(first, 1) if name is not None), default=0)
-    names = [f"column {k}" if name is None else str(name) for k, name in enumerate(first, 1)]
-    rows = sheet.iter_rows(values_only=True, min_row=2, max_col=width)
-    full = (row for row in rows if any(cell is not None for cell in row))
-    return [dict(zip(names, row, strict=False)) for row in full]
+            raise DataError(f"{path}: must have at most {most >> 20} MiB of text")
+        if cells < 0:
+            raise DataError(f"{path}: must have at most {BOUNDS['parquet'].items:,} cells")
 
 
 def _inspect_log(path: Path) -> dict[str, Any]:
-    try:
-        from backports.zstd import zipfile
-    except ImportError:
-        import zipfile  # type: ignore[no-redef]  # unpacks Zstandard from Python 3.14
-    with zipfile.ZipFile(path) as archive:
-        names = [name for name in archive.namelist() if PARTS.fullmatch(name)]
-        parts = {name: json.loads(archive.read(name)) for name in names}
-    for part in parts.values():
-        for name in BULKY:
-            part.pop(name, None)
+    with archive(path, "zip") as members:
+        names = [name for name in members.namelist() if PARTS.fullmatch(name)]
+        parts = {name: _part(jsons.lenient(members.read(name), name)) for name in names}
     return {**parts.pop("header.json", {}), "samples": list(parts.values())}
+
+
+def _part(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("its members must be objects")
+    return {name: field for name, field in value.items() if name not in BULKY}
 
 
 def records(path: Path, values: Any = None) -> list[Row]:
@@ -174,6 +154,32 @@ def at(value: Any, *paths: str) -> Any:
     return None
 
 
+def log_row(known: Mapping[str, Any], *more: Any) -> dict[str, Any]:
+    """Return a row of the ``known`` fields and the plain values of further objects, so that users
+    can name one as the truth. A further field whose name is taken becomes ``metadata.NAME``.
+
+    Examples
+    --------
+    >>> log_row({"item": "1", "reply": None}, {"item": "x", "human": 3, "tags": ["y"]})
+    {'item': '1', 'metadata.item': 'x', 'human': 3}
+    """
+    row = {name: value for name, value in known.items() if value is not None}
+    for fields in more:
+        for name, value in fields.items() if isinstance(fields, dict) else ():
+            if isinstance(value, str | int | float | bool):
+                row[f"metadata.{name}" if name in known else name] = value
+    return row
+
+
+def texts_of(value: Any) -> list[str]:
+    """Return the texts of nested lists, and of the parts of a message, in order."""
+    if isinstance(value, list):
+        return [text for inner in value for text in texts_of(inner)]
+    if isinstance(value, dict):
+        return texts_of(value.get("text", value.get("content")))
+    return [value] if isinstance(value, str) else []
+
+
 def first_tables(homes: Iterable[Path], *patterns: str) -> list[Path]:
     """Return the tables that match the first pattern with any match, in the first such folder; a
     pattern that ends in ".*" matches a table in any format.
@@ -198,15 +204,12 @@ class Images:
         """Return the images that fields contain (``bytes``, or the ``{"bytes", "path"}`` of the
         datasets library) or name, in order, without those that are missing.
         """
-        inner = map(image_in, values)
-        images = [one if isinstance(one, bytes) else file_in(self.homes, one) for one in inner]
+        images = []
+        for value in values:
+            inner = (value.get("bytes") or value.get("path")) if isinstance(value, dict) else value
+            images.append(inner if isinstance(inner, bytes) else file_in(self.homes, inner))
         self.missing += images.count(None)
         return tuple(image for image in images if image is not None)
-
-
-def image_in(value: Any) -> Any:
-    """Return the bytes of a field with an image, or else its name."""
-    return (value.get("bytes") or value.get("path")) if isinstance(value, dict) else value
 
 
 def file_in(homes: Iterable[Path], name: Any) -> Path | None:

@@ -13,24 +13,26 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from visualjudge import __version__
-from visualjudge.apps.adopt.items import ImageSource, Item, Reply, on_ten
-from visualjudge.apps.adopt.wording import PROMPT, wording
+from visualjudge.apps.adopt.items import ImageSource, Item, Reply, on_ten, safe
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import (
     FAILED,
+    IMAGE_MARK,
     LETTERS,
     TURNED,
     UNKNOWN,
     Answer,
     OptionFeatures,
     Question,
+    Spans,
     Verdict,
 )
 from visualjudge.dataset.folder import MEDIA, META
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.staging import staged
 from visualjudge.dataset.write_dataset import write_dataset
+from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
 from visualjudge.replies import read_reply
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.verdicts import verdict_line
@@ -41,6 +43,9 @@ if TYPE_CHECKING:
 
 DATASET = "dataset"
 BACKENDS = ("adopted", "published")
+PROMPT = "published/pair"
+"""The asset with our words for the questions of others."""
+GAP = "\n\n"
 SCORES = {"A": (10.0, 0.0), "B": (0.0, 10.0), "tie": (10.0, 10.0), "both_bad": (0.0, 0.0)}
 
 
@@ -167,6 +172,9 @@ class MediaFiles:
         return name
 
 
+# ---------------------------------------------------------------- questions
+
+
 def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
     prompt, spans, images = wording(item)
     name = origin.id_of(item)
@@ -205,6 +213,47 @@ def _scores(item: Item) -> tuple[float, ...]:
         places = (item.answer.index(letter) for letter in LETTERS[:count])
         return tuple(10.0 * (count - 1 - place) / (count - 1) for place in places)
     return SCORES[item.answer]
+
+
+def wording(item: Item) -> tuple[str, Spans | None, tuple[ImageSource, ...]]:
+    """Return the prompt of an item, the positions of its parts, and the images of its marks.
+
+    For an item without content, as in a copy with only labels, this is its request.
+    """
+    asset = PromptAssetStore().get_prompt(PROMPT)
+    if not any(option.text or option.images for option in item.options):
+        return asset.part("labels", {"request": safe(item.request)}), None, ()
+    text, spans, original = asset.part(_part("head", item, asset)), [], None
+    if item.images:
+        marks = "\n".join(IMAGE_MARK for _ in item.images)
+        text += GAP + asset.part("image" if len(item.images) == 1 else "images") + "\n" + marks
+        original = len(text) - len(marks), len(text)
+    text += GAP + asset.part("request", {"request": safe(item.request)})
+    for letter, option in zip(LETTERS, item.options, strict=False):
+        around = asset.around(_part("response", item, asset), "content", {"letter": letter})
+        text += GAP + around[0]
+        spans.append((len(text), len(text) + len(option.content)))
+        text += option.content + around[1]
+    final = len(text) + len(GAP)
+    text += GAP + _final(asset, item)
+    images = (*item.images, *(image for option in item.options for image in option.images))
+    return text, Spans(tuple(spans), original, (final, len(text))), images
+
+
+def _part(part: str, item: Item, asset: PromptTemplate) -> str:
+    """Return the part for this type of question, if it has a separate one."""
+    return f"{part}_{item.kind}" if f"{part}_{item.kind}" in asset.parts else part
+
+
+def _final(asset: PromptTemplate, item: Item) -> str:
+    if item.kind != "pairwise":
+        count = len(item.options)
+        return asset.part(f"final_{item.kind}", {"example": LETTERS[1:count] + LETTERS[0]})
+    ties = "_both_bad" if "both_bad" in item.ties else "_ties" if item.ties else ""
+    return asset.part(f"final{ties}")
+
+
+# ---------------------------------------------------------------- verdicts
 
 
 def verdict_of(

@@ -193,8 +193,8 @@ def _near_duplicates(dataset: Dataset, seen: Mapping[str, Look]) -> Finding:
         names, thumbnails = list(own), [seen[path].thumbnail for path in own.values()]
         faults += [
             f"{task}: images {names[i]} and {names[j]} are nearly the same"
-            for i, j in near(thumbnails, thumbnails)
-            if i < j and own[names[i]] != own[names[j]]
+            for i, j in near(thumbnails)
+            if own[names[i]] != own[names[j]]
         ]
     return _finding("near_duplicates", faults, sum(map(len, files.values())))
 

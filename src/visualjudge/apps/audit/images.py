@@ -16,13 +16,9 @@ from visualjudge.prompts.spans import spans_of
 from visualjudge.vision.raster.images import read_rgb
 
 SIDE = 32
-ALIKE = 3.0
-"""Maximum mean absolute difference of two thumbnails, in levels of 0..255, for images to count as
-the same.
-"""
-CORRELATED, RELIGHTED, MOST_GAIN = 0.99, 12.0, 1.3
-"""Images also count as the same if their thumbnails correlate, and differ by few levels, before or
-after the brighter one is dimmed by at most this factor.
+CORRELATED, ALIKE = 0.99, 3.0
+"""Images count as the same if their thumbnails correlate so much, whatever their brightness; of
+images without contrast, if their mean levels of 0..255 differ by no more.
 """
 _BLOCK = 512
 Tick = Callable[[int, int], None]
@@ -56,42 +52,20 @@ def thumbnail(pixels: Pixels) -> FloatArray:
     return np.asarray(small, dtype=np.float64)
 
 
-def near(first: Sequence[FloatArray], second: Sequence[FloatArray]) -> Iterator[tuple[int, int]]:
-    """Yield the indices of thumbnails in ``first`` and ``second`` that show nearly the same
-    image.
-    """
-    if not first or not second:
-        return
-    a, b = (np.stack(part).reshape(len(part), -1) for part in (first, second))
-    units = [_unit(part) for part in (a, b)]
-    for start in range(0, len(a), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        like = units[0][block] @ units[1].T
-        flat = np.abs(a[block].mean(1)[:, None] - b.mean(1)[None, :]) <= ALIKE
-        for i, j in np.argwhere((like >= CORRELATED) | flat):
-            gap = float(np.abs(a[start + i] - b[j]).mean())
-            relit = like[i, j] >= CORRELATED and min(gap, _relit(a[start + i], b[j])) <= RELIGHTED
-            if gap <= ALIKE or relit:
-                yield start + int(i), int(j)
-
-
-def _relit(one: FloatArray, other: FloatArray) -> float:
-    """Return the mean difference after dimming the brighter image to the darker one."""
-    darker, brighter = sorted((one, other), key=lambda values: float(values.mean()))
-    gain = max(float(brighter.mean()) / max(float(darker.mean()), 1.0), 1.0)
-    if gain > MOST_GAIN:
-        return float("inf")
-    return float(np.abs(np.minimum(darker * gain, 255.0) - brighter).mean())
-
-
-def _unit(rows: FloatArray) -> FloatArray:
-    """Normalise rows to mean 0 and length 1; a row without contrast is 0, and correlates with
-    nothing.
-    """
-    centred = rows - rows.mean(1, keepdims=True)
-    length = np.linalg.norm(centred, axis=1, keepdims=True)
+def near(thumbnails: Sequence[FloatArray]) -> Iterator[tuple[int, int]]:
+    """Yield the indices (the lower first) of thumbnails that show nearly the same image."""
+    rows = np.stack(thumbnails).reshape(len(thumbnails), -1) if thumbnails else np.zeros((0, 1))
+    level = rows.mean(1)
+    centred = rows - level[:, None]
+    length = np.linalg.norm(centred, axis=1)
     flat = length < np.sqrt(rows.shape[1])
-    return np.asarray(np.where(flat, 0.0, centred / np.where(flat, 1.0, length)))
+    units = np.where(flat[:, None], 0.0, centred / np.where(flat, 1.0, length)[:, None])
+    for start in range(0, len(rows), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        even = flat[block, None] & flat & (np.abs(level[block, None] - level) <= ALIKE)
+        for i, j in np.argwhere((units[block] @ units.T >= CORRELATED) | even):
+            if start + i < j:
+                yield start + int(i), int(j)
 
 
 def original(question: Question) -> str | None:

@@ -132,12 +132,12 @@ def _answer(analysis: Analysis) -> str:
 
 def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:
     """Compare right answers ``before`` and now (``right``), question by question, by image."""
-    differs = (pl.col("right") != pl.col("before")).sum().alias("differing")
-    gain = (pl.col("right") - pl.col("before")).sum().alias("gain")
-    sums = table.group_by("image").agg(gain, differs, pl.len().alias("n")).sort("image")
+    gain = (pl.col("right") - pl.col("before")) / asks
+    sums = table.group_by("image").agg(gain=gain.sum(), n=pl.len()).sort("image")
     cases = sums["n"].to_numpy().astype(float)
-    value, spread = ratio(sums["gain"].to_numpy() / asks, cases)
-    apart = np.array([float(sums["differing"].sum())])
+    value, spread = ratio(sums["gain"].to_numpy(), cases)
+    # Of questions asked once, those whose answers differ; of repeats, parts of such a question.
+    apart = table.select((gain**2).sum()).to_series().to_numpy()
     number = np.array([cases.sum()])
     ends = [gap_ends(value, spread, apart, number, tail) for tail in (WORSE, EXCLUDED)]
     change, worst, best = float(value[0]), float(ends[1][0][0]), float(ends[0][1][0])

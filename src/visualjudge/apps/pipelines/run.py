@@ -17,8 +17,8 @@ from typing import Any
 import orjson
 
 from visualjudge import __version__
-from visualjudge.apps.pipelines.results import MetricCounts, RowResult, count, read_results
-from visualjudge.apps.pipelines.row_judging import Meter, RowJudge
+from visualjudge.apps.pipelines.results import MetricCounts, count, read_results
+from visualjudge.apps.pipelines.row_judging import RowJudge
 from visualjudge.apps.pipelines.rows import Row, checksum
 from visualjudge.core import atomic, jsons
 from visualjudge.core.errors import DataError, UnknownPrompt, UsageError
@@ -122,21 +122,8 @@ class PipelineReport:
     missing: int
     progress: Progress
     metrics: Mapping[str, MetricCounts] = field(default_factory=dict)
-    unchecked: int = 0
-    """Results of an earlier version, which do not record their input."""
     cached: int = 0
     """Replies of this invocation that came from the cache."""
-
-
-@dataclass(frozen=True)
-class Earlier:
-    """State of a run to resume: keys that have all results, and rows with an error, whose results
-    are kept.
-    """
-
-    done: frozenset[str] = frozenset()
-    kept: Mapping[str, RowResult] = field(default_factory=dict)
-    unchecked: int = 0
 
 
 async def run_pipeline(
@@ -155,9 +142,9 @@ async def run_pipeline(
     """Judge every row by every metric; each line is on disk before it is reported.
 
     Images behind URLs are downloaded from public addresses only, unless ``private_urls`` is true.
-    With ``resume``, rows that have all their results are skipped; for rows with an error, the
-    metrics without a result are asked again. The budget counts calls. A row that it does not allow
-    to finish has no line. ``given`` is the file of the rows, which is noted for ``adopt``.
+    With ``resume``, rows without an error are skipped, and those with one are judged again; their
+    replies are in the cache. A row that the budget may not allow to finish is not begun. ``given``
+    is the file of the rows, which is noted for ``adopt``.
 
     Raises
     ------
@@ -173,44 +160,37 @@ async def run_pipeline(
         path.resolve() if path.is_symlink() else path
     )  # the user may have linked it; a journal follows no links
     settings = settings_of(pipes)
-    found = await asyncio.to_thread(_earlier, path, rows if resume else ())
+    done = await asyncio.to_thread(_done, path, rows if resume else ())
     if resume:
         check_same(path, settings)
-    stop, meter = stop or Stop(), Meter(budget or Budget())
-    judge = RowJudge(pipes, meter, stop, found.kept, private_urls)
-    left = [row for row in rows if str(row.key) not in found.done]
-    meter.budget.check(max(map(judge.most_calls, left), default=0))
+    judge, left = RowJudge(pipes, private_urls), [row for row in rows if str(row.key) not in done]
+    progress = Progress(total=len(left), budget=budget or Budget())
+    progress.budget.expect(max(map(judge.most_calls, left), default=0))
     journal = Journal.resume(path) if resume else Journal.create(path)
     try:
         with journal:
             write_settings(path, pipes, settings, given)
             journal.drop(lambda line: bool(line.get("errors")))
-            own = Budget(prices=meter.budget.prices)
-            progress = Progress(total=len(left), budget=own)
-            await Runner(journal, progress, concurrency, on_event, stop).run(left, judge)
+            await Runner(journal, progress, concurrency, on_event, stop or Stop()).run(left, judge)
     finally:
         await asyncio.gather(*(pipe.client.aclose() for pipe in pipes.values()))
-    progress.budget = meter.budget
-    return _report(path, rows, pipes, progress, found.unchecked, meter.cached)
+    return _report(path, rows, pipes, progress, judge.cached)
 
 
-def _earlier(path: Path, rows: Sequence[Row]) -> Earlier:
-    """Return the rows with results in ``path``."""
+def _done(path: Path, rows: Sequence[Row]) -> set[str]:
+    """Return the keys of the rows that have their results in ``path``."""
     by_key = {str(row.key): row for row in rows}
-    kept: dict[str, RowResult] = {}
-    done, changed, unchecked = set(), [], 0
+    done, changed = set(), []
     for line in read_results(path) if path.is_file() else ():
         key = str(line.key)
-        same = key not in by_key or line.input in (None, checksum(by_key[key]))
         if line.errors:
-            kept |= {key: line} if same and line.input else {}
             continue
         done.add(key)
-        unchecked += line.input is None
-        changed += [] if same else [key]
+        if key in by_key and line.input not in (None, checksum(by_key[key])):
+            changed.append(key)
     if changed:
         raise UsageError(_other_rows(path, changed))
-    return Earlier(frozenset(done), kept, unchecked)
+    return done
 
 
 def _other_rows(path: Path, keys: Sequence[str]) -> str:
@@ -227,7 +207,6 @@ def _report(
     rows: Sequence[Row],
     names: Iterable[str],
     progress: Progress,
-    unchecked: int,
     cached: int,
 ) -> PipelineReport:
     statuses: Counter[str] = Counter()
@@ -242,4 +221,4 @@ def _report(
                 f"{metric}: {said}" for metric, said in line.errors.items()
             )
     missing = sum(str(row.key) not in keys for row in rows)
-    return PipelineReport(statuses, errors, missing, progress, metrics, unchecked, cached)
+    return PipelineReport(statuses, errors, missing, progress, metrics, cached)

@@ -1,8 +1,9 @@
 """Anthropic's message batches.
 
 https://docs.anthropic.com/en/api/creating-message-batches: at most 100,000 requests or 256 MB per
-batch; results come in any order and are kept for 29 days. Batches cannot be named. An unconfirmed
-batch is matched by its number of requests and creation time; only its results confirm the match.
+batch; results come in any order and are kept for 29 days. Batches cannot be named: an unconfirmed
+batch is the newest with its number of requests that was created since. If that is another's, its
+results name none of ours, which count as lost.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from visualjudge.clients.reply_fields import member
 from visualjudge.clients.server_errors import STATUS_OF_TYPE
 
 _COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
-_CLOCKS_DIFFER = timedelta(days=1)
+_CLOCKS_DIFFER = timedelta(minutes=10)
 _BATCHES = "/v1/messages/batches"
 _CAUSES = {"canceled": CANCELLED, "expired": "batch expired"}
 
@@ -37,7 +38,6 @@ class AnthropicBatches(Provider):
 
     most_requests = 100_000
     most_bytes = 256_000_000
-    anonymous = True
     framing = (b'{"requests":[\n', b",\n", b"\n]}\n")
     listed = f"{_BATCHES}?limit=100"
     after = "after_id"

@@ -46,8 +46,6 @@ class Part(NamedTuple):
     batch: str | None = None
     # How the batch ended.
     status: str | None = None
-    # Batches that turned out to hold other requests.
-    others: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +82,6 @@ class Provider(ABC):
 
     most_requests: ClassVar[int]
     most_bytes: ClassVar[int]
-    # Whether :meth:`find` may return someone else's batch, which only its results reveal.
-    anonymous: ClassVar[bool] = False
     # What stands before, between and after the requests in a file.
     framing: ClassVar[tuple[bytes, bytes, bytes]] = (b"", b"\n", b"\n")
     # Price of a batched request as a share of its list price.

@@ -108,5 +108,7 @@ def check_out(out: Path, name: str, *, is_folder: bool, force: bool) -> None:
         raise UsageError(f"--out: {out} is a {is_one}; {name} is written to a {due}")
     if force or (is_folder and not any(out.iterdir())):
         return
-    what = "is a folder that is not empty" if is_folder else "already exists"
-    raise UsageError(f"--out: {out} {what}; choose another, or add --force to overwrite it")
+    raise UsageError(
+        f"--out: {out} {'is a folder that is not empty' if is_folder else 'already exists'}; "
+        "choose another, or add --force to overwrite it"
+    )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from visualjudge.core.image_storage import PACKED
-from visualjudge.core.untrusted import confined_target
+from visualjudge.core.untrusted import confined_path, confined_target
 from visualjudge.dataset.exports.media import image_bytes
 from visualjudge.dataset.folder import MEDIA, META, Dataset
 from visualjudge.dataset.json_form import QUESTIONS
@@ -31,7 +31,7 @@ def export_form(
                     target.write_bytes(image_bytes(dataset, name))
             tick(done, count)
         if (dataset.root / PREDICTIONS).is_file():
-            shutil.copyfile(dataset.root / PREDICTIONS, stage / PREDICTIONS)
+            shutil.copyfile(confined_path(dataset.root, PREDICTIONS), stage / PREDICTIONS)
         write_dataset(stage, dataset.questions, dataset.meta)
         if packed:
             pack(stage)

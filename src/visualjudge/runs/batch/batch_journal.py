@@ -32,7 +32,7 @@ LOST = "lost"
 _TABLES = """
 CREATE TABLE IF NOT EXISTS parts (
     name TEXT PRIMARY KEY, requests INTEGER NOT NULL, learned TEXT NOT NULL,
-    since TEXT, batch TEXT, status TEXT, others TEXT NOT NULL DEFAULT '');
+    since TEXT, batch TEXT, status TEXT);
 CREATE TABLE IF NOT EXISTS requests (
     name TEXT PRIMARY KEY, ask TEXT NOT NULL, part TEXT,
     status INTEGER, body BLOB, cause TEXT, retryable INTEGER);
@@ -101,8 +101,8 @@ class BatchJournal:
         """Return the parts, in order, that fit a condition."""
         rows = self._do(f"SELECT * FROM parts WHERE {where} ORDER BY rowid")
         return [
-            Part(*row)._replace(learned=frozenset(row[2].split()), others=frozenset(row[6].split()))
-            for row in rows
+            Part(name, requests, frozenset(learned.split()), *steps)
+            for name, requests, learned, *steps in rows
         ]
 
     def open_parts(self) -> list[Part]:
@@ -114,11 +114,6 @@ class BatchJournal:
         fields = ", ".join(f"{name} = ?" for name in step)
         self._do(f"UPDATE parts SET {fields} WHERE name = ?", *step.values(), part.name)
         self._file.commit()
-
-    def release(self, part: Part) -> None:
-        """Record that a part's batch turned out to hold other requests."""
-        self._file.rollback()
-        self.write(part, batch=None, others=" ".join([*part.others, str(part.batch)]))
 
     def forget_failures(self) -> frozenset[str]:
         """Ask again what failed and is in no other batch. Return the parts that are open again:
@@ -219,18 +214,15 @@ class BatchJournal:
         """Return a temporary file for a download, without a name: a kill leaves nothing behind."""
         return TemporaryFile(dir=self.path.parent)
 
-    def collect(self, part: Part, look: Look, sources: Iterable[BinaryIO]) -> tuple[int, int]:
-        """Read the results of a part, recorded by the next step. Return the number of replies and,
-        if no result is of this part, of results of other requests.
-        """
+    def collect(self, part: Part, look: Look, sources: Iterable[BinaryIO]) -> int:
+        """Read the results of a part, recorded by the next step. Return the number of replies."""
         self._file.rollback()
-        replies, foreign, own = 0, 0, 0
+        replies = 0
         for name, result in self._read(sources):
-            own_now = self._settle(result, "name = ? AND part = ?", name, part.name)
-            own, foreign = own + own_now, foreign + (not own_now)
-            replies += own_now * (result.status == 200)
+            known = self._settle(result, "name = ? AND part = ?", name, part.name)
+            replies += known * (result.status == 200)
         self._settle(_absent(look, lost=replies < look.succeeded), "part = ?", part.name)
-        return replies, 0 if own else foreign
+        return replies
 
     def _settle(self, result: Result, where: str, *values: str) -> int:
         # Write the result of the open requests that fit a condition, and return their number.

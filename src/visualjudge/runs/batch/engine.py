@@ -144,7 +144,7 @@ class BatchEngine:
 
     async def _found(self, part: Part) -> str | None:
         # Return the batch of a part whose confirmation was lost, or None if it was not made.
-        known = {other.batch for other in self.journal.parts() if other.batch} | part.others
+        known = {other.batch for other in self.journal.parts() if other.batch}
         for _ in range(_LISTINGS):
             await self._sleep(min(_UNSURE_S, self.client.settings.poll_s))
             if batch := await self.provider.find(part, known):
@@ -191,7 +191,7 @@ class BatchEngine:
     # ------------------------------------------------------------ waiting
 
     def _running(self) -> list[Part]:
-        return [part for part in self.journal.open_parts() if part.batch or part.others]
+        return [part for part in self.journal.open_parts() if part.batch]
 
     async def _wait(self) -> None:
         longest_s = self.client.settings.poll_s
@@ -205,13 +205,8 @@ class BatchEngine:
     async def _look(self, part: Part) -> bool:
         # Return whether a batch has ended or cannot be reached. Results of an ended batch are
         # downloaded.
-        if part.batch is None:  # its batch turned out to be another's
-            if await self._found(part):
-                return False
-            self.journal.drop(part, "not submitted")
-            return self._ended()
         try:
-            look = await self.provider.look(part.batch)
+            look = await self.provider.look(str(part.batch))
         except ClientError as error:
             self._missed[part.name] += 1
             if error.retryable and self._missed[part.name] < _LOOKS:
@@ -220,10 +215,7 @@ class BatchEngine:
             return self._give_up(part, f"{LOST}: {cause_of(error)}")
         if not look.ended:
             return False
-        look, replies, foreign = await self._collected(part, look)
-        if self.provider.anonymous and foreign >= max(1, look.succeeded):
-            self.journal.release(part)
-            return False
+        look, replies = await self._collected(part, look)
         if replies < look.succeeded and self._missed[part.name] < _DOWNLOADS:
             self._missed[part.name] += 1
             return False
@@ -235,9 +227,8 @@ class BatchEngine:
             await self._sleep(self.client.settings.poll_s)
         return self._ended()
 
-    async def _collected(self, part: Part, look: Look) -> tuple[Look, int, int]:
-        # Download the results. Return how the batch ended, and the number of replies and of results
-        # of other requests.
+    async def _collected(self, part: Part, look: Look) -> tuple[Look, int]:
+        # Download the results. Return how the batch ended, and the number of replies.
         with ExitStack() as opened:
             sources = []
             for file in look.files:
@@ -247,7 +238,7 @@ class BatchEngine:
                     sources.append(into)
                 except ClientError as error:  # the replies that can be had are kept
                     look = replace(look, status=f"{LOST}: {cause_of(error)}", succeeded=0)
-            return look, *self.journal.collect(part, look, sources)
+            return look, self.journal.collect(part, look, sources)
 
     def _give_up(self, part: Part, status: str) -> bool:
         # End a part without results. What was lost before is asked again, once an invocation.

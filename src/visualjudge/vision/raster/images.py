@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import struct
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import reduce
 from os import SEEK_END
@@ -22,6 +23,7 @@ from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import Part, Place
 from visualjudge.core.records import FloatArray, Pixels, Size
+from visualjudge.core.untrusted import open_file
 from visualjudge.vision.raster.arrays import read_npy, read_npz, read_pfm
 from visualjudge.vision.raster.in_memory import array_of
 from visualjudge.vision.raster.limits import (
@@ -35,8 +37,12 @@ from visualjudge.vision.raster.limits import (
 
 try:
     import fpng
-except ImportError:  # no wheel for this platform: OpenCV also writes PNG, about ten times slower
+except ImportError:  # no wheel for this platform
     fpng = None
+try:
+    from isal.isal_zlib import compress
+except ImportError:
+    from zlib import compress
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "PPM", "JPEG2000", "ICO")
 """Supported formats. Pillow's other formats run programs (PostScript) or do not occur as images of
@@ -56,6 +62,8 @@ _BRIGHTEST = 2.0
 _DEPTH_BYTES = np.dtype(np.float64).itemsize
 _SCAN = b"\xff\xda"
 """The marker of a scan; within scan data, a byte 255 is followed by 0 or a restart."""
+_UP, _RGB = 2, 2
+"""A PNG's numbers of the filter by the row above and of 8-bit RGB."""
 _PNG_DEPTH = 24
 """The byte of a PNG that holds its bits per sample."""
 _SIXTEEN_BIT_MODES = ("I;16", "I;16B", "I;16L", "I;16N", "I")
@@ -187,7 +195,7 @@ def stored_samples(image: Image.Image) -> NDArray[Any]:
     if content[_PNG_DEPTH] == 16:
         values = cv2.imdecode(np.frombuffer(content + file.read(), np.uint8), cv2.IMREAD_UNCHANGED)
         if values is None:
-            raise DataError(f"{image.filename}: cannot be decoded")  # type: ignore[attr-defined]
+            raise DataError("cannot be decoded")
         return np.asarray(values[:, :, [2, 1, 0, *range(3, values.shape[2])]])
     file.seek(place)
     return np.asarray(image)
@@ -377,16 +385,23 @@ def _map_of(file: Path, read: Callable[[Path], NDArray[Any]]) -> NDArray[Any]:
 
 
 def png_bytes(pixels: Pixels) -> bytes:
-    """Encode an H×W×3 uint8 RGB array as lossless PNG, with fpng if installed, otherwise with
-    OpenCV at level 1.
+    """Encode an H×W×3 uint8 RGB array as lossless PNG: by fpng, or where it is not installed as
+    differences from the row above, compressed by ISA-L.
     """
     array = np.ascontiguousarray(pixels)
     if fpng is not None:
         return bytes(fpng.from_ndarray(array))
-    done, buffer = cv2.imencode(".png", array[:, :, ::-1], [cv2.IMWRITE_PNG_COMPRESSION, 1])
-    if not done:
-        raise DataError("OpenCV could not encode the image")
-    return bytes(buffer.tobytes())
+    height, width = array.shape[:2]
+    rows = np.zeros((height + 1, 3 * width), dtype=np.uint8)
+    rows[1:] = array.reshape(height, -1)
+    filtered = np.full((height, 1 + 3 * width), _UP, dtype=np.uint8)
+    np.subtract(rows[1:], rows[:-1], out=filtered[:, 1:])
+    head = struct.pack(">IIBBBBB", width, height, 8, _RGB, 0, 0, 0)
+    parts = (b"IHDR", head), (b"IDAT", compress(filtered, 1)), (b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in parts
+    )
 
 
 def through_jpeg(pixels: Pixels, quality: int) -> Pixels:
@@ -457,7 +472,7 @@ def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Im
     """
     name = name or (str(path) if isinstance(path, str | Path | Part) else "the bytes")
     try:
-        with path.open() if isinstance(path, Part) else nullcontext(path) as source:
+        with _source(path) as source:
             _check_netpbm(source)
             with Image.open(source, formats=FORMATS) as image:
                 check_pixels("an image", image.size[::-1], _bytes_per_pixel(image))
@@ -480,18 +495,21 @@ def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Im
         raise DataError(f"{name}: image cannot be decoded: {_said(error)}") from None
 
 
-def _check_netpbm(path: str | Path | BinaryIO) -> None:
+def _source(path: str | Place | BinaryIO) -> AbstractContextManager[BinaryIO]:
+    if isinstance(path, str | Path):
+        return open_file(Path(path), "image")
+    return path.open() if isinstance(path, Part) else nullcontext(path)
+
+
+def _check_netpbm(file: BinaryIO) -> None:
     """Reject a PPM with very long comments, which Pillow reads one byte at a time."""
-    with Path(path).open("rb") if isinstance(path, str | Path) else nullcontext(path) as file:
-        place, head = file.tell(), file.read(2)
-        if head[:1] == b"P" and head != b"PK":
-            head += file.read(LONGEST_NETPBM_HEADER)
-            stated = re.sub(rb"#[^\r\n]*", b" ", head[:LONGEST_NETPBM_HEADER]).split(maxsplit=3)
-            if len(head) > LONGEST_NETPBM_HEADER and len(stated) < (3 if head[1:2] in b"14" else 4):
-                raise DataError(
-                    f"the header of a PPM must have at most {LONGEST_NETPBM_HEADER} bytes"
-                )
-        file.seek(place)
+    place, head = file.tell(), file.read(2)
+    if head[:1] == b"P" and head != b"PK":
+        head += file.read(LONGEST_NETPBM_HEADER)
+        stated = re.sub(rb"#[^\r\n]*", b" ", head[:LONGEST_NETPBM_HEADER]).split(maxsplit=3)
+        if len(head) > LONGEST_NETPBM_HEADER and len(stated) < (3 if head[1:2] in b"14" else 4):
+            raise DataError(f"the header of a PPM must have at most {LONGEST_NETPBM_HEADER} bytes")
+    file.seek(place)
 
 
 def _slower(image: Image.Image) -> int:

@@ -56,15 +56,17 @@ def mask_from_rle(rle: Mapping[str, Any]) -> Mask:
     """
     size = _rle_size(rle)
     check_pixels("a mask", size)
-    total = sum(_runs(rle.get("counts")))
-    if total != size[0] * size[1]:
+    counts = rle.get("counts")
+    try:
+        frame = coco_mask.decode({"size": size, "counts": counts})
+    except (ValueError, TypeError) as error:
+        raise DataError(f"RLE counts cannot be decoded: {error}") from None
+    total = _total(counts, frame)
+    if total != frame.size:
         raise DataError(
             f"RLE counts must add up to height × width of size, {size[0]}×{size[1]}, got {total}"
         )
-    try:
-        return _mask_from_coco({"size": size, "counts": rle["counts"]})
-    except (ValueError, TypeError) as error:
-        raise DataError(f"RLE counts cannot be decoded: {error}") from None
+    return _cropped(frame, coco_mask.to_bbox({"size": size, "counts": counts}))
 
 
 def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
@@ -77,9 +79,8 @@ def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
         raise DataError(f"the outline of a mask must be at most {LONGEST_OUTLINE} pixels long")
     if not rings:
         return empty_mask(size)
-    return _mask_from_coco(
-        coco_mask.merge([coco_mask.fr_poly(ring.tolist(), *size) for ring in rings])
-    )
+    whole = coco_mask.merge([coco_mask.fr_poly(ring.tolist(), *size) for ring in rings])
+    return _cropped(coco_mask.decode(whole), coco_mask.to_bbox(whole))
 
 
 def _ring(ring: Sequence[float]) -> NDArray[np.float64]:
@@ -224,34 +225,31 @@ def packed_rle(mask: Mask) -> dict[str, Any]:
     return packed
 
 
-def _mask_from_coco(rle: dict[str, Any]) -> Mask:
-    frame = coco_mask.decode(rle)
-    left, top, width, height = map(int, coco_mask.to_bbox(rle))
+def _cropped(frame: NDArray[np.uint8], box: NDArray[np.float64]) -> Mask:
+    """Return the mask of an H×W array of 0 and 1 whose box is (left, top, width, height)."""
+    left, top, width, height = map(int, box)
     crop = frame[top : top + height, left : left + width]
     if not crop.size:
         return empty_mask(frame.shape)
     return Mask(frame.shape, top, left, np.ascontiguousarray(crop).view(np.bool_))
 
 
-def _runs(counts: Any) -> list[int]:
-    if isinstance(counts, list):
-        if not set(map(type, counts)) <= {int} or min(counts, default=0) < 0:
-            raise DataError("RLE counts must be whole numbers of at least 0")
-        return counts
-    if not isinstance(counts, str | bytes):
-        raise DataError("an RLE's counts must be a string or a list of numbers")
-    return _decoded(counts.encode() if isinstance(counts, str) else counts)
-
-
-def _decoded(counts: bytes) -> list[int]:
-    """Return the run lengths of compressed counts: numbers of 5 bits a character, from the fourth
-    on differences from the run before last.
+def _total(counts: Any, frame: NDArray[np.uint8]) -> int:
+    """Return the sum of an RLE's run lengths.
 
     hotcoco and pycocotools take counts that are cut short and leave the rest of the image empty.
+    Counts that are what the decoded frame is encoded to are whole; others, with runs of 0, are
+    rare: they are numbers of 5 bits a character, from the fourth on differences from the run before
+    last.
     """
+    if isinstance(counts, list):
+        return sum(counts)
+    text = counts.encode() if isinstance(counts, str) else counts
+    if text == coco_mask.encode(frame)["counts"]:
+        return frame.size
     runs: list[int] = []
     value = shift = 0
-    for code in counts:
+    for code in text:
         value |= (code - 48 & 31) << shift
         shift += 5
         if not code - 48 & 32:
@@ -260,7 +258,7 @@ def _decoded(counts: bytes) -> list[int]:
             value = shift = 0
     if shift:
         raise DataError("RLE counts are cut short")
-    return runs
+    return sum(runs)
 
 
 def _rle_size(rle: Mapping[str, Any]) -> Size:

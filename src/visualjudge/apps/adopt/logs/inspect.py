@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.apps.adopt.answers import is_answer
-from visualjudge.apps.adopt.files import at
-from visualjudge.apps.adopt.logs.log_rows import log_row, texts_of
+from visualjudge.apps.adopt.files import at, log_row, texts_of
 from visualjudge.core.errors import DataError
 
 Json = dict[str, Any]

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from visualjudge.apps.adopt.files import at, records
-from visualjudge.apps.adopt.logs.log_rows import log_row
+from visualjudge.apps.adopt.files import at, log_row, records
 from visualjudge.apps.pipelines.results import RowResult, read_results
 from visualjudge.apps.pipelines.run import settings_path
 from visualjudge.core import jsons

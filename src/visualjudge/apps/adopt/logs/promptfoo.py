@@ -11,8 +11,7 @@ from typing import Any
 
 import orjson
 
-from visualjudge.apps.adopt.files import at
-from visualjudge.apps.adopt.logs.log_rows import log_row
+from visualjudge.apps.adopt.files import at, log_row
 
 GRADED = (
     *("llm-rubric", "search-rubric", "g-eval", "factuality", "model-graded-", "answer-relevance"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from visualjudge.apps.adopt.logs.log_rows import log_row
+from visualjudge.apps.adopt.files import log_row
 
 BENCHMARK = re.compile(
     r"_(?=MMBench|CCBench|MME|MMStar|MMMU|MMVet|MathV|SEED|POPE|AI2D|OCRBench|HallusionBench"
