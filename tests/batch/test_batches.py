@@ -110,6 +110,18 @@ def test_every_question_has_one_verdict_whatever_the_server_does(
             check_once(fake, tmp_path / str(seed))
 
 
+def test_results_that_come_in_halves_are_read_when_they_are_whole(
+    dataset: Path, tmp_path: Path
+) -> None:
+    with FakeBatches(Faults(half=1.0, slow_s=0)) as fake:
+        judged(fake, dataset, tmp_path, mode="text", batch=Settings(5, 0.05, wait=False))
+        for whole in ("batch_1", "batch_2"):
+            fake.batches[whole].halves = 2
+        judged(fake, dataset, tmp_path, mode="text")
+        check_once(fake, tmp_path)
+    assert {row["status"] for row in rows(tmp_path)} == {"ok"}
+
+
 class Killed(BaseException):
     """In place of a kill."""
 

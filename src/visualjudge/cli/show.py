@@ -13,6 +13,7 @@ from visualjudge.core.errors import RunError
 
 app = typer.Typer(
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     help="Show the encodings, the gallery or the plug-ins.",
     epilog="Example: visualjudge show encodings --task keypoint",

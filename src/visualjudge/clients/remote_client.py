@@ -193,9 +193,6 @@ class RemoteClient(ABC):
     def diagnostics(self) -> Diagnostics:
         return Diagnostics(adjustments=self.refused_parameters.adjustments)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(model_name={self.model!r}, base_url={self.base_url!r})"
-
     async def ask(self, request: Request, *, attempt: int = 0, post: Post | None = None) -> Reply:
         """Return one reply. If the server refuses a parameter by name, the request is changed and
         sent again, with a note. ``post`` sends a body by another way than HTTP.

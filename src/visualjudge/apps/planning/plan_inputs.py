@@ -23,8 +23,8 @@ from visualjudge.dataset.folder import META, load_dataset
 from visualjudge.dataset.plan import stems_of
 from visualjudge.dataset.sampling import JUDGE_ANALYSIS, Caps, Group, group, pairs_of
 from visualjudge.judges.base import Ask
+from visualjudge.runs.asks import estimate
 from visualjudge.runs.budget import Prices
-from visualjudge.runs.cost_estimate import estimate
 from visualjudge.runs.folder import RunFolder
 
 USUAL = JudgeModel(

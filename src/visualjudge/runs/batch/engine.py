@@ -61,7 +61,9 @@ class BatchEngine:
     # The ask that is being answered, and by whom each result was used first.
     _asker: int = 0
     _users: dict[str, int] = field(default_factory=dict)
+    # Failed polls and downloads of each part.
     _missed: Counter[str] = field(default_factory=Counter)
+    _downloads: Counter[str] = field(default_factory=Counter)
     _reopened: frozenset[str] = frozenset()
     # Whether the server has taken any batch.
     _taken: bool = False
@@ -216,8 +218,9 @@ class BatchEngine:
         if not look.ended:
             return False
         look, replies = await self._collected(part, look)
-        if replies < look.succeeded and self._missed[part.name] < _DOWNLOADS:
-            self._missed[part.name] += 1
+        self._downloads[part.name] += 1
+        if replies < look.succeeded and self._downloads[part.name] < _DOWNLOADS:
+            self.journal.undo()
             return False
         self.journal.write(part, status=look.status)
         why = f": {look.reason}" if look.reason else ""
