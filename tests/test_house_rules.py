@@ -66,8 +66,8 @@ OVER: dict[str, tuple[int, str]] = {
     "data": (1280, "the streaming record scanner, staging in the writer"),
     "prompts": (468, "two layouts of one prompt"),
     "dataset": (1955, "two renderers of a question's images, filters on derived fields"),
-    "clients": (2237, "local weights, image shrinking, batches of one provider, the tool loop"),
-    "runs": (1568, "the second half of the batch ledger"),
+    "clients": (2229, "local weights, image shrinking, batches of one provider, the tool loop"),
+    "runs": (1561, "the second half of the batch ledger"),
     "analysis": (8475, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
         6415,
