@@ -75,7 +75,7 @@ bench: $(VENV)/.bench $(VENV)/.test
 # The pages and images that commands make
 docs: demo
 	@$(BIN)/visualjudge show gallery --out docs/gallery
-	@rm -rf docs/prompts && $(BIN)/visualjudge show prompts demo-out/dataset --out docs/prompts
+	@rm -rf docs/prompts && $(BIN)/python tools/prompt_pages.py demo-out/dataset docs/prompts
 	@$(BIN)/python tools/docs_pages.py
 	@$(BIN)/python tools/poster.py docs/encodings.jpg
 	@$(BIN)/python tools/docs_first.py

@@ -19,7 +19,7 @@ from visualjudge.core.untrusted import (
     confined_target,
     importing,
     open_untrusted,
-    read_untrusted,
+    read_file,
 )
 
 
@@ -144,7 +144,7 @@ def test_a_file_over_the_bound_of_its_kind_is_refused_before_it_is_read(
     with large.open("wb") as file:
         file.truncate(BOUNDS["manifest"].size + 1)
     with pytest.raises(DataError, match=r"large: must have at most 16 MiB, got 16\.00 MiB$"):
-        read_untrusted(large, "manifest")
+        read_file(large, "manifest")
     with pytest.raises(DataError, match="must have at most"):
         open_untrusted(root, "media/large", "manifest")
     with open_untrusted(root, "media/a.png", "image") as file:
@@ -190,7 +190,7 @@ def test_reading_apart_costs_no_more_than_it_may(
     monkeypatch.setattr(untrusted, "SECONDS_APART", 1)
     assert apart(size_of, root / "media/a.png", "image") == 1
     for function in (grown, late):
-        with pytest.raises(DataError, match=r"a\.png: takes more than 768 MiB .* or 1 s to read"):
+        with pytest.raises(DataError, match=r"a\.png: takes more than 512 MiB .* or 1 s to read"):
             apart(function, root / "media/a.png", "image")
     (root / "b.png").touch()
     with pytest.raises(DataError, match=r"^b\.png: must be a$"):

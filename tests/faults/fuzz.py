@@ -36,10 +36,11 @@ from visualjudge.clients.http import Answer
 from visualjudge.clients.image_parts import image_of_bytes
 from visualjudge.clients.masked_secrets import Redactor
 from visualjudge.core.errors import VisualJudgeError
+from visualjudge.core.jsons import lenient
 from visualjudge.core.records import TIES
 from visualjudge.core.seeding import rng_for
 from visualjudge.data.record_checks import annotation_from_wire, image_from_wire
-from visualjudge.data.record_scan import parsed, spans
+from visualjudge.data.record_scan import spans
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.formats.coco import coco
@@ -71,7 +72,7 @@ def _file(suffix: str, read: Callable[[Path], object]) -> Target:
 
 
 def _object(raw: bytes) -> dict[str, Any]:
-    value = parsed(raw, "input")
+    value = lenient(raw, "input")
     return value if isinstance(value, dict) else {"value": value}
 
 
@@ -158,14 +159,14 @@ TARGETS: dict[str, Target] = {
     "instances": _prediction("instance_segmentation"),
     "segments": _prediction("semantic_segmentation"),
     "poses": _prediction("keypoint"),
-    "mask": lambda raw, _: mask_from_wire(parsed(raw, "input"), SIZE),
+    "mask": lambda raw, _: mask_from_wire(lenient(raw, "input"), SIZE),
     "npy": _file(".npy", read_depth),
     "npz": _file(".npz", read_depth),
     "pfm": _file(".pfm", read_depth),
     "image": lambda raw, _: _decoded(raw),
     "image-size": _file(".png", image_size),
     "image-sent": lambda raw, _: image_of_bytes(raw, "input"),
-    "question": lambda raw, _: question_from_wire(parsed(raw, "input")),
+    "question": lambda raw, _: question_from_wire(lenient(raw, "input")),
     "chat-completion": _reply(api.ApiClient),
     "message": _reply(anthropic.AnthropicClient),
     "error-body": lambda raw, _: server_errors.api_error(

@@ -12,16 +12,14 @@ from visualjudge.core.errors import DataError
 from visualjudge.formats.sample import read_table
 
 
-@pytest.mark.parametrize(
-    ("read", "bound"), [(read_table, "at most 1024 MiB"), (read_ratings, "line 2: .* 32 MiB")]
-)
-def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path, read: object, bound: str) -> None:
+@pytest.mark.parametrize("read", [read_table, read_ratings])
+def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path, read: object) -> None:
     path = tmp_path / "t.jsonl"
     with path.open("wb") as file:
         file.write(b'{"item": "a"}\n')
         file.truncate(4 << 30)  # a line of 4 GiB of NUL, of no room on the disk
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(DataError, match=bound):
+    with pytest.raises(DataError, match="at most 1024 MiB"):
         read(path)  # type: ignore[operator]
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150 << 10
 

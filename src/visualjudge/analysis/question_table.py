@@ -29,6 +29,7 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError
 from visualjudge.core.garbage_collection import paused_collector
 from visualjudge.core.records import Question
+from visualjudge.core.untrusted import open_file
 from visualjudge.dataset.folder import META, load_dataset, read_meta
 from visualjudge.dataset.json_form import QUESTIONS, question_from_wire
 from visualjudge.dataset.question_storage import at, columns
@@ -87,7 +88,7 @@ def _pieces(path: Path) -> Iterator[bytes]:
     then read the whole file.
     """
     rest, opened, looked_at = b"", b"", 0
-    with path.open("rb") as file:
+    with open_file(path, "json") as file:
         while more := file.read(PIECE):
             rest += more
             cut = _BETWEEN.search(rest, max(PIECE, looked_at))
@@ -204,7 +205,7 @@ def _found(root: Path, wanted: set[str]) -> dict[str, Question]:
     path = root / QUESTIONS
     if path.is_file():
         with (
-            path.open("rb") as file,
+            open_file(path, "json") as file,
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
         ):
             near = {name: _near(content, name) for name in wanted}

@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,8 @@ from visualjudge.analysis.load import load_study
 from visualjudge.analysis.study_table import NO_REMARKS, ColumnTypes, Remarks, remarks_on
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, Problem, UsageError
-from visualjudge.core.tables import parquet_schema, table_parts
+from visualjudge.core.tables import csv_table, parquet_schema, table_parts
+from visualjudge.core.untrusted import check_file, read_file
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
 OPTIONAL = ("kind", "image")
@@ -50,7 +50,7 @@ Problems = list[Problem]
 
 def _read(path: Path) -> pl.DataFrame:
     readers: dict[str, Callable[[Path], pl.DataFrame]] = {
-        ".csv": partial(pl.read_csv, infer_schema=False),
+        ".csv": csv_table,
         ".jsonl": _read_jsonl,
         ".ndjson": _read_jsonl,
         ".parquet": _read_parquet,
@@ -60,8 +60,7 @@ def _read(path: Path) -> pl.DataFrame:
         raise UsageError(
             f"{path}: ratings must be .csv, .jsonl or .parquet, or a folder in VIEScore's layout"
         )
-    if not path.is_file():
-        raise DataError(f"{path}: no such file")
+    check_file(path, "table")
     try:
         return reader(path)
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -157,7 +156,7 @@ def _people(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
     if matched is None:
         return
     task, rater = path.parent.name, f"rater{matched['number']}"
-    table = pl.read_csv(path, separator="\t", infer_schema=False, quote_char=None)
+    table = csv_table(path, "\t", quote=None)
     for row in table.iter_rows(named=True):
         for source in table.columns[1:]:
             pair = _pair(row[source])
@@ -182,7 +181,7 @@ def _pair(cell: str | None) -> tuple[float, float] | None:
 def _judged(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
     source, task, judge = path.parent.name, path.parent.parent.name, path.parent.parent.parent.name
     try:
-        answers = jsons.loads(path.read_bytes())
+        answers = jsons.loads(read_file(path, "json"))
     except orjson.JSONDecodeError as error:
         raise DataError(f"{path}: must be JSON: {error}") from None
     for uid, answer in answers.items():

@@ -17,7 +17,6 @@ import io
 import ipaddress
 import os
 import socket
-import stat
 from collections import OrderedDict
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -35,7 +34,7 @@ from visualjudge.clients.reply_bounds import LARGEST_IMAGE_FILE
 from visualjudge.clients.server_errors import one_line
 from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import DataError, TransportError
-from visualjudge.core.image_storage import Place, image_at
+from visualjudge.core.image_storage import Place, bytes_of, image_at
 from visualjudge.vision.raster.images import (
     fitted_size,
     opened,
@@ -94,19 +93,7 @@ def _of_place(place: str | bytes) -> ImagePart:
 
 
 def _of_file(place: Place) -> ImagePart:
-    # Return the image in a regular file or a part of one. Devices and pipes are rejected.
-    path = str(place)
-    try:
-        found = place.stat()
-        if isinstance(found, os.stat_result) and not stat.S_ISREG(found.st_mode):
-            raise DataError(f"{path}: must be a regular file")
-        if found.st_size > LARGEST_IMAGE_FILE:
-            raise DataError(f"{path}: must not be larger than {LARGEST_IMAGE_FILE >> 20} MiB")
-        return image_of_bytes(place.read_bytes(), path)
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path!r}: cannot be read: {error}") from None
+    return image_of_bytes(bytes_of(place), str(place))
 
 
 def _data_url(url: str) -> bytes:

@@ -19,7 +19,7 @@ from typing import BinaryIO, Literal, NamedTuple
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.tables import is_remote, readable, scan
-from visualjudge.core.untrusted import confined_path, stated_path
+from visualjudge.core.untrusted import confined_path, open_file, read_file, stated_path
 
 FOLDER = "media"
 PACKED = "dataset.parquet"
@@ -68,7 +68,7 @@ class Part:
             If the file that holds it cannot be read.
         """
         if self.home.suffix == ".tar":
-            with self.home.open("rb") as file:
+            with open_file(self.home, "zip") as file:
                 file.seek(self.place)
                 return file.read(self.size)
         with readable(self.home):
@@ -83,9 +83,18 @@ class Part:
 
 
 Place = Path | Part
-"""A file, or a part of one; both have ``stat``, ``read_bytes``, ``open``, ``name`` and
-``suffix``.
-"""
+"""A file, or a part of one; both have ``stat``, ``name`` and ``suffix``."""
+
+
+def bytes_of(place: Place) -> bytes:
+    """Return the bytes of an image of a dataset.
+
+    Raises
+    ------
+    DataError
+        If they cannot be read, or are more than an image may have.
+    """
+    return place.read_bytes() if isinstance(place, Part) else read_file(place, "image")
 
 
 def image_at(root: Path, name: object) -> Place:
@@ -148,7 +157,7 @@ def _in_parquet(home: Path) -> list[Part]:
 
 def _in_tar(home: Path) -> list[Part]:
     try:
-        with tarfile.open(home, "r:") as tar:
+        with open_file(home, "zip") as file, tarfile.open(fileobj=file, mode="r:") as tar:
             return [Part(home, m.name, m.offset_data, m.size) for m in tar if m.isreg()]
     except (tarfile.TarError, OSError, ValueError) as error:
         raise DataError(f"{home}: must be a tar file: {error}") from None

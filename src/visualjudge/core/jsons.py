@@ -6,15 +6,17 @@ fail near 1,000. The limit ensures that every value read can be shown and writte
 
 from __future__ import annotations
 
+import json
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.untrusted import BOUNDS, Kind, read_untrusted
+from visualjudge.core.untrusted import BOUNDS, Kind, open_file, read_file
 
 DEEPEST_JSON = BOUNDS["json"].depth
 """Maximum depth of nested lists and objects."""
@@ -43,7 +45,7 @@ def lines(path: Path) -> Iterator[bytes]:
     OSError
         If the file cannot be read.
     """
-    with path.open("rb") as file:
+    with open_file(path, "record") as file:
         number = 0
         while line := file.readline(LONGEST_RECORD + 1):
             number += 1
@@ -63,7 +65,7 @@ def read(path: Path, kind: Kind, hint: str = "") -> Any:
         If it cannot be read, is larger than its kind may be, or is not JSON.
     """
     try:
-        return loads(read_untrusted(path, kind))
+        return loads(read_file(path, kind))
     except orjson.JSONDecodeError as error:
         raise DataError(f"{path}: must be JSON: {error}{hint}") from None
 
@@ -84,6 +86,40 @@ def loads(text: bytes | str) -> Any:
     )
     if opening > DEEPEST_JSON and is_deep(value):
         raise orjson.JSONDecodeError(f"must be at most {DEEPEST_JSON} levels deep", "", 0)
+    return value
+
+
+def lenient(text: bytes | str, where: str, line: int | None = None) -> Any:
+    """Return the value of a JSON text in which NaN and infinity may stand, so that a later check
+    can name their field.
+
+    Parameters
+    ----------
+    where, line
+        The file, and the line of it that the text is, for the message.
+
+    Raises
+    ------
+    DataError
+        If it is not JSON, is nested too deeply, or contains a value that cannot be written as JSON
+        again: an integer of more than 64 bits, or half of a surrogate pair.
+    """
+    with suppress(orjson.JSONDecodeError):
+        return loads(text)
+    try:
+        value = json.loads(text)
+        if is_deep(value):
+            raise ValueError(f"must be nested at most {DEEPEST_JSON} levels deep")
+        orjson.dumps(value)
+    except json.JSONDecodeError as error:
+        several = error.msg == "Extra data" and line is None
+        hint = "; JSON lines must become one array" if several else ""
+        place = f"{where}: line {line or error.lineno}"
+        raise DataError(f"{place}: is not JSON: {error.msg}{hint}") from None
+    except (ValueError, RecursionError, TypeError) as error:
+        place = where if line is None else f"{where}: line {line}"
+        reason = " ".join(str(error).split())[:200]
+        raise DataError(f"{place}: is not JSON: {reason}") from None
     return value
 
 

@@ -279,7 +279,7 @@ def _loaded(point: EntryPoint) -> Plugin:
         found = point.load()
         if callable(found):
             found()
-    except Exception as error:  # a plug-in may fail in any way, which must not end the program
+    except (Exception, SystemExit) as error:  # whatever it does, the program goes on
         for row in [row for row in _STATE.added if row.plugin == point.name]:
             row.table.remove(row.key)
         problem = " ".join(f"{type(error).__name__}: {error}".split())

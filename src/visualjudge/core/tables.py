@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import DataError, RunError
+from visualjudge.core.untrusted import check_file, open_file, read_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,8 +39,28 @@ def scan(path: Path) -> pl.LazyFrame:
     """
     import polars as pl
 
+    if not is_remote(path):
+        check_file(path, "parquet")
     source = _REMOTE.sub(r"\1://", os.fspath(path))
     return pl.scan_parquet(source, glob=False, hive_partitioning=False)
+
+
+def csv_table(path: Path, separator: str = ",", quote: str | None = '"') -> pl.DataFrame:
+    """Return a table of text with a header, with all cells as text.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read.
+    """
+    import polars as pl
+    from polars.exceptions import PolarsError
+
+    check_file(path, "table")
+    try:
+        return pl.read_csv(path, separator=separator, quote_char=quote, infer_schema=False)
+    except (PolarsError, OSError) as error:
+        raise DataError(f"{path}: cannot be read: {_in_short(error)}") from None
 
 
 def parquet_schema(path: Path) -> pl.Schema:
@@ -69,7 +90,11 @@ def table_metadata(path: Path) -> dict[str, str]:
         if path.suffix == ".parquet":
             return pl.read_parquet_metadata(path)
         info = path.with_name("dataset_info.json")
-        return {"huggingface": f'{{"info": {info.read_text("utf-8")}}}'} if info.is_file() else {}
+        return (
+            {"huggingface": f'{{"info": {read_file(info, "manifest").decode()}}}'}
+            if info.is_file()
+            else {}
+        )
 
 
 def table_parts(
@@ -92,7 +117,7 @@ def table_parts(
 
     with readable(path):
         if path.suffix == ".arrow":
-            with path.open("rb") as file:
+            with open_file(path, "parquet") as file:
                 is_file = file.read(6) == b"ARROW1"
             read = pl.read_ipc if is_file else pl.read_ipc_stream
             yield from _bounded(read(path, columns=None if columns is None else [*columns]), rows)

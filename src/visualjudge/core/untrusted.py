@@ -12,6 +12,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import stat
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -19,15 +20,18 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import BinaryIO, Literal, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, Literal, TypeVar
 
 from visualjudge.core.errors import DataError
+
+if TYPE_CHECKING:
+    from zipfile import ZipFile
 
 Result = TypeVar("Result")
 MIB = 1 << 20
 LONGEST_PATH = 1024
 """Maximum length of a stated path in characters."""
-MEMORY_APART, SECONDS_APART = 768 * MIB, 15
+MEMORY_APART, SECONDS_APART = 512 * MIB, 15
 """Memory, beyond what its libraries take, and CPU time of a process that reads a stranger's file;
 for each MiB of the file, 64 MiB (of addresses, not all used) and a second more.
 """
@@ -38,7 +42,7 @@ class Bound:
     """The bounds of a kind of input; 0 = none of its own."""
 
     size: int
-    """Bytes as stored, or as received."""
+    """Bytes of a file, a line or a body."""
     unpacked: int = 0
     """Bytes that it may hold once decompressed."""
     depth: int = 0
@@ -48,8 +52,8 @@ class Bound:
 
 
 Kind = Literal[
-    "json", "record", "description", "manifest", "yaml", "table", "workbook", "zip", "parquet",
-    "image", "array", "model", "reply", "body", "log",
+    "json", "record", "description", "manifest", "yaml", "xml", "table", "workbook", "zip",
+    "parquet", "image", "array", "model", "reply", "body", "log",
 ]  # fmt: skip
 BOUNDS: dict[Kind, Bound] = {
     "json": Bound(4096 * MIB, depth=100),
@@ -57,12 +61,13 @@ BOUNDS: dict[Kind, Bound] = {
     "description": Bound(256 * MIB, depth=100),  # dataset.json
     "manifest": Bound(16 * MIB, depth=100),  # run.json
     "yaml": Bound(4 * MIB, depth=64, items=100_000),
+    "xml": Bound(16 * MIB),
     "table": Bound(1024 * MIB),
     "workbook": Bound(64 * MIB, unpacked=MEMORY_APART),
     "zip": Bound(1024 * MIB, unpacked=1024 * MIB),
-    "parquet": Bound(64 << 30, unpacked=MEMORY_APART),
+    "parquet": Bound(64 << 30, unpacked=MEMORY_APART, items=100_000_000),
     "image": Bound(256 * MIB, items=120_000_000),
-    "array": Bound(4096 * MIB, items=120_000_000),
+    "array": Bound(4096 * MIB, unpacked=4096 * MIB, items=120_000_000),
     "model": Bound(4 * MIB),
     "reply": Bound(1 * MIB),
     "body": Bound(32 * MIB),
@@ -86,6 +91,10 @@ def importing(*, outside: bool) -> Iterator[None]:
         _HINT.reset(tokens[1])
 
 
+LINES: frozenset[Kind] = frozenset({"record", "log"})
+"""Kinds whose bound holds for each line of a file, which may be of any size."""
+
+
 def open_untrusted(
     folder: str | Path, name: object, kind: Kind, *, of: str = "the dataset"
 ) -> BinaryIO:
@@ -94,51 +103,98 @@ def open_untrusted(
     Raises
     ------
     DataError
-        As :func:`confined_path` and :func:`check_size` do.
+        As :func:`confined_path` and :func:`open_file` do.
     """
-    path = confined_path(folder, name, of=of)
-    check_size(path, kind)
-    return path.open("rb")
+    return open_file(confined_path(folder, name, of=of), kind)
 
 
-def check_size(path: Path, kind: Kind) -> None:
-    """Check the size of a file before it is read.
+def open_file(path: Path, kind: Kind) -> BinaryIO:
+    """Open a file of a user or a stranger for reading.
 
     Raises
     ------
     DataError
-        If it is larger than its kind may be, or there is no such file.
+        As :func:`check_file` does.
     """
-    try:
-        size = path.stat().st_size
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise DataError(f"{path}: cannot be read: {reason}") from None
-    if size > BOUNDS[kind].size:
-        raise DataError(
-            f"{path}: must have at most {BOUNDS[kind].size // MIB} MiB, got {size / MIB:.2f} MiB"
-        )
+    check_file(path, kind)
+    with _readable(path):
+        return path.open("rb")
 
 
-def read_untrusted(path: Path, kind: Kind) -> bytes:
+def read_file(path: Path, kind: Kind) -> bytes:
     """Return the bytes of a file of a user or a stranger.
 
     Raises
     ------
     DataError
-        If it cannot be read, or is larger than its kind may be.
+        As :func:`check_file` does.
     """
-    check_size(path, kind)
+    with open_file(path, kind) as file, _readable(path):
+        return file.read()
+
+
+def check_file(path: Path, kind: Kind) -> None:
+    """Check that a file can be read within the bound of its kind.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, it is not a regular file, or it is larger.
+    """
+    with _readable(path):
+        status = path.stat()
+    most = BOUNDS[kind].size
+    if stat.S_ISDIR(status.st_mode):
+        raise DataError(f"{path}: must be a file, got a folder")
+    if not stat.S_ISREG(status.st_mode):
+        raise DataError(f"{path}: must be a regular file")
+    if status.st_size > most and kind not in LINES:
+        raise DataError(
+            f"{path}: must have at most {most // MIB} MiB, got {status.st_size / MIB:.2f} MiB"
+        )
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
     try:
-        with path.open("rb") as file:
-            content = file.read(BOUNDS[kind].size + 1)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
-    if len(content) > BOUNDS[kind].size:  # a pipe or a device has no size
-        raise DataError(f"{path}: must have at most {BOUNDS[kind].size // MIB} MiB")
-    return content
+        yield
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"{path}: cannot be read: {reason}") from None
+
+
+@contextmanager
+def archive(path: Path, kind: Kind) -> Iterator[ZipFile]:
+    """Open a zip file whose members hold no more than its kind may. zipfile reads no more of a
+    member than is stated. Zstandard needs Python 3.14 or the extra ``logs``.
+
+    Raises
+    ------
+    DataError
+        If it is no such file, here or when a member is read.
+    """
+    try:
+        from backports.zstd import zipfile
+    except ImportError:
+        import zipfile  # type: ignore[no-redef]
+    try:
+        with open_file(path, kind) as file, zipfile.ZipFile(file) as zipped:
+            size, most = (
+                sum(member.file_size for member in zipped.infolist()),
+                BOUNDS[kind].unpacked,
+            )
+            if size > most:
+                raise DataError(
+                    f"{path}: must have at most {most // MIB} MiB unpacked, got {size // MIB} MiB"
+                )
+            yield zipped
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError) as error:
+        # RuntimeError: encrypted, or (NotImplementedError) an unknown compression.
+        hint = "; for Zstandard run: pip install 'visualjudge[logs]'"
+        more = hint if isinstance(error, NotImplementedError) else ""
+        raise DataError(f"{path}: cannot be unpacked: {error}{more}") from None
 
 
 def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
@@ -150,13 +206,15 @@ def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
     DataError
         If it needs more, or ``function`` raises it.
     """
-    check_size(path, kind)
+    check_file(path, kind)
     context = multiprocessing.get_context("spawn")
     size = path.stat().st_size
     # Each thread of glibc's malloc reserves 64 MiB of addresses, which would count as memory.
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     memory, seconds = MEMORY_APART + 64 * size, SECONDS_APART + size // MIB
-    with ProcessPoolExecutor(1, context, initializer=_limit, initargs=(memory, seconds)) as pool:
+    with ProcessPoolExecutor(
+        1, context, initializer=_limit, initargs=(function, memory, seconds)
+    ) as pool:
         try:
             return pool.submit(function, path).result()
         except (BrokenProcessPool, MemoryError):
@@ -165,12 +223,14 @@ def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
             ) from None
 
 
-def _limit(memory: int, seconds: int) -> None:
+def _limit(_function: object, memory: int, seconds: int) -> None:
+    """Set the limits; with the function, its modules are there before, and do not count."""
     try:
         import resource
     except ImportError:  # Windows has no such limits
         return
     os.environ["POLARS_MAX_THREADS"] = "2"
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # where libraries print how they ran out
     import polars as pl
 
     pl.select(1)  # starts its threads, whose stacks are not the file's

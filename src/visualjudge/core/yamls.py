@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.untrusted import BOUNDS, read_untrusted
+from visualjudge.core.untrusted import BOUNDS, read_file
 
 _BOUND = BOUNDS["yaml"]
 
@@ -32,7 +32,7 @@ def yaml_text(path: str | Path) -> str:
     import yaml
 
     try:
-        text = read_untrusted(Path(path), "yaml").decode("utf-8-sig")
+        text = read_file(Path(path), "yaml").decode("utf-8-sig")
         _check(text)
     except (yaml.YAMLError, ValueError) as error:
         raise _unreadable(path, error) from None

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from visualjudge.core import jsons
 from visualjudge.core.errors import (
     DataError,
     InvalidRecord,
@@ -29,9 +30,9 @@ from visualjudge.core.errors import (
 )
 from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord, Size
 from visualjudge.core.registry import lacking, note_made_with
-from visualjudge.core.untrusted import confined_path
+from visualjudge.core.untrusted import confined_path, read_file
 from visualjudge.data.record_checks import annotation_from_wire, image_from_wire, name_of
-from visualjudge.data.record_scan import FORMATS, Span, parsed, spans, spool_parquet
+from visualjudge.data.record_scan import FORMATS, Span, spans, spool_parquet
 from visualjudge.formats.outputs import given_score
 from visualjudge.vision.predictions import ReadContext, read_prediction, type_of
 from visualjudge.vision.raster.images import image_size
@@ -133,7 +134,7 @@ class DataFolder:
                         f"{self._notes.name}/{path.name} and {found[task].name}: two files contain "
                         f"{task}; keep one"
                     )
-                found[task] = path
+                found[task] = inside(self.root, f"{self._notes.name}/{path.name}")
         return {task: found[task] for task in TASKS if task in found}
 
     # Return the tasks of a file of several; none is a problem of its name, and a record of no task
@@ -291,7 +292,7 @@ class DataFolder:
             return {}
         name = f"{path.parent.name}/{path.name}"
         try:
-            content = parsed(path.read_bytes(), name)
+            content = jsons.lenient(read_file(inside(self.root, name), "json"), name)
         except DataError as error:
             content = error
         if not isinstance(content, dict):
@@ -336,7 +337,7 @@ def _rescaled(raw: Any, limits: tuple[float, float] | None, file: str, position:
 def read_plugins(root: Path) -> list[dict[str, Any]]:
     """Return the contents of a data folder's ``plugins.json``; empty if it cannot be read."""
     try:
-        found = parsed((root / PLUGINS).read_bytes(), PLUGINS)
+        found = jsons.lenient(read_file(root / PLUGINS, "manifest"), PLUGINS)
     except (OSError, DataError):
         return []
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []

@@ -17,12 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import LONGEST_RECORD
 from visualjudge.core.tables import table_parts
+from visualjudge.core.untrusted import open_file
 
 # A string or a brace. An unclosed string extends to the end, so that no byte is scanned twice.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
@@ -54,32 +53,9 @@ class Span:
         DataError
             If the bytes are not JSON.
         """
-        with Path(self.path).open("rb") as file:
+        with open_file(Path(self.path), "json") as file:
             file.seek(self.start)
-            return parsed(file.read(self.stop - self.start), Path(self.path).name)
-
-
-def parsed(text: bytes, file: str) -> Any:
-    """Parse ``text`` as JSON, with a lenient parser if the fast one fails (NaN).
-
-    Raises
-    ------
-    DataError
-        If it is not JSON, is nested too deeply, or contains a value that cannot be written as JSON
-        again: an integer of more than 64 bits, or half of a surrogate pair.
-    """
-    try:
-        return jsons.loads(text)
-    except orjson.JSONDecodeError:
-        pass
-    try:
-        value = json.loads(text)
-        if jsons.is_deep(value):
-            raise ValueError(f"must be nested at most {jsons.DEEPEST_JSON} levels deep")
-        orjson.dumps(value)
-    except (ValueError, RecursionError, TypeError) as error:
-        raise DataError(f"{file}: is not JSON: {' '.join(str(error).split())[:200]}") from None
-    return value
+            return jsons.lenient(file.read(self.stop - self.start), Path(self.path).name)
 
 
 def spans(path: Path) -> Iterator[tuple[Span, Any]]:
@@ -94,7 +70,7 @@ def spans(path: Path) -> Iterator[tuple[Span, Any]]:
         If the file is empty or does not begin as a JSON array.
     """
     scan = _lines if path.suffix == ".jsonl" else _array
-    with path.open("rb") as file:
+    with open_file(path, "json") as file:
         if path.stat().st_size == 0:
             if path.suffix == ".jsonl":
                 return
@@ -112,7 +88,7 @@ def spans(path: Path) -> Iterator[tuple[Span, Any]]:
 
 def _tried(text: bytes, file: str) -> Any:
     try:
-        return parsed(text, file)
+        return jsons.lenient(text, file)
     except DataError as error:
         return error
 
@@ -205,7 +181,7 @@ def _check_spooled(size: int, path: Path) -> None:
 def _row(row: dict[str, Any], name: str) -> Any:
     for field in ("prediction", "metadata"):
         if isinstance(row.get(field), str):
-            row[field] = parsed(row[field].encode(), f"{name}: {field}")
+            row[field] = jsons.lenient(row[field].encode(), f"{name}: {field}")
     return _without_nulls(row)
 
 

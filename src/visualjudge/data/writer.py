@@ -26,6 +26,7 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError, in_field
 from visualjudge.core.records import Annotation, Size
 from visualjudge.core.registry import in_use
+from visualjudge.core.untrusted import read_file
 from visualjudge.data.folder import LAYOUTS, PLUGINS, read_plugins
 from visualjudge.vision.predictions import Prediction, payload_of
 from visualjudge.vision.raster.images import check_whole, oriented, png_bytes, read_rgb
@@ -385,7 +386,7 @@ def _parsed(path: Path, kind: type[Any]) -> Any:
     if not path.exists():
         return kind()
     try:
-        value = json.loads(path.read_bytes())
+        value = json.loads(read_file(path, "json"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: is not JSON, so nothing can be added to it: {error}") from None
     if not isinstance(value, kind) or not all(
@@ -431,7 +432,7 @@ class WaitingFiles:
     def copy(self, path: Path, stem: str) -> str:
         """Copy a file under a name that begins with ``stem``. Return its path relative to the data
         folder."""
-        return self.write(path.read_bytes(), stem, path.suffix.lower())
+        return self.write(read_file(path, "array"), stem, path.suffix.lower())
 
     def write(self, content: bytes, stem: str, suffix: str) -> str:
         """Write a file under a name that begins with ``stem``. Return its path relative to the data
@@ -439,7 +440,7 @@ class WaitingFiles:
         name = stem_of(stem) + suffix
         there = self.at(name)
         if there.exists():
-            if there.read_bytes() == content:
+            if read_file(there, "array") == content:
                 return name
             name = f"{stem_of(stem)}-{hashlib.sha256(content).hexdigest()[:12]}{suffix}"
             if self.at(name).exists():

@@ -14,10 +14,11 @@ import orjson
 
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.image_storage import PACKED, Part, Place, image_at
+from visualjudge.core.image_storage import PACKED, Part, Place, bytes_of, image_at
 from visualjudge.core.records import UNKNOWN, Question
 from visualjudge.core.registry import note_made_with
 from visualjudge.core.tables import is_remote
+from visualjudge.core.untrusted import confined_path
 from visualjudge.dataset.json_form import QUESTIONS, read_questions
 from visualjudge.dataset.parquet_form import ParquetQuestions, question_files
 from visualjudge.dataset.question_filter import (
@@ -280,28 +281,13 @@ def read_meta(root: Path) -> dict[str, Any]:
         If it cannot be read, is not a JSON object, or has a field of another type.
     """
     try:
-        remote = jsons.loads(image_at(root, META).read_bytes()) if is_remote(root) else None
+        remote = jsons.loads(bytes_of(image_at(root, META))) if is_remote(root) else None
     except orjson.JSONDecodeError as error:
         raise DataError(f"{root / META}: must be JSON: {error}") from None
+    for name in () if is_remote(root) else (META, QUESTIONS):
+        if (root / name).is_file():
+            confined_path(root, name)
     meta: dict[str, Any] = remote or jsons.read(root / META, "description")
     jsons.check_kinds(str(root / META), meta, _KINDS)
     note_made_with(meta.get("plugins"))
     return meta
-
-
-def selected(
-    dataset: Dataset, tasks: Sequence[str] | None = None, limit: int | None = None
-) -> Dataset:
-    """Return the dataset with only the questions of ``tasks`` (None or empty: all), limited to the
-    first ``limit``.
-
-    Raises
-    ------
-    UnknownName
-        If a task is unknown.
-    """
-    from visualjudge.vision.tasks import task_named  # loads all that draws and scores
-
-    names = {task_named(name).name for name in tasks or ()}
-    chosen = dataset.filter(task=names) if names else dataset
-    return chosen if limit is None else chosen[:limit]

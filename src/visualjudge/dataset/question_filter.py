@@ -7,7 +7,7 @@ from __future__ import annotations
 import operator
 import re
 from array import array
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
@@ -15,9 +15,10 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
-from visualjudge.core.errors import UsageError, one_of
+from visualjudge.core.errors import DataError, UsageError, one_of
 from visualjudge.core.records import Question
 from visualjudge.core.seeding import rng_for
+from visualjudge.core.untrusted import read_file
 from visualjudge.dataset.question_storage import Positions, View, columns
 
 Condition = Callable[[Question], bool]
@@ -81,13 +82,12 @@ def read_ids(path: Path) -> tuple[str, ...]:
         If the file cannot be read or contains no ids.
     """
     try:
-        found = tuple(
-            dict.fromkeys(filter(None, map(str.strip, path.read_text("utf-8").splitlines())))
-        )
-    except (OSError, UnicodeDecodeError) as error:
+        lines = read_file(path, "table").decode("utf-8-sig").splitlines()
+    except (DataError, UnicodeDecodeError) as error:
         raise UsageError(
             f"--questions: {path}: must be a text file of ids, one per line: {error}"
         ) from None
+    found = tuple(dict.fromkeys(filter(None, map(str.strip, lines))))
     if not found:
         raise UsageError(f"--questions: {path}: must contain at least one id")
     return found
@@ -168,14 +168,12 @@ def _in_turn(positions: Sequence[int], cells: Sequence[Cell], depth: int = 0) ->
     groups: dict[str, list[int]] = defaultdict(list)
     for position in positions:
         groups[cells[position][depth]].append(position)
-    waiting = [_in_turn(group, cells, depth + 1) for group in groups.values()]
+    waiting = deque(_in_turn(group, cells, depth + 1) for group in groups.values())
     while waiting:
-        left = []
-        for group in waiting:
-            for position in islice(group, 1):
-                yield position
-                left.append(group)
-        waiting = left
+        first = waiting.popleft()
+        for position in islice(first, 1):
+            yield position
+            waiting.append(first)
 
 
 def condition(text: str) -> Condition:

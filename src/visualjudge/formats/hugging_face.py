@@ -18,7 +18,7 @@ from typing import Any
 from visualjudge.core.atomic import write_bytes, write_json
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.tables import table_metadata, table_parts
-from visualjudge.core.untrusted import confined_path
+from visualjudge.core.untrusted import confined_path, read_file
 from visualjudge.formats.coco import CocoTruth, ImageEntry, detections_of, samples_of
 from visualjudge.formats.label_maps import label_maps
 from visualjudge.formats.sample import Found, check_type, class_name, read_json
@@ -240,8 +240,8 @@ def _label_maps(sides: Sequence[_Side], classes: Path | None, _corners: bool) ->
             if not isinstance(value, Path):
                 side.left_out(number, DataError(f"{side.columns['label']}: must be an image"))
                 continue
-            write_bytes(place / f"{name}{value.suffix}", value.read_bytes())
-            write_bytes(side.folder / "images" / f"{name}{image.suffix}", image.read_bytes())
+            write_bytes(place / f"{name}{value.suffix}", read_file(value, "image"))
+            write_bytes(side.folder / "images" / f"{name}{image.suffix}", read_file(image, "image"))
         folders.append(str(place))
     if classes is None:
         if not sides[0].names:

@@ -21,10 +21,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError, in_field
 from visualjudge.core.jsons import DEEPEST_JSON, LONGEST_RECORD, is_deep
 from visualjudge.core.records import Size, Xyxy
-from visualjudge.core.untrusted import confined_path
+from visualjudge.core.untrusted import confined_path, open_file, read_file
 from visualjudge.vision.predictions import Prediction
 from visualjudge.vision.raster.images import orientation
 from visualjudge.vision.tasks import TASKS, task_named
@@ -227,25 +228,6 @@ RESIZE = "--resize-pred resizes predictions to the image's size"
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 
 
-# Refuse a file that is too large, and name the file in an error of reading it.
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise DataError(f"{path}: must have at most {LARGEST_FILE >> 20} MiB")
-        yield
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise DataError(f"{path}: must be a file, got a folder") from None
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path}: must be UTF-8, got an invalid byte at {error.start}; save it as UTF-8"
-        ) from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error}") from None
-
-
 def read_json(path: Path) -> Any:
     """Read a JSON file.
 
@@ -254,36 +236,10 @@ def read_json(path: Path) -> Any:
     DataError
         If there is no such file, or it is not JSON; the message names the line.
     """
-    with _readable(path):
-        content = path.read_bytes()
+    content = read_file(path, "table")
+    with _decoded(path):
         text = content.decode(json.detect_encoding(content))
-    return _parsed(text.removeprefix("\ufeff"), path)
-
-
-# Return the value of a JSON text: a file, or its line of that number.
-def _parsed(text: str, path: Path, line: int | None = None) -> Any:
-    try:
-        value = _shallow(json.loads(text))
-        if "\\ud" in text.lower():  # half a surrogate pair, which cannot be written
-            json.dumps(value, ensure_ascii=False).encode()
-        return value
-    except json.JSONDecodeError as error:
-        several = error.msg == "Extra data" and line is None
-        hint = "; JSON lines must become one array" if several else ""
-        where = f"{path}: line {line or error.lineno}"
-        raise DataError(f"{where}: is not JSON: {error.msg}{hint}") from None
-    except UnicodeEncodeError:
-        raise DataError(f"{path}: contains an unpaired surrogate") from None
-    except (ValueError, RecursionError) as error:  # thousands of digits or levels
-        where = str(path) if line is None else f"{path}: line {line}"
-        raise DataError(f"{where}: cannot be read as JSON: {error}") from None
-
-
-# Return value after checking its nesting depth, so that messages can show it.
-def _shallow(value: Any) -> Any:
-    if is_deep(value):
-        raise ValueError(f"must be nested at most {DEEPEST_JSON} levels deep")
-    return value
+    return jsons.lenient(text.removeprefix("\ufeff"), str(path))
 
 
 class _DataOnly(pickle.Unpickler):
@@ -304,8 +260,11 @@ def read_pickle(path: Path) -> Any:
         plain data.
     """
     try:
-        with _readable(path), path.open("rb") as file:
-            return _shallow(_DataOnly(file, encoding="latin1").load())
+        with open_file(path, "table") as file:
+            value = _DataOnly(file, encoding="latin1").load()
+        if is_deep(value):
+            raise ValueError(f"must be nested at most {DEEPEST_JSON} levels deep")
+        return value
     except DataError:
         raise
     except Exception as error:  # an unpickler of a damaged file raises anything
@@ -344,10 +303,20 @@ def read_text(path: Path) -> str:
     DataError
         If there is no such file, or it has another encoding.
     """
-    with _readable(path):
-        content = path.read_bytes()
-        wide = content[:2] in (BOM_UTF16_LE, BOM_UTF16_BE)
+    content = read_file(path, "table")
+    wide = content[:2] in (BOM_UTF16_LE, BOM_UTF16_BE)
+    with _decoded(path):
         return content.decode("utf-16" if wide else "utf-8-sig")
+
+
+@contextmanager
+def _decoded(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path}: must be UTF-8, got an invalid byte at {error.start}; save it as UTF-8"
+        ) from None
 
 
 def check_names(path: Path) -> None:
@@ -516,7 +485,7 @@ def _separated(path: Path, delimiter: str) -> list[dict[str, Any]]:
 def _object(line: str, path: Path, number: int) -> dict[str, Any]:
     if len(line) > LONGEST_RECORD:
         raise DataError(f"{path}: line {number}: must have at most {LONGEST_RECORD >> 20} MiB")
-    value = _parsed(line, path, number)
+    value = jsons.lenient(line, str(path), number)
     if not isinstance(value, dict):
         raise DataError(f"{path}: line {number}: is not a JSON object")
     return value

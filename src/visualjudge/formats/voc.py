@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.core.records import Size, Xyxy
-from visualjudge.core.untrusted import confined_path
+from visualjudge.core.untrusted import confined_path, read_file
 from visualjudge.formats.sample import (
     Found,
     Sample,
@@ -34,7 +34,6 @@ from visualjudge.vision.raster.images import image_size
 
 COLUMNS = 6
 # Maximum size of an image's annotation file in bytes.
-LARGEST_XML = 16 * 2**20
 # VOC results by image: file, line number, class, and the cells after the image.
 Lines = Mapping[str, list[tuple[Path, int, str, list[str]]]]
 
@@ -190,9 +189,7 @@ def _xyxy(box: list[float], first: int) -> Xyxy:
 
 def _root(path: Path) -> ElementTree.Element:
     try:
-        if path.stat().st_size > LARGEST_XML:
-            raise invalid(path, "annotation", "xml", f"must be at most {LARGEST_XML >> 20} MiB")
-        text = path.read_bytes()
+        text = read_file(path, "xml")
         if b"<!ENTITY" in text.replace(b"\0", b""):  # also found in UTF-16
             raise invalid(path, "annotation", "xml", "must not declare entities")
         return ElementTree.fromstring(text)

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from visualjudge.core.errors import UnknownPrompt, UsageError
+from visualjudge.core.untrusted import read_file
 from visualjudge.prompts.store import ASSETS, PromptAssetStore, PromptTemplate
 
 DEFAULT_VERSION = "v1"
@@ -55,7 +56,9 @@ class PromptSet:
         store = _store(self.folders)
         files = {name: store.path(name, version) for name, version in self.used().items()}
         own = {name: path for name, path in files.items() if not path.is_relative_to(ASSETS)}
-        return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in own.items()}
+        return {
+            name: hashlib.sha256(read_file(path, "yaml")).hexdigest() for name, path in own.items()
+        }
 
     def check(self) -> None:
         """Refuse a version that no question asset has.

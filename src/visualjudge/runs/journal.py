@@ -21,13 +21,14 @@ from visualjudge.core import jsons
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.core.locks import FileLock
+from visualjudge.core.untrusted import BOUNDS, open_file
 
 if TYPE_CHECKING:
     import asyncio
 
 Record = Mapping[str, Any]
 # Maximum length of a line in bytes: twice the limit on a reply's body.
-LONGEST_LINE = 64 << 20
+LONGEST_LINE = BOUNDS["log"].size
 
 
 class Line(NamedTuple):
@@ -55,7 +56,7 @@ def read_lines(path: str | Path, start: int = 0) -> Iterator[Line]:
     DataError
         If a line is longer than allowed.
     """
-    with Path(path).open("rb") as file:
+    with open_file(Path(path), "log") as file:
         file.seek(start)
         for number, raw in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), 1):
             if len(raw) > LONGEST_LINE:

@@ -18,6 +18,7 @@ from visualjudge import __version__
 from visualjudge.clients.base import Diagnostics
 from visualjudge.core.records import Served
 from visualjudge.core.registry import in_use
+from visualjudge.core.untrusted import read_file
 from visualjudge.dataset.folder import Dataset
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.judges.base import Ask, Judge, Judged, most_calls
@@ -245,7 +246,7 @@ def _plugins(dataset: Dataset, described: Mapping[str, Any]) -> dict[str, Any]:
 
 def checksum_of(dataset: Dataset) -> str:
     """Return the SHA-256 of questions.json as read, regardless of what dataset.json states."""
-    return dataset.digest or hashlib.sha256((dataset.root / QUESTIONS).read_bytes()).hexdigest()
+    return dataset.digest or hashlib.sha256(read_file(dataset.root / QUESTIONS, "json")).hexdigest()
 
 
 def _now() -> str:

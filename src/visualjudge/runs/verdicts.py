@@ -15,6 +15,8 @@ from visualjudge.core import jsons
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Served, Status, Verdict
+from visualjudge.core.tables import scan
+from visualjudge.core.untrusted import open_file
 from visualjudge.judges.base import ORDERS
 from visualjudge.runs.journal import Line, read_lines
 
@@ -55,7 +57,7 @@ def record_at(path: Path, start: int) -> dict[str, Any]:
     """Return the line that begins at byte or row ``start``; empty if it is not a JSON object."""
     if path.suffix == ".parquet":
         return next(_compacted(path, start, start + 1)).record or {}
-    with path.open("rb") as journal:
+    with open_file(path, "log") as journal:
         journal.seek(start)
         record = jsons.loads(journal.readline())
     return record if isinstance(record, dict) else {}
@@ -156,7 +158,7 @@ def _compacted(path: Path, start: int = 0, stop: int | None = None) -> Iterator[
     import polars as pl
 
     try:
-        rows = pl.scan_parquet(path, glob=False)
+        rows = scan(path)
         end = rows.select(pl.len()).collect().item() if stop is None else stop
         for first in range(start, end, _ROWS):
             part = rows.slice(first, min(_ROWS, end - first)).collect()

@@ -13,7 +13,7 @@ import numpy as np
 from starlette.responses import FileResponse, Response
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.image_storage import Part, Place, image_at
+from visualjudge.core.image_storage import Part, Place, bytes_of, image_at
 from visualjudge.core.records import Pixels
 from visualjudge.vision.raster.images import opened, rgb_of
 
@@ -52,7 +52,7 @@ def image_response(place: Place) -> Response:
     """Return the image as stored in the dataset."""
     kind, headers = TYPES[place.suffix.lower()], {"cache-control": "private, max-age=600"}
     if isinstance(place, Part):
-        return Response(place.read_bytes(), media_type=kind, headers=headers)
+        return Response(bytes_of(place), media_type=kind, headers=headers)
     return FileResponse(place, media_type=kind, headers=headers)
 
 

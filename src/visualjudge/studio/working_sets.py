@@ -24,6 +24,7 @@ from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError
 from visualjudge.core.locks import FileLock
 from visualjudge.core.pydantic_messages import first_problem
+from visualjudge.core.untrusted import read_file
 
 MOST_TAGS = 20
 Tag = Annotated[
@@ -111,7 +112,7 @@ class WorkingSets:
 
     def _read(self) -> dict[str, Marked]:
         try:
-            return _FILE.validate_json(self.path.read_bytes())
+            return _FILE.validate_json(read_file(self.path, "manifest"))
         except ValidationError as error:
             place, reason = first_problem(error)
             raise DataError(f"{': '.join((str(self.path), *place))}: {reason}") from None

@@ -145,7 +145,7 @@ def test_workbook_with_a_bad_index_is_refused(tmp_path, lines, says):
 
 def test_file_that_is_no_workbook_is_refused(tmp_path):
     (tmp_path / "p.xlsx").write_text("index,prediction\n")
-    with pytest.raises(DataError, match="no xlsx workbook"):
+    with pytest.raises(DataError, match="must be a workbook"):
         read_predictions(tmp_path / "p.xlsx")
 
 

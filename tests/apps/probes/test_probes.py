@@ -279,6 +279,18 @@ def test_questions_whose_counterpart_is_not_answered_are_not_counted() -> None:
     assert (cut.effect.n, cut.effect.images, cut.effect.value) == (10, 5, None)
 
 
+@pytest.mark.parametrize(("refused", "state"), [(0, "not_shown"), (28, "fail"), (60, "fail")])
+def test_replies_that_are_refused_do_not_pass_a_probe(refused: int, state: str) -> None:
+    table = _cue_table([0.0], 60).with_columns(place=pl.int_range(60))
+    control = table.with_columns(probe_design=pl.lit("control"), usable=pl.lit(True))
+    (row,) = probe_results(
+        pl.concat([table.with_columns(usable=pl.col("place") >= refused), control])
+    )
+    assert row.state == state
+    if refused == 60:
+        assert row.effect.why == ("not measured: 60 questions, 0 answered; at least 40 are needed")
+
+
 def test_a_fault_has_to_be_shown_among_all_probes() -> None:
     """An effect that fails alone is not shown beside 17 others; a large one is."""
     (alone,) = probe_results(_cue_table([0.4], 60))

@@ -33,6 +33,7 @@ from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import BoolArray, FloatArray
 from visualjudge.core.text_tables import Table
+from visualjudge.core.untrusted import open_untrusted
 from visualjudge.dataset.predictions_file import PREDICTIONS
 
 LEVEL = 0.05
@@ -324,7 +325,7 @@ def coco_of(root: Path, table: pl.DataFrame) -> dict[str, Any]:
     labels: dict[str, int] = {}
     annotations: list[dict[str, Any]] = []
     path = root / PREDICTIONS
-    with path.open("rb") if path.is_file() else BytesIO() as file:
+    with open_untrusted(root, PREDICTIONS, "record") if path.is_file() else BytesIO() as file:
         for line in file:
             row = jsons.loads(line)
             prediction = row.get("prediction") or {}

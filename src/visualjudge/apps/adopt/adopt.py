@@ -247,7 +247,7 @@ def _check(
         sheet = "; of a workbook, the first sheet is read" if name.endswith(".xlsx") else ""
         raise UsageError(
             f"{name}: no column has the name of a verdict; give --column verdict=NAME (its "
-            f"first row has {', '.join(header)}{lists}; found: "
+            f"first row has {', '.join(header)[:300]}{lists}; found: "
             f"{', '.join(f'{role}={column}' for role, column in roles.items()) or 'none'})"
             f"{no_header(header)}{sheet}"
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
@@ -12,16 +11,16 @@ from urllib.parse import unquote, urlsplit
 import polars as pl
 
 from visualjudge.apps.adopt.items import ImageSource
+from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.tables import table_parts
-from visualjudge.core.untrusted import Kind, apart, check_size, confined_path
+from visualjudge.core.untrusted import BOUNDS, Kind, apart, archive, check_file, confined_path
+from visualjudge.core.workbooks import workbook_rows
 from visualjudge.formats.sample import read_json, read_table
 
 ROWS_AT_ONCE = 100_000
-MOST_TEXT = 1 << 30
-"""Most bytes of the texts of a Parquet table."""
-COLUMNS = 4096
-"""Most columns of a workbook."""
+MOST_TEXT, MOST_RATIO = 256 << 20, 64
+"""Most bytes of the texts of a Parquet table: these, or so many times those of its file."""
 KINDS: Mapping[str, Kind] = {
     **dict.fromkeys((".csv", ".tsv", ".jsonl"), "table"),
     ".json": "json",
@@ -78,62 +77,43 @@ def contents(path: Path) -> Any:
     suffix = path.suffix.lower()
     if suffix not in KINDS:
         raise UsageError(f"{path}: must end in {', '.join(KINDS)}")
-    check_size(path, KINDS[suffix])
+    check_file(path, KINDS[suffix])
     if suffix in (".parquet", ".arrow"):
         apart(_check_text, path, "parquet")
         return [row for part in table_parts(path, ROWS_AT_ONCE) for row in part.to_dicts()]
-    if suffix in (".xlsx", ".eval"):
-        return apart(_unpacked, path, KINDS[suffix])
+    if suffix == ".xlsx":
+        return [row for row in workbook_rows(path) if row]
+    if suffix == ".eval":
+        return apart(_inspect_log, path, "zip")
     return read_json(path) if suffix == ".json" else read_table(path)
 
 
 def _check_text(path: Path) -> None:
-    """Read a table once, and refuse it if its texts would fill the memory."""
-    left = MOST_TEXT
+    """Read a table once, and refuse it if its texts or cells would fill the memory."""
+    left = most = max(MOST_TEXT, MOST_RATIO * path.stat().st_size)
+    cells = BOUNDS["parquet"].items
     for part in table_parts(path, ROWS_AT_ONCE):
-        texts = part.select(pl.col(pl.String).str.len_bytes().sum())
+        words = pl.col(pl.String, pl.Categorical).cast(pl.String)
+        texts = part.select(words.str.len_bytes().cast(pl.Int64).sum())
         left -= int(sum(texts.row(0))) if texts.width else 0
+        cells -= part.height * part.width
         if left < 0:
-            raise DataError(f"{path}: must have at most {MOST_TEXT >> 20} MiB of text")
-
-
-def _unpacked(path: Path) -> Any:
-    try:
-        return _workbook(path) if path.suffix.lower() == ".xlsx" else _inspect_log(path)
-    except MemoryError:
-        raise
-    except Exception as error:  # whatever an archive and its parsers say of these bytes
-        reason = " ".join(str(error).split())[:300]
-        if isinstance(error, NotImplementedError):
-            reason += "; for Zstandard run: pip install 'visualjudge[logs]'"
-        raise DataError(f"{path}: cannot be unpacked: {reason}") from None
-
-
-def _workbook(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of the first sheet that are not empty."""
-    import openpyxl
-
-    sheet = openpyxl.load_workbook(path, read_only=True, data_only=True).worksheets[0]
-    first = next(sheet.iter_rows(values_only=True, max_row=1, max_col=COLUMNS), ())
-    width = max((k for k, name in enumerate(first, 1) if name is not None), default=0)
-    names = [f"column {k}" if name is None else str(name) for k, name in enumerate(first, 1)]
-    rows = sheet.iter_rows(values_only=True, min_row=2, max_col=width)
-    full = (row for row in rows if any(cell is not None for cell in row))
-    return [dict(zip(names, row, strict=False)) for row in full]
+            raise DataError(f"{path}: must have at most {most >> 20} MiB of text")
+        if cells < 0:
+            raise DataError(f"{path}: must have at most {BOUNDS['parquet'].items:,} cells")
 
 
 def _inspect_log(path: Path) -> dict[str, Any]:
-    try:
-        from backports.zstd import zipfile
-    except ImportError:
-        import zipfile  # type: ignore[no-redef]  # unpacks Zstandard from Python 3.14
-    with zipfile.ZipFile(path) as archive:
-        names = [name for name in archive.namelist() if PARTS.fullmatch(name)]
-        parts = {name: json.loads(archive.read(name)) for name in names}
-    for part in parts.values():
-        for name in BULKY:
-            part.pop(name, None)
+    with archive(path, "zip") as members:
+        names = [name for name in members.namelist() if PARTS.fullmatch(name)]
+        parts = {name: _part(jsons.lenient(members.read(name), name)) for name in names}
     return {**parts.pop("header.json", {}), "samples": list(parts.values())}
+
+
+def _part(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("its members must be objects")
+    return {name: field for name, field in value.items() if name not in BULKY}
 
 
 def records(path: Path, values: Any = None) -> list[Row]:

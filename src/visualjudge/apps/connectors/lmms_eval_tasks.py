@@ -23,7 +23,7 @@ from visualjudge.dataset.exports.media import absolute_paths, truth_columns
 from visualjudge.dataset.exports.vlmevalkit import numbered
 from visualjudge.dataset.folder import Dataset
 from visualjudge.prompts.spans import interleaved
-from visualjudge.vision.raster.images import rgb_of
+from visualjudge.vision.raster.images import read_rgb
 
 Doc = Mapping[str, Any]
 FUNCTIONS = ("doc_to_messages", "doc_to_target", "doc_to_text", "doc_to_visual", "process_results")
@@ -112,8 +112,7 @@ def process_results(doc: Doc, results: Sequence[str]) -> dict[str, float]:
 
 
 def _image(path: str) -> Image.Image:
-    with Image.open(path) as image:
-        return Image.fromarray(rgb_of(image))
+    return Image.fromarray(read_rgb(path))
 
 
 LMMS_EVAL = Format(write_lmms_eval, is_folder=True)

@@ -97,7 +97,7 @@ def _page(shown: list[Exhibit]) -> str:
         "# Gallery of encodings",
         f"All {final} encodings and {len(shown) - final} extended ones, each on a photograph "
         "with its ground truth as "
-        "the prediction: what the prompt says of it, its legend, and what it costs. Images are "
+        "the prediction: what the prompt says of it, and its legend. Images are "
         "shrunk and saved as "
         "JPEG for this page; a judge gets the PNG. Written by `visualjudge show gallery`.",
     ]
@@ -111,7 +111,7 @@ def _page(shown: list[Exhibit]) -> str:
 
 
 def _section(exhibit: Exhibit) -> Iterator[str]:
-    row, encoded, cost = exhibit.row, exhibit.encoded, exhibit.encoded.cost()
+    row, encoded = exhibit.row, exhibit.encoded
     title = encoding_title(row.task, row.stem)
     yield f"### {title}"
     yield f"`{row.task}` `{row.stem}` ({row.kind}{'' if row.is_final else ', extended'})"
@@ -128,11 +128,8 @@ def _section(exhibit: Exhibit) -> Iterator[str]:
             else encoded.text[:LONGEST_TEXT] + " …"
         )
         yield f"```json\n{cut}\n```"
-    tokens = ", ".join(f"{name} {count}" for name, count in cost.tokens.items())
-    yield (
-        f"Text {cost.text_chars} characters, legend {cost.legend_chars}; estimated tokens: "
-        f"{tokens}."
-    )
+    text, legend = len(encoded.text or ""), len(encoded.legend or "")
+    yield f"Text {text} characters, legend {legend}."
 
 
 def faults(out: Path, shown: list[Exhibit]) -> list[str]:

@@ -23,6 +23,7 @@ from visualjudge.core.atomic import write_text
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Question
 from visualjudge.core.seeding import rng_for
+from visualjudge.core.yamls import read_yaml
 from visualjudge.dataset.folder import Dataset
 from visualjudge.prompts.spans import spans_of
 from visualjudge.runs.folder import RunFolder
@@ -69,17 +70,15 @@ def read_lock(path: Path) -> Lock:
     DataError
         If the file cannot be read, or is not a lock file.
     """
+    content = read_yaml(path)
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise ValueError(f"must be at most {MOST_BYTES >> 20} MiB")
-        content = yaml.safe_load(path.read_text("utf-8"))
         if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
             raise ValueError(f"format must be {FORMAT!r}")
         lock = Lock(**content)
         if len(lock.right) != lock.questions["number"] or not lock.right.isdigit():
             raise ValueError("right must have one digit a question")
         return lock
-    except (OSError, ValueError, TypeError, KeyError, yaml.YAMLError) as error:
+    except (ValueError, TypeError, KeyError) as error:
         reason = " ".join(str(error).split())
         raise DataError(f"{path}: is not a file of `visualjudge gate write`: {reason}") from None
 

@@ -8,9 +8,7 @@ The sheet is an export. All cells except ``index`` are written as text, so that 
 from __future__ import annotations
 
 import re
-import zipfile
 from collections.abc import Iterable, Mapping
-from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,16 +16,13 @@ from typing import Any
 from visualjudge.apps.mmbench.table import Row, Table, whole_number
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, RunError
+from visualjudge.core.workbooks import workbook_rows
 from visualjudge.formats.sample import read_table
 from visualjudge.runs.journal import read_records
 
 # Maximum number of characters in a workbook cell, counted in UTF-16 units as in spreadsheet
 # programs.
 CELL = 32_767
-# Maximum unpacked size of a workbook, in bytes.
-LARGEST_WORKBOOK = 256 * 2**20
-# Maximum number of rows of a sheet, as in spreadsheet programs.
-MOST_ROWS, MOST_COLUMNS = 1_048_576, 256
 CUT = "… [cut here: {length} characters, whole in {whole}]"
 _CUT = re.compile(r"… \[cut here: \d+ characters, whole in [^\]]*\]$")
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -102,27 +97,13 @@ def read_workbook(path: str | Path) -> list[dict[str, Any]]:
     DataError
         If the file is not a workbook.
     """
-    import openpyxl
-
     file = Path(path)
-    try:
-        with zipfile.ZipFile(file) as archive:
-            size = sum(part.file_size for part in archive.infolist())
-        if size > LARGEST_WORKBOOK:
-            raise ValueError(f"{size >> 20} MiB unpacked, at most {LARGEST_WORKBOOK >> 20}")
-        with closing(openpyxl.load_workbook(file, read_only=True, data_only=False)) as book:
-            sheet = book.worksheets[0]
-            rows = sheet.iter_rows(values_only=True, max_row=MOST_ROWS, max_col=MOST_COLUMNS)
-            names = [str(name or "").strip() for name in next(rows, ())]
-            full = (row for row in rows if any(value is not None for value in row))
-            return [dict(zip(names, row, strict=False)) for row in full]
-    # A foreign archive passes through zlib, an XML parser and openpyxl's readers.
-    except Exception as error:
-        said = " ".join(str(error).split())[:200] or type(error).__name__
+    if file.suffix.lower() not in (".xlsx", ".xlsm"):
         raise DataError(
-            f"{file}: must be a sheet (.xlsx, .tsv, .json) or the .jsonl that `mmbench infer` "
-            f"wrote, got no xlsx workbook: {said}"
-        ) from None
+            f"{file}: must be a sheet (.xlsx, .tsv, .json) or the .jsonl that `mmbench infer` wrote"
+        )
+    rows = (row for row in workbook_rows(file, formulas=True) if row)
+    return [{name.strip(): value for name, value in row.items()} for row in rows]
 
 
 # Return the rows of a table by index, as text.

@@ -11,10 +11,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Literal
 
 from visualjudge.core.errors import DataError, InvalidRecord, Problem
+from visualjudge.core.untrusted import open_file
 
 # Maximum length of an image cell that holds another row's index, as VLMEvalKit reads published
 # files.
@@ -136,7 +138,10 @@ def read_table(path: str | Path) -> Table:
     rows, problems = dict[int, Row](), list[Problem]()
     csv.field_size_limit(sys.maxsize)  # an image is a cell
     try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
+        with (
+            open_file(file, "table") as content,
+            TextIOWrapper(content, "utf-8-sig", newline="") as stream,
+        ):
             reader = csv.reader(stream, delimiter="\t", strict=True)
             columns = _header(file, next(reader, []))
             line = reader.line_num + 1
@@ -154,8 +159,6 @@ def read_table(path: str | Path) -> Table:
         raise DataError(
             f"{file}:{line}: a quoted cell must be closed, with quotes inside doubled: {error}"
         ) from None
-    except OSError as error:
-        raise DataError(f"{file}: cannot be read: {error.strerror or error}") from None
     return Table(file, columns, tuple(rows.values()), tuple(problems))
 
 

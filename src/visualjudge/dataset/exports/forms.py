@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from visualjudge.core.image_storage import PACKED
-from visualjudge.core.untrusted import confined_target
+from visualjudge.core.untrusted import confined_path, confined_target
 from visualjudge.dataset.exports.media import image_bytes
 from visualjudge.dataset.folder import MEDIA, META, Dataset
 from visualjudge.dataset.json_form import QUESTIONS
@@ -16,17 +16,9 @@ from visualjudge.dataset.staging import check_target, staged
 from visualjudge.dataset.write_dataset import pack, write_dataset
 
 
-def export_json(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
-    _write(dataset, out, tick, packed=False)
-    return [out / QUESTIONS, out / META]
-
-
-def export_packed(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
-    _write(dataset, out, tick, packed=True)
-    return [out / PACKED, out / META]
-
-
-def _write(dataset: Dataset, out: Path, tick: Callable[[int, int], None], *, packed: bool) -> None:
+def export_form(
+    dataset: Dataset, out: Path, tick: Callable[[int, int], None], *, packed: bool
+) -> list[Path]:
     check_target(out, force=True)
     count = len(dataset)
     with staged(out) as stage:
@@ -39,7 +31,8 @@ def _write(dataset: Dataset, out: Path, tick: Callable[[int, int], None], *, pac
                     target.write_bytes(image_bytes(dataset, name))
             tick(done, count)
         if (dataset.root / PREDICTIONS).is_file():
-            shutil.copyfile(dataset.root / PREDICTIONS, stage / PREDICTIONS)
+            shutil.copyfile(confined_path(dataset.root, PREDICTIONS), stage / PREDICTIONS)
         write_dataset(stage, dataset.questions, dataset.meta)
         if packed:
             pack(stage)
+    return [out / (PACKED if packed else QUESTIONS), out / META]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from visualjudge.core.errors import DataError
+from visualjudge.core.image_storage import bytes_of
 from visualjudge.core.records import Question
 from visualjudge.dataset.folder import Dataset
 
@@ -18,11 +19,9 @@ def image_bytes(dataset: Dataset, relative: str) -> bytes:
         If it does not exist, or lies outside of the dataset.
     """
     try:
-        return dataset.image(relative).read_bytes()
+        return bytes_of(dataset.image(relative))
     except DataError as error:
         raise DataError(f"{dataset.root}: {error}") from None
-    except OSError as error:
-        raise DataError(f"{dataset.root}: {relative}: cannot be read: {error.strerror}") from None
 
 
 def answer_text(answer: str | float) -> str:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 
+from visualjudge.core import jsons
 from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError
 from visualjudge.vision.view import Features
@@ -28,7 +28,6 @@ CLIP = 4.0
 """Feature differences are clipped to this many standard deviations, so that a single outlier never
 decides.
 """
-MOST_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +81,8 @@ def load(path: str | Path) -> Model:
     place = Path(path)
     if not place.is_file():
         raise DataError(f"{place}: no such file; --model must be default or a model file (.vj)")
-    if place.stat().st_size > MOST_BYTES:
-        raise DataError(
-            f"{place}: must be at most {MOST_BYTES >> 20} MiB to be a model of the local judge"
-        )
+    content = jsons.read(place, "model", "; train it again")
     try:
-        content = orjson.loads(place.read_bytes())
         if content["format"] != FORMAT or content["version"] not in READABLE:
             raise ValueError(
                 f"format must be {FORMAT} {VERSION}, got {content['format']} {content['version']}"
@@ -95,7 +90,7 @@ def load(path: str | Path) -> Model:
         return Model(
             {name: _weights(row) for name, row in content["tasks"].items()}, content.get("card", {})
         )
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(
             f"{place}: is not a model of the local judge ({error!r:.200}); train it again"
         ) from None

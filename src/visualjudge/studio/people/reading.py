@@ -12,8 +12,9 @@ from urllib.parse import unquote, urlsplit
 
 from markdown_it import MarkdownIt
 
-from visualjudge.core.errors import UsageError
+from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import QuestionType
+from visualjudge.core.untrusted import read_file
 from visualjudge.studio.thumbnails import confined
 
 LONGEST = 100_000
@@ -43,8 +44,8 @@ def read_instructions(path: Path, address: Callable[[int], str]) -> Instructions
         If the file cannot be read, or shows an image that is not a file in its folder.
     """
     try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_file(path, "yaml").decode("utf-8-sig")
+    except (DataError, UnicodeDecodeError) as error:
         raise UsageError(f"--instructions: {path}: must be a Markdown file: {error}") from None
     if len(text) > LONGEST:
         raise UsageError(

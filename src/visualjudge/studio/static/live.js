@@ -31,7 +31,7 @@ class Live extends HTMLElement {
 class Answer extends HTMLElement {
   async connectedCallback() {
     const { state, sentence, failing, address } = await getJSON(this.dataset.from);
-    if (state) this.append(h("p", { class: `answer ${state}` }, h("b", {}, `May it rank your models? `), sentence));
+    if (state) this.append(h("p", { class: `ranks ${state}` }, h("b", {}, `May it rank your models? `), sentence));
     else if (sentence) this.append(h("p", { class: "soft small" }, sentence));
     if (!failing.length) return;
     const more = failing.length - MOST_NAMED;

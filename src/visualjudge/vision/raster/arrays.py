@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import warnings
-import zipfile
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +18,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from visualjudge.core.errors import DataError
+from visualjudge.core.untrusted import archive, open_file
 from visualjudge.vision.raster.limits import check_pixels
 
 _LONGEST_HEADER = 10_000
@@ -38,7 +38,7 @@ def read_npy(path: Path) -> NDArray[Any]:
     DataError, OSError, ValueError
         If the file is truncated or too large, or does not contain plain numbers.
     """
-    with path.open("rb") as file:
+    with open_file(path, "array") as file:
         return _array(file)
 
 
@@ -50,20 +50,15 @@ def read_npz(path: Path) -> NDArray[Any]:
     DataError, OSError, ValueError
         As for :func:`read_npy`; also if the archive contains no array, or several.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = [name for name in archive.namelist() if name.endswith(".npy")]
-            if not names:
-                raise DataError("the archive must contain an array, got none")
-            if len(names) > 1 and "depth.npy" not in names:
-                held = ", ".join(name.removesuffix(".npy") for name in names)
-                raise DataError(
-                    f"the archive must contain one array, or one called depth, got {held}"
-                )
-            with archive.open("depth.npy" if len(names) > 1 else names[0]) as member:
-                return _array(member)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-        raise DataError(f"the archive is damaged: {error}") from None
+    with archive(path, "array") as arrays:
+        names = [name for name in arrays.namelist() if name.endswith(".npy")]
+        if not names:
+            raise DataError("the archive must contain an array, got none")
+        if len(names) > 1 and "depth.npy" not in names:
+            held = ", ".join(name.removesuffix(".npy") for name in names)
+            raise DataError(f"the archive must contain one array, or one called depth, got {held}")
+        with arrays.open("depth.npy" if len(names) > 1 else names[0]) as member:
+            return _array(member)
 
 
 def read_pfm(path: Path) -> NDArray[Any]:
@@ -75,7 +70,7 @@ def read_pfm(path: Path) -> NDArray[Any]:
     DataError, OSError, ValueError
         As for :func:`read_npy`.
     """
-    with path.open("rb") as file:
+    with open_file(path, "array") as file:
         if file.readline(16).strip() != b"Pf":
             raise DataError("must be a single-channel PFM that begins with 'Pf'")
         width, height = (int(number) for number in file.readline(64).split())

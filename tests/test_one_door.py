@@ -1,0 +1,128 @@
+"""Whatever comes from a folder is a stranger's: ``core.untrusted`` opens every file, because it
+knows the place and the bounds of each kind.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from package_sources import ROOT, SOURCES, tree
+
+READERS = {
+    *("open", "read_bytes", "read_text", "ZipFile", "load_workbook", "copyfile", "copy2"),
+    *("Image.open", "np.load", "np.loadtxt", "np.fromfile", "tarfile.open"),
+    *("pl.read_*", "pl.scan_*", "OmegaConf.load", "ElementTree.parse", "cv2.imread"),
+    *("write_bytes", "write_text"),
+}
+OWN = ("__file__", "files(", "scratch", "stage", "partial")
+"""What names a file of the package, or a new one of ours."""
+ALLOWED = {
+    "core/untrusted.py": {
+        "path.open('rb')": "the door",
+        "zipfile.ZipFile(file)": "the door",
+        "statm.read_text()": "of the system",
+        "os.open(os.devnull, os.O_WRONLY)": "/dev/null",
+    },
+    "core/checksums.py": {"file.open('rb')": "reads in parts, and shows nothing"},
+    "core/image_storage.py": {
+        "place.read_bytes()": "an image in a file that is open",
+        "self.read_bytes()": "an image in a file that is open",
+        "tarfile.open(fileobj=file, mode='r:')": "of an opened file",
+    },
+    "core/tables.py": {
+        "pl.scan_parquet(source, glob=False, hive_partitioning=False)": "checked before",
+        "pl.read_csv(path, separator=separator, quote_char=quote, infer_schema=False)": (
+            "checked before"
+        ),
+        "pl.read_parquet_metadata(path)": "checked before",
+        "path.open('wb')": "writes a new file",
+        "path.open('r+b')": "the file just written",
+    },
+    "core/workbooks.py": {
+        "openpyxl.load_workbook(path, read_only=True, data_only=not formulas)": "checked, apart",
+    },
+    "vision/raster/images.py": {
+        "Image.open(source, formats=FORMATS)": "of an opened file",
+        "path.open()": "an image in a file that is open",
+    },
+    "vision/raster/arrays.py": {
+        "arrays.open('depth.npy' if len(names) > 1 else names[0])": "a member of an opened archive",
+    },
+    "vision/drawing/fonts.py": {
+        "path.read_bytes()": "a font of an installed package",
+    },
+    "analysis/question_table.py": {
+        "pl.read_json(piece, schema=WIRE)": "bytes of an opened file",
+    },
+    "analysis/report/printing.py": {
+        "page.write_text(html, 'utf-8')": "in a temporary folder",
+        "printed.read_bytes()": "in a temporary folder",
+    },
+    "apps/adopt/writing.py": {
+        "run.journal_path.write_bytes(b''.join(lines))": "a new folder of ours",
+    },
+    "apps/demo/gallery.py": {"page.read_text('utf-8')": "the page that we wrote"},
+    "apps/demo/photographs.py": {
+        "np.load(_packaged('skimage', 'data/motorcycle_disp.npz'))": "of an installed package",
+    },
+    "apps/demo/study.py": {
+        "labels.open(encoding='utf-8', newline='')": "the table that we wrote",
+    },
+    "apps/mmbench/report_page.py": {
+        "(TEMPLATES / 'report.css').read_text('utf-8')": "of the package",
+    },
+    "apps/mmbench/samples.py": {
+        "Image.open(io.BytesIO(image_part(self.table, row).data))": "checked before",
+    },
+    "apps/pipelines/config.py": {
+        "OmegaConf.load(io.StringIO(plain))": "text of an opened file",
+    },
+    "apps/starting/project.py": {
+        "(assets / asset).read_text('utf-8')": "of the package",
+    },
+    "cli/gate.py": {"Path(step).open('a', encoding='utf-8')": "GITHUB_STEP_SUMMARY"},
+    "cli/main.py": {"os.open(os.devnull, os.O_WRONLY)": "/dev/null"},
+    "clients/batch/anthropic.py": {"path.open('rb')": "requests that we wrote"},
+    "clients/batch/google.py": {"path.open('rb')": "requests that we wrote"},
+    "clients/batch/openai.py": {"path.open('rb')": "requests that we wrote"},
+    "data/writer.py": {"path.write_bytes(content)": "a new folder of ours"},
+    "dataset/exports/forms.py": {
+        "target.write_bytes(image_bytes(dataset, name))": "a confined target",
+        "shutil.copyfile(confined_path(dataset.root, PREDICTIONS), stage / PREDICTIONS)": (
+            "checked before"
+        ),
+    },
+    "dataset/json_form.py": {"path.open('wb')": "a new folder of ours"},
+    "dataset/render.py": {"(self._out / relative).write_bytes(content)": "a new folder of ours"},
+    "dataset/write_dataset.py": {"self._path.open('w+b')": "a new folder of ours"},
+    "runs/batch/batch_journal.py": {"path.open('wb')": "a folder of ours in the run"},
+    "runs/journal.py": {
+        "os.open(self.path, flags | getattr(os, 'O_NOFOLLOW', 0) | "
+        "getattr(os, 'O_NONBLOCK', 0), 420)": "never over a link",
+    },
+    "studio/app.py": {"file.read_bytes()": "of the package"},
+    "studio/people/access.py": {"path.read_bytes()": "a secret of the user"},
+}
+"""Other calls, by file, each with the reason why it opens nothing of a stranger unchecked."""
+
+
+def _opens(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call) or any(name in ast.unparse(node.func) for name in OWN):
+        return False
+    owner, _, method = ast.unparse(node.func).rpartition(".")
+    family = f"{owner}.{method.partition('_')[0]}_*"
+    if isinstance(node.func, ast.Name) or owner in ("self._files", "atomic"):
+        return method == "open"
+    return bool({method, f"{owner}.{method}", family} & READERS)
+
+
+def test_only_the_door_opens_files() -> None:
+    opened = {
+        f"{path.relative_to(ROOT).as_posix()}: {ast.unparse(node)}"
+        for path in SOURCES
+        for node in ast.walk(tree(path))
+        if _opens(node)
+    }
+    allowed = {f"{file}: {call}" for file, calls in ALLOWED.items() for call in calls}
+    assert opened - allowed == set()
+    assert allowed - opened == set()
