@@ -46,7 +46,8 @@ def agreement(
     json: JsonFile = None,
     out: PageFile = None,
     as_published: Annotated[
-        Scheme | None, typer.Option(help="Figures as in a publication: viescore.", metavar="NAME")
+        Literal["viescore"] | None,
+        typer.Option(help="Figures as in a publication: viescore.", metavar="NAME"),
     ] = None,
 ) -> None:
     """Measure how far a judge agrees with people, and people with each other.
