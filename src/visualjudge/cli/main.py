@@ -51,7 +51,7 @@ PANELS = {
         "agreement": "Measure the agreement of judges and people",
         "adopt": "Convert verdicts and benchmarks of others into runs",
         "export": "Write a dataset in the format of another tool",
-        "show": "Show encodings, prompts, the gallery or plug-ins",
+        "show": "Show encodings, the gallery or plug-ins",
     },
 }
 COMMANDS = {name: text for panel in PANELS.values() for name, text in panel.items()}
@@ -70,7 +70,7 @@ RETIRED = {
     "fetch": "adopt --fetch",
     "gallery": "show gallery",
     "plugins": "show plugins",
-    "prompts": "show prompts",
+    "prompts": "tools/prompt_pages.py in the repository",
     "train-local": "tools/train_local.py in the repository",
     "tune": "report, which compares the encodings",
     "validate": "describe DATASET",

@@ -25,7 +25,7 @@ from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.dataset.photograph_stand_in import StandIn
 from visualjudge.dataset.plan import TaskRecords, Unit, read_tasks, sample_tasks, units_of
 from visualjudge.dataset.predictions_file import PREDICTIONS
-from visualjudge.dataset.render import Job, render
+from visualjudge.dataset.render import Job, render, turned
 from visualjudge.dataset.sampling import JUDGE_ANALYSIS, Caps, Item, Stems, deal
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.predictions import type_of
@@ -79,11 +79,11 @@ class _Drawn:
 
     def forms(
         self, items: Sequence[Item], stand_in: Callable[[Unit], StandIn] | None = None
-    ) -> tuple[dict[int, tuple[bytes, bytes | None]], dict[bytes, None]]:
-        """Return each of ``items`` that can be asked, by index, as JSON in both orders, and the
-        predictions shown.
+    ) -> tuple[dict[int, bytes], dict[bytes, None]]:
+        """Return each of ``items`` that can be asked, by index, as JSON, and the predictions
+        shown.
         """
-        options, found = self.options, {}
+        options, found = self.options, dict[int, bytes]()
         shown: dict[bytes, None] = {}
         units = units_of(items, self.tasks)
         jobs = (
@@ -92,7 +92,7 @@ class _Drawn:
             for unit in units
         )  # fmt: skip
         for piece in self.workers.map(render, jobs):
-            found.update({place: (first, turned) for place, first, turned in piece.questions})
+            found.update(piece.questions)
             shown.update(dict.fromkeys(piece.predictions))
         return found, shown
 
@@ -119,7 +119,7 @@ def pools(
     each = SPARE * -(-wanted // len(names)) + SPARE
     caps = Caps(0, 0, each, each, -(-each // FEWEST_STEPS), 0)
     chosen_options = replace(options, caps=caps)
-    tasks = read_tasks(folder, names, workers, lambda count: None)
+    tasks = read_tasks(folder, names, workers, lambda *progress: None)
     items = sample_tasks(
         tasks, (JUDGE_ANALYSIS,), caps, options.seed, lambda name: Stems((), chosen(name).stems)
     )
@@ -160,8 +160,9 @@ def _rendered(drawn: _Drawn) -> list[Question]:
     return [_read(forms[place], turn, place) for place, turn in zip(places, turns, strict=True)]
 
 
-def _read(form: tuple[bytes, bytes | None], turned: bool, place: int) -> Question:
-    return question_from_wire(orjson.loads((form[1] if turned else None) or form[0]), place)
+def _read(form: bytes, turn: bool, place: int) -> Question:
+    question = question_from_wire(orjson.loads(form), place)
+    return turned(question) if turn else question
 
 
 def _over(name: str, drawn: _Drawn, bases: Sequence[Base]) -> list[Base]:
@@ -189,8 +190,8 @@ def _over(name: str, drawn: _Drawn, bases: Sequence[Base]) -> list[Base]:
     found = {}
     for place, form in drawn.forms(items, stand_in)[0].items():
         k, base = wanted[_pair_key(items[place])]
-        turned = items[place].annotation_ids != base.pair.annotation_ids
-        found[k] = replace(base, questions=(_read(form, turned, place),))
+        turn = items[place].annotation_ids != base.pair.annotation_ids
+        found[k] = replace(base, questions=(_read(form, turn, place),))
     return [found[k] for k in sorted(found)]
 
 
