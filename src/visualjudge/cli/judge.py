@@ -36,7 +36,6 @@ SETTINGS = frozenset(
     (
         "accept_changes",
         "batch_size",
-        "cancel_batches",
         "max_tool_calls",
         "max_tokens_total",
         "mode",
@@ -128,8 +127,7 @@ def _batches(own: dict[str, Any]) -> Settings:
     log = logging.getLogger("visualjudge.batches")
     log.setLevel(logging.INFO)
     log.addHandler(logging.StreamHandler())
-    wait = not own.pop("no_wait", False)
-    return Settings(own.pop("batch_size", None), wait=wait, cancel=own.pop("cancel_batches", False))
+    return Settings(own.pop("batch_size", None), wait=not own.pop("no_wait", False))
 
 
 def _panel(runs: str | None) -> Judge:
