@@ -111,7 +111,7 @@ ENDINGS = {
         "report",
     ),
     "report": (lambda made: ("report", made.run), "card"),
-    "card": (lambda made: ("card", made.run), "label"),
+    "card": (lambda made: ("card", made.run), "report"),
     "describe dataset": (lambda made: ("describe", made.dataset), "judge"),
     "init": (lambda made: ("init", made.out / "project"), "import"),
     "mmbench circular": (
