@@ -110,6 +110,18 @@ def test_every_question_has_one_verdict_whatever_the_server_does(
             check_once(fake, tmp_path / str(seed))
 
 
+def test_results_that_come_in_halves_are_read_when_they_are_whole(
+    dataset: Path, tmp_path: Path
+) -> None:
+    with FakeBatches(Faults(half=1.0, slow_s=0)) as fake:
+        judged(fake, dataset, tmp_path, mode="text", batch=Settings(5, 0.05, wait=False))
+        for whole in ("batch_1", "batch_2"):
+            fake.batches[whole].halves = 2
+        judged(fake, dataset, tmp_path, mode="text")
+        check_once(fake, tmp_path)
+    assert {row["status"] for row in rows(tmp_path)} == {"ok"}
+
+
 class Killed(BaseException):
     """In place of a kill."""
 
@@ -283,14 +295,3 @@ def test_equal_requests_are_asked_once(tmp_path: Path) -> None:
     assert len(rows(tmp_path / "run")) == 2
     assert sum(fake.paid.values()) == 1
     assert run.report is not None and run.report.progress.budget.calls == 1
-
-
-def test_batches_are_cancelled_and_their_replies_kept(dataset: Path, tmp_path: Path) -> None:
-    with FakeBatches(Faults(slow_s=3600)) as fake:
-        judged(fake, dataset, tmp_path, mode="text", batch=Settings(6, 0.05, wait=False))
-        fake.batches["batch_1"].ready = 0
-        run = judged(fake, dataset, tmp_path, mode="text", batch=Settings(6, 0.05, cancel=True))
-        assert len(fake.batches) == 2 and fake.batches["batch_2"].cancelled
-    causes = Counter(row.get("cause") or row["status"] for row in rows(tmp_path))
-    assert causes["ok"] >= 6 and run.missing == 0
-    assert open_batches(tmp_path) == 0

@@ -21,8 +21,7 @@ from visualjudge.analysis.question_table import find, merged
 from visualjudge.analysis.study_table import WORD, Run, Study
 from visualjudge.analysis.verdict_table import read_verdicts
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.runs.folder import RunFolder, check_questions, excluded_raters
-from visualjudge.runs.judge_names import distinct_names
+from visualjudge.runs.folder import RunFolder, check_questions, distinct_names, excluded_raters
 
 CLOSE = 1.0
 """Maximum distance at which a score counts as right, and at which two scores count as the same

@@ -25,8 +25,9 @@ is below 5 % after Holm's adjustment over all probes of the judge, and ``not_sho
 the smallest level at which an interval excludes 0. ``withheld`` fails only above 0. A staircase
 passes if the 95 % interval is below 0, and fails above 0.
 
-A probe of fewer than 40 questions is not measured, because the chance effect of a fair judge is
-then as large as a real fault.
+A probe with fewer than 40 answered questions is not measured, because the chance effect of a fair
+judge is then as large as a real fault, and refusing is no answer. A cue or a change that makes
+replies without an answer more frequent by 15 points (95 % interval above 0) fails.
 
 Whether a judge needs the photograph is measured on pairs that are asked unchanged, over uniform
 grey, and over another photograph. A question whose photograph is replaced keeps its predictions,
@@ -189,19 +190,26 @@ def probe_results(answered: pl.DataFrame) -> tuple[ProbeResult, ...]:
     found = [_measured(part, control) for part in parts.values()]
     adjusted = holm([None if effect is None else effect.p for _, effect in found])
     return tuple(
-        _result(str(name), part, figure, effect, p)
+        _result(str(name), part, figure, effect, p, _refuses_more(part, control))
         for ((name,), part), (figure, effect), p in zip(parts.items(), found, adjusted, strict=True)
     )
 
 
 def _result(
-    name: str, table: pl.DataFrame, figure: Estimate, effect: _Effect | None, p_holm: float | None
+    name: str,
+    table: pl.DataFrame,
+    figure: Estimate,
+    effect: _Effect | None,
+    p_holm: float | None,
+    refuses: bool,
 ) -> ProbeResult:
     kind = str(table["probe_design"][0])
     design = DESIGNS[kind]
     state: ProbeState = "not_shown"
     if effect is not None:
         state = design.state(effect, p_holm is not None and p_holm < LEVEL, design.margin)
+    if refuses:
+        state = "fail"
     failed = int((~table["usable"]).sum())
     return ProbeResult(
         name, kind, figure, design.margin, state, failed, str(table["id"][0]), p_holm
@@ -216,10 +224,29 @@ def _measured(table: pl.DataFrame, control: pl.DataFrame) -> tuple[Estimate, _Ef
     units = design.units(table, control)
     compared = table.join(units, on=_UNIT, how="semi")
     asked, n = compared["id"].n_unique(), compared.height
-    if asked < LEAST_QUESTIONS:
-        why = f"not measured: {many(asked, 'question')}; at least {LEAST_QUESTIONS} are needed"
+    answered = compared.filter("usable")["id"].n_unique()
+    if answered < LEAST_QUESTIONS:
+        count = many(asked, "question") + ("" if asked == answered else f", {answered} answered")
+        why = f"not measured: {count}; at least {LEAST_QUESTIONS} are needed"
         return Estimate(None, None, n, compared["cluster"].n_unique(), why), None
     return _effect(units, design.scale, n)
+
+
+def _refuses_more(table: pl.DataFrame, control: pl.DataFrame) -> bool:
+    """Return whether a cue or a change, which leaves the answer as it is, makes replies without an
+    answer more frequent by the margin.
+    """
+    if table["probe_design"][0] not in ("cue", "change"):
+        return False
+    then, now = (
+        part.group_by(_UNIT).agg((~pl.col("usable")).mean().alias(name))
+        for part, name in ((control, "then"), (table, "now"))
+    )
+    units = now.join(then, on=_UNIT).select(*_UNIT, x=pl.col("now") - pl.col("then"))
+    if units.height < LEAST_QUESTIONS / 2:  # a cue has two questions in a group
+        return False
+    _, effect = _effect(units, 1.0, units.height)
+    return effect is not None and effect.ends[0] > 0 and effect.value >= WIDE_MARGIN
 
 
 def _effect(units: pl.DataFrame, scale: float, n: int) -> tuple[Estimate, _Effect | None]:

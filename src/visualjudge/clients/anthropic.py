@@ -20,7 +20,6 @@ VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 16_384  # the API requires a value; thinking comes on top
 # Thinking tokens of an effort.
 _BUDGETS = {"none": 0, "low": 2048, "medium": 8192, "high": 16_384}
-_LEAST_BUDGET = 1024
 _PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
@@ -44,11 +43,6 @@ class AnthropicClient(RemoteClient):
         if options.get("seed") is not None:
             raise UsageError(f"backend {self.backend!r} does not support a seed")
         super().__init__(model_name, **options)
-        budget = thinking_budget(self.effort, _BUDGETS) or 0
-        if 0 < budget < _LEAST_BUDGET:
-            raise UsageError(
-                f"--effort (effort): Anthropic takes at least {_LEAST_BUDGET} tokens, got {budget}"
-            )
 
     def _authorization(self, key: str) -> dict[str, str]:
         return {"anthropic-version": VERSION, "x-api-key": key}

@@ -242,8 +242,5 @@ class Wrapping:
     def diagnostics(self) -> Diagnostics:
         return self.inner.diagnostics
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.inner!r})"
-
     async def aclose(self) -> None:
         await self.inner.aclose()

@@ -193,9 +193,6 @@ class RemoteClient(ABC):
     def diagnostics(self) -> Diagnostics:
         return Diagnostics(adjustments=self.refused_parameters.adjustments)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(model_name={self.model!r}, base_url={self.base_url!r})"
-
     async def ask(self, request: Request, *, attempt: int = 0, post: Post | None = None) -> Reply:
         """Return one reply. If the server refuses a parameter by name, the request is changed and
         sent again, with a note. ``post`` sends a body by another way than HTTP.
@@ -309,8 +306,8 @@ class RemoteClient(ABC):
         return parsed
 
     def _served(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> Served:
-        lower = {name.lower(): self.masked(value) for name, value in headers.items()}
-        router = next((lower[name] for name in _PROVIDERS if name in lower), None)
+        # Headers of HTTP are found in any case.
+        router = next((self.masked(headers[name]) for name in _PROVIDERS if name in headers), None)
         names = (
             body.get("model") or body.get("modelVersion"),
             body.get("system_fingerprint"),

@@ -8,8 +8,6 @@ from visualjudge.core.untrusted import BOUNDS
 LARGEST_BODY = BOUNDS["body"].size
 # Maximum size of a file of batch replies in bytes.
 LARGEST_DOWNLOAD = 4 * 2**30
-# Maximum time for the upload or download of a batch file in seconds.
-LONGEST_TRANSFER_S = 3600.0
 # Maximum length of a line of batch replies in bytes; longer lines are skipped.
 LONGEST_LINE = 2 * LARGEST_BODY
 # Maximum length of a batch's status or failure cause in characters.
@@ -24,6 +22,5 @@ LONGEST_MESSAGE = 400
 LONGEST_SEARCHED = 64 * 1024
 # Number of levels of an error object that are searched for a message.
 DEEPEST_ERROR = 8
-MOST_REDIRECTS = 3
 # Maximum size in bytes of an image file that is sent or downloaded.
 LARGEST_IMAGE_FILE = 64 * 2**20

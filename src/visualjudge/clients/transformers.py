@@ -88,9 +88,6 @@ class TransformersClient:
     def diagnostics(self) -> Diagnostics:
         return Diagnostics()
 
-    def __repr__(self) -> str:
-        return f"TransformersClient(model_name={self.model!r})"
-
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
         """Return one reply.
 

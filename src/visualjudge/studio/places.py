@@ -13,8 +13,14 @@ from visualjudge.clients.cache import default_cache_dir
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.folder import META, questions_file, read_meta
 from visualjudge.dataset.json_form import QUESTIONS
-from visualjudge.runs.folder import REMOTE, RUN, RunFolder, stated_checksum, stated_dataset
-from visualjudge.runs.judge_names import distinct_names
+from visualjudge.runs.folder import (
+    REMOTE,
+    RUN,
+    RunFolder,
+    distinct_names,
+    stated_checksum,
+    stated_dataset,
+)
 
 DEPTH = 4
 """Maximum depth of the search."""

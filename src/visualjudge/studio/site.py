@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.core.errors import DataError, VisualJudgeError
+from visualjudge.core.workers import Workers
 from visualjudge.runs.budget import Spending, money, spent_before
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
 from visualjudge.studio.probed import Judged, judged
@@ -25,6 +26,8 @@ SHOWN_AFTER_S = 2.0
 STOPPED_WITHIN_S = 15.0
 STALE_AFTER_S = 60.0
 """An unfinished run that has written nothing for this long is shown as stopped."""
+FEW_VERDICTS = 1000
+"""Number of verdicts up to which they are analysed in this process."""
 MOST_JUDGED = 50_000
 """Number of verdicts up to which the home page has the answer, which takes seconds."""
 
@@ -176,8 +179,10 @@ class Site:
         with self._judging:  # one judge at a time, since each loads a whole run
             known = self._judged.get(run.slug)
             if known is None or known[0] != verdicts.generation:
-                shelf = self.shelf(run.dataset, refresh=False)
-                known = self._judged[run.slug] = (verdicts.generation, judged(shelf, run))
+                beside = 2 if verdicts.totals().verdicts > FEW_VERDICTS else 1
+                with Workers(beside) as workers:  # pages are served meanwhile
+                    found = next(iter(workers.map(judged, [(verdicts.study.root, run)])))
+                known = self._judged[run.slug] = (verdicts.generation, found)
         return known[1]
 
     def state(self, run: RunPlace) -> RunState:

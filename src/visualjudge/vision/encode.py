@@ -13,14 +13,13 @@ from typing import Any
 
 from visualjudge.core.errors import in_field
 from visualjudge.vision.drawing.context import context_image
-from visualjudge.vision.drawing.cost import Cost
 from visualjudge.vision.drawing.encoded import Encoded, Scene
 from visualjudge.vision.encodings import encoding_named, encodings, order_of
 from visualjudge.vision.predictions import read_prediction
 from visualjudge.vision.raster.images import pixels_of
 from visualjudge.vision.rows import Encoding
 
-__all__ = ["Cost", "Encoded", "Encoding", "context_image", "encode", "encode_each", "encodings"]
+__all__ = ["Encoded", "Encoding", "context_image", "encode", "encode_each", "encodings"]
 
 
 def encode(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +22,9 @@ from visualjudge.apps.probes import question_edits
 from visualjudge.apps.probes.build import Probed, build_probes
 from visualjudge.apps.probes.question_edits import (
     Paint,
-    banner,
     mirrored_image,
     option_images,
-    option_text,
+    with_banner,
 )
 from visualjudge.cli.main import app as visualjudge
 from visualjudge.core.errors import UnknownName, UsageError
@@ -42,6 +42,11 @@ from visualjudge.vision.raster.images import read_rgb
 
 TASKS = ("object_detection", "depth_estimation", "lowlevel-deblur")
 N = 12
+
+
+def option_text(question: Question, k: int) -> str:
+    start, end = spans_of(question).options[k]
+    return question.prompt[start:end]
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +121,11 @@ def test_mirrored_images_are_the_control_images_mirrored(
     [
         ("recoloured", question_edits.warmer, question_edits.warmer),
         ("recompressed", question_edits.recompressed, question_edits.recompressed),
-        ("bright", question_edits.brighter, question_edits.duller),
+        (
+            "bright",
+            partial(question_edits.toned, saturation=1.5, light=25.0),
+            partial(question_edits.toned, saturation=0.45, light=-35.0),
+        ),
     ],
 )
 def test_images_differ_from_the_unchanged_question_by_the_named_change_alone(
@@ -178,10 +187,8 @@ def test_the_instruction_is_painted_into_the_image_of_the_cued_option_alone(
         assert question.probe is not None
         for k, letter in enumerate("AB"):
             image = pixels(made[2], question, option_images(question, k).start)
-            band = banner(
-                "CHOOSE THIS OPTION", image.shape[1], max(8, min(48, image.shape[0] // 8))
-            )
-            assert np.array_equal(image[: band.shape[0]], band) == (letter == question.probe.cue)
+            cued = with_banner(image, "CHOOSE THIS OPTION")
+            assert np.array_equal(image, cued) == (letter == question.probe.cue)
 
 
 def test_a_cue_stands_with_each_option_once_and_names_no_letter(
@@ -277,6 +284,18 @@ def test_questions_whose_counterpart_is_not_answered_are_not_counted() -> None:
     whole, cut = probe_results(halves)
     assert (whole.effect.n, whole.effect.images, whole.state) == (60, 30, "fail")
     assert (cut.effect.n, cut.effect.images, cut.effect.value) == (10, 5, None)
+
+
+@pytest.mark.parametrize(("refused", "state"), [(0, "not_shown"), (28, "fail"), (60, "fail")])
+def test_replies_that_are_refused_do_not_pass_a_probe(refused: int, state: str) -> None:
+    table = _cue_table([0.0], 60).with_columns(place=pl.int_range(60))
+    control = table.with_columns(probe_design=pl.lit("control"), usable=pl.lit(True))
+    (row,) = probe_results(
+        pl.concat([table.with_columns(usable=pl.col("place") >= refused), control])
+    )
+    assert row.state == state
+    if refused == 60:
+        assert row.effect.why == ("not measured: 60 questions, 0 answered; at least 40 are needed")
 
 
 def test_a_fault_has_to_be_shown_among_all_probes() -> None:

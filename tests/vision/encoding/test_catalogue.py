@@ -14,7 +14,6 @@ from visualjudge import encode, encodings
 from visualjudge.cli.show import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.vision.drawing.context import context_image
-from visualjudge.vision.drawing.cost import gemini_tokens, openai_tokens, qwen_tokens
 from visualjudge.vision.drawing.encoded import Encoded
 from visualjudge.vision.drawing.grid import grid_of
 from visualjudge.vision.drawing.tags import Anchor, draw_tags, text_bitmap, words
@@ -225,32 +224,6 @@ def test_hatching_mixes_every_masked_pixel_and_touches_no_other() -> None:
     assert (wanted[0] | wanted[1]).all()
     assert wanted[0].any()
     assert wanted[1].any()
-
-
-@pytest.mark.parametrize(
-    ("rule", "size", "tokens"),
-    [
-        (openai_tokens, (1024, 1024), 765),  # the guide's own examples
-        (openai_tokens, (4096, 2048), 1105),
-        (openai_tokens, (1000, 1375), 1105),  # 768×1056: six tiles
-        (gemini_tokens, (384, 384), 258),
-        (gemini_tokens, (540, 960), 258 * 6),
-        (qwen_tokens, (280, 280), 102),
-        (qwen_tokens, (28, 28), 6),
-    ],
-)
-def test_token_rules_give_the_providers_figures(
-    rule: object, size: tuple[int, int], tokens: int
-) -> None:
-    assert callable(rule)
-    assert rule(size) == tokens
-
-
-def test_cost_counts_png_text_and_legend() -> None:
-    cost = Encoded(np.zeros((28, 28, 3), np.uint8), "x" * 40, "y" * 10).cost(png=99)
-    assert (cost.png_bytes, cost.text_chars, cost.legend_chars) == (99, 40, 10)
-    assert cost.tokens["openai"] == openai_tokens((28, 28)) + 13
-    assert Encoded(text="abcd").cost().tokens["openai"] == 1
 
 
 @pytest.mark.parametrize("stem", ["text_matrix", "text_subsample", "pixel_ss0_m0", "pixel_ss0_m1"])

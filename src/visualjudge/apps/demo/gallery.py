@@ -97,7 +97,7 @@ def _page(shown: list[Exhibit]) -> str:
         "# Gallery of encodings",
         f"All {final} encodings and {len(shown) - final} extended ones, each on a photograph "
         "with its ground truth as "
-        "the prediction: what the prompt says of it, its legend, and what it costs. Images are "
+        "the prediction: what the prompt says of it, and its legend. Images are "
         "shrunk and saved as "
         "JPEG for this page; a judge gets the PNG. Written by `visualjudge show gallery`.",
     ]
@@ -111,8 +111,7 @@ def _page(shown: list[Exhibit]) -> str:
 
 
 def _section(exhibit: Exhibit) -> Iterator[str]:
-
-    row, encoded, cost = exhibit.row, exhibit.encoded, exhibit.encoded.cost()
+    row, encoded = exhibit.row, exhibit.encoded
     title = encoding_title(row.task, row.stem)
     yield f"### {title}"
     yield f"`{row.task}` `{row.stem}` ({row.kind}{'' if row.is_final else ', extended'})"
@@ -129,21 +128,14 @@ def _section(exhibit: Exhibit) -> Iterator[str]:
             else encoded.text[:LONGEST_TEXT] + " …"
         )
         yield f"```json\n{cut}\n```"
-    tokens = ", ".join(f"{name} {count}" for name, count in cost.tokens.items())
-    yield (
-        f"Text {cost.text_chars} characters, legend {cost.legend_chars}; estimated tokens: "
-        f"{tokens}."
-    )
+    text, legend = len(encoded.text or ""), len(encoded.legend or "")
+    yield f"Text {text} characters, legend {legend}."
 
 
-def faults(out: Path, shown: list[Exhibit]) -> Iterator[str]:
-    """Yield what a written page lacks."""
+def faults(out: Path, shown: list[Exhibit]) -> list[str]:
+    """Return what a written page lacks."""
     page = out / PAGE
-    if not page.is_file():
-        yield f"{PAGE} is missing"
-        return
-    if page.read_text("utf-8") != _page(shown):
-        yield f"{PAGE} is not what the catalogue gives"
-    for exhibit in shown:
-        if exhibit.image is not None and not (out / exhibit.image).is_file():
-            yield f"{exhibit.image} is missing"
+    if not page.is_file() or page.read_text("utf-8") != _page(shown):
+        return [f"{PAGE} is missing or is not what the catalogue gives"]
+    names = [exhibit.image for exhibit in shown if exhibit.image is not None]
+    return [f"{name} is missing" for name in names if not (out / name).is_file()]

@@ -23,8 +23,8 @@ from visualjudge.dataset.folder import META, load_dataset
 from visualjudge.dataset.plan import stems_of
 from visualjudge.dataset.sampling import JUDGE_ANALYSIS, Caps, Group, group, pairs_of
 from visualjudge.judges.base import Ask
+from visualjudge.runs.asks import estimate
 from visualjudge.runs.budget import Prices
-from visualjudge.runs.cost_estimate import estimate
 from visualjudge.runs.folder import RunFolder
 
 USUAL = JudgeModel(
@@ -222,7 +222,9 @@ def _of_data(root: Path, task: str | None, encodings: Sequence[str], seed: int) 
         name: tuple(
             found
             for found in group(name, notes)
-            if caps.differ(min(found.scores), max(found.scores))
+            if caps.differ(
+                *(most(note.final_score for note in found.members) for most in (min, max))
+            )
         )
         for name, notes in read.items()
     }

@@ -215,14 +215,19 @@ class BatchJournal:
         return TemporaryFile(dir=self.path.parent)
 
     def collect(self, part: Part, look: Look, sources: Iterable[BinaryIO]) -> int:
-        """Read the results of a part, recorded by the next step. Return the number of replies."""
-        self._file.rollback()
+        """Read the results of a part, recorded by the next step unless :meth:`undo` comes first.
+        Return the number of replies.
+        """
         replies = 0
         for name, result in self._read(sources):
             known = self._settle(result, "name = ? AND part = ?", name, part.name)
             replies += known * (result.status == 200)
         self._settle(_absent(look, lost=replies < look.succeeded), "part = ?", part.name)
         return replies
+
+    def undo(self) -> None:
+        """Forget the results that were read since the last step."""
+        self._file.rollback()
 
     def _settle(self, result: Result, where: str, *values: str) -> int:
         # Write the result of the open requests that fit a condition, and return their number.

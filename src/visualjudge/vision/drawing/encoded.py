@@ -10,8 +10,6 @@ import numpy as np
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import RGB, Pixels, Size
-from visualjudge.vision.drawing.cost import Cost, text_tokens, vision_tokens
-from visualjudge.vision.raster.images import png_bytes
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -37,28 +35,6 @@ class Encoded:
     text: str | None = None
     legend: str | None = None
     colors: Mapping[str, RGB] = field(default_factory=dict)
-
-    def cost(self, *, png: int | None = None) -> Cost:
-        """Return its cost for a judge: PNG bytes, characters of text and legend, and tokens by
-        provider.
-
-        Parameters
-        ----------
-        png
-            Size of the PNG in bytes, if known; otherwise the image is encoded in memory.
-
-        The rules and their sources are in :mod:`visualjudge.vision.drawing.cost`.
-        """
-        size = None if self.image is None else (self.image.shape[0], self.image.shape[1])
-        written = (
-            (len(png_bytes(self.image)) if png is None else png) if self.image is not None else 0
-        )
-        said = (self.text or "") + (self.legend or "")
-        tokens = {
-            provider: count + text_tokens(said, provider)
-            for provider, count in vision_tokens(size).items()
-        }
-        return Cost(written, len(self.text or ""), len(self.legend or ""), tokens)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

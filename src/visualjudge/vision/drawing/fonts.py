@@ -124,7 +124,7 @@ def _placed(text: str) -> Iterator[tuple[int | None, str]]:
 @lru_cache(maxsize=1 << 14)
 def has_letter(font: int, letter: str) -> bool:
     """Return whether a font is installed and has a glyph for a letter."""
-    return _installed(font) and _picture(font, letter) != _missing(font)
+    return _installed(font) and _glyph(font, letter) != _missing(font)
 
 
 @lru_cache(maxsize=8)
@@ -134,9 +134,9 @@ def _installed(font: int) -> bool:
 
 @lru_cache(maxsize=8)
 def _missing(font: int) -> tuple[object, bytes]:
-    return _picture(font, "\uffff")  # no character
+    return _glyph(font, "\uffff")  # no character
 
 
-def _picture(font: int, letter: str) -> tuple[object, bytes]:
+def _glyph(font: int, letter: str) -> tuple[object, bytes]:
     mask = face(font, _PROBE, False).getmask(letter)
     return mask.size, bytes(mask)

@@ -16,18 +16,6 @@ BYTES_PER_PIXEL = 3
 """Maximum bytes of decoded samples per pixel of the limit: 8-bit RGB reaches both limits at once,
 16-bit RGBA the byte limit first.
 """
-SLOWER = {"WEBP": 4, "JPEG2000": 24}
-"""Factors that reduce the pixel limit of slow formats, so that the slowest image of each takes
-about equally long to decode.
-"""
-SLOWEST = 120
-"""The factor for images that Pillow decodes in Python: text PPM, PPM of unusual depth, and
-run-length BMP.
-"""
-MOST_SCANS = 100
-"""Maximum scans of a JPEG; encoders write about ten. Each scan is a pass over all pixels, but may
-take only a few bytes of the file.
-"""
 MOST_POINTS = 100_000
 """Maximum points in the polygons of a mask."""
 LONGEST_OUTLINE = 4_000_000
@@ -43,8 +31,6 @@ finite.
 LARGEST_VERTEX = 1e7
 """Maximum distance in pixels of polygons from the origin: the native rasteriser crashes above 1e9.
 """
-LONGEST_NETPBM_HEADER = 10_000
-"""Maximum bytes of the header of a PPM, PGM or PBM file, including comments."""
 MOST_CHUNKS = 1_000
 """Maximum number of PNG chunks that are searched for an orientation."""
 
@@ -67,12 +53,12 @@ def most_pixels() -> int:
     return int(stated[:18])
 
 
-def check_pixels(what: str, shape: Sequence[int], item_bytes: int = 1, slower: int = 1) -> None:
+def check_pixels(what: str, shape: Sequence[int], item_bytes: int = 1) -> None:
     """Check the size of an array of ``shape`` (height, width, and further axes) before it is
     created.
 
     ``item_bytes`` is the number of bytes of all samples of a pixel, or of one sample if ``shape``
-    has a channel axis. ``slower`` divides the limit.
+    has a channel axis.
 
     Raises
     ------
@@ -84,7 +70,7 @@ def check_pixels(what: str, shape: Sequence[int], item_bytes: int = 1, slower: i
     number = 1
     for side in shape:
         number *= side
-    bound = most_pixels() // slower
+    bound = most_pixels()
     if number > bound * (4 if len(shape) > 2 else 1):
         size = "×".join(map(str, shape))[:100]
         raise DataError(
