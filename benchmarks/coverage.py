@@ -332,7 +332,8 @@ def main() -> None:
         print(tables[-1], flush=True)
     if told.write:
         text = f"Of {told.sets} sets, in %, how many an interval holds (or what is said); / mean "
-        text = f"<!-- coverage -->\n{text}width.\n\n" + "\n\n".join(tables)
+        text += 'width. A design is "images × questions of each".\n\n' + "\n\n".join(tables)
+        text = f"<!-- coverage -->\n{text}"
         page = PAGE.read_text("utf-8")
         PAGE.write_text(BLOCK.sub(lambda _: f"{text}\n<!-- end of coverage -->", page), "utf-8")
 

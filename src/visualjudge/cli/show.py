@@ -57,7 +57,7 @@ def gallery(
     shown = list(exhibits())
     if not check:
         write_gallery(out, shown)
-    elif problems := list(faults(out, shown)):
+    elif problems := faults(out, shown):
         remedy = f"run `visualjudge show gallery --out {out}`"
         raise RunError(f"{out}: {'; '.join(problems)}: {remedy}")
     print(f"{out}: complete, {len(shown)} encodings")
