@@ -75,7 +75,7 @@ OVER: dict[str, tuple[int, str]] = {
     "cli": (2034, "options of import and mmbench declared a second time"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 37_900, 534_000
+MOST_STATEMENTS, MOST_TOKENS = 37_900, 466_000
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {
