@@ -297,7 +297,8 @@ def _favour(ordered: System, rules: Thresholds) -> Check:
         return check("favour", replace(NOT_ASKED, why=ordered.why or unknown), rules)
     value, ends, told = main.moved()
     ranks = Estimate(value, ends, main.found.pairs, main.found.images)
-    return check("favour", ranks, rules, told, tested=True)
+    note = told.removeprefix("none shown").lstrip("; ")
+    return check("favour", ranks, rules, note, tested=True)
 
 
 def _probabilities(study: Study, run: int) -> Calibration | None:
