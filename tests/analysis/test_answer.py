@@ -178,6 +178,17 @@ def test_a_reply_with_a_tie_prefers_neither() -> None:
     assert found.models.state != "yes"
 
 
+def test_pairs_on_too_few_images_are_not_called_close() -> None:
+    ends = (0.4, 0.7)
+    sure = PairOfModels("a", "b", 0.9, ends, 0.9, ends, "right", None, 40, "t", 1.0, "questions")
+    few = replace(sure, b="c", truth=1.0, truth_ci95=None, state="close", images=3)
+    close = replace(sure, b="d", truth=0.5, state="close")
+    found = model_answer(PairsOfModels((sure, few, close), Resolution(1, 1), 40), Facts(40, 10, ""))
+    assert "; a and d are too close, by truth as well; 1 pair is on fewer than 5 images" in (
+        found.sentence
+    )
+
+
 def test_the_range_of_images_is_said_of_the_pairs_that_it_settles() -> None:
     def row(b: str, state: PairState, needs: tuple[int, int] | None) -> PairOfModels:
         ends = (0.4, 0.7)

@@ -6,11 +6,12 @@ chance. Everything else that the checks find qualifies the answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from visualjudge.analysis.answer import AnswerState, PairOfModels, PairsOfModels
+from visualjudge.analysis.estimate import too_few
 from visualjudge.analysis.figure_text import (
     listed,
     lower_first,
@@ -97,7 +98,7 @@ def _stated(models: PairsOfModels | None, facts: Facts) -> tuple[AnswerState, st
     if all(pair.truth is None for pair in pairs):
         return "too_few", _without_truth(pairs, total)
     open_pairs = f"; {_open(undecided, groups)}" if undecided else ""
-    too_close = f"; {_named(close, groups, 'and')} are too close, by truth as well" if close else ""
+    too_close = "".join(f"; {part}" for part in _too_close(close, groups))
     if not right:
         hopeless = undecided and not any(pair.needs_images for pair in undecided)
         todo = _next(facts, "ask another judge." if hopeless else "")
@@ -117,6 +118,15 @@ def _named(pairs: Sequence[PairOfModels], groups: bool, word: str = "from") -> s
     if len(pairs) > NAMED:
         return f"{len(pairs)} pairs"
     return listed([f"{pair.a} {word} {pair.b}{_task(pair, groups)}" for pair in pairs])
+
+
+def _too_close(close: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
+    """Say which pairs are too close by truth, and how many are on too few images to tell."""
+    measured = [pair for pair in close if pair.truth_ci95]
+    if measured:
+        yield f"{_named(measured, groups, 'and')} are too close, by truth as well"
+    if few := len(close) - len(measured):
+        yield f"{many(few, 'pair')} {'is' if few == 1 else 'are'} on {too_few()}"
 
 
 def _task(pair: PairOfModels, groups: bool) -> str:
