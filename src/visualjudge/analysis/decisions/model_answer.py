@@ -18,7 +18,6 @@ from visualjudge.analysis.figure_text import (
     many,
     number,
     percent,
-    percents,
     plain_name,
 )
 
@@ -74,8 +73,8 @@ def model_answer(
     notes = f" But {listed(qualifiers)}." if qualifiers and state != "no" else ""
     if models is None:
         return ModelAnswer(state, sentence + notes)
-    resolution = models.resolution
-    return ModelAnswer(state, sentence + notes, models.pairs, resolution.points, resolution.twice)
+    points = models.resolution, models.resolution_twice
+    return ModelAnswer(state, sentence + notes, models.pairs, *points)
 
 
 def _stated(models: PairsOfModels | None, facts: Facts) -> tuple[AnswerState, str]:
@@ -107,7 +106,7 @@ def _stated(models: PairsOfModels | None, facts: Facts) -> tuple[AnswerState, st
     are = "is" if len(right) == 1 else "are"
     separated = f"{len(right)} of {total} {are} separated, all rightly"
     if not undecided and len(right) >= len(close):
-        points = models.resolution.points
+        points = models.resolution
         least = "" if points is None else f", for differences of {points:.1f} points and more"
         return "yes", f"Yes{least}: {separated}{too_close}."
     return "in_part", f"In part: {separated}{open_pairs}{too_close}."
@@ -183,12 +182,6 @@ def _next(facts: Facts, advice: str = "") -> str:
     known = f"It is right in {facts.accuracy}; " if facts.accuracy else ""
     more = "more images are needed: `visualjudge plan` says how many."
     return known + (advice or more)
-
-
-def accuracy_words(value: float, ends: tuple[float, float] | None, questions: str) -> str:
-    """Return an accuracy as "81.0 % (75.1 to 85.3) of 120 questions"."""
-    interval = f" ({percents(ends)})" if ends else ""
-    return f"{percent(value)}{interval} of {questions}"
 
 
 SHORT: dict[AnswerState, str] = {
