@@ -68,14 +68,14 @@ OVER: dict[str, tuple[int, str]] = {
     "runs": (1561, "the second half of the batch ledger"),
     "analysis": (8370, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
-        6359,
+        6362,
         "in adopt: three benchmarks, two logs, files fetched into a data folder",
     ),
     "studio": (2777, "the lease of a rater, filters of a study beside files of ids"),
     "cli": (2037, "options of import and mmbench declared a second time"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 37_900, 534_000
+MOST_STATEMENTS, MOST_TOKENS = 37_900, 466_000
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {
