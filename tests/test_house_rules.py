@@ -71,8 +71,8 @@ OVER: dict[str, tuple[int, str]] = {
         6362,
         "in adopt: three benchmarks, two logs, files fetched into a data folder",
     ),
-    "studio": (2777, "the lease of a rater, filters of a study beside files of ids"),
-    "cli": (2037, "options of import and mmbench declared a second time"),
+    "studio": (2780, "the lease of a rater, filters of a study beside files of ids"),
+    "cli": (2040, "options of import and mmbench declared a second time"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
 MOST_STATEMENTS, MOST_TOKENS = 37_900, 466_000
