@@ -165,7 +165,7 @@ def strengths(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[
         ends = row.strength.interval or row.bound
         yield "strength", held(ends, true.strengths[int(name[1])])
         inside = row.rank_set is None or row.rank_set[0] <= int(name[1]) + 1 <= row.rank_set[1]
-        yield "rank set", (inside, float(np.subtract(*(row.rank_set or (0, 0))[::-1])))
+        yield "a rank set", (inside, float(np.subtract(*(row.rank_set or (0, 0))[::-1])))
     sure = [row.rank_set_all[0] <= int(n[1]) + 1 <= row.rank_set_all[1]  # type: ignore[index]
             for n, row in place.items()]  # fmt: skip
     yield "all rank sets", (all(sure), np.nan)
@@ -176,7 +176,7 @@ def leanings(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[f
     own = table(found)
     yield "position", held(preference(own, "position").estimate.interval, true.position)
     fair = preference(own, "count")
-    yield "feature ignored", held(fair.estimate.interval, 0.0)
+    yield "a feature that the judge ignores", held(fair.estimate.interval, 0.0)
 
 
 def favours(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[float, float]]]:
@@ -241,9 +241,9 @@ USUAL = (
     Design("100 × 3, close sources", 100, pairs=3, apart=0.1),
 )
 PARTS: dict[str, tuple[Measure, tuple[Design, ...]]] = {
-    "shares": (accuracy, USUAL),
+    "judges": (accuracy, USUAL),
     "strengths": (strengths, USUAL[1:]),
-    "leanings": (leanings, (*USUAL[1:], Design("60 × 6, position .3", 60, lean=0.3))),
+    "preferences": (leanings, (*USUAL[1:], Design("60 × 6, position .3", 60, lean=0.3))),
     "favouritism": (
         favours,
         (
@@ -320,19 +320,20 @@ def main() -> None:
     """Print the tables."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--sets", type=int, default=400)
-    options.add_argument("--only", choices=["clustered shares", *PARTS])
+    options.add_argument("--only", choices=["shares", *PARTS])
     options.add_argument("--write", action="store_true")
     told = options.parse_args()
-    parts = ["clustered shares", *PARTS] if told.only is None else [told.only]
+    parts = ["shares", *PARTS] if told.only is None else [told.only]
     tables = []
     warnings.simplefilter("ignore", RuntimeWarning)
     for part in parts:
-        own = of_shares(told.sets) if part == "clustered shares" else measured(part, told.sets)
+        own = of_shares(told.sets) if part == "shares" else measured(part, told.sets)
         tables.append(f"**{part.capitalize()}**\n\n{markdown(own)}")
         print(tables[-1], flush=True)
     if told.write:
         text = f"Of {told.sets} sets, in %, how many an interval holds (or what is said); / mean "
-        text = f"<!-- coverage -->\n{text}width.\n\n" + "\n\n".join(tables)
+        text += 'width. A design is "images × questions of each".\n\n' + "\n\n".join(tables)
+        text = f"<!-- coverage -->\n{text}"
         page = PAGE.read_text("utf-8")
         PAGE.write_text(BLOCK.sub(lambda _: f"{text}\n<!-- end of coverage -->", page), "utf-8")
 

@@ -25,13 +25,13 @@ from pathlib import Path
 import numpy as np
 
 from visualjudge.analysis.estimate import gap_ends, ratio, shares
+from visualjudge.apps.audit.blind_features import blind_features_of, over_grey
+from visualjudge.apps.audit.pair_fit import Pair, held_out, table_of
 from visualjudge.core.atomic import write_json
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import DataFolder, check_entry
-from visualjudge.judges.local.features import blind_features_of, over_grey, over_other
-from visualjudge.judges.local.fit import Pair, fit
 from visualjudge.judges.local.model import Model, Weights, load, shipped
-from visualjudge.vision.view import Features, Given
+from visualjudge.vision.view import Features, Given, reduced
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
@@ -145,6 +145,15 @@ def _seen(note: Annotation, given: Given, grey: Given, others: Sequence[Given], 
     return Seen(root, note, photograph, blind, tuple(rest))
 
 
+def over_other(given: Given, other: Given) -> Given:
+    """The same images with another question's photograph and control image, resized."""
+    image, control = (
+        None if one is None or two is None else reduced(two, (one.shape[1], one.shape[0]))
+        for one, two in ((given.image, other.image), (given.control, other.control))
+    )
+    return Given(image, control, given.hole)
+
+
 def table(seen: Iterable[Seen], model: Model) -> list[Row]:
     """The rows of the table."""
     by_task: defaultdict[tuple[str, str], list[Seen]] = defaultdict(list)
@@ -203,7 +212,7 @@ def _solved(pairs: Sequence[tuple[Seen, Seen]]) -> np.ndarray:
             for better, worse in (pairs[k] for k in places)
         ]
         if len({row.image for row in rows}) >= FEWEST_IMAGES:
-            hits[places] = 0.5 + 0.5 * np.sign(fit(rows).log_odds)
+            hits[places] = 0.5 + 0.5 * np.sign(held_out(table_of(rows))[1])
     return hits
 
 

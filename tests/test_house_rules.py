@@ -61,24 +61,21 @@ BUDGET = {
 """Statements that a package may have; one that has fewer lowers its row."""
 OVER: dict[str, tuple[int, str]] = {
     "core": (1395, "HTML tables (with the report's templates), the registry's guards"),
-    "vision": (5190, "tools of judges, matched errors, features of the local judge"),
+    "vision": (5130, "tools of judges, matched errors, features of the local judge"),
     "formats": (2008, "panoptic PNGs, Supervisely, Cartucho, layouts of published ratings"),
     "data": (1280, "the streaming record scanner, staging in the writer"),
-    "prompts": (468, "two layouts of one prompt"),
-    "dataset": (1955, "two renderers of a question's images, filters on derived fields"),
-    "clients": (2247, "local weights, image shrinking, batches of one provider, the tool loop"),
-    "judges": (1723, "judge modules of the reference, training of the local judge"),
-    "runs": (1571, "the second half of the batch ledger"),
-    "analysis": (8475, "figures of pairs of judges, encodings, sources and raters; decisions"),
+    "clients": (2229, "local weights, image shrinking, batches of one provider, the tool loop"),
+    "runs": (1561, "the second half of the batch ledger"),
+    "analysis": (8370, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
-        6470,
+        6362,
         "in adopt: three benchmarks, two logs, files fetched into a data folder",
     ),
-    "studio": (2795, "the lease of a rater, filters of a study beside files of ids"),
-    "cli": (2060, "options of import and mmbench declared a second time"),
+    "studio": (2780, "the lease of a rater, filters of a study beside files of ids"),
+    "cli": (2040, "options of import and mmbench declared a second time"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 42_990, 534_000
+MOST_STATEMENTS, MOST_TOKENS = 37_900, 466_000
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from visualjudge import __version__
+from visualjudge.apps.audit.pair_fit import Pair, held_out, loss_of, ridge, table_of
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import Annotation, BoolArray, ImageRecord, Pixels
+from visualjudge.core.records import Annotation, BoolArray, FloatArray, ImageRecord, Pixels
 from visualjudge.data.folder import DataFolder, check_entry
 from visualjudge.judges.local.features import features_of, given_of
-from visualjudge.judges.local.fit import Fitted, Pair, Sample, fit, pairs_of
-from visualjudge.judges.local.model import Model
+from visualjudge.judges.local.model import Model, Weights
 from visualjudge.vision.encode import context_image
 from visualjudge.vision.predictions import read_prediction, type_of
 from visualjudge.vision.raster.images import read_rgb
@@ -28,6 +31,96 @@ FEWEST_IMAGES = 2
 
 def _silent(stage: str, done: int, total: int) -> None:
     return None
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One prediction with its features and score. Pairs are formed within a ``group``, folds by
+    ``image``.
+    """
+
+    image: str
+    group: str
+    features: Features
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class ImageHits:
+    """Number of pairs of one image and how many were ordered correctly; a tie counts half."""
+
+    image: str
+    hits: float
+    pairs: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Fitted:
+    """Weights, and their accuracy on held-out images."""
+
+    weights: Weights
+    right: tuple[ImageHits, ...]
+    """Results on the held-out pairs of each image."""
+    pairs: int
+    log_odds: FloatArray
+    """For each pair, the log-odds that the better one is better, with weights fitted without its
+    image's fold.
+    """
+
+
+def pairs_of(samples: Iterable[Sample]) -> list[Pair]:
+    """Return all pairs with unequal scores within each group."""
+    groups: defaultdict[tuple[str, str], list[Sample]] = defaultdict(list)
+    for sample in samples:
+        groups[sample.image, sample.group].append(sample)
+    return [
+        Pair(image, group, one.features, two.features)
+        for (image, group), items in groups.items()
+        for one in items
+        for two in items
+        if one.score > two.score
+    ]
+
+
+def fit(pairs: Sequence[Pair], *, coherent: bool = False) -> Fitted:
+    """Fit one task. In a ``coherent`` fit, each weight has the sign that its feature has by itself,
+    or is 0, because features that only correct others do not generalise to other kinds of images.
+
+    Raises
+    ------
+    ValueError
+        If the pairs are of fewer than two images.
+    """
+    table = table_of(pairs)
+    signs = np.sign((table.share[:, None] * np.sign(table.units)).sum(axis=0)) * coherent
+    best, log_odds = held_out(table, signs)
+    weights = _rounded(ridge(table, best, signs, slice(None)))
+    temperature = float(f"{_temperature(log_odds, table.share):.4g}")
+    fitted = Weights(table.names, tuple(_rounded(table.scale)), tuple(weights), temperature)
+    right = _by_image([pair.image for pair in pairs], log_odds)
+    return Fitted(fitted, right, len(pairs), log_odds)
+
+
+def _rounded(values: FloatArray) -> list[float]:
+    """Round to 4 significant digits, so that files do not depend on a machine's last bits."""
+    return [float(f"{value:.4g}") for value in values]
+
+
+def _temperature(log_odds: FloatArray, share: FloatArray) -> float:
+    """Return the temperature by which to divide the held-out log-odds for the best probabilities
+    (Guo et al., ICML 2017).
+    """
+    candidates = np.exp(np.linspace(-1, 3, 81))
+    return float(min(candidates, key=lambda t: loss_of(log_odds / t, share)))
+
+
+def _by_image(images: Sequence[str], log_odds: FloatArray) -> tuple[ImageHits, ...]:
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for image, value in zip(images, log_odds, strict=True):
+        found[image].append(0.5 + 0.5 * float(np.sign(value)))
+    return tuple(
+        ImageHits(image, sum(values), len(values)) for image, values in sorted(found.items())
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,14 +21,13 @@ from pathlib import Path
 import cv2
 import numpy as np
 from local_scenes import LABELS, Scene, degraded, scene
-from local_training import Trained, marked, train, train_on_folder
+from local_training import Sample, Trained, marked, pairs_of, train, train_on_folder
 
 from visualjudge.apps.demo.data import GENERATORS, SEVERITIES, boxes_of
 from visualjudge.core.records import Pixels
 from visualjudge.core.seeding import rng_for
 from visualjudge.judges.local import model
 from visualjudge.judges.local.features import features_of
-from visualjudge.judges.local.fit import Sample, pairs_of
 from visualjudge.vision.error_types import (
     PAIRINGS,
     error_type_named,

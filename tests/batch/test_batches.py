@@ -295,14 +295,3 @@ def test_equal_requests_are_asked_once(tmp_path: Path) -> None:
     assert len(rows(tmp_path / "run")) == 2
     assert sum(fake.paid.values()) == 1
     assert run.report is not None and run.report.progress.budget.calls == 1
-
-
-def test_batches_are_cancelled_and_their_replies_kept(dataset: Path, tmp_path: Path) -> None:
-    with FakeBatches(Faults(slow_s=3600)) as fake:
-        judged(fake, dataset, tmp_path, mode="text", batch=Settings(6, 0.05, wait=False))
-        fake.batches["batch_1"].ready = 0
-        run = judged(fake, dataset, tmp_path, mode="text", batch=Settings(6, 0.05, cancel=True))
-        assert len(fake.batches) == 2 and fake.batches["batch_2"].cancelled
-    causes = Counter(row.get("cause") or row["status"] for row in rows(tmp_path))
-    assert causes["ok"] >= 6 and run.missing == 0
-    assert open_batches(tmp_path) == 0

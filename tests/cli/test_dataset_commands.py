@@ -45,8 +45,6 @@ def test_clean_data_builds_validates_and_exports(
         )
         == 0
     )
-    assert _status(monkeypatch, "show", "prompts", out, "--out", tmp_path / "pages") == 0
-    assert (tmp_path / "pages/object_detection.md").is_file()
 
 
 @pytest.mark.parametrize(("more", "status"), [((), 1), (("--skip-invalid",), 0)])

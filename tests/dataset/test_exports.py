@@ -14,7 +14,7 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.exports import export
 from visualjudge.dataset.exports.vlmevalkit import numbered
-from visualjudge.dataset.folder import Dataset, load_dataset, selected
+from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.sampling import Caps
 
 TASKS = ("object_detection", "generation_t2i")
@@ -112,13 +112,13 @@ def test_a_folder_that_is_not_empty_is_kept_unless_forced(
 
 
 def test_only_a_task_and_so_many_questions_are_exported(dataset: Dataset, tmp_path: Path) -> None:
-    few = selected(dataset, ["generation_t2i"], 3)
+    few = dataset.filter(task="generation_t2i")[:3]
     [path] = export(few, "lmms-eval", tmp_path / "few")[:1]
     wanted = [question.id for question in few.questions]
     assert len(wanted) == 3
     assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == wanted
     with pytest.raises(DataError, match="no question to export"):
-        export(selected(dataset, ["depth_estimation"]), "trl", tmp_path / "none.jsonl")
+        export(dataset.filter(task="depth_estimation"), "trl", tmp_path / "none.jsonl")
 
 
 def test_marks_are_numbered_in_order() -> None:

@@ -15,10 +15,10 @@ from making import detection_folder
 from visualjudge.analysis.question_table import find, read_questions
 from visualjudge.cli.main import run
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.dataset import parquet_form, write_dataset
+from visualjudge.dataset import parquet_form
 from visualjudge.dataset.build import build
 from visualjudge.dataset.exports import export
-from visualjudge.dataset.folder import Dataset, load_dataset, selected
+from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.question_filter import Choice
 from visualjudge.dataset.question_storage import Stored
 from visualjudge.dataset.validate import problems_of
@@ -66,7 +66,7 @@ def test_the_parquet_form_is_one_file_with_the_same_dataset(
         lambda d: d.sample(9),
         lambda d: d.filter(question_type="ranking").sample(3)[1:],
         lambda d: d.choose(Choice(types=("pairwise",), where=("margin!=1",), sample=8, limit=5)),
-        lambda d: selected(d, ["object_detection"], 4),
+        lambda d: d.filter(task="object_detection")[:4],
     ):
         assert list(choose(lazy)) == list(choose(held))
     with pytest.raises(IndexError):
@@ -96,7 +96,7 @@ def test_a_parquet_dataset_is_judged_and_reported_as_the_other(
 
 
 def test_the_form_follows_the_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(write_dataset, "MOST_IN_JSON", 3)
+    monkeypatch.setattr("visualjudge.dataset.build.MOST_IN_JSON", 3)
     build(detection_folder(tmp_path / "data", SCORES), tmp_path / "dataset")
     assert (tmp_path / "dataset/dataset.parquet").is_file()
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Annotation
+from visualjudge.core.seeding import seed_for
 from visualjudge.dataset import sampling as sampling_module
 from visualjudge.dataset.sampling import (
     SUBSETS,
@@ -221,9 +222,8 @@ def test_each_next_group_is_the_one_least_like_those_chosen(
     left, chosen = list(groups), list[Group]()
     while left and len(chosen) < count:
         costs = [sum(g.key[k] == c.key[k] for c in chosen for k in range(3)) for g in left]
-        chosen.append(
-            left.pop(min(range(len(left)), key=lambda k: (costs[k], left[k].rank(seed, "group"))))
-        )
+        ranks = [seed_for(seed, "group", found.task, list(found.key)) for found in left]
+        chosen.append(left.pop(min(range(len(left)), key=lambda k: (costs[k], ranks[k]))))
     assert spread(groups, count, seed) == chosen
 
 

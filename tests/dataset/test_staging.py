@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from visualjudge.core.locks import FileLock
+from visualjudge.core.locks import FileLock, Locked
 from visualjudge.dataset.staging import staged
 
 
@@ -23,21 +23,22 @@ def test_an_older_folder_is_replaced_and_nothing_is_left(tmp_path: Path) -> None
 
 
 def test_a_kill_between_the_renames_loses_nothing(tmp_path: Path) -> None:
-    (tmp_path / ".out.replaced-0123abcd").mkdir()
-    (tmp_path / ".out.replaced-0123abcd/a").write_text("old")
-    (tmp_path / ".out.partial-0123abcd").mkdir()
+    (tmp_path / ".out.replaced").mkdir()
+    (tmp_path / ".out.replaced/a").write_text("old")
+    (tmp_path / ".out.partial").mkdir()
     with pytest.raises(ZeroDivisionError), staged(tmp_path / "out"):
         assert (tmp_path / "out/a").read_text() == "old"
         1 / 0  # noqa: B018
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_a_folder_whose_lock_is_held_is_left_alone(tmp_path: Path) -> None:
-    at_work = tmp_path / ".out.partial-0123abcd"
+def test_a_folder_that_another_process_writes_is_left_alone(tmp_path: Path) -> None:
+    at_work = tmp_path / ".out.partial"
     at_work.mkdir()
     lock = FileLock(at_work)
-    write(tmp_path / "out", "mine")
-    assert at_work.exists()
+    with pytest.raises(Locked, match="being written by another process"):
+        write(tmp_path / "out", "mine")
+    assert at_work.exists() and not (tmp_path / "out").exists()
     lock.release()
     write(tmp_path / "out", "again")
     assert not at_work.exists()

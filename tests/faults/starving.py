@@ -114,7 +114,6 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
         "describe dataset": f"describe {made}/dataset --json a.json",
         "gate write": f"gate write {made}/run --out judge.lock",
         "agreement": f"agreement {made}/people.csv --json a.json",
-        "show prompts": f"show prompts {made}/dataset --out pages",
         "describe": f"describe {made}/data --json described.json",
         "studio": f"studio {made}/dataset {made}/run",
         "studio people": f"studio {made}/dataset --people out --rater {RATER}",

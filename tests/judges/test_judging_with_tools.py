@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -149,9 +148,6 @@ def test_traces_are_the_same_in_every_run(spots: Path, tmp_path: Path) -> None:
         [verdict.extra["tool_calls"] for _, verdict in sorted(run.verdicts.items())] for run in runs
     ]
     assert traces[0] == traces[1]
-    assert all(
-        re.fullmatch("[0-9a-f]{16}", entry["digest"]) for trace in traces[0] for entry in trace
-    )
 
 
 def test_all_turns_are_counted(spots: Path, tmp_path: Path) -> None:

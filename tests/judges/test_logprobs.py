@@ -12,7 +12,6 @@ from visualjudge.judges.logprobs import (
     distribution,
     expected_score,
     probability_of_a,
-    winner_probabilities,
 )
 
 
@@ -49,24 +48,6 @@ def test_a_word_that_only_begins_like_an_answer_is_none() -> None:
     assert probability_of_a(reply(token("As", 0.7, A=0.15, B=0.15))) == pytest.approx(0.5)
 
 
-def test_a_winner_is_summed_over_its_tokens() -> None:
-    found = winner_probabilities(
-        reply(
-            token('{"winner', 1.0),
-            token('": "', 1.0),
-            token("Image", 0.6, Tie=0.3),
-            token(" A", 0.75, _B=0.25),
-        )
-    )
-    assert found is not None
-    assert found.unresolved == 0
-    assert found.probabilities == {
-        "Image A": pytest.approx(0.5),
-        "Image B": pytest.approx(0.15 / 0.9),
-        "Tie": pytest.approx(0.3 / 0.9),
-    }
-
-
 def test_a_token_that_holds_the_quote_too_is_cut_at_the_answer() -> None:
     tokens = Token(
         ' "A', math.log(0.8), (Alternative(' "A', math.log(0.8)), Alternative(' "B', math.log(0.2)))
@@ -99,13 +80,6 @@ def test_what_cannot_be_told_apart_is_not_shared_out() -> None:
     assert found.probabilities["7"] == pytest.approx(0.625)
     assert (found.unresolved, found.seen) == (pytest.approx(0.375), pytest.approx(0.8))
     assert expected_score(reply(token("7", 0.5, _1=0.3))) is None
-
-
-def test_the_images_mass_is_not_the_ties() -> None:
-    found = winner_probabilities(reply(token("Tie", 0.6, Image=0.4)))
-    assert found is not None
-    assert found.probabilities == {"Image A": 0, "Image B": 0, "Tie": pytest.approx(0.6)}
-    assert found.unresolved == pytest.approx(0.4)
 
 
 def test_nothing_is_said_without_log_probabilities_or_about_something_else() -> None:

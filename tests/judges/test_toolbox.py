@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from judges.made_question import PROMPT, question
 from visualjudge.clients.base import ImagePart, TextPart, ToolCall, ToolResult
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.records import Question
+from visualjudge.core.records import Question, Spans
 from visualjudge.dataset.folder import CHANGED
 from visualjudge.judges.base import Ask
 from visualjudge.judges.toolbox import ToolBox, Tools, checked_arguments, tool_names
@@ -208,6 +208,7 @@ def test_questions_of_all_kinds_have_tools(root: Path) -> None:
         ),
         annotation_ids=("name-1",),
         class_of_interest=None,
+        spans=Spans(((7, 14),)),
     )
     names = {spec.name for spec in box_of(root, Ask(single)).specs}
     assert "zoom" in names

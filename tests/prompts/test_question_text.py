@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from visualjudge.core.records import QuestionType
+from judged_records import pair
+from visualjudge.core.records import IMAGE_MARK, QuestionType
 from visualjudge.prompts.prompt_set import V1
 from visualjudge.prompts.question_text import (
     QuestionScene,
@@ -15,6 +16,7 @@ from visualjudge.prompts.question_text import (
     format_text,
     question_prompt as built,
 )
+from visualjudge.prompts.spans import swapped
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.tasks import TASKS
 
@@ -178,8 +180,10 @@ def test_turned_prompt_is_that_of_the_options_in_the_other_order(
     scene = _scene(row.task, row.stem, row.kind)  # type: ignore[attr-defined]
     options = [replace(_shown(row.kind, said), legend=f"B.\n\n{said}") for said in prompts]  # type: ignore[attr-defined]
     straight, turned = (built("pairwise", scene, shown, 3) for shown in (options, options[::-1]))
-    assert straight.turned() == turned
-    assert turned.turned() == straight
+    images = tuple(map(str, range(straight.text.count(IMAGE_MARK))))
+    shown = swapped(pair(0, (2.0, 1.0), prompt=straight.text, spans=straight.spans, images=images))
+    assert (shown.prompt, shown.spans) == (turned.text, turned.spans)
+    assert swapped(shown).prompt == straight.text
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,6 @@ from visualjudge.analysis.decisions.label_files import read_labels
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.journal import Journal
 from visualjudge.studio.people.access import ADMIN, Tokens
 from visualjudge.studio.people.choosing import plan_of
 from visualjudge.studio.people.pages import PeoplePages, people_app, people_pages
@@ -454,7 +453,7 @@ def test_an_answer_that_the_disk_does_not_take_is_said_and_can_be_given_again(
 
     question = study.next("anna")["question"]
     with monkeypatch.context() as full:
-        full.setattr(Journal, "_append", no_room)
+        full.setattr("visualjudge.runs.journal.os.write", no_room)
         refused = study.answer("anna", question, **study.some(question))
     assert (refused.status_code, refused.text) == (
         507,

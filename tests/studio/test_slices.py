@@ -121,7 +121,7 @@ def test_what_a_probe_shows_is_the_reports_state(judged: Site) -> None:
     slug = judged.places.datasets[0].slug
     client = TestClient(create_app(judged), base_url="http://127.0.0.1:1")
     shelf = judged.shelf(slug)
-    found = [judged_by(shelf, place) for place, _ in shelf.runs]
+    found = [judged_by((shelf.study.root, place)) for place, _ in shelf.runs]
     assert [(one.judge.name, one.probes[0].result.state) for one in found] == [
         ("good", "fail"),
         ("poor", "fail"),
@@ -138,7 +138,7 @@ def test_what_a_probe_shows_is_the_reports_state(judged: Site) -> None:
 def test_probes_that_fail_come_first_with_an_example(judged: Site) -> None:
     shelf = judged.shelf(judged.places.datasets[0].slug)
     for place, _ in shelf.runs:
-        shown = judged_by(shelf, place).probes[0]
+        shown = judged_by((shelf.study.root, place)).probes[0]
         assert shown.result.state == "fail"
         row = shelf.study.row_of(str(shown.example))
         assert row is not None
@@ -162,7 +162,7 @@ def test_a_probe_that_passes_has_no_example(judged: Site, monkeypatch: pytest.Mo
     place = shelf.runs[0][0]
     passed = tuple(replace(one, state="pass") for one in probe_results(_answered(judged)))
     monkeypatch.setattr(analysing, "probe_results", lambda answered: passed)
-    assert [one.example for one in judged_by(shelf, place).probes] == [None]
+    assert [one.example for one in judged_by((shelf.study.root, place)).probes] == [None]
     page = TestClient(create_app(judged), base_url="http://127.0.0.1:1").get(
         f"/d/{judged.places.datasets[0].slug}/slices?by=probe"
     )

@@ -28,7 +28,7 @@ from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges import PairwiseJudge, VIEscorePipe
 from visualjudge.judges.base import Ask
 from visualjudge.judges.judge_options import Mode
-from visualjudge.judges.logprobs import winner_probabilities
+from visualjudge.judges.logprobs import PAIR, distribution
 from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.prompts import PromptAssetStore
 
@@ -147,7 +147,7 @@ def test_a_winners_tokens_are_summed() -> None:
         finally:
             await client.aclose()
 
-    found = winner_probabilities(asyncio.run(main()))
+    found = distribution(asyncio.run(main()).tokens or (), PAIR)
     assert found is not None
     assert sum(found.probabilities.values()) + found.unresolved == pytest.approx(1)
 

@@ -19,7 +19,7 @@ of freedom); McNemar 1947, Yang, Sun & Hardin 2010 (paired shares in clusters); 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -92,6 +92,14 @@ def effective_number(weights: FloatArray, column: IntArray, columns: int) -> Flo
     return np.asarray(np.divide(total**2, squares, out=np.zeros(columns), where=squares > 0))
 
 
+@dataclass(frozen=True)
+class Measure:
+    """A figure and its 95 % interval (None with too few images)."""
+
+    value: float
+    interval: tuple[float, float] | None
+
+
 @dataclass(frozen=True, eq=False)
 class Spread:
     """Variance of K figures by leaving out images, (K,), the images and their effective number."""
@@ -109,10 +117,6 @@ class Spread:
     def enough(self) -> BoolArray:
         """Where there are enough images for an interval, both counted and effective."""
         return np.asarray((self.images >= LEAST_IMAGES) & (self.effective >= 2))
-
-    def only(self, k: int) -> Spread:
-        """Return that of figure ``k`` alone."""
-        return Spread(*(getattr(self, one.name)[k : k + 1] for one in fields(self)))
 
 
 def spread(
@@ -166,10 +170,6 @@ class Shares:
         if not np.isnan(self.low[k]):
             return None
         return too_few() if self.cases[k] else "nothing was asked"
-
-    def part(self, first: int, last: int) -> Shares:
-        """Return shares ``first`` to ``last`` - 1."""
-        return Shares(*(getattr(self, one.name)[first:last] for one in fields(self)))
 
 
 def shares(

@@ -20,7 +20,14 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from visualjudge.analysis.estimate import TAIL, Resampling, norm_sf, renumbered, t_isf
+from visualjudge.analysis.estimate import (
+    LEAST_IMAGES,
+    TAIL,
+    Resampling,
+    norm_sf,
+    renumbered,
+    t_isf,
+)
 from visualjudge.analysis.figures import CurvePoint, Sensitivity
 from visualjudge.analysis.fits import rising_p
 from visualjudge.analysis.pairwise_figures import OF_TWO
@@ -30,8 +37,7 @@ from visualjudge.analysis.value_and_interval import Ends, Estimate
 from visualjudge.core.records import FloatArray
 
 TARGET, BINS, POINTS = 0.75, 40, 10
-LEAST_VERDICTS, LEAST_IMAGES = 30, 5
-LEAST_BELOW, LEAST_SHARE_BELOW = 20, 0.05
+LEAST_VERDICTS, LEAST_BELOW, LEAST_SHARE_BELOW = 30, 20, 0.05
 SLOPE_LEVEL, STEPS = 0.05, 60
 CENTRE = np.array([0.0, 0.1, -3.5])
 PRECISION = 1 / np.array([2.5, 1.0, 1.5]) ** 2
@@ -167,9 +173,8 @@ def curves(
 
 
 def _curve(rows: pl.DataFrame, resampling: Resampling, chance: float) -> _Curve | None:
-    read, images = rows["usable"].cast(pl.Float64).mean(), rows["cluster"].n_unique()
-    few = rows.height < LEAST_VERDICTS or images < LEAST_IMAGES
-    if few or not isinstance(read, float) or not read:
+    read = float(rows["usable"].mean() or 0)  # type: ignore[arg-type]
+    if rows.height < LEAST_VERDICTS or rows["cluster"].n_unique() < LEAST_IMAGES or not read:
         return None
     x, right = (rows[name].to_numpy().astype(float) for name in ("distance", "right"))
     edges = np.unique(np.quantile(x, np.linspace(0, 1, BINS + 1)))

@@ -46,7 +46,8 @@ def agreement(
     json: JsonFile = None,
     out: PageFile = None,
     as_published: Annotated[
-        str | None, typer.Option(help="Figures as in a publication: viescore.", metavar="NAME")
+        Literal["viescore"] | None,
+        typer.Option(help="Figures as in a publication: viescore.", metavar="NAME"),
     ] = None,
 ) -> None:
     """Measure how far a judge agrees with people, and people with each other.
@@ -85,7 +86,7 @@ def agreement(
     if not result.rows:
         say(*problems)
         raise DataError(lost[0] if lost else NOTHING)
-    published = None if as_published is None else _published(every, judge or [], as_published)
+    published = None if as_published is None else _published(every, judge or [])
     if json is not None:
         told = plain(asdict(result))
         write_json(json, told if published is None else {**told, "as_published": published[1]})
@@ -125,11 +126,11 @@ def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:
     return [f"{name}: {reason}" for name, reason in reasons if reason is not None]
 
 
-def _published(ratings: Any, judges: list[str], scheme: str) -> tuple[str, Any]:
+def _published(ratings: Any, judges: list[str]) -> tuple[str, Any]:
     """Return the cells published beside the means, as text and as JSON."""
     from visualjudge.analysis.decisions.decision_json import published_json
     from visualjudge.analysis.decisions.decision_tables import published_table
     from visualjudge.analysis.decisions.published_agreement import as_published
 
-    cells = as_published(ratings, judges, scheme=scheme)
-    return published_table(cells, scheme).text(), published_json(cells, scheme)
+    cells = as_published(ratings, judges)
+    return published_table(cells).text(), published_json(cells)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     help="Check in continuous integration that a judge is still the one that was tested.",
     epilog="Example: visualjudge gate check runs/new --lock judge.lock",

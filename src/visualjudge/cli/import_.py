@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 
 import typer
 
-from visualjudge.cli.main import LazyCommands
+from visualjudge.cli.main import LazyCommands, command_of
 from visualjudge.cli.output import following, say, stages, tell, warnings_told
 from visualjudge.core.errors import DataError, UsageError
 
@@ -47,11 +47,8 @@ class Formats(LazyCommands):
         from visualjudge.formats.importers import IMPORTERS
 
         row = IMPORTERS[name]
-        one = typer.Typer(pretty_exceptions_enable=False)
-        one.command(name, help=row.help, epilog=f"Example: {row.example}" if row.example else None)(
-            import_command(row)
-        )
-        return typer.main.get_command(one)
+        example = f"Example: {row.example}" if row.example else None
+        return command_of(name, import_command(row), help=row.help, epilog=example)
 
 
 app = typer.Typer(

@@ -36,7 +36,6 @@ SETTINGS = frozenset(
     (
         "accept_changes",
         "batch_size",
-        "cancel_batches",
         "max_tool_calls",
         "max_tokens_total",
         "mode",
@@ -128,8 +127,7 @@ def _batches(own: dict[str, Any]) -> Settings:
     log = logging.getLogger("visualjudge.batches")
     log.setLevel(logging.INFO)
     log.addHandler(logging.StreamHandler())
-    wait = not own.pop("no_wait", False)
-    return Settings(own.pop("batch_size", None), wait=wait, cancel=own.pop("cancel_batches", False))
+    return Settings(own.pop("batch_size", None), wait=not own.pop("no_wait", False))
 
 
 def _panel(runs: str | None) -> Judge:
@@ -182,53 +180,46 @@ def _finish(report: RunReport, out: Path) -> None:
     """Report how the run ended; exit with status 1 if a call failed or verdicts are missing."""
     from visualjudge.runs.progress_display import counted, spent_in_all
 
-    progress = report.progress
-    if report.torn_bytes:
-        say(f"{out}: the last line was cut because the run was killed; its question was repeated")
-    spent = spent_in_all(progress, report.total)
+    spent = spent_in_all(report.progress, report.total)
     cached = f"{report.from_cache} from the reply cache" if report.from_cache else ""
     money = "; ".join(filter(None, (spent, cached)))
     verdicts = pluralize(report.statuses.total(), "verdict")
     ending = f" ({money})" if money else ""
     print(f"{out}: {verdicts}: {counted(report.statuses) or 'none'}{ending}")
-    if (excess := progress.budget.excess()) and excess != progress.stopped:
-        say(excess)
-    say(*report.diagnostics.adjustments)
-    if len(report.served) > 1:
-        counts = (f"{who} {n}" for who, n in report.served.most_common())
-        say(f"answered by {len(report.served)} models: {' · '.join(counts)}")
-    if failures := report.diagnostics.failures:
-        say(f"failed calls, including those that succeeded on retry: {counted(failures)}")
-    say(*_causes(report, out))
-    errors = report.statuses["api_error"]
-    if errors:
-        failed = pluralize(errors, "API error")
-        say(f"{failed} in {verdicts}; --resume --set retry_errors=true asks again")
-        say(*_last_error(report))
-    if report.missing:
-        missing = pluralize(report.missing, "verdict is", "verdicts are")
-        say(f"{progress.stopped or 'stopped'}; {missing} missing; continue with --resume")
-    if errors or report.missing:
+    say(*_notes(report, out))
+    if report.statuses["api_error"] or report.missing:
         raise typer.Exit(1)
     following("report", out, "--out", "report.html")
 
 
-def _causes(report: RunReport, out: Path) -> Iterator[str]:
+def _notes(report: RunReport, out: Path) -> Iterator[str]:
+    """Yield what a user should know about a run that has ended."""
     from visualjudge.runs.folder import RunFolder
     from visualjudge.runs.progress_display import counted
 
-    if not report.causes:
-        return
-    yield f"verdicts without an answer, by cause: {counted(report.causes)}"
-    if report.causes["declined"] == report.statuses.total():
+    total, stopped = report.statuses.total(), report.progress.stopped
+    if report.torn_bytes:
+        yield f"{out}: the last line was cut because the run was killed; its question was repeated"
+    if (excess := report.progress.budget.excess()) and excess != stopped:
+        yield excess
+    yield from report.diagnostics.adjustments
+    if len(report.served) > 1:
+        counts = (f"{who} {n}" for who, n in report.served.most_common())
+        yield f"answered by {len(report.served)} models: {' · '.join(counts)}"
+    if failures := report.diagnostics.failures:
+        yield f"failed calls, including those that succeeded on retry: {counted(failures)}"
+    if report.causes:
+        yield f"verdicts without an answer, by cause: {counted(report.causes)}"
+    if report.causes["declined"] == total > 0:
         replies = (verdict.raw_response for verdict in RunFolder(out).verdicts().values())
         yield f"every question was declined; the first reply: {next(filter(None, replies), '')}"
-
-
-def _last_error(report: RunReport) -> Iterator[str]:
-    """Yield the last error with its server, and what to do about one that answered no call."""
-    error = report.last_error or "no reason was given"
-    server = report.server or ""
-    yield f"the last: {error}" if server in error else f"the last: {server}: {error}"
-    if report.statuses.total() == report.causes["connection"]:
+    if errors := report.statuses["api_error"]:
+        failed = f"{pluralize(errors, 'API error')} in {pluralize(total, 'verdict')}"
+        yield f"{failed}; --resume --set retry_errors=true asks again"
+        error, server = report.last_error or "no reason was given", report.server or ""
+        yield f"the last: {error}" if server in error else f"the last: {server}: {error}"
+    if report.causes["connection"] == total > 0:
         yield "no call was answered; --set attempts=25 waits about 5 minutes for a starting server"
+    if report.missing:
+        missing = pluralize(report.missing, "verdict is", "verdicts are")
+        yield f"{stopped or 'stopped'}; {missing} missing; continue with --resume"

@@ -51,12 +51,10 @@ PANELS = {
         "agreement": "Measure the agreement of judges and people",
         "adopt": "Convert verdicts and benchmarks of others into runs",
         "export": "Write a dataset in the format of another tool",
-        "show": "Show encodings, prompts, the gallery or plug-ins",
+        "show": "Show encodings, the gallery or plug-ins",
     },
 }
 COMMANDS = {name: text for panel in PANELS.values() for name, text in panel.items()}
-COMPLETION = ("install_completion", "show_completion")
-"""Options that Typer adds to each command, of which those of ``visualjudge`` itself suffice."""
 MODULES = {"import": "import_"}  # a keyword cannot name a module
 RETIRED = {
     "atlas": "adopt --benchmark NAME",
@@ -72,7 +70,7 @@ RETIRED = {
     "fetch": "adopt --fetch",
     "gallery": "show gallery",
     "plugins": "show plugins",
-    "prompts": "show prompts",
+    "prompts": "tools/prompt_pages.py in the repository",
     "train-local": "tools/train_local.py in the repository",
     "tune": "report, which compares the encodings",
     "validate": "describe DATASET",
@@ -92,7 +90,7 @@ def command_named(name: str) -> Any:
 
 def command_of(name: str, function: Callable[..., None], **more: Any) -> Any:
     """Return the command that a function is, with each of its groups of options."""
-    app = typer.Typer(pretty_exceptions_enable=False)
+    app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
     app.command(name, **more)(with_groups(function))
     return typer.main.get_command(app)
 
@@ -129,7 +127,6 @@ class LazyCommands(TyperGroup):
         found, _, rest = super().resolve_command(ctx, args)
         command = self.made(str(found))
         command.name = found
-        command.params = [param for param in command.params if param.name not in COMPLETION]
         guard(command)
         return found, command, rest
 
@@ -157,7 +154,7 @@ class Commands(LazyCommands):
     def get_params(self, ctx: Any) -> list[Any]:
         params: list[Any] = super().get_params(ctx)
         for parameter in params:
-            parameter.hidden |= parameter.name in COMPLETION
+            parameter.hidden |= "completion" in parameter.name
         return params
 
 

@@ -35,6 +35,7 @@ KEPT = "the replies so far are on disk"
 
 app = typer.Typer(
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     help="Multiple choice in MMBench's format: rotate, ask, score, compare.",
     epilog="Example: visualjudge mmbench infer DATA.tsv --model gpt-4o --out pred.xlsx",

@@ -1,4 +1,4 @@
-"""``visualjudge show``: what the product holds: encodings, prompts, the gallery, plug-ins."""
+"""``visualjudge show``: what the product holds: encodings, the gallery, plug-ins."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.output import AsJson, print_json, stages
+from visualjudge.cli.output import AsJson, print_json
 from visualjudge.core.errors import RunError
 
 app = typer.Typer(
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
-    help="Show the encodings, the prompts, the gallery or the plug-ins.",
+    help="Show the encodings, the gallery or the plug-ins.",
     epilog="Example: visualjudge show encodings --task keypoint",
 )
 
@@ -41,21 +42,6 @@ def encodings(
         print(f"{row.task:<34}{row.stem:<27}{row.kind:<7}{mark:<10}{style}".rstrip())
 
 
-@app.command(epilog="Example: visualjudge show prompts dataset --out prompts")
-def prompts(
-    dataset: Annotated[Path, typer.Argument(help="Dataset from `visualjudge build`.")],
-    out: Annotated[Path, typer.Option(help="Folder of the pages.", metavar="FOLDER")],
-) -> None:
-    """Write a page per task with one question of each encoding and type, as a judge reads it."""
-    from visualjudge.dataset.folder import load_dataset
-    from visualjudge.dataset.prompt_pages import write_pages
-
-    read = load_dataset(dataset)
-    with stages() as progress:
-        pages = write_pages(read, out, lambda done, total: progress("writing pages", done, total))
-    print(f"{len(pages)} pages in {out}")
-
-
 @app.command(epilog="Example: visualjudge show gallery --out docs/gallery")
 def gallery(
     out: Annotated[Path, typer.Option(help="Folder of the page.", metavar="FOLDER")] = Path(
@@ -71,7 +57,7 @@ def gallery(
     shown = list(exhibits())
     if not check:
         write_gallery(out, shown)
-    elif problems := list(faults(out, shown)):
+    elif problems := faults(out, shown):
         remedy = f"run `visualjudge show gallery --out {out}`"
         raise RunError(f"{out}: {'; '.join(problems)}: {remedy}")
     print(f"{out}: complete, {len(shown)} encodings")

@@ -306,8 +306,8 @@ class RemoteClient(ABC):
         return parsed
 
     def _served(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> Served:
-        lower = {name.lower(): self.masked(value) for name, value in headers.items()}
-        router = next((lower[name] for name in _PROVIDERS if name in lower), None)
+        # Headers of HTTP are found in any case.
+        router = next((self.masked(headers[name]) for name in _PROVIDERS if name in headers), None)
         names = (
             body.get("model") or body.get("modelVersion"),
             body.get("system_fingerprint"),

@@ -26,7 +26,7 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError, in_field
 from visualjudge.core.records import Annotation, Size
 from visualjudge.core.registry import in_use
-from visualjudge.core.untrusted import read_file
+from visualjudge.core.untrusted import confined_target, read_file
 from visualjudge.data.folder import LAYOUTS, PLUGINS, read_plugins
 from visualjudge.vision.predictions import Prediction, payload_of
 from visualjudge.vision.raster.images import check_whole, oriented, png_bytes, read_rgb
@@ -209,6 +209,8 @@ class FolderWriter:
             changes.
         """
         self.root.mkdir(parents=True, exist_ok=True)
+        for folder in ("images", "annotations", FILES):
+            confined_target(self.root, f"{folder}/x", of="a data folder")
         with filelock.FileLock(self.root / ".lock"):
             images = self._merged_images()
             self._check_other_tasks()

@@ -6,12 +6,11 @@ Everything is written to a folder next to the target and renamed to the target o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from visualjudge import __version__
 from visualjudge.core.atomic import write_json
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem, UsageError
@@ -21,10 +20,15 @@ from visualjudge.core.workers import EngineName, Workers
 from visualjudge.data.equal_sources import equal_sources
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.folder import MEDIA, META, VERSION
-from visualjudge.dataset.json_form import QUESTIONS, write_questions
-from visualjudge.dataset.plan import CHUNK, read_tasks, sample_tasks, units_of
+from visualjudge.dataset.json_form import (
+    QUESTIONS,
+    question_json,
+    question_of_json,
+    write_questions,
+)
+from visualjudge.dataset.plan import CHUNK, Progress, read_tasks, sample_tasks, units_of
 from visualjudge.dataset.predictions_file import PREDICTIONS
-from visualjudge.dataset.render import Job, render
+from visualjudge.dataset.render import Job, render, turned
 from visualjudge.dataset.sampling import (
     JUDGE_ANALYSIS,
     SUBSETS,
@@ -36,12 +40,9 @@ from visualjudge.dataset.sampling import (
 )
 from visualjudge.dataset.staging import check_target, staged
 from visualjudge.dataset.undecidable_questions import counted, unseen_errors
-from visualjudge.dataset.write_dataset import FORMS, Spool, counts, form_for, pack
+from visualjudge.dataset.write_dataset import FORMS, MOST_IN_JSON, TOOL, Spool, counts, pack
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.vision.tasks import TASKS, task_named
-
-Progress = Callable[[str, int, int], None]
-"""Called with a stage's name, the amount done and the total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ def build(
         tasks = asked_tasks(folder, chosen)
         with staged(target) as stage, open_workers(folder, tasks, engine, workers) as running:
             built = _fill(stage, folder, tasks, chosen, running, progress)
-            if (form or form_for(built.questions)) == "parquet":
+            if form == "parquet" or (form is None and built.questions > MOST_IN_JSON):
                 pack(stage)
             return built
 
@@ -151,14 +152,7 @@ def _fill(
     workers: Workers,
     progress: Progress,
 ) -> Built:
-    total, done = _records(folder, names), 0
-
-    def tick(count: int) -> None:
-        nonlocal done
-        done += count
-        progress("checking records", done, total)
-
-    tasks = read_tasks(folder, names, workers, tick)
+    tasks = read_tasks(folder, names, workers, progress)
     items = sample_tasks(tasks, options.subsets, options.caps, options.seed)
     if not items:
         raise DataError(f"{folder.name}: no question can be asked{_why_none(folder, names)}")
@@ -186,8 +180,11 @@ def _fill(
         why = "the options of each look the same" if not failed else str(folder.problems[-1])
         raise DataError(f"{folder.name}: no question can be asked: {why}")
     files[PREDICTIONS] = file_sha256(stage / PREDICTIONS)
-    order = zip(kept, deal(asked, options.seed), strict=True)
-    files[QUESTIONS] = write_questions(stage / QUESTIONS, spool.lines(order))
+    lines = (
+        question_json(turned(question_of_json(spool.line(place)))) if turn else spool.line(place)
+        for place, turn in zip(kept, deal(asked, options.seed), strict=True)
+    )
+    files[QUESTIONS] = write_questions(stage / QUESTIONS, lines)
     spool.close()
     notes = (member.entry.annotation for task in tasks for member in task.members)
     error_types = {(note.task, note.annotation_id): note.error_type for note in notes}
@@ -226,7 +223,7 @@ def _meta(
     tasks = None if options.tasks is None else sorted(set(options.tasks))
     return {
         "version": VERSION,
-        "tool": {"name": "visualjudge", "version": __version__},
+        "tool": TOOL,
         "seed": options.seed,
         "options": {
             "subsets": sorted(set(options.subsets)),
@@ -288,12 +285,8 @@ def asked_tasks(folder: DataFolder, options: BuildOptions) -> list[str]:
 def open_workers(
     folder: DataFolder, tasks: Sequence[str], engine: EngineName, workers: int
 ) -> Workers:
-    busy = min(workers, max(1, _records(folder, tasks) // CHUNK))
+    busy = min(workers, max(1, sum(len(folder.entries(name)) for name in tasks) // CHUNK))
     return Workers(busy if engine == "local" else workers, engine)
-
-
-def _records(folder: DataFolder, names: Sequence[str]) -> int:
-    return sum(len(folder.entries(name)) for name in names)
 
 
 def _equal_sources(folder: DataFolder, names: Sequence[str]) -> tuple[str, ...]:

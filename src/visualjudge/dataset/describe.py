@@ -88,8 +88,7 @@ def describe(task: str, annotations: Sequence[Annotation]) -> Description:
 def _thresholds(annotations: Sequence[Annotation]) -> list[Threshold]:
     times = Counter(_threshold(note.source or NONE, note.metadata) for note in annotations)
     stated = any((one.min_score, one.top_k, one.score_at) != (None, None, None) for one in times)
-    ordered = sorted(times, key=str) if stated else []
-    return [replace(one, annotations=times[one]) for one in ordered]
+    return [replace(one, annotations=times[one]) for one in sorted(times, key=str) if stated]
 
 
 def _threshold(source: str, data: Mapping[str, Any]) -> Threshold:

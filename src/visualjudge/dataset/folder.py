@@ -291,21 +291,3 @@ def read_meta(root: Path) -> dict[str, Any]:
     jsons.check_kinds(str(root / META), meta, _KINDS)
     note_made_with(meta.get("plugins"))
     return meta
-
-
-def selected(
-    dataset: Dataset, tasks: Sequence[str] | None = None, limit: int | None = None
-) -> Dataset:
-    """Return the dataset with only the questions of ``tasks`` (None or empty: all), limited to the
-    first ``limit``.
-
-    Raises
-    ------
-    UnknownName
-        If a task is unknown.
-    """
-    from visualjudge.vision.tasks import task_named  # loads all that draws and scores
-
-    names = {task_named(name).name for name in tasks or ()}
-    chosen = dataset.filter(task=names) if names else dataset
-    return chosen if limit is None else chosen[:limit]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
-from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from visualjudge.core import jsons
+from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import LETTERS, TIES, UNKNOWN, Question, Spans
@@ -25,15 +25,13 @@ FIRST, BETWEEN, LAST = b"[\n", b",\n", b"\n]\n"
 LARGEST_NUMBER = 1e15
 _FIELDS = tuple(item.name for item in fields(Question))
 _OPTIONAL = ("features", "spans", "ties", "probe")
+_QUESTION = TypeAdapter(Question)
 
 
 def question_to_wire(question: Question) -> dict[str, Any]:
     """Return a question in its stored form. Optional fields come last and are omitted if unset."""
-    wire = {name: getattr(question, name) for name in _FIELDS}
-    for name in _OPTIONAL:
-        if wire[name] is None:
-            del wire[name]
-    return wire
+    fields = ((name, getattr(question, name)) for name in _FIELDS)
+    return {name: value for name, value in fields if value is not None or name not in _OPTIONAL}
 
 
 def question_json(question: Question) -> bytes:
@@ -55,14 +53,10 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
     except ValueError as error:
         name = raw.get("id") if isinstance(raw, Mapping) else None
         name = name if isinstance(name, str) else f"question {position + 1}"
-        raise DataError(f"{QUESTIONS}: {name}: {_reason(error)}") from None
-
-
-def _reason(error: ValueError) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
-    place, reason = first_problem(error)
-    return f"{'.'.join(place)}: {reason}" if place else reason
+        wrong = first_problem(error) if isinstance(error, ValidationError) else ((), str(error))
+        raise DataError(
+            ": ".join(filter(None, (QUESTIONS, name, ".".join(wrong[0]), wrong[1])))
+        ) from None
 
 
 def question_of_json(content: bytes | str) -> Question:
@@ -73,17 +67,7 @@ def question_of_json(content: bytes | str) -> Question:
     ValueError
         If it is not one; :func:`question_from_wire` says why in our words.
     """
-    return _checked(_adapter().validate_json(content, strict=True))
-
-
-@cache
-def _adapter() -> TypeAdapter[Question]:
-    return TypeAdapter(Question)
-
-
-@cache
-def _all_adapter() -> TypeAdapter[tuple[Question, ...]]:
-    return TypeAdapter(tuple[Question, ...])
+    return _checked(_QUESTION.validate_json(content, strict=True))
 
 
 def _checked(question: Question) -> Question:
@@ -135,28 +119,21 @@ def read_questions(path: Path) -> tuple[tuple[Question, ...], str]:
         If it cannot be read, is not a JSON array, or an item is not a question.
     """
     content = read_file(path, "json")
-    digest = hashlib.sha256(content).hexdigest()
-    try:
-        return tuple(map(_checked, _all_adapter().validate_json(content, strict=True))), digest
-    except ValueError:
-        pass  # the first wrong question is found and named below
     try:
         raw = jsons.loads(content)
     except orjson.JSONDecodeError as error:
         raise DataError(f"{path}: must be JSON: {error}") from None
     if not isinstance(raw, list):
         raise DataError(f"{path.parent}: {QUESTIONS} must contain an array")
-    return tuple(question_from_wire(item, k) for k, item in enumerate(raw)), digest
+    questions = tuple(question_from_wire(item, k) for k, item in enumerate(raw))
+    return questions, hashlib.sha256(content).hexdigest()
 
 
 def write_questions(path: Path, lines: Iterable[bytes]) -> str:
     """Write the JSON of each question to ``path``. Return the file's SHA-256."""
-    digest = hashlib.sha256()
     with path.open("wb") as file:
-        for part in json_file(lines):
-            digest.update(part)
-            file.write(part)
-    return digest.hexdigest()
+        file.writelines(json_file(lines))
+    return file_sha256(path)
 
 
 def json_file(lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import PACKED, Place, bytes_of
 from visualjudge.core.records import Question
 from visualjudge.core.tables import is_remote, readable, scan, write_parquet
-from visualjudge.dataset.json_form import question_from_wire, question_of_json
+from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.dataset.question_storage import Stored
 
 if TYPE_CHECKING:
@@ -87,10 +87,7 @@ def _questions(path: Path, start: int, count: int, before: int) -> list[Question
             wires = map(_wire_of_1_0, rows.collect().iter_rows(named=True))
             return [question_from_wire(wire, before + k) for k, wire in enumerate(wires, start)]
         texts: list[Any] = rows.select("question").collect()["question"].to_list()
-    try:
-        return list(map(question_of_json, texts))
-    except ValueError:  # the first wrong question is found and named
-        return [question_from_wire(_parsed(text), start + k) for k, text in enumerate(texts)]
+    return [question_from_wire(_parsed(text), start + k) for k, text in enumerate(texts)]
 
 
 def _parsed(text: Any) -> Any:

@@ -29,7 +29,8 @@ from visualjudge.vision.tasks import TASKS
 
 CHUNK = 32
 TYPES: tuple[QuestionType, ...] = ("pairwise", "ranking", "scoring")
-Tick = Callable[[int], None]
+Progress = Callable[[str, int, int], None]
+"""Called with a stage's name, the amount done and the total."""
 T = TypeVar("T")
 
 
@@ -65,7 +66,7 @@ class TaskRecords:
 
 
 def read_tasks(
-    folder: DataFolder, tasks: Sequence[str], workers: Workers, tick: Tick
+    folder: DataFolder, tasks: Sequence[str], workers: Workers, progress: Progress
 ) -> list[TaskRecords]:
     """Return the valid annotations of each of ``tasks``; the others are added to
     ``folder.problems``.
@@ -78,17 +79,18 @@ def read_tasks(
         for _, entries, images in read
         for chunk in _chunks(entries, CHUNK)
     )
-    checked = _each(workers.map(partial(_check_entries, root), chunks), tick)
+    total = sum(len(entries) for _, entries, _ in read)
+    checked = _each(workers.map(partial(_check_entries, root), chunks), progress, total)
     return [
         TaskRecords(name, tuple(_members(entries, checked, folder)), images)
         for name, entries, images in read
     ]
 
 
-def _each(results: Iterable[list[Checked]], tick: Tick) -> Iterator[Checked]:
-    for chunk in results:
-        tick(len(chunk))
-        yield from chunk
+def _each(results: Iterable[list[Checked]], progress: Progress, total: int) -> Iterator[Checked]:
+    for done, result in enumerate(chain.from_iterable(results), 1):
+        progress("checking records", done, total)
+        yield result
 
 
 def _check_entries(root: str, chunk: Sequence[tuple[Entry, ImageRecord | None]]) -> list[Checked]:

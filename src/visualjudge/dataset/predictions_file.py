@@ -19,7 +19,7 @@ import orjson
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Mask
-from visualjudge.core.untrusted import open_file, open_untrusted
+from visualjudge.core.untrusted import open_untrusted
 from visualjudge.vision.predictions import Prediction, payload_of, read_prediction, type_of
 from visualjudge.vision.raster.masks import mask_from_rle, rle_of
 
@@ -41,9 +41,7 @@ def _line(content: Mapping[str, Any]) -> bytes:
 
 
 class ShownPredictions:
-    """The predictions of a dataset by task and annotation, read on demand; only their positions are
-    kept in memory.
-    """
+    """The predictions of a dataset by task and annotation, kept in memory as their lines."""
 
     def __init__(self, root: str | Path) -> None:
         self._path = Path(root) / PREDICTIONS
@@ -67,36 +65,32 @@ class ShownPredictions:
         )
 
     def hole(self, task: str, image_id: str) -> np.ndarray | None:
-        if (task, "image_id", image_id) not in self._places:
+        if (task, "image_id", image_id) not in self._lines:
             return None
         return mask_from_rle(self._row(task, "image_id", image_id, "mask")).dense()
 
     @cached_property
-    def _places(self) -> dict[tuple[str, str, str], int]:
-        places: dict[tuple[str, str, str], int] = {}
-        at = 0
+    def _lines(self) -> dict[tuple[str, str, str], bytes]:
+        found: dict[tuple[str, str, str], bytes] = {}
         try:
             with open_untrusted(self._path.parent, PREDICTIONS, "record") as lines:
                 for line in lines:
                     row = jsons.loads(line)
                     field = "annotation_id" if "annotation_id" in row else "image_id"
-                    places[str(row["task"]), field, str(row[field])] = at
-                    at += len(line)
+                    found[str(row["task"]), field, str(row[field])] = line
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise DataError(
                 f"{self._path}: must hold one prediction a line ({error}); build the dataset again"
             ) from None
-        return places
+        return found
 
     def _row(self, task: str, field: str, name: str, wanted: str) -> Any:
-        at = self._places.get((task, field, name))
-        if at is None:
+        line = self._lines.get((task, field, name))
+        if line is None:
             raise DataError(
                 f"{self._path}: {task}: {name}: the prediction is missing; build the dataset again"
             )
-        with open_file(self._path, "record") as lines:
-            lines.seek(at)
-            content = jsons.loads(lines.readline()).get(wanted)
+        content = jsons.loads(line).get(wanted)
         if not isinstance(content, Mapping):
             raise DataError(
                 f"{self._path}: {task}: {name}: {wanted} must be an object; build the dataset again"

@@ -7,7 +7,7 @@ from __future__ import annotations
 import operator
 import re
 from array import array
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
@@ -168,14 +168,12 @@ def _in_turn(positions: Sequence[int], cells: Sequence[Cell], depth: int = 0) ->
     groups: dict[str, list[int]] = defaultdict(list)
     for position in positions:
         groups[cells[position][depth]].append(position)
-    waiting = [_in_turn(group, cells, depth + 1) for group in groups.values()]
+    waiting = deque(_in_turn(group, cells, depth + 1) for group in groups.values())
     while waiting:
-        left = []
-        for group in waiting:
-            for position in islice(group, 1):
-                yield position
-                left.append(group)
-        waiting = left
+        first = waiting.popleft()
+        for position in islice(first, 1):
+            yield position
+            waiting.append(first)
 
 
 def condition(text: str) -> Condition:

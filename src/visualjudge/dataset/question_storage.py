@@ -17,9 +17,6 @@ class Stored(Sequence[Question], ABC):
     """An ordered sequence of questions that is iterated in constant memory."""
 
     @abstractmethod
-    def __len__(self) -> int: ...
-
-    @abstractmethod
     def at(self, positions: Iterable[int]) -> Iterator[Question]:
         """Return the questions at ``positions`` (0 or more); fastest in ascending order."""
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -21,6 +22,7 @@ import orjson
 from visualjudge.core.errors import DataError, PluginError, Problem
 from visualjudge.core.records import (
     LETTERS,
+    TURNED,
     Annotation,
     ImageRecord,
     Mask,
@@ -38,13 +40,13 @@ from visualjudge.dataset.predictions_file import hole_line, prediction_line
 from visualjudge.dataset.sampling import Item
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.question_text import (
-    Prompt,
     QuestionScene,
     SharedBlocks,
     Shown,
     question_prompt,
     shared_blocks,
 )
+from visualjudge.prompts.spans import swapped
 from visualjudge.vision.encode import context_image, encode_each
 from visualjudge.vision.predictions import Prediction, read_prediction, type_of
 from visualjudge.vision.raster.images import fitted_size, png_bytes, read_rgb, resized_rgb
@@ -82,15 +84,14 @@ class Job:
 class Piece:
     """The result of one worker.
 
-    ``questions`` are (place, JSON, JSON with the options reversed); the last is None except for
-    pairs. ``undecidable`` lists the positions of questions not asked because two options look the
-    same. ``failed`` lists those of questions lost to a plug-in error or to a file that cannot be
-    read although its checksum is correct. ``problems`` describes what is wrong with each
-    annotation. ``files`` are the SHA-256 of each image by its path in the dataset. ``predictions``
-    are lines of ``predictions.jsonl``.
+    ``questions`` are (place, JSON), with the better option of a pair first. ``undecidable`` lists
+    the positions of questions not asked because two options look the same. ``failed`` lists those
+    of questions lost to a plug-in error or to a file that cannot be read although its checksum is
+    correct. ``problems`` describes what is wrong with each annotation. ``files`` are the SHA-256 of
+    each image by its path in the dataset. ``predictions`` are lines of ``predictions.jsonl``.
     """
 
-    questions: list[tuple[int, bytes, bytes | None]] = field(default_factory=list)
+    questions: list[tuple[int, bytes]] = field(default_factory=list)
     undecidable: list[int] = field(default_factory=list)
     files: Mapping[str, str] = field(default_factory=dict)
     predictions: list[bytes] = field(default_factory=list)
@@ -159,11 +160,6 @@ class MediaWriter:
             (self._out / relative).write_bytes(content)
         return relative, self._sizes[relative]
 
-    def keep(self, used: set[str]) -> None:
-        for relative in sorted(self.files.keys() - used):
-            (self._out / relative).unlink()
-            del self.files[relative]
-
 
 def render(job: Job) -> Piece:
     """Return the questions and images of one image.
@@ -205,19 +201,15 @@ def render(job: Job) -> Piece:
     for place, item in job.unit.questions:
         if any((item.task, name, item.stem) not in options for name in item.annotation_ids):
             piece.failed.append(place)
-        elif not _decidable(item, options):
+        elif _alike(item, options):
             piece.undecidable.append(place)
         else:
             question = _question(item, job, contexts[item.task], options, shared)
             used.update(question.images)
-            turned = None
-            if item.question_type == "pairwise":
-                turned = _reversed(question, item, job, contexts[item.task], options, shared)
-            piece.questions.append(
-                (place, question_json(question), None if turned is None else question_json(turned))
-            )
-    media.keep(used)
-    piece.files = media.files
+            piece.questions.append((place, question_json(question)))
+    for unused in media.files.keys() - used:
+        (Path(job.out) / unused).unlink()
+    piece.files = {name: media.files[name] for name in sorted(used)}
     return piece
 
 
@@ -245,9 +237,9 @@ def _drawn(
     return made
 
 
-def _decidable(item: Item, options: Options) -> bool:
-    looks = {options[item.task, name, item.stem].look for name in item.annotation_ids}
-    return len(looks) == len(item.annotation_ids)
+def _alike(item: Item, options: Options) -> bool:
+    looks = [options[item.task, name, item.stem].look for name in item.annotation_ids]
+    return len(set(looks)) < len(looks)
 
 
 def file_name(*parts: str) -> str:
@@ -261,19 +253,27 @@ def file_name(*parts: str) -> str:
     return f"{name.encode()[: LONGEST_STEM - 26].decode(errors='ignore')}__{digest}"
 
 
-def question_id(item: Item, prompt: str) -> str:
-    """Return 80 bits of the SHA-256 of a question's content, so that the same question has the same
-    id in every build.
+def identified(question: Question) -> Question:
+    """Return the question with its id: 80 bits of the SHA-256 of its content, so that the same
+    question has the same id in every build.
     """
     asked = [
-        item.task,
-        item.stem,
-        item.question_type,
-        item.image_id,
-        list(item.annotation_ids),
-        prompt,
+        question.task,
+        question.encoding,
+        question.question_type,
+        question.image_id,
+        list(question.annotation_ids),
+        question.prompt,
     ]
-    return hashlib.sha256(orjson.dumps(asked)).hexdigest()[:20]
+    return replace(question, id=hashlib.sha256(orjson.dumps(asked)).hexdigest()[:20])
+
+
+def turned(question: Question) -> Question:
+    """Return a pairwise question with its options exchanged: another question, with its own id."""
+    names = ("annotation_ids", "final_scores", "sources", "features")
+    fields: dict[str, Any] = {name: getattr(question, name)[::-1] for name in names}
+    answer = TURNED[str(question.answer)]
+    return identified(replace(swapped(question), answer=answer, **fields))
 
 
 def answer_of(item: Item, notes: list[Annotation]) -> str | float:
@@ -378,8 +378,9 @@ def _question(
     options: Options,
     shared: SharedBlocks,
 ) -> Question:
-    notes = _notes(item, job)
-    shown = [options[item.task, name, item.stem].shown for name in item.annotation_ids]
+    notes = [job.unit.members[item.task, name].entry.annotation for name in item.annotation_ids]
+    chosen = [options[item.task, name, item.stem] for name in item.annotation_ids]
+    shown = [option.shown for option in chosen]
     scene = QuestionScene(
         task=TASKS[item.task],
         stem=item.stem,
@@ -393,42 +394,8 @@ def _question(
     prompt = question_prompt(
         item.question_type, scene, shown, item.paraphrase, job.prompts, shared=shared
     )
-    return _worded(item, prompt, notes, context, options)
-
-
-def _reversed(
-    question: Question,
-    item: Item,
-    job: Job,
-    context: _Context,
-    options: Options,
-    shared: SharedBlocks,
-) -> Question:
-    turned = replace(item, annotation_ids=item.annotation_ids[::-1])
-    notes = _notes(turned, job)
-    if notes[0].class_of_interest != notes[1].class_of_interest or question.spans is None:
-        return _question(
-            turned, job, context, options, shared
-        )  # a prompt names the class of its first option
-    return _worded(
-        turned, Prompt(question.prompt, question.spans).turned(), notes, context, options
-    )
-
-
-def _notes(item: Item, job: Job) -> list[Annotation]:
-    return [job.unit.members[item.task, name].entry.annotation for name in item.annotation_ids]
-
-
-def _worded(
-    item: Item,
-    prompt: Prompt,
-    notes: list[Annotation],
-    context: _Context,
-    options: Options,
-) -> Question:
-    chosen = [options[item.task, name, item.stem] for name in item.annotation_ids]
-    return Question(
-        id=question_id(item, prompt.text),
+    question = Question(
+        id="",
         task=item.task,
         encoding=item.stem,
         question_type=item.question_type,
@@ -445,3 +412,4 @@ def _worded(
         features=tuple(option.features for option in chosen),
         spans=prompt.spans,
     )
+    return identified(question)

@@ -45,14 +45,6 @@ class Group:
     key: GroupKey
     members: tuple[Annotation, ...]
 
-    @property
-    def scores(self) -> frozenset[float]:
-        return frozenset(member.final_score for member in self.members)
-
-    def rank(self, seed: int, purpose: str) -> int:
-        """Return the group's random number for ``seed``, which does not depend on other groups."""
-        return seed_for(seed, purpose, self.task, list(self.key))
-
 
 def group(task: str, annotations: Iterable[Annotation], *, by_prompt: bool = True) -> list[Group]:
     """Return the groups of ``annotations``, always in the same, unspecified order.
@@ -73,7 +65,7 @@ def spread(groups: Sequence[Group], count: int, seed: int) -> list[Group]:
     The cheapest is next; the seed breaks ties. The first k groups of a longer choice are the choice
     of k, so small subsets are part of large ones.
     """
-    ranked = sorted(groups, key=lambda found: found.rank(seed, "group"))
+    ranked = sorted(groups, key=lambda found: seed_for(seed, "group", found.task, list(found.key)))
     traits = [_codes([found.key[trait] for found in ranked]) for trait in range(_TRAITS)]
     costs = np.zeros(len(ranked))
     chosen: list[Group] = []
@@ -263,7 +255,7 @@ def _pairwise(
     groups = [
         found
         for found in group(task, notes.values())
-        if caps.differ(min(found.scores), max(found.scores))
+        if caps.differ(*(most(note.final_score for note in found.members) for most in (min, max)))
     ]
     drawn: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for subset in SUBSETS:
@@ -343,7 +335,7 @@ def _rankings(
     groups = [
         found
         for found in group(task, notes.values(), by_prompt=False)
-        if len(found.scores) >= FEWEST_RANKED
+        if len({note.final_score for note in found.members}) >= FEWEST_RANKED
     ]
     for found in spread(groups, caps.ranking_groups, seed):
         # At most count members with distinct scores, drawn by the seed.

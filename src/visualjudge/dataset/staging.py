@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from visualjudge.core.errors import UsageError
-from visualjudge.core.locks import FileLock, Locked
+from visualjudge.core.locks import FileLock
 from visualjudge.core.tables import is_remote
 
 LAST = "dataset.json"
@@ -40,54 +39,33 @@ def staged(target: Path) -> Iterator[Path]:
     """Yield a folder next to ``target`` that is renamed to it if the block succeeds and removed
     otherwise.
 
-    Its lock is released when the process ends, so folders left by killed processes have free locks
-    and are removed by the next process. (Process ids would be reused after a container restart.) If
-    a kill came between the two renames of a replacement, the older folder is restored.
+    Its lock is released when the process ends, so a folder left by a killed process has a free lock
+    and is removed by the next one. If a kill came between the two renames of a replacement, the
+    older folder is restored.
+
+    Raises
+    ------
+    Locked
+        If another process is writing ``target``.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _remove_left_over(target)
-    token = secrets.token_hex(4)
-    stage, aside = _stage(target, token), target.with_name(f".{target.name}.replaced-{token}")
+    stage, aside = (target.with_name(f".{target.name}.{kind}") for kind in ("partial", "replaced"))
     lock = FileLock(stage)
     try:
-        stage.mkdir()
-        yield stage
-        _move_into_place(stage, target, aside)
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
-        _release(lock, stage)
-
-
-def _stage(target: Path, token: str) -> Path:
-    return target.with_name(f".{target.name}.partial-{token}")
-
-
-def _release(lock: FileLock, stage: Path) -> None:
-    stage.with_name(f".{stage.name}.lock").unlink(missing_ok=True)
-    lock.release()
-
-
-def _remove_left_over(target: Path) -> None:
-    """Clean up after killed processes."""
-    name = target.name
-    left_over = [
-        path for kind in ("partial", "replaced") for path in target.parent.glob(f".{name}.{kind}-*")
-    ]
-    for token in sorted({path.name.rpartition("-")[2] for path in left_over}):
-        stage, aside = _stage(target, token), target.with_name(f".{name}.replaced-{token}")
-        try:
-            lock = FileLock(stage)
-        except Locked:
-            continue  # another process is using it
         if aside.exists() and not target.exists():
             aside.rename(target)
-        for left in (stage, aside):
-            shutil.rmtree(left, ignore_errors=True)
-        _release(lock, stage)
+        _remove(stage, aside)
+        stage.mkdir()
+        yield stage
+        if target.exists():
+            target.rename(aside)
+        stage.rename(target)
+        _remove(aside)
+    finally:
+        _remove(stage)
+        stage.with_name(f".{stage.name}.lock").unlink(missing_ok=True)
+        lock.release()
 
 
-def _move_into_place(stage: Path, target: Path, aside: Path) -> None:
-    if target.exists():
-        target.rename(aside)  # a kill between the renames is put right by the next process
-    stage.rename(target)
-    shutil.rmtree(aside, ignore_errors=True)
+def _remove(*folders: Path) -> None:
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)

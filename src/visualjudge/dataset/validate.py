@@ -79,9 +79,8 @@ def _files(dataset: Dataset) -> Iterator[Problem]:
 def _digest(dataset: Dataset) -> str | None:
     if not isinstance(dataset.questions, ParquetQuestions):
         return dataset.digest
-    parts = json_file(map(question_json, dataset.questions))
     digest = hashlib.sha256()
-    for part in parts:
+    for part in json_file(map(question_json, dataset.questions)):
         digest.update(part)
     return digest.hexdigest()
 

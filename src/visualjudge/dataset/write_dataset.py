@@ -7,9 +7,10 @@ from __future__ import annotations
 import shutil
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from tempfile import TemporaryFile
+from typing import Any
 
 from visualjudge import __version__
 from visualjudge.core.atomic import write_json
@@ -23,12 +24,9 @@ from visualjudge.dataset.parquet_form import write_packed
 from visualjudge.dataset.predictions_file import PREDICTIONS
 
 FORMS = ("json", "parquet")
+TOOL = {"name": "visualjudge", "version": __version__}
 MOST_IN_JSON = 100_000
 """Number of questions up to which a dataset is ``questions.json`` and ``media/`` by default."""
-
-
-def form_for(count: int) -> str:
-    return "json" if count <= MOST_IN_JSON else "parquet"
 
 
 def write_dataset(stage: Path, questions: Sequence[Question], meta: Mapping[str, Any]) -> None:
@@ -38,11 +36,18 @@ def write_dataset(stage: Path, questions: Sequence[Question], meta: Mapping[str,
     for path in list((stage / MEDIA).rglob("*")):
         if path.is_file() and path.relative_to(stage).as_posix() not in used:
             path.unlink()
-    head = {"version": VERSION, "tool": {"name": "visualjudge", "version": __version__}}
     data = {PREDICTIONS} if (stage / PREDICTIONS).exists() else set()
     files = {name: file_sha256(stage / name) for name in {*data, *used}} | {QUESTIONS: digest}
-    files = dict(sorted(files.items()))
-    write_json(stage / META, {**head, **meta, "counts": counts(questions), "files": files})
+    write_json(
+        stage / META,
+        {
+            "version": VERSION,
+            "tool": TOOL,
+            **meta,
+            "counts": counts(questions),
+            "files": dict(sorted(files.items())),
+        },
+    )
 
 
 def pack(root: Path) -> None:
@@ -58,43 +63,25 @@ def pack(root: Path) -> None:
 
 
 class Spool:
-    """Store questions on disk as they come, and return them in order at the end. Needs memory for
-    four numbers per question.
-
-    Slot 2·place holds a question; slot 2·place + 1 holds it with its options reversed.
+    """Store the JSON of questions on disk as they come, and return each by its place. Needs memory
+    for a number per question.
     """
 
     def __init__(self, stage: Path, count: int) -> None:
-        self._path = stage / ".spool"
-        self._file: BinaryIO = self._path.open("w+b")
-        self._starts = array("q", bytes(16 * count))
-        self._lengths = array("q", bytes(16 * count))
+        self._file = TemporaryFile(dir=stage)  # noqa: SIM115  close() closes it
+        self._starts = array("q", bytes(8 * count))
         self.count = 0
+        self.close = self._file.close
 
-    def add(self, questions: Iterable[tuple[int, bytes, bytes | None]]) -> None:
-        """Add questions: place, JSON, and the JSON with the options reversed."""
-        for place, *forms in questions:
-            for slot, content in enumerate(forms, 2 * place):
-                if content is not None:
-                    self._starts[slot] = self._file.tell()
-                    self._lengths[slot] = len(content)
-                    self._file.write(content)
+    def add(self, questions: Iterable[tuple[int, bytes]]) -> None:
+        for place, content in questions:
+            self._starts[place] = self._file.tell()
+            self._file.write(content + b"\n")
             self.count += 1
 
-    def lines(self, order: Iterable[tuple[int, bool]]) -> Iterator[bytes]:
-        """Yield the JSON of the questions.
-
-        ``order`` lists the places in file order, each with whether its options are reversed.
-        """
-        self._file.flush()
-        for place, turned in order:
-            slot = 2 * place + turned
-            self._file.seek(self._starts[slot])
-            yield self._file.read(self._lengths[slot])
-
-    def close(self) -> None:
-        self._file.close()
-        self._path.unlink()
+    def line(self, place: int) -> bytes:
+        self._file.seek(self._starts[place])
+        return self._file.readline().rstrip()
 
 
 def counts(items: Iterable[Any]) -> dict[str, Any]:

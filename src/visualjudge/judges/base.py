@@ -96,18 +96,24 @@ def computed(ask: Ask, value: Answer, said: str, begun: float, **fields: Any) ->
     """Return the answer of a judge without a server, in the letters shown; ``begun`` is the time
     (:func:`time.perf_counter`) at which it was asked.
     """
-    seconds = round(time.perf_counter() - begun, 4)
-    question, repeat = ask.question.id, ask.repeat
     verdict = Verdict(
-        question, ask.order, value, "ok", said, latency_s=seconds, repeat=repeat, **fields
+        ask.question.id,
+        ask.order,
+        value,
+        "ok",
+        said,
+        latency_s=round(time.perf_counter() - begun, 4),
+        repeat=ask.repeat,
+        **fields,
     )
     return Judged(in_stored_letters(ask, verdict), calls=0)
 
 
 def declined(ask: Ask, why: str, begun: float, **fields: Any) -> Judged:
     """Return that a judge without a server cannot answer, with the reason as its reply."""
-    said = f"I cannot judge this: {why}."
-    judged = computed(ask, FAILED, said, begun, cause="declined", **fields)
+    judged = computed(
+        ask, FAILED, f"I cannot judge this: {why}.", begun, cause="declined", **fields
+    )
     return replace(judged, verdict=replace(judged.verdict, status="refusal"))
 
 

@@ -5,8 +5,7 @@ unusable replies.
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections import Counter
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
@@ -33,8 +32,8 @@ Value = TypeVar("Value")
 DEFAULT_RETRIES = 3
 GEDITBENCH = {"temperature": 0.7, "max_tokens": 2048}
 """Sampling parameters that GEditBench's clients send by default."""
-_STRUCTURED = ("auto", "answer", "off")
-_log = logging.getLogger("visualjudge.judges")
+_STRUCTURED = ("auto", "off")
+_WHOLE = re.compile(r"\d{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,23 +43,7 @@ class Judgement:
     result: Result
     replies: tuple[Reply, ...]
     details: Mapping[str, Any] = field(default_factory=dict)
-    """Details beyond the result dict, as plain JSON: the winners' probabilities, the ``cause`` of
-    "Failed".
-    """
-
-    @property
-    def usage(self) -> dict[str, int]:
-        """Return the total tokens of the replies paid for."""
-        total: Counter[str] = Counter()
-        for reply in self.replies:
-            if not reply.cached:
-                total.update(reply.usage)
-        return dict(total)
-
-    @property
-    def calls(self) -> int:
-        """Return the number of replies that were not cached."""
-        return sum(not reply.cached for reply in self.replies)
+    """Details beyond the result dict, as plain JSON: the ``cause`` of "Failed"."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -79,11 +62,10 @@ class ClientPipe:
     client_cfg
         ``backend``, ``model_name`` and other fields of the backend
         (:func:`~visualjudge.clients.registry.open_client`). The judge uses ``retries`` (repeats
-        after an unusable reply; default 3), ``top_logprobs`` and ``structured_output``: ``auto``
-        asks the server to follow the prompt's output schema, ``answer`` the schema without reasons,
-        and ``off`` none. ``prompt_info`` is ignored. ``rules`` selects how replies are read:
-        ``strict`` (default) or ``geditbench`` (as in the original, with its default sampling
-        parameters).
+        after an unusable reply; default 3) and ``structured_output``: ``auto`` asks the server to
+        follow the prompt's output schema, and ``off`` asks for none. ``prompt_info`` is ignored.
+        ``rules`` selects how replies are read: ``strict`` (default) or ``geditbench`` (as in the
+        original, with its default sampling parameters).
     client
         Client to use instead of one built from ``client_cfg``, to share it or for tests.
     """
@@ -101,7 +83,6 @@ class ClientPipe:
         retries = _whole(client_cfg, "retries")
         self.retries = DEFAULT_RETRIES if retries is None else retries
         self._seed = _whole(client_cfg, "seed")
-        self._top_logprobs = _whole(client_cfg, "top_logprobs")
         self.rules = rules_of(client_cfg)
         self.client = client if client is not None else open_client(with_defaults(client_cfg))
         where = prompt_template.name
@@ -110,7 +91,6 @@ class ClientPipe:
             schema_named(declared, INPUTS, where=where) if declared else self.default_input
         )
         self._schema = _reply_schema(prompt_template, client_cfg.get("structured_output"))
-        self._said: set[str] = set()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.prompt_template.name}, {self.client!r})"
@@ -137,12 +117,8 @@ class ClientPipe:
     @property
     def fewest_edits(self) -> int:
         """Return the minimum number of edited images of an input."""
-        edits = self.input_schema.model_fields.get("edited_images")
-        return (
-            max((getattr(rule, "min_length", 0) for rule in edits.metadata), default=0)
-            if edits
-            else 0
-        )
+        edits = self.input_schema.model_fields["edited_images"]
+        return max((getattr(rule, "min_length", 0) for rule in edits.metadata), default=0)
 
     def most_calls(self, edits: int) -> int:
         """Return the maximum number of calls for an input with ``edits`` edited images, including
@@ -192,7 +168,6 @@ class ClientPipe:
             system=template.render_system(values),
             seed=self._seed,
             schema=self._schema,
-            top_logprobs=self._top_logprobs,
         )
 
     async def ask_until(
@@ -209,8 +184,9 @@ class ClientPipe:
         """
         replies: list[Reply] = []
         for attempt in range(self.retries + 1):
-            reply = await self.client.ask(_moved_on(request, attempt), attempt=attempt)
-            self._tell(reply)
+            if attempt and request.seed is not None:
+                request = replace(request, seed=request.seed + 1)
+            reply = await self.client.ask(request, attempt=attempt)
             replies.append(reply)
             value = read(reply.text) if self._is_answer(reply) else None
             if value is not None:
@@ -243,12 +219,6 @@ class ClientPipe:
         """Return the object of a reply that has ``key``, according to the current rules."""
         return OBJECT_RULES[self.rules](text, key)
 
-    def _tell(self, reply: Reply) -> None:
-        for note in reply.notes:
-            if note not in self._said:
-                self._said.add(note)
-                _log.warning("%s: %s", self.client.model, note)
-
 
 def rules_of(config: Mapping[str, Any]) -> str:
     """Return the rules that a configuration names.
@@ -272,26 +242,15 @@ def with_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
     return {**GEDITBENCH, **given} if rules_of(config) == "geditbench" else given
 
 
-def _moved_on(request: Request, attempt: int) -> Request:
-    return (
-        request
-        if request.seed is None or not attempt
-        else replace(request, seed=request.seed + attempt)
-    )
-
-
 def _whole(config: Mapping[str, Any], name: str) -> int | None:
-    """Return a non-negative integer, which may be given as text, or None if missing."""
+    """Return a non-negative integer, or None if missing."""
     stated = config.get(name)
     if stated is None:
         return None
-    try:
-        number = int(stated)
-    except (TypeError, ValueError, OverflowError):
-        number = -1
-    if number < 0:
-        raise UsageError(f"{name} must be an integer of at least 0, got {stated!r}")
-    return number
+    # Text too, because environment variables are texts.
+    if isinstance(stated, int | float | str) and _WHOLE.fullmatch(str(stated)):
+        return int(stated)
+    raise UsageError(f"{name} must be an integer of at least 0, got {stated!r}")
 
 
 def _reply_schema(template: PromptTemplate, mode: Any) -> dict[str, Any] | None:
@@ -302,7 +261,7 @@ def _reply_schema(template: PromptTemplate, mode: Any) -> dict[str, Any] | None:
     if not template.output_schema or mode == "off":
         return None
     output = schema_named(template.output_schema, OUTPUTS, where=template.name)
-    return json_schema(output, answer_only=mode == "answer")
+    return json_schema(output)
 
 
 def _images(

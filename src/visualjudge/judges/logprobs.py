@@ -29,11 +29,6 @@ PAIR: OptionWords = {
     "A": ("a", "image a", "image_a", "option a"),
     "B": ("b", "image b", "image_b", "option b"),
 }
-WINNER: OptionWords = {
-    "Image A": ("image a", "image_a", "a"),
-    "Image B": ("image b", "image_b", "b"),
-    "Tie": ("tie",),
-}
 SCORES: OptionWords = {str(score): (str(score),) for score in range(11)}
 
 _FIELD_NAMES = tuple(dict.fromkeys(" ".join(ANSWER_KEYS.values()).split()))
@@ -90,13 +85,6 @@ def probability_of_a(reply: Reply) -> float | None:
         return None
     a, b = found.probabilities["A"], found.probabilities["B"]
     return a / (a + b) if a + b > 0 else None
-
-
-def winner_probabilities(reply: Reply) -> Distribution | None:
-    """Return the probabilities of Image A, Image B and Tie in a pairwise reply; None as in
-    :func:`probability_of_a`.
-    """
-    return _trusted(reply, WINNER)
 
 
 def expected_score(reply: Reply) -> float | None:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
-from pydantic_core import ErrorDetails
 
 from visualjudge.core.errors import DataError, PromptError
 
@@ -114,7 +113,10 @@ def checked(schema: type[BaseModel], given: Mapping[str, Any]) -> dict[str, Any]
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise InvalidInput(f"{where}: {_length_wanted(first) or first['msg']}") from None
+        reason = (
+            first["msg"].replace("List should", "must").replace(" after validation, not", ", got")
+        )
+        raise InvalidInput(f"{where}: {reason}") from None
     fields = {name: getattr(valid, name) for name in schema.model_fields}
     empty = [name for name, value in fields.items() if value is None]
     if empty:
@@ -122,31 +124,12 @@ def checked(schema: type[BaseModel], given: Mapping[str, Any]) -> dict[str, Any]
     return fields
 
 
-def _length_wanted(error: ErrorDetails) -> str | None:
-    """Return the required length for a list of another length."""
-    ends = {"too_short": ("at least", "min_length"), "too_long": ("at most", "max_length")}
-    if error["type"] not in ends:
-        return None
-    bound, name = ends[error["type"]]
-    return f"must have {bound} {error['ctx'][name]}, got {error['ctx']['actual_length']}"
-
-
-def json_schema(output: type[BaseModel], *, answer_only: bool) -> dict[str, Any]:
+def json_schema(output: type[BaseModel]) -> dict[str, Any]:
     """Return the JSON schema to request from a server, in strict form: all fields are required, no
     others allowed.
-
-    Parameters
-    ----------
-    answer_only
-        Whether to omit the reasons, for log-probabilities and for models that reason before they
-        reply.
     """
-    full = output.model_json_schema()
-    properties = {
-        name: {key: value for key, value in rule.items() if key != "title"}
-        for name, rule in full["properties"].items()
-        if not (answer_only and name == "reasoning")
-    }
+    rules = output.model_json_schema()["properties"].items()
+    properties = {name: {k: v for k, v in rule.items() if k != "title"} for name, rule in rules}
     return {
         "title": output.__name__,
         "type": "object",

@@ -7,10 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from visualjudge.clients.base import Reply
 from visualjudge.core.records import FAILED
 from visualjudge.judges.judge_module import ClientPipe, Judgement
-from visualjudge.judges.logprobs import winner_probabilities
 from visualjudge.judges.module_schemas import PairJudgeInput
 
 ALIASES = {
@@ -19,16 +17,6 @@ ALIASES = {
     "Tie": ("tie", "equal", "both", "none"),
 }
 _WINNERS = {alias: winner for winner, aliases in ALIASES.items() for alias in aliases}
-
-
-def _probabilities(reply: Reply) -> dict[str, Any]:
-    """Return the probabilities of the winners if log-probabilities were requested and received."""
-    found = winner_probabilities(reply)
-    return (
-        {}
-        if found is None
-        else {"probabilities": dict(found.probabilities), "unresolved": found.unresolved}
-    )
 
 
 class PairwiseJudge(ClientPipe):
@@ -55,7 +43,7 @@ class PairwiseJudge(ClientPipe):
             "meta": {"raw_response": replies[-1].text},
         }
         why = {} if winner else {"cause": self.cause(replies[-1])}
-        return Judgement(result, tuple(replies), {**_probabilities(replies[-1]), **why})
+        return Judgement(result, tuple(replies), why)
 
     def _is_valid_winner(self, winner_str: Any) -> str | None:
         """Return the winner that an alias stands for, ignoring case, or None. Nothing is

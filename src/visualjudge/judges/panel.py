@@ -39,19 +39,19 @@ def majority(values: Sequence[Answer], question_type: QuestionType) -> Answer | 
 
 
 def _kemeny(rankings: list[str]) -> str | None:
-    """Try all orders, at most 120 for 5 letters."""
+    """Try all orders, at most 120 for 5 letters; the cost is the number of pairs of letters that
+    the rankings have in another order.
+    """
     cost = {
-        "".join(order): sum(_kendall_distance("".join(order), ranking) for ranking in rankings)
+        "".join(order): sum(
+            ranking.index(a) > ranking.index(b)
+            for ranking in rankings
+            for a, b in itertools.combinations(order, 2)
+        )
         for order in itertools.permutations(sorted(rankings[0]))
     }
-    least = min(cost.values())
-    best = [order for order, value in cost.items() if value == least]
+    best = [order for order, value in cost.items() if value == min(cost.values())]
     return best[0] if len(best) == 1 else None
-
-
-def _kendall_distance(one: str, other: str) -> int:
-    """Count the pairs of letters in different order."""
-    return sum(other.index(a) > other.index(b) for a, b in itertools.combinations(one, 2))
 
 
 @dataclass

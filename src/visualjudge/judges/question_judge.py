@@ -257,7 +257,8 @@ class QuestionJudge:
     def _verdict(
         self, ask: Ask, reply: Reply, reading: Reading, seconds: float, attempt: int
     ) -> Verdict:
-        question = ask.question
+        weighed = self.mode == "logprobs" and reply.tokens is not None
+        kind = ask.question.question_type if weighed else ""
         extra = {
             "notes": list(reply.notes) or None,
             "attempts": attempt + 1 if attempt else None,
@@ -265,7 +266,7 @@ class QuestionJudge:
             "read_by": reading.read_by,
         }
         shown = Verdict(
-            question.id,
+            ask.question.id,
             ask.order,
             reading.value,
             reading.status,
@@ -273,20 +274,13 @@ class QuestionJudge:
             usage=dict(reply.usage) or None,
             latency_s=round(seconds, 4),
             repeat=ask.repeat,
+            probability_a=probability_of_a(reply) if kind == "pairwise" else None,
+            expected_score=expected_score(reply) if kind == "scoring" else None,
             cause=reply.cause or reading.cause,
             served=reply.served,
             extra={name: value for name, value in extra.items() if value is not None},
         )
-        return in_stored_letters(ask, self._weighed(question, reply, shown))
-
-    def _weighed(self, question: Question, reply: Reply, verdict: Verdict) -> Verdict:
-        """Return the verdict with the probability from log-probabilities if they were requested."""
-        if self.mode == "logprobs" and reply.tokens is not None:
-            if question.question_type == "pairwise":
-                return replace(verdict, probability_a=probability_of_a(reply))
-            if question.question_type == "scoring":
-                return replace(verdict, expected_score=expected_score(reply))
-        return verdict
+        return in_stored_letters(ask, shown)
 
     @property
     def diagnostics(self) -> Diagnostics:

@@ -7,13 +7,12 @@ They have no access to scores, sources, error types or the ground truth: predict
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from visualjudge.clients.base import ImagePart, Part, TextPart, ToolCall, ToolResult, ToolSpec, Turn
+from visualjudge.clients.base import ImagePart, TextPart, ToolCall, ToolResult, ToolSpec, Turn
 from visualjudge.clients.tool_calls import in_words, object_of, result_text
 from visualjudge.core.errors import DataError, UsageError, VisualJudgeError
 from visualjudge.core.image_storage import image_at
@@ -119,22 +118,12 @@ class Tools:
 
 def _images(question: Question) -> dict[str, str]:
     """Return the files of the question's images by the names used for tools."""
-    options: Sequence[tuple[str, ...]]
-    if (
-        question.spans is None and len(question.annotation_ids) == 1
-    ):  # version 0.1: the last image is the prediction
-        before, options = question.images[:-1], [question.images[-1:]]
-    else:
-        spans = spans_of(question)
-        options = [question.images[images_within(question, span)] for span in spans.options]
-        first = images_within(question, spans.options[0]).start
-        before = (
-            question.images[:first]
-            if spans.original is None
-            else question.images[images_within(question, spans.original)]
-        )
+    spans = spans_of(question)
+    options = [question.images[images_within(question, span)] for span in spans.options]
+    first = images_within(question, spans.options[0]).start
+    original = slice(first) if spans.original is None else images_within(question, spans.original)
     files = {letter: images[-1] for letter, images in zip(LETTERS, options, strict=False) if images}
-    for name in before:
+    for name in question.images[original]:
         files["control" if PurePosixPath(name).name.startswith(_CONTROL) else "original"] = name
     return files
 
@@ -227,7 +216,7 @@ def _checked(name: str, value: Any, rule: Mapping[str, Any]) -> Any:
 
 
 def trace_of(turns: Sequence[Turn]) -> list[dict[str, Any]]:
-    """Return the calls of a conversation for a verdict, in order, with digests of the results."""
+    """Return the calls of a conversation for a verdict, in order."""
     return [
         {
             "turn": number,
@@ -235,18 +224,8 @@ def trace_of(turns: Sequence[Turn]) -> list[dict[str, Any]]:
             "arguments": result.call.arguments[:LONGEST_TRACE],
             "result": result_text(result)[:LONGEST_TRACE],
             "images": sum(isinstance(part, ImagePart) for part in result.parts),
-            "digest": _digest(result.parts),
             **({"failed": True} if result.failed else {}),
         }
         for number, turn in enumerate(turns, 1)
         for result in turn.results
     ]
-
-
-def _digest(parts: Sequence[Part]) -> str:
-    """Return the SHA-256 of a result's texts and images as 16 hexadecimal digits."""
-    whole = hashlib.sha256()
-    for part in parts:
-        whole.update(part.sha256.encode() if isinstance(part, ImagePart) else part.text.encode())
-        whole.update(b"\0")
-    return whole.hexdigest()[:16]

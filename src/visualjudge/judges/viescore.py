@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from visualjudge.clients.base import Reply, Request
@@ -32,8 +32,13 @@ class VIEscorePipe(ClientPipe):
             For the same reasons as a synchronous call.
         """
         instruction, source, edits = await self.read_input(input_dict)
-        asked = [self._score(self.request(instruction, source, [edit])) for edit in edits]
-        outcomes = await _all_or_first_error(asked)
+        requests = [self.request(instruction, source, [edit]) for edit in edits]
+        tasks = [asyncio.ensure_future(self._score(request)) for request in requests]
+        try:
+            outcomes = await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
         scores = [score for score, _ in outcomes]
         meta = {
             "vie_score": scores,
@@ -78,17 +83,24 @@ class VIEscorePipe(ClientPipe):
         second. A number outside the scale of the prompt's output schema means that the reply has no
         score (GEditBench's rules do not check this).
         """
-        score = json_response.get("score")
-        return self._picked(score) if self._on_scale(score) else None
+        score, dimension = json_response.get("score"), self.prompt_template.prompt_id.split("/")
+        if not self._on_scale(score):
+            return None
+        if not self._gives_list or not isinstance(score, list):
+            return None if self._gives_list and self._is_strict else _number(score)
+        numbers = [_number(one) for one in score]
+        if "visual_quality" in dimension:
+            return None if None in numbers else min(numbers, default=None)  # type: ignore[type-var]
+        at = 0 if "instruction_following" in dimension else 1
+        return numbers[at] if at < len(numbers) else None
 
-    def _picked(self, score: Any) -> float | None:
-        if not self._gives_list or (self.rules == "geditbench" and not isinstance(score, list)):
-            return _number(score)
-        return _pick(score, self._index) if isinstance(score, list) else None
+    @property
+    def _is_strict(self) -> bool:
+        return self.rules != "geditbench"
 
     def _on_scale(self, score: Any) -> bool:
         highest = HIGHEST.get(self.prompt_template.output_schema or "")
-        if highest is None or self.rules == "geditbench":
+        if highest is None or not self._is_strict:
             return True
         numbers = map(_number, score if isinstance(score, list) else [score])
         return all(0 <= number <= highest for number in numbers if number is not None)
@@ -98,34 +110,14 @@ class VIEscorePipe(ClientPipe):
         scale.
         """
         found = self.object_with(text, "score")
-        return (
-            super().cause_in(text)
-            if found is None or self._on_scale(found["score"])
-            else "other scale"
-        )
+        off_scale = found is not None and not self._on_scale(found["score"])
+        return "other scale" if off_scale else super().cause_in(text)
 
     @property
     def _gives_list(self) -> bool:
         declared = self.prompt_template.output_schema
-        return (
-            declared == VIEScoreListOutput.__name__
-            if declared
-            else self.prompt_template.version == "v2"
-        )
-
-    @property
-    def _index(self) -> int | Callable[[Sequence[float]], float]:
-        families = self.prompt_template.prompt_id.split("/")
-        if "instruction_following" in families:
-            return 0
-        return min if "visual_quality" in families else 1
-
-
-def _pick(scores: list[Any], index: int | Callable[[Sequence[float]], float]) -> float | None:
-    if isinstance(index, int):
-        return _number(scores[index]) if index < len(scores) else None
-    numbers = [number for number in map(_number, scores) if number is not None]
-    return index(numbers) if numbers and len(numbers) == len(scores) else None
+        family = VIEScoreListOutput.__name__ if declared else "v2"
+        return (declared or self.prompt_template.version) == family
 
 
 def _number(value: Any) -> float | None:
@@ -147,13 +139,3 @@ def _value(scores: Sequence[float | None]) -> float | str:
         return known[0]
     first, second = known
     return "Tie" if first == second else "Image A" if first > second else "Image B"
-
-
-async def _all_or_first_error(work: Sequence[Any]) -> list[tuple[float | None, list[Reply]]]:
-    """Return all results. If one call fails, the others are cancelled."""
-    tasks = [asyncio.ensure_future(one) for one in work]
-    try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()

@@ -19,12 +19,10 @@ class ImageContent(Protocol):
     @property
     def mime(self) -> str:
         """MIME type, such as ``image/png``."""
-        ...
 
     @property
     def base64(self) -> bytes:
         """The bytes of the file in standard base64, ASCII."""
-        ...
 
 
 Content = Sequence[str | ImageContent]

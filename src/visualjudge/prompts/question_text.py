@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from visualjudge.core.records import IMAGE_MARK, LETTERS, QuestionType, Size, Span, Spans
 from visualjudge.prompts.prompt_set import V1, PromptSet
-from visualjudge.prompts.spans import exchanged
 from visualjudge.prompts.store import PromptTemplate
 from visualjudge.vision.contexts import mixed, type_sentence
 from visualjudge.vision.predictions import type_of
@@ -54,10 +53,6 @@ class Prompt:
 
     text: str
     spans: Spans
-
-    def turned(self) -> Prompt:
-        """Return the prompt with its two options exchanged."""
-        return Prompt(*exchanged(self.text, self.spans))
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,13 +35,6 @@ def images_within(question: Question, span: Span) -> slice:
     return slice(first, first + question.prompt.count(IMAGE_MARK, start, end))
 
 
-def exchanged(prompt: str, spans: Spans) -> tuple[str, Spans]:
-    """Exchange the contents of the two options of a prompt; the letters stay."""
-    (a, b), (c, d) = spans.options
-    turned = f"{prompt[:a]}{prompt[c:d]}{prompt[b:c]}{prompt[a:b]}{prompt[d:]}"
-    return turned, replace(spans, options=((a, a + d - c), (d - b + a, d)))
-
-
 def swapped(question: Question) -> Question:
     """Return the question as shown with options A and B exchanged; applied twice, it shows the
     original.
@@ -59,10 +52,14 @@ def swapped(question: Question) -> Question:
     marks = question.prompt.count(IMAGE_MARK)
     if marks != len(images):
         raise DataError(f"the prompt has {marks} {IMAGE_MARK} marks for {len(images)} images")
-    a, b = (images_within(question, span) for span in spans.options)
-    images = images[: a.start] + images[b] + images[a.stop : b.start] + images[a] + images[b.stop :]
-    prompt, turned = exchanged(question.prompt, spans)
-    return replace(question, prompt=prompt, spans=turned, images=images)
+    first, second = (images_within(question, span) for span in spans.options)
+    between, after = images[first.stop : second.start], images[second.stop :]
+    images = images[: first.start] + images[second] + between + images[first] + after
+    (a, b), (c, d) = spans.options
+    text = question.prompt
+    text = f"{text[:a]}{text[c:d]}{text[b:c]}{text[a:b]}{text[d:]}"
+    moved = replace(spans, options=((a, a + d - c), (d - b + a, d)))
+    return replace(question, prompt=text, spans=moved, images=images)
 
 
 def find_spans(prompt: str, n_options: int = 2) -> Spans:

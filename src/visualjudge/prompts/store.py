@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -130,23 +129,10 @@ def fill(text: str, values: Mapping[str, Any], *, where: str) -> str:
     PromptError
         If a placeholder has no value; ``where`` begins the message.
     """
-    if "{{" not in text:
-        return text
-    pieces = list(_pieces(text))
-    found = [values.get(name) for name in pieces[1::2]]
-    if any(value is None for value in found):
-        missing = sorted(
-            {name for name, value in zip(pieces[1::2], found, strict=True) if value is None}
-        )
-        raise PromptError(f"prompt {where}: no value for placeholder {', '.join(missing)}")
-    pieces[1::2] = map(str, found)
-    return "".join(pieces)
-
-
-@lru_cache(maxsize=1024)
-def _pieces(text: str) -> tuple[str, ...]:
-    """Split into texts and the placeholder names between them, alternately."""
-    return tuple(PLACEHOLDER.split(text))
+    missing = {name for name in PLACEHOLDER.findall(text) if values.get(name) is None}
+    if missing:
+        raise PromptError(f"prompt {where}: no value for placeholder {', '.join(sorted(missing))}")
+    return PLACEHOLDER.sub(lambda match: str(values[match[1]]), text)
 
 
 class PromptAssetStore:
@@ -182,11 +168,13 @@ class PromptAssetStore:
 
     def prompts(self) -> Iterator[tuple[str, str]]:
         """Yield every existing (prompt_id, version), sorted."""
-        found = set()
-        for root in self._roots:
-            for path in root.rglob("v*.yaml"):
-                found.add((path.parent.relative_to(root).as_posix(), path.stem))
-        yield from sorted(found)
+        yield from sorted(
+            {
+                (path.parent.relative_to(root).as_posix(), path.stem)
+                for root in self._roots
+                for path in root.rglob("v*.yaml")
+            }
+        )
 
     def _with_added_parts(self, asset: PromptTemplate) -> PromptTemplate:
         """Return an asset with the parts that plug-ins add to it in the same version, or else in

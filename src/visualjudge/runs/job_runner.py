@@ -239,22 +239,19 @@ class Runner:
 
     async def _keep_reporting(self) -> None:
         # Syncs and reports a few times per second, so that workers need not wait for the disk.
-        reported = time.monotonic()
+        quiet_s = 0.0
         while True:
             await asyncio.sleep(_REPORT_EVERY_S)
-            if self._unreported:
-                await self._report()
-            elif time.monotonic() - reported < _QUIET_EVERY_S:
-                continue
-            elif self.on_event:
+            quiet_s = 0.0 if self._unreported else quiet_s + _REPORT_EVERY_S
+            await self._report()
+            if quiet_s >= _QUIET_EVERY_S and self.on_event:
+                quiet_s = 0.0
                 self.on_event(self.progress)
-            reported = time.monotonic()
 
     async def _report(self) -> None:
         written = len(self._unreported)
-        await self.journal.synced()
-        reported = self._unreported[:written]
-        del self._unreported[:written]
+        await self.journal.synced()  # may be cancelled, so the list is cut afterwards
+        reported, self._unreported = self._unreported[:written], self._unreported[written:]
         for outcome in reported:
             self.progress.count(outcome)
             if self.on_event:

@@ -84,13 +84,12 @@ class _Bar(Bar):
 
 class Display:
     """A context manager whose :meth:`update` the runner calls. Terminals show a live bar; logs and
-    notebooks get a line from time to time, and notebooks a last one.
+    notebooks, where rich's bar needs ipywidgets, get a line from time to time.
     """
 
     def __init__(self, title: str = "asking", *, console: Console | None = None) -> None:
         console = console or Console(stderr=True)
-        self._notebook = console.is_jupyter  # where rich's bar needs ipywidgets
-        self._live = console.is_terminal and not self._notebook
+        self._live = console.is_terminal and not console.is_jupyter
         self._bar = _Bar(
             TextColumn("{task.description}"),
             BarColumn(bar_width=None),
@@ -103,7 +102,6 @@ class Display:
         )
         self._task = self._bar.add_task(title, total=None, counts="")
         self._printed = time.monotonic()
-        self._line = ""
 
     def update(self, progress: Progress) -> None:
         """Show the state of the run."""
@@ -112,11 +110,10 @@ class Display:
         if self._live:
             done, total = progress.done, progress.total
             self._bar.update(self._task, completed=done, total=total, counts=counts)
-            return
-        self._line = f"{progress.done} of {progress.total}: {counts}"
-        if time.monotonic() - self._printed > _PLAIN_EVERY_S:
+        elif time.monotonic() - self._printed > _PLAIN_EVERY_S:
             self._printed = time.monotonic()
-            print(self._line, file=sys.stderr, flush=True)
+            line = f"{progress.done} of {progress.total}: {counts}"
+            print(line, file=sys.stderr, flush=True)
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -124,5 +121,3 @@ class Display:
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
-        if self._notebook and self._line:
-            print(self._line, file=sys.stderr, flush=True)

@@ -252,7 +252,7 @@ class Pages:
             {
                 "total": len(shelf.select(state)),
                 "of": shelf.study.count,
-                "facets": [asdict(x) for x in shown],
+                "facets": shown,
                 "behind": shelf.behind(),
             }
         )
@@ -265,7 +265,7 @@ class Pages:
             raise missing("facet")
         counts, chosen = shelf.counts(state)[facet.name], dict(state.chosen).get(facet.name, ())
         shown = shown_facet(facet, counts, chosen, params.get("find", ""), most=200)
-        return json_response(asdict(shown))
+        return json_response(shown)
 
     def cards(self, request: Request) -> Response:
         """Return some cards of the selection, starting at ``start``."""

@@ -186,37 +186,17 @@ def packs(study: Study, facets: Sequence[Facet]) -> list[Pack]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class FacetValue:
-    """A facet's value on the page; ``hint`` is shown beside it, such as an encoding's task."""
-
-    value: str
-    label: str
-    hint: str
-    count: int
-    chosen: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ShownFacet:
-    """A facet on the page; ``more`` is the number of values left out of the list."""
-
-    name: str
-    title: str
-    group: str
-    values: tuple[FacetValue, ...]
-    more: int
-    chosen: tuple[str, ...]
-
-
 def shown_facet(
     facet: Facet,
     counts: Counter[str],
     chosen: Sequence[str],
     find: str = "",
     most: int = MOST_VALUES,
-) -> ShownFacet:
-    """Return the values that occur, most frequent first; chosen values are always included."""
+) -> dict[str, object]:
+    """Return the facet as the page's script reads it: the values that occur, most frequent first;
+    chosen values are always included. ``hint`` is shown beside a value, such as an encoding's task,
+    and ``more`` is the number of values left out.
+    """
     needle = find.casefold().strip()
     found = [
         value
@@ -225,19 +205,24 @@ def shown_facet(
     ]
     found.sort(key=lambda value: -counts[value])
     first = found[:most] + [value for value in found[most:] if value in chosen]
-    values = tuple(
-        FacetValue(
-            value,
-            facet.label(value),
-            spaced(value.partition("/")[0]) if facet.name == "encoding" else "",
-            counts[value],
-            value in chosen,
-        )
+    values = [
+        {
+            "value": value,
+            "label": facet.label(value),
+            "hint": spaced(value.partition("/")[0]) if facet.name == "encoding" else "",
+            "count": counts[value],
+            "chosen": value in chosen,
+        }
         for value in first
-    )
-    return ShownFacet(
-        facet.name, facet.title, facet.group, values, len(found) - len(first), tuple(chosen)
-    )
+    ]
+    return {
+        "name": facet.name,
+        "title": facet.title,
+        "group": facet.group,
+        "values": values,
+        "more": len(found) - len(first),
+        "chosen": list(chosen),
+    }
 
 
 def named_pairs(facets: Sequence[Facet], pairs: Sequence[Pair]) -> list[str]:

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visualjudge.core.errors import VisualJudgeError
 from visualjudge.studio.places import RunPlace
-from visualjudge.studio.selection import Shelf
 
 if TYPE_CHECKING:
     import polars as pl
@@ -91,13 +91,16 @@ class Judged:
         return [name.replace("_", " ") for name in failed]
 
 
-def judged(shelf: Shelf, place: RunPlace) -> Judged:
-    """Return the card's answer and the report's state of every probe, failed ones first."""
+def judged(job: tuple[Path, RunPlace]) -> Judged:
+    """Return the card's answer and the report's state of every probe, failed ones first, of a run
+    on the dataset at a path.
+    """
+    root, place = job
     from visualjudge.analysis import analyse
     from visualjudge.analysis.decisions.card import card_of
 
     try:
-        analysis = analyse([place.root], dataset=shelf.study.root)
+        analysis = analyse([place.root], dataset=root)
         answer = card_of(analysis).judges[0].models
         results = sorted(analysis.results.judges[0].probes, key=lambda row: FIRST.index(row.state))
         shown = tuple(_shown(analysis.study.answered[0], results))

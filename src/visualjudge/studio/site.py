@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from visualjudge.core.errors import DataError, VisualJudgeError
+from visualjudge.core.errors import DataError, UsageError, VisualJudgeError
+from visualjudge.core.workers import Workers
 from visualjudge.runs.budget import Spending, money, spent_before
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
 from visualjudge.studio.probed import Judged, judged
@@ -25,6 +26,8 @@ SHOWN_AFTER_S = 2.0
 STOPPED_WITHIN_S = 15.0
 STALE_AFTER_S = 60.0
 """An unfinished run that has written nothing for this long is shown as stopped."""
+FEW_VERDICTS = 1000
+"""Number of verdicts up to which they are analysed in this process."""
 MOST_JUDGED = 50_000
 """Number of verdicts up to which the home page has the answer, which takes seconds."""
 
@@ -64,7 +67,7 @@ class Site:
         self._shelves: dict[str, Shelf] = {}
         self._judged: dict[str, tuple[int, Judged]] = {}
         self._opening = threading.Lock()
-        self._judging = threading.Lock()
+        self._judging = {place.slug: threading.Lock() for place in places.runs}
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._indexing: dict[str, NotIndexed | None] = {}
@@ -173,11 +176,13 @@ class Site:
             return Judged(run, why="the questions are not open")
         if verdicts.totals().verdicts > MOST_JUDGED:
             return Judged(run, why=f"more than {MOST_JUDGED:,} verdicts: see `visualjudge report`")
-        with self._judging:  # one judge at a time, since each loads a whole run
+        with self._judging[run.slug]:  # two pages may ask for it
             known = self._judged.get(run.slug)
             if known is None or known[0] != verdicts.generation:
-                shelf = self.shelf(run.dataset, refresh=False)
-                known = self._judged[run.slug] = (verdicts.generation, judged(shelf, run))
+                beside = 2 if verdicts.totals().verdicts > FEW_VERDICTS else 1
+                with Workers(beside) as workers:  # pages are served meanwhile
+                    found = next(iter(workers.map(judged, [(verdicts.study.root, run)])))
+                known = self._judged[run.slug] = (verdicts.generation, found)
         return known[1]
 
     def state(self, run: RunPlace) -> RunState:
@@ -186,7 +191,11 @@ class Site:
         totals = verdicts.totals() if verdicts else None
         done = totals.verdicts if totals else sum((info.get("statuses") or {}).values())
         asked: int | None = info.get("asked")
-        spent = spent_before(Spending(*(totals.tokens if totals else (0, 0))), info)
+        paid = Spending(*(totals.tokens if totals else (0, 0)))
+        try:
+            spent = spent_before(paid, info)
+        except UsageError:  # prices that cannot be
+            spent = spent_before(paid, {**info, "prices": None})
         state = _state(run, info, complete=asked is not None and done >= asked)
         cost = money(spent.cost) if spent.tokens and spent.cost is not None else None
         known = state if run.dataset else "no dataset"

@@ -88,8 +88,6 @@ def test_items_that_lack_a_part_do_not_count(ratings: pl.DataFrame) -> None:
     assert found["T/SC"]["one"] == expected["T/SC"]["one"] and kept
 
 
-def test_an_unknown_scheme_and_no_judge_are_refused(ratings: pl.DataFrame) -> None:
-    with pytest.raises(UsageError, match="must be one of viescore"):
-        as_published(ratings, scheme="other")
+def test_ratings_without_a_judge_are_refused(ratings: pl.DataFrame) -> None:
     with pytest.raises(UsageError, match="needs a judge"):
         as_published(ratings.filter(pl.col("kind") == "person"))

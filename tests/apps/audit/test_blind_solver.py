@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from visualjudge.apps.audit import audit
+from visualjudge.apps.audit.blind_features import BlindFeatures, layout, over_grey
 from visualjudge.apps.audit.blind_solver import blind_accuracy
 from visualjudge.cli.main import app
 from visualjudge.core.jsons import loads
@@ -20,8 +21,6 @@ from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.sampling import Caps
 from visualjudge.formats.sample import Sample
-from visualjudge.judges.local.features import over_grey
-from visualjudge.judges.local.layout import layout
 from visualjudge.judges.local.questions import QuestionFeatures
 from visualjudge.vision.error_types import Pairing
 from visualjudge.vision.predictions import Detection, Detections
@@ -97,7 +96,7 @@ def test_few_pairs_are_not_measured(ladder: Dataset) -> None:
 def test_features_without_the_photograph_do_not_depend_on_it(ladder: Dataset) -> None:
     question = next(q for q in ladder if q.question_type == "pairwise")
     blind, seeing = (
-        QuestionFeatures(ladder.root, blind=flag).options(question)[0] for flag in (True, False)
+        kind(ladder.root).options(question)[0] for kind in (BlindFeatures, QuestionFeatures)
     )
     assert blind["items"] == seeing["count"] and "items" not in seeing
     assert (over_grey(Given(np.zeros((4, 4, 3), np.uint8))).image == 128).all()

@@ -341,7 +341,7 @@ def test_a_metric_of_two_edits_does_not_apply_to_one_and_is_not_asked_again(tmp_
 def test_more_edits_than_a_judge_compares_are_an_error_in_plain_words(tmp_path: Path) -> None:
     make_rows(tmp_path, 1, edited_images=["a.png", "b.png", "a.png"])
     report = go(tmp_path, [GOOD])
-    assert report.errors["r0"].startswith("pair: edited_images: must have at most 2, got 3")
+    assert report.errors["r0"].startswith("pair: edited_images: must have at most 2 items, got 3")
 
 
 # ---------------------------------------------------------------- budgets

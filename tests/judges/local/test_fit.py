@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from visualjudge.core.errors import DataError
-from visualjudge.judges.local.fit import Fitted, Sample, fit, pairs_of
 from visualjudge.judges.local.model import Model, load, shipped
+
+TOOLS = Path(__file__).parents[3] / "tools"
+sys.path.insert(0, str(TOOLS))
+
+from local_training import Fitted, Sample, fit, pairs_of  # noqa: E402
 
 
 def samples(images: int, *, shuffled: bool = False) -> list[Sample]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,10 +20,14 @@ from visualjudge.core.records import Question
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges.base import Ask
-from visualjudge.judges.local.fit import Fitted, Sample, fit, pairs_of
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.local.model import shipped
 from visualjudge.runs.verdicts import verdict_line
+
+TOOLS = Path(__file__).parents[3] / "tools"
+sys.path.insert(0, str(TOOLS))
+
+from local_training import Fitted, Sample, fit, pairs_of  # noqa: E402
 
 TASKS = ("object_detection", "keypoint", "depth_estimation", "lowlevel-deblur")
 

@@ -25,10 +25,11 @@ from visualjudge.judges.local.features import features_of
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.local.model import shipped
 from visualjudge.judges.local.questions import QuestionFeatures
-from visualjudge.vision.depth.features import nearness_in, nearness_of
+from visualjudge.vision.depth.colormaps import decoded
+from visualjudge.vision.depth.features import nearness_of
 from visualjudge.vision.encode import encode
 from visualjudge.vision.predictions import DepthMap, Detection, Detections, Prediction, WholeImage
-from visualjudge.vision.view import Given
+from visualjudge.vision.view import Given, strided
 
 TASKS = ("object_detection", "keypoint", "depth_estimation", "lowlevel-deblur", "generation_t2i")
 
@@ -163,7 +164,7 @@ def test_nearness_is_read_back_from_each_colour_map(colour_map: str) -> None:
     ).image
     assert drawn is not None
     expected = nearness_of(DepthMap(depth))
-    found = nearness_in(drawn, colour_map)
+    found = decoded(strided(drawn), colour_map)
     known = np.isfinite(found)
     assert known.mean() > 0.9
     assert np.abs(found - expected)[known].max() <= 2 / 255

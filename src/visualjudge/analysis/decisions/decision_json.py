@@ -202,7 +202,7 @@ def probabilities_json(card: JudgeCard) -> Json | None:
 # ------------------------------------------------ tables as published
 
 
-def published_json(cells: Sequence[PublishedCell], scheme: str) -> Json:
+def published_json(cells: Sequence[PublishedCell]) -> Json:
     """Return cells as published beside the means."""
     rows = [
         {
@@ -216,4 +216,4 @@ def published_json(cells: Sequence[PublishedCell], scheme: str) -> Json:
         }
         for cell in cells
     ]
-    return {"scheme": scheme, "rows": rows}
+    return {"scheme": "viescore", "rows": rows}

@@ -80,7 +80,7 @@ def _compared(board: Leaderboard) -> bool:
     return len(set(known)) < len(known)
 
 
-def published_table(cells: Sequence[PublishedCell], scheme: str) -> Table:
+def published_table(cells: Sequence[PublishedCell]) -> Table:
     """Return cells as published beside the correct figure."""
     rows = tuple(
         (
@@ -93,7 +93,7 @@ def published_table(cells: Sequence[PublishedCell], scheme: str) -> Table:
         for cell in cells
     )
     note = (
-        f"As published ({scheme}): tanh of the mean of Spearman's ρ over sources, which is too "
+        "As published (viescore): tanh of the mean of Spearman's ρ over sources, which is too "
         "small. Mean: the mean of ρ."
     )
     return Table(("Dimension", "Rater", "As published", "Mean", "Sources"), rows, (note,), keys=2)

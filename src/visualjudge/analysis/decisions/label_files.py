@@ -255,12 +255,11 @@ def place(labels: Labels, items: Items, study: Study, file: str) -> Placed:
     told: dict[int, str] = {}
     problems = []
     for label in labels.labels.values():
-        where = rows.get(label.name)
-        values = None if where is None else _values(label.said, items, where)
-        if where is None or values is None:
-            problems.append(
-                Problem(file, label.name, *_reason(label, labels.by, items.kind, where))
-            )
+        where = rows.get(label.name, [])
+        try:
+            values = _values(label.said, labels.by, items, where)
+        except ValueError as error:
+            problems.append(Problem(file, label.name, *error.args))
             continue
         y[where] = values
         chances[where] = np.nan if label.probability is None else label.probability
@@ -270,44 +269,34 @@ def place(labels: Labels, items: Items, study: Study, file: str) -> Placed:
     return Placed(y, chances, tuple(problems), rounds, drawn, told)
 
 
-def _reason(label: Label, by: str, kind: str, where: list[int] | None) -> tuple[str, str]:
-    """Return the field that is wrong, and why."""
-    if where is None:
-        return by, "no run judged it"
-    if by == "annotation_id" and len(where) > 1:
-        return by, "several tasks have it; write TASK/annotation_id"
-    wanted = {
-        "scoring": "a number from 0 to 10",
-        "pairwise": "A, B or tie",
-        "ranking": "a ranking such as BCA",
-    }
-    return FORMS[by], f"must be {wanted[kind]}, got {label.said!r}"
-
-
 def _by_question(rows: Mapping[str, list[int]], study: Study) -> dict[str, list[int]]:
     scoring = study.questions.filter(pl.col("kind") == "scoring")
     pairs = scoring.select("id", item=pl.col("task") + "/" + pl.col("annotations").list.first())
     return {name: rows[item] for name, item in pairs.iter_rows() if item in rows}
 
 
-def _values(said: str, items: Items, where: list[int]) -> list[float] | None:
-    """Return the value of the label for each row: a score 0..10, or each source's share of the
-    others beaten.
+def _values(said: str, by: str, items: Items, where: list[int]) -> list[float]:
+    """Return the value of a label for each row: a score 0..10, or each source's share of the others
+    beaten. Raise ValueError with the field and what is wrong with it.
     """
+    if not where:
+        raise ValueError(by, "no run judged it")
     if items.kind == "scoring":
         if len(where) > 1:
-            return None
+            raise ValueError(by, "several tasks have it; write TASK/annotation_id")
         try:
             score = float(said)
         except ValueError:
-            return None
-        return [score] if 0 <= score <= 10 else None
-    answer = said.upper()
-    letters = [LETTERS[items.option[row]] for row in where]
-    if answer == "TIE" and items.kind == "pairwise":
+            score = np.nan
+        if not 0 <= score <= 10:
+            raise ValueError(FORMS[by], f"must be a number from 0 to 10, got {said!r}")
+        return [score]
+    answer, letters = said.upper(), [LETTERS[items.option[row]] for row in where]
+    if items.kind == "pairwise" and answer == "TIE":
         return [0.5] * len(where)
-    if items.kind == "pairwise":
-        return [float(letter == answer) for letter in letters] if answer in ("A", "B") else None
-    if sorted(answer) != sorted(letters):
-        return None
-    return [(len(answer) - 1 - answer.index(letter)) / (len(answer) - 1) for letter in letters]
+    if items.kind == "pairwise" and answer in ("A", "B"):
+        return [float(letter == answer) for letter in letters]
+    if items.kind == "ranking" and sorted(answer) == sorted(letters):
+        return [(len(answer) - 1 - answer.index(letter)) / (len(answer) - 1) for letter in letters]
+    wanted = "A, B or tie" if items.kind == "pairwise" else "a ranking such as BCA"
+    raise ValueError(FORMS[by], f"must be {wanted}, got {said!r}")

@@ -11,7 +11,7 @@ averaged. A constant judge has no cell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,28 +40,21 @@ class PublishedCell:
     items: int
 
 
-def as_published(
-    table: pl.DataFrame, judges: Sequence[str] = (), *, scheme: str = "viescore"
-) -> tuple[PublishedCell, ...]:
-    """Return the cells of a long table of ratings (``item, source, rater, dimension, score``,
-    optional ``kind``).
+def as_published(table: pl.DataFrame, judges: Sequence[str] = ()) -> tuple[PublishedCell, ...]:
+    """Return VIEScore's cells of a long table of ratings (``item, source, rater, dimension,
+    score``, optional ``kind``).
 
     Raises
     ------
     UsageError
-        If the scheme is unknown, or none of the raters is a judge.
+        If none of the raters is a judge.
     """
-    if scheme not in SCHEMES:
-        raise UsageError(f"--as-published must be one of {', '.join(SCHEMES)}, got {scheme}")
-    judged = pl.col("rater").is_in(list(judges))
+    of_judge = pl.col("rater").is_in(list(judges))
     if "kind" in table.columns:
-        judged = judged | (pl.col("kind") == "judge").fill_null(False)
-    if table.filter(judged).is_empty():
+        of_judge = of_judge | (pl.col("kind") == "judge").fill_null(False)
+    judged, people = table.filter(of_judge), table.filter(~of_judge)
+    if judged.is_empty():
         raise UsageError("--as-published needs a judge; name one with --judge")
-    return SCHEMES[scheme](table.filter(judged), table.filter(~judged))
-
-
-def _viescore(judged: pl.DataFrame, people: pl.DataFrame) -> tuple[PublishedCell, ...]:
     human = people.group_by("item", "source", "dimension").agg(human=pl.col("score").mean())
     both = _cut(judged).join(human, on=["item", "source", "dimension"], how="inner")
     cells = [
@@ -155,8 +148,3 @@ def _mean(values: Sequence[float]) -> float | None:
 
 def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
-
-
-SCHEMES: Mapping[str, Callable[[pl.DataFrame, pl.DataFrame], tuple[PublishedCell, ...]]] = {
-    "viescore": _viescore
-}

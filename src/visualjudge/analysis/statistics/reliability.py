@@ -22,6 +22,7 @@ from visualjudge.analysis.estimate import (
     LEAST_IMAGES,
     NORMAL,
     TAIL,
+    Measure,
     renumbered,
     shares,
     sums,
@@ -30,7 +31,6 @@ from visualjudge.analysis.estimate import (
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
-Interval = tuple[float, float]
 DRAWS, BINS = 1000, 10
 
 
@@ -41,14 +41,6 @@ class Bin:
     stated: float
     observed: float
     n: int
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A figure with its 95 % interval, which is None with fewer than 5 images."""
-
-    value: float
-    interval: Interval | None
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from visualjudge.analysis.estimate import LEAST_IMAGES, holm, renumbered, sums as totals
+from visualjudge.analysis.estimate import LEAST_IMAGES, Measure, holm, renumbered, sums as totals
 from visualjudge.analysis.fits import Fit, fit, interval, of_others, p_value
 from visualjudge.analysis.statistics.ranks import RankSet, decided, rank_sets
 from visualjudge.core.records import FloatArray, IntArray
@@ -30,14 +30,6 @@ KNOTS = (0.2, 0.4, 0.6, 0.8)
 MOST_LEFT_OUT = 300
 """Images up to which each is left out: with as many regressors, the sandwich is too narrow."""
 LEVEL = 0.05
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A figure and its 95 % interval (None with fewer than 5 images)."""
-
-    value: float
-    interval: Interval | None
 
 
 @dataclass(frozen=True)
@@ -141,7 +133,7 @@ class SystemAgreement:
         return float((product > 0).mean()), float((product >= 0).mean())
 
     @cached_property
-    def tau_b(self) -> Measured:
+    def tau_b(self) -> Measure:
         """Return τ-b; NaN if judge and truth have no differences."""
         a, b = np.sign(self.gaps(self.judged)), np.sign(self.gaps(self.true))
         below = float(np.sqrt(np.abs(a).sum() * np.abs(b).sum()))
@@ -149,11 +141,11 @@ class SystemAgreement:
         value = float((a * b).sum()) / below if below else 0.0 if flat else float("nan")
         ends = self._bounds
         if ends is None or not np.isfinite(value):
-            return Measured(value, None)
-        return Measured(value, (min(2 * ends[0] - 1, value), max(2 * ends[1] - 1, value)))
+            return Measure(value, None)
+        return Measure(value, (min(2 * ends[0] - 1, value), max(2 * ends[1] - 1, value)))
 
     @cached_property
-    def pair_order(self) -> Measured:
+    def pair_order(self) -> Measure:
         """The share of pairs in the right order, of those that the truth separates at all."""
         a, b = self.gaps(self.judged), self.gaps(self.true)
         told = b != 0
@@ -161,8 +153,8 @@ class SystemAgreement:
         value = float(right.mean()) if told.any() else float("nan")
         ends = self._bounds
         if ends is None or not told.any():
-            return Measured(value, None)
-        return Measured(value, (min(ends[0], value), max(ends[1], value)))
+            return Measure(value, None)
+        return Measure(value, (min(ends[0], value), max(ends[1], value)))
 
     @cached_property
     def ranks(self) -> tuple[RankSet | None, ...]:

@@ -17,11 +17,11 @@ import numpy as np
 
 from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.figure_text import percent
+from visualjudge.apps.audit.blind_features import BlindFeatures
+from visualjudge.apps.audit.pair_fit import Pair, held_out, table_of
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FloatArray, Question
 from visualjudge.dataset.folder import Dataset
-from visualjudge.judges.local.fit import Pair, fit
-from visualjudge.judges.local.questions import QuestionFeatures
 from visualjudge.vision.tasks import TASKS
 
 THRESHOLD = 0.6
@@ -61,7 +61,7 @@ def blind_accuracy(dataset: Dataset) -> tuple[Blind, ...]:
     Cells of fewer than 20 pairs or 5 images are left out. Controlled errors and predictions of
     models are separate: a solver is fitted to the pairs of one error type.
     """
-    features = QuestionFeatures(dataset.root, blind=True)
+    features = BlindFeatures(dataset.root)
     pairs: defaultdict[str, list[Pair]] = defaultdict(list)
     for question in _questions(dataset):
         pair = _pair(question, features)
@@ -80,7 +80,7 @@ def _questions(dataset: Dataset) -> list[Question]:
     return list(first.values())
 
 
-def _pair(question: Question, features: QuestionFeatures) -> Pair | None:
+def _pair(question: Question, features: BlindFeatures) -> Pair | None:
     try:
         options = features.options(question)
     except DataError:
@@ -123,5 +123,5 @@ def _held_out(pairs: Sequence[Pair]) -> FloatArray:
         places = [k for k, pair in enumerate(pairs) if pair.group == kind]
         own = [pairs[k] for k in places]
         if len({pair.image for pair in own}) >= FEWEST_IMAGES:
-            hits[places] = 0.5 + 0.5 * np.sign(fit(own).log_odds)
+            hits[places] = 0.5 + 0.5 * np.sign(held_out(table_of(own))[1])
     return hits

@@ -21,7 +21,8 @@ from inspect_ai.solver import TaskState, generate
 from visualjudge.apps.training import LARGEST_SCORE, reward, truth_of
 from visualjudge.core.records import FAILED, IMAGE_MARK, Question
 from visualjudge.dataset.exports.media import answer_text, truth_columns
-from visualjudge.dataset.folder import Dataset, load_dataset, selected
+from visualjudge.dataset.folder import Dataset, load_dataset
+from visualjudge.dataset.question_filter import Choice
 from visualjudge.prompts.spans import interleaved
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.replies import read_reply
@@ -41,7 +42,7 @@ def judge(dataset: str, tasks: str | None = None, limit: int | None = None) -> T
     limit
         Maximum number of questions, from the first.
     """
-    read = selected(load_dataset(dataset), tasks.split(",") if tasks else None)
+    read = load_dataset(dataset).choose(Choice(tasks=tuple(tasks.split(",")) if tasks else ()))
     check_images(read, read.questions)
     chosen = list(read.questions)[:limit]
     samples = MemoryDataset(
@@ -77,8 +78,7 @@ def verdict() -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         truth = truth_of(state.metadata["truth"])
         text, reason = state.output.completion, state.output.stop_reason
-        kind: Any = truth.question_type
-        found = read_reply(text, kind, truth.options, finish_reason=reason, ties=truth.ties)
+        found = truth.read(text, str(reason))
         if found.value == FAILED:
             return Score(
                 value=0.0, answer=FAILED, explanation=f"not read: {found.cause or found.status}"

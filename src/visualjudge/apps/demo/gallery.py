@@ -111,7 +111,6 @@ def _page(shown: list[Exhibit]) -> str:
 
 
 def _section(exhibit: Exhibit) -> Iterator[str]:
-
     row, encoded = exhibit.row, exhibit.encoded
     title = encoding_title(row.task, row.stem)
     yield f"### {title}"
@@ -133,14 +132,10 @@ def _section(exhibit: Exhibit) -> Iterator[str]:
     yield f"Text {text} characters, legend {legend}."
 
 
-def faults(out: Path, shown: list[Exhibit]) -> Iterator[str]:
-    """Yield what a written page lacks."""
+def faults(out: Path, shown: list[Exhibit]) -> list[str]:
+    """Return what a written page lacks."""
     page = out / PAGE
-    if not page.is_file():
-        yield f"{PAGE} is missing"
-        return
-    if page.read_text("utf-8") != _page(shown):
-        yield f"{PAGE} is not what the catalogue gives"
-    for exhibit in shown:
-        if exhibit.image is not None and not (out / exhibit.image).is_file():
-            yield f"{exhibit.image} is missing"
+    if not page.is_file() or page.read_text("utf-8") != _page(shown):
+        return [f"{PAGE} is missing or is not what the catalogue gives"]
+    names = [exhibit.image for exhibit in shown if exhibit.image is not None]
+    return [f"{name} is missing" for name in names if not (out / name).is_file()]

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,14 +81,6 @@ class Data:
             for note in notes
         ]
         return pl.DataFrame({**columns, "class_of_interest": classes}, strict=False)
-
-    def _counts(self, task: str) -> tuple[int, int, int]:
-        notes = [entry.annotation for entry in self._folder.entries(task)]
-        return (
-            len(notes),
-            len(Counter(n.image_id for n in notes)),
-            len(Counter(n.source for n in notes)),
-        )
 
     def __repr__(self) -> str:
         return f"Data({str(self.path)!r}, tasks: {', '.join(self.tasks)})"

@@ -290,10 +290,7 @@ def _engine(
     batched = batched_in(asked)
     if batched is None:
         if open_parts := open_batches(out):
-            raise UsageError(
-                f"{out}: {open_parts} batches have not ended: add --batch to continue, with "
-                "--set cancel_batches=true to cancel them"
-            )
+            raise UsageError(f"{out}: {open_parts} batches have not ended: add --batch to continue")
         return None, prices
     if limits is not None and limits != Limits():
         raise UsageError(

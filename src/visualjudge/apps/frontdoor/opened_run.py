@@ -77,28 +77,17 @@ class Run:
         """
         import polars as pl
 
-        rows = list(self.verdicts.values())
-        tokens = [token_counts(row.usage) for row in rows]
-        texts = ("id", "order", "status", "cause", "raw_response")
-        columns: dict[str, list[Any]] = {
-            name: [getattr(row, name) for row in rows] for name in texts
-        }
-        columns["value"] = [str(row.value) for row in rows]
-        numbers: dict[str, list[Any]] = {
-            name: [getattr(row, name) for row in rows]
-            for name in ("probability_a", "expected_score", "latency_s")
-        }
-        numbers["score"] = [
-            None if isinstance(row.value, str) else float(row.value) for row in rows
-        ]
-        counts = {
-            "repeat": [row.repeat for row in rows],
-            "tokens_in": [pair[0] for pair in tokens],
-            "tokens_out": [pair[1] for pair in tokens],
-        }
-        schema = {**dict.fromkeys(columns, pl.String), **dict.fromkeys(numbers, pl.Float64)}
-        schema |= dict.fromkeys(counts, pl.Int64)
-        return pl.DataFrame({**columns, **numbers, **counts}, schema=schema)
+        texts = ("id", "order", "status", "cause", "raw_response", "value")
+        numbers = ("probability_a", "expected_score", "latency_s", "score")
+        schema = {**dict.fromkeys(texts, pl.String), **dict.fromkeys(numbers, pl.Float64)}
+        schema |= dict.fromkeys(("repeat", "tokens_in", "tokens_out"), pl.Int64)
+        rows = []
+        for row in self.verdicts.values():
+            said = row.id, row.order, row.status, row.cause, row.raw_response, str(row.value)
+            score = None if isinstance(row.value, str) else float(row.value)
+            known = row.probability_a, row.expected_score, row.latency_s, score, row.repeat
+            rows.append((*said, *known, *token_counts(row.usage)))
+        return pl.DataFrame(rows, schema=schema, orient="row")
 
     def __repr__(self) -> str:
         missing = f", {self.missing} missing" if self.missing else ""

@@ -222,7 +222,9 @@ def _of_data(root: Path, task: str | None, encodings: Sequence[str], seed: int) 
         name: tuple(
             found
             for found in group(name, notes)
-            if caps.differ(min(found.scores), max(found.scores))
+            if caps.differ(
+                *(most(note.final_score for note in found.members) for most in (min, max))
+            )
         )
         for name, notes in read.items()
     }

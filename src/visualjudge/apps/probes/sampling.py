@@ -25,11 +25,10 @@ from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.dataset.photograph_stand_in import StandIn
 from visualjudge.dataset.plan import TaskRecords, Unit, read_tasks, sample_tasks, units_of
 from visualjudge.dataset.predictions_file import PREDICTIONS
-from visualjudge.dataset.render import Job, render
+from visualjudge.dataset.render import Job, render, turned
 from visualjudge.dataset.sampling import JUDGE_ANALYSIS, Caps, Item, Stems, deal
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.predictions import type_of
-from visualjudge.vision.rows import Encoding
 
 T = TypeVar("T")
 SPARE = 2
@@ -45,25 +44,19 @@ class Chosen:
     other_image: str | None
     text: str | None
 
-    @property
-    def stems(self) -> tuple[str, ...]:
-        """Stems of all encodings."""
-        return tuple(stem for stem in (self.image, self.other_image, self.text) if stem is not None)
-
 
 def chosen(task: str) -> Chosen:
     """Return two image encodings and one text encoding, without drawn labels if possible, so that
     they can be mirrored.
     """
     rows = [row for row in encodings(task) if row.is_final]
-    images = sorted((row for row in rows if row.kind == "pixel"), key=_tagged)
+    images = sorted(
+        (row for row in rows if row.kind == "pixel"),
+        key=lambda row: bool(getattr(row.style, "tags", False)),
+    )
     texts = [row for row in rows if row.kind == "text" and not type_of(task).is_image]
     first, second = ([row.stem for row in images] + [None, None])[:2]
     return Chosen(first, second, texts[0].stem if texts else None)
-
-
-def _tagged(row: Encoding) -> bool:
-    return bool(getattr(row.style, "tags", False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +72,11 @@ class _Drawn:
 
     def forms(
         self, items: Sequence[Item], stand_in: Callable[[Unit], StandIn] | None = None
-    ) -> tuple[dict[int, tuple[bytes, bytes | None]], dict[bytes, None]]:
-        """Return each of ``items`` that can be asked, by index, as JSON in both orders, and the
-        predictions shown.
+    ) -> tuple[dict[int, bytes], dict[bytes, None]]:
+        """Return each of ``items`` that can be asked, by index, as JSON, and the predictions
+        shown.
         """
-        options, found = self.options, {}
+        options, found = self.options, dict[int, bytes]()
         shown: dict[bytes, None] = {}
         units = units_of(items, self.tasks)
         jobs = (
@@ -92,7 +85,7 @@ class _Drawn:
             for unit in units
         )  # fmt: skip
         for piece in self.workers.map(render, jobs):
-            found.update({place: (first, turned) for place, first, turned in piece.questions})
+            found.update(piece.questions)
             shown.update(dict.fromkeys(piece.predictions))
         return found, shown
 
@@ -119,25 +112,25 @@ def pools(
     each = SPARE * -(-wanted // len(names)) + SPARE
     caps = Caps(0, 0, each, each, -(-each // FEWEST_STEPS), 0)
     chosen_options = replace(options, caps=caps)
-    tasks = read_tasks(folder, names, workers, lambda count: None)
-    items = sample_tasks(
-        tasks, (JUDGE_ANALYSIS,), caps, options.seed, lambda name: Stems((), chosen(name).stems)
-    )
+    tasks = read_tasks(folder, names, workers, lambda *progress: None)
+    shown = {name: chosen(name) for name in names}
+    stems = {
+        name: Stems((), tuple(filter(None, (one.image, one.other_image, one.text))))
+        for name, one in shown.items()
+    }
+    items = sample_tasks(tasks, (JUDGE_ANALYSIS,), caps, options.seed, stems.__getitem__)
     drawn = _Drawn(folder.root, stage, tasks, items, chosen_options, workers)
     questions = _rendered(drawn)
     if not questions:
         raise DataError(f"{folder.name}: no question can be asked")
-    pairs, seed = (
-        [question for question in questions if question.question_type == "pairwise"],
-        options.seed,
-    )
-    given = options.prompts.asset("layout").part("given")
+    pairs = [question for question in questions if question.question_type == "pairwise"]
+    given, seed = options.prompts.asset("layout").part("given"), options.seed
     out: dict[Pool, Sequence[Base]] = {
-        "image": _pairs(pairs, {name: chosen(name).image for name in names}, given, seed),
+        "image": _pairs(pairs, {name: one.image for name, one in shown.items()}, given, seed),
         "other_image": _pairs(
-            pairs, {name: chosen(name).other_image for name in names}, given, seed
+            pairs, {name: one.other_image for name, one in shown.items()}, given, seed
         ),
-        "text": _pairs(pairs, {name: chosen(name).text for name in names}, given, seed),
+        "text": _pairs(pairs, {name: one.text for name, one in shown.items()}, given, seed),
         "steps": _staircases(questions, given, seed),
     }
     asked_as_image = {base.group for base in out["image"]}
@@ -160,8 +153,9 @@ def _rendered(drawn: _Drawn) -> list[Question]:
     return [_read(forms[place], turn, place) for place, turn in zip(places, turns, strict=True)]
 
 
-def _read(form: tuple[bytes, bytes | None], turned: bool, place: int) -> Question:
-    return question_from_wire(orjson.loads((form[1] if turned else None) or form[0]), place)
+def _read(form: bytes, turn: bool, place: int) -> Question:
+    question = question_from_wire(orjson.loads(form), place)
+    return turned(question) if turn else question
 
 
 def _over(name: str, drawn: _Drawn, bases: Sequence[Base]) -> list[Base]:
@@ -189,8 +183,8 @@ def _over(name: str, drawn: _Drawn, bases: Sequence[Base]) -> list[Base]:
     found = {}
     for place, form in drawn.forms(items, stand_in)[0].items():
         k, base = wanted[_pair_key(items[place])]
-        turned = items[place].annotation_ids != base.pair.annotation_ids
-        found[k] = replace(base, questions=(_read(form, turned, place),))
+        turn = items[place].annotation_ids != base.pair.annotation_ids
+        found[k] = replace(base, questions=(_read(form, turn, place),))
     return [found[k] for k in sorted(found)]
 
 

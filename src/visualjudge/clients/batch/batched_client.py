@@ -54,14 +54,11 @@ class Settings:
         Maximum number of seconds between two polls.
     wait
         Whether to wait for the replies; if False, end once everything is submitted.
-    cancel
-        Whether to cancel the run's batches, keep their replies, and submit no others.
     """
 
     size: int | None = None
     poll_s: float = 120.0
     wait: bool = True
-    cancel: bool = False
 
 
 class Batched(Wrapping):

@@ -40,7 +40,6 @@ class GoogleBatches(Provider):
     after = "pageToken"
     id = "name"
     batch = "/v1beta/{}"
-    cancelling = ":cancel"
     results = "/v1beta/{}:download?alt=media"
 
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:

@@ -92,9 +92,8 @@ class Provider(ABC):
     # Parameter of the query that names the last row of the page before.
     after: ClassVar[str] = "after"
     id: ClassVar[str] = "id"
-    # Path of one batch, and what follows it to cancel it.
+    # Path of one batch.
     batch: ClassVar[str]
-    cancelling: ClassVar[str] = "/cancel"
     # Path of a file of results.
     results: ClassVar[str]
 
@@ -154,11 +153,6 @@ class Provider(ABC):
             If the server does not report it.
         """
         return self.looked(await self.call("GET", self.batch.format(batch)))
-
-    async def cancel(self, batch: str) -> None:
-        """Cancel a batch, so that no further requests are started."""
-        path = self.batch.format(batch) + self.cancelling
-        await self.patiently(partial(self.call, "POST", path))
 
     async def download(self, file: str, into: BinaryIO) -> None:
         """Write a result file to ``into``."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.registry import Registry
-from visualjudge.dataset.exports.forms import export_json, export_packed
+from visualjudge.dataset.exports.forms import export_form
 from visualjudge.dataset.exports.parquet import export_parquet
 from visualjudge.dataset.exports.preferences import export_trl
 from visualjudge.dataset.exports.vlmevalkit import export_vlmevalkit
@@ -30,8 +31,8 @@ FORMATS: Registry[str, Format] = Registry(
     "export format",
     {
         "parquet": Format(export_parquet, is_folder=True),
-        "json": Format(export_json, is_folder=True),
-        "dataset-parquet": Format(export_packed, is_folder=True),
+        "json": Format(partial(export_form, packed=False), is_folder=True),
+        "dataset-parquet": Format(partial(export_form, packed=True), is_folder=True),
         "vlmevalkit": Format(export_vlmevalkit, is_folder=True),
         "trl": Format(export_trl, is_folder=False, training=True),
         "lmms-eval": "visualjudge.apps.connectors.lmms_eval_tasks:LMMS_EVAL",
@@ -107,5 +108,7 @@ def check_out(out: Path, name: str, *, is_folder: bool, force: bool) -> None:
         raise UsageError(f"--out: {out} is a {is_one}; {name} is written to a {due}")
     if force or (is_folder and not any(out.iterdir())):
         return
-    what = "is a folder that is not empty" if is_folder else "already exists"
-    raise UsageError(f"--out: {out} {what}; choose another, or add --force to overwrite it")
+    raise UsageError(
+        f"--out: {out} {'is a folder that is not empty' if is_folder else 'already exists'}; "
+        "choose another, or add --force to overwrite it"
+    )

@@ -16,17 +16,9 @@ from visualjudge.dataset.staging import check_target, staged
 from visualjudge.dataset.write_dataset import pack, write_dataset
 
 
-def export_json(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
-    _write(dataset, out, tick, packed=False)
-    return [out / QUESTIONS, out / META]
-
-
-def export_packed(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
-    _write(dataset, out, tick, packed=True)
-    return [out / PACKED, out / META]
-
-
-def _write(dataset: Dataset, out: Path, tick: Callable[[int, int], None], *, packed: bool) -> None:
+def export_form(
+    dataset: Dataset, out: Path, tick: Callable[[int, int], None], *, packed: bool
+) -> list[Path]:
     check_target(out, force=True)
     count = len(dataset)
     with staged(out) as stage:
@@ -43,3 +35,4 @@ def _write(dataset: Dataset, out: Path, tick: Callable[[int, int], None], *, pac
         write_dataset(stage, dataset.questions, dataset.meta)
         if packed:
             pack(stage)
+    return [out / (PACKED if packed else QUESTIONS), out / META]

@@ -10,8 +10,8 @@ from visualjudge.core.image_storage import image_at
 from visualjudge.core.records import Pixels, Question
 from visualjudge.dataset.folder import CHANGED
 from visualjudge.dataset.predictions_file import ShownPredictions
-from visualjudge.judges.local.features import blind_features_of, features_of, given_of, over_grey
-from visualjudge.vision.predictions import type_of
+from visualjudge.judges.local.features import features_of, given_of
+from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.view import NOTHING, Features, Given
 
@@ -27,13 +27,9 @@ class QuestionFeatures:
     The cache key is what is assessed: media files for depth maps and whole images, and data for
     other predictions, which are the same in all encodings. Threads take turns, because concurrent
     questions share options.
-
-    With ``blind``, photographs are replaced with grey, so that features depend only on the
-    predictions.
     """
 
-    def __init__(self, root: str | Path, *, blind: bool = False) -> None:
-        self._blind = blind
+    def __init__(self, root: str | Path) -> None:
         self._root = Path(root)
         self._shown = ShownPredictions(root)
         self._given = lru_cache(maxsize=16)(self._read_given)
@@ -74,7 +70,7 @@ class QuestionFeatures:
                 return NOTHING
             height, width = given.image.shape[:2]
             prediction = self._shown.prediction(task, annotation_id, (height, width))
-            return (blind_features_of if self._blind else features_of)(task, prediction, given)
+            return self._look_at(task, prediction, given)
         pixels = self._pixels(image)
         look = type_of(task).look_drawn
         return NOTHING if look is None else look(pixels, colours, given)
@@ -84,8 +80,10 @@ class QuestionFeatures:
         images = [name for name in context if name not in controls]
         image = self._pixels(images[0]) if images else None
         control = self._pixels(controls[0]) if controls else None
-        given = given_of(task, image, control, self._shown.hole(task, image_id) if images else None)
-        return over_grey(given) if self._blind else given
+        return given_of(task, image, control, self._shown.hole(task, image_id) if images else None)
+
+    def _look_at(self, task: str, prediction: Prediction, given: Given) -> Features:
+        return features_of(task, prediction, given)
 
     def _pixels(self, name: str) -> Pixels:
         return read_rgb(image_at(self._root, name))

@@ -34,7 +34,6 @@ _LISTINGS = 2
 # Maximum number of failed polls in a row before a batch is given up.
 _LOOKS = 60
 _DOWNLOADS = 5
-_CANCELLED = "cancelled"
 _log = logging.getLogger("visualjudge.batches")
 
 
@@ -91,8 +90,6 @@ class BatchEngine:
                         )
                     elif next(self._unanswered(todo), None) is None:
                         break
-                if _CANCELLED in self._where.values():
-                    self._stop.request("the batches were cancelled")
             finally:
                 await asyncio.shield(self.provider.aclose())
         control.progress.stopped = self._stop.reason
@@ -108,7 +105,7 @@ class BatchEngine:
         return replace(result, is_counted=user != self._asker)
 
     def _note(self, name: str, body: Sequence[bytes]) -> None:
-        if not (self.journal.is_open(name) or self.client.settings.cancel):
+        if not self.journal.is_open(name):
             self.journal.add(name, body)
 
     def _unanswered(self, todo: Todo) -> Iterator[Ask]:
@@ -121,8 +118,7 @@ class BatchEngine:
             try:
                 outcome = await ask_one(ask)
             except Pending as pending:
-                name = str(pending)
-                self._where[self._asker] = name if self.journal.is_open(name) else _CANCELLED
+                self._where[self._asker] = str(pending)
                 return None
             self._where[self._asker] = ""
             return outcome
@@ -140,9 +136,6 @@ class BatchEngine:
             batch = part.batch or (await self._found(part) if part.since else None)
             if batch is None:
                 self.journal.drop(part, "not submitted")
-            elif self.client.settings.cancel:
-                await self.provider.cancel(batch)
-                _log.info("batch %s: asked the server to cancel it", batch)
 
     async def _found(self, part: Part) -> str | None:
         # Return the batch of a part whose confirmation was lost, or None if it was not made.
@@ -255,9 +248,7 @@ class BatchEngine:
     def _ended(self) -> bool:
         # Let the judge be asked again whatever no longer waits for a batch.
         self._where = {
-            key: name
-            for key, name in self._where.items()
-            if name in ("", _CANCELLED) or self.journal.is_open(name)
+            key: name for key, name in self._where.items() if not name or self.journal.is_open(name)
         }
         return True
 

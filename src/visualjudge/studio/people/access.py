@@ -29,10 +29,15 @@ class Tokens:
     """
 
     def __init__(self, home: Path, folder: Path) -> None:
+        path = home / "secret"
         try:
-            secret = _secret(home / "secret")
+            secret = _secret(path)
         except OSError as error:
-            raise RunError(f"{home / 'secret'}: cannot be used: {error}") from None
+            raise RunError(f"{path}: cannot be used: {error}") from None
+        if len(secret) != _BYTES or (os.name == "posix" and path.stat().st_mode & 0o077):
+            raise RunError(
+                f"{path}: must have {_BYTES} bytes that you alone can read (mode 0600); remove it"
+            )
         self._key = hmac.digest(secret, str(folder.resolve()).encode("utf-8", "replace"), "sha256")
 
     def token(self, name: str) -> str:
@@ -49,19 +54,15 @@ class Tokens:
 
 
 def _secret(path: Path) -> bytes:
-    """Read the secret; the first call makes it, with mode 0600 and complete when it appears."""
+    """Read the secret; the first call makes it, complete when it appears."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, scratch = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
+        with tempfile.NamedTemporaryFile(dir=path.parent) as file:  # mode 0600
             file.write(secrets.token_bytes(_BYTES))
-        with suppress(FileExistsError):  # another studio was first: its secret counts
-            os.link(scratch, path)
-        Path(scratch).unlink()
-    content = path.read_bytes()
-    if len(content) != _BYTES or (os.name == "posix" and path.stat().st_mode & 0o077):
-        raise OSError(f"must have {_BYTES} bytes that you alone can read (mode 0600); remove it")
-    return content
+            file.flush()
+            with suppress(FileExistsError):  # another studio was first: its secret counts
+                os.link(file.name, path)
+    return path.read_bytes()
 
 
 def refused() -> HTTPException:

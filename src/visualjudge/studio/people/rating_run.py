@@ -7,7 +7,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -250,11 +250,9 @@ class RatingRun:
 
     def _drawn(self, rater: Rater) -> Slot | None:
         settings = self.plan.settings
-        known = [
-            i for i in self.plan.known_for(rater.name) if rater.name not in self._taken.get(i, ())
-        ]
+        known = self._left_of(rater, self.plan.known_for(rater.name))
         again = settings.repeats - rater.count("repeat")
-        practice = [i for i in self.plan.practice if rater.name not in self._taken.get(i, ())]
+        practice = self._left_of(rater, self.plan.practice)
         if practice:
             return self.plan.slot(rater.name, practice[0], "practice", 0, rater.pairs)
         after = REPEAT_AFTER
@@ -268,6 +266,9 @@ class RatingRun:
                 1 if purpose == "question" else after
             )  # at the end of the queue, repeats are allowed at once
         return None
+
+    def _left_of(self, rater: Rater, identities: Sequence[str]) -> list[str]:
+        return [name for name in identities if rater.name not in self._taken.get(name, ())]
 
     def _found(self, rater: Rater, purpose: Purpose, known: list[str], after: int) -> str | None:
         if purpose == "known":
@@ -304,7 +305,7 @@ class RatingRun:
         """Return the maximum number of questions left for the rater."""
         with self._lock:
             rater, settings = self.raters[name], self.plan.settings
-            known = sum(rater.name not in self._taken.get(i, ()) for i in self.plan.known)
+            known = len(self._left_of(rater, self.plan.known))
             ordinary = sum(1 for _ in self._open(rater))
             again = min(settings.repeats, rater.count("question") + ordinary) - rater.count(
                 "repeat"

@@ -17,8 +17,8 @@ from visualjudge.vision.raster.overlaps import box_ious
 from visualjudge.vision.view import Features, Given, Plane, View
 from visualjudge.vision.view_items import alike, covering, overlaps, set_features
 
+# Width of the ring around a box, as a share of its side.
 RING = 0.25
-"""Width of the ring around a box, as a share of its side."""
 
 
 def box_features(found: Detections, given: Given) -> Features:
@@ -39,25 +39,17 @@ def box_features(found: Detections, given: Given) -> Features:
     )
 
 
+# Return the features of n boxes (n×4 corners on the view), each an array of shape (n,).
 def _box_rows(view: View, boxes: FloatArray) -> dict[str, FloatArray]:
-    """Return the features of n boxes (n×4 corners on the view), each an array of shape (n,)."""
     size = np.stack([boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]], axis=1)
     reach = np.concatenate([-size, size], axis=1) * RING
-    outer, inner = boxes + reach, boxes - reach
-    mean, ring, rim = (
-        _mean(view.sums, boxes),
-        _between(view.sums, boxes, outer),
-        _between(view.sums, inner, boxes),
-    )
+    mean, ring = _mean(view.sums, boxes), _between(view.sums, boxes, boxes + reach)
     sides = np.array([_sides(view, box) for box in boxes])
     share = size.prod(axis=1) / view.edges.size
     return {
         "edge": sides.mean(axis=1),
         "weakest_side": sides.min(axis=1),
         "contrast": np.linalg.norm(mean[:, :3] - ring[:, :3], axis=1) / 20,
-        "rim": np.linalg.norm(rim[:, :3] - ring[:, :3], axis=1) / 20,
-        "salient": mean[:, 3] - ring[:, 3],
-        "dense": mean[:, 4] - ring[:, 4],
         "log_area": np.log(np.maximum(share, 1e-4)),
         "slim": np.abs(np.log(np.maximum(size[:, 0], 1) / np.maximum(size[:, 1], 1))),
     }
@@ -71,10 +63,9 @@ def _sides(view: View, box: FloatArray) -> list[float]:
     ]  # fmt: skip
 
 
+# Return the strongest mean gradient within two pixels of a side; 0.5 at the image border, where no
+# edge can be seen.
 def _line(gradient: Plane, at: float, start: float, end: float) -> float:
-    """Return the strongest mean gradient within two pixels of a side; 0.5 at the image border,
-    where no edge can be seen.
-    """
     if at < 2 or at > gradient.shape[1] - 3:
         return 0.5
     first, place = round(start), round(at)
@@ -87,8 +78,8 @@ def _on_view(view: View, boxes: FloatArray) -> FloatArray:
     return np.asarray(np.clip(boxes * (view.scale * 2), 0, [width, height, width, height]))
 
 
+# Return the sums of each channel inside n boxes (n×C), and the areas of the boxes (n×1).
 def _totals(sums: np.ndarray, boxes: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the sums of each channel inside n boxes (n×C), and the areas of the boxes (n×1)."""
     height, width = sums.shape[0] - 1, sums.shape[1] - 1
     x1, y1, x2, y2 = np.rint(np.clip(boxes, 0, [width, height, width, height])).astype(int).T
     found = sums[y2, x2] - sums[y1, x2] - sums[y2, x1] + sums[y1, x1]
@@ -100,8 +91,8 @@ def _mean(sums: np.ndarray, boxes: FloatArray) -> FloatArray:
     return np.asarray(total / np.maximum(area, 1.0))
 
 
+# Return the means over ``outer`` without ``inner``, or over ``inner`` if nothing is left.
 def _between(sums: np.ndarray, inner: FloatArray, outer: FloatArray) -> FloatArray:
-    """Return the means over ``outer`` without ``inner``, or over ``inner`` if nothing is left."""
     (big, area), (small, hole) = _totals(sums, outer), _totals(sums, inner)
     left = area > hole
     return np.where(

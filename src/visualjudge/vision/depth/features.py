@@ -4,14 +4,11 @@ and whether the ground comes nearer towards the bottom.
 
 from __future__ import annotations
 
-from functools import cache
-
 import cv2
 import numpy as np
 
-from visualjudge.core.errors import DataError
 from visualjudge.core.records import FloatArray, Pixels
-from visualjudge.vision.depth.colormaps import colormap
+from visualjudge.vision.depth.colormaps import decoded
 from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.view import NOTHING, Features, Given, Plane, View, correlation, strided
 
@@ -42,16 +39,14 @@ def nearness_features(view: View, nearness: np.ndarray) -> dict[str, float]:
     }
 
 
+# Return the log of the mean absolute Laplacian, clipped at 0.1, where the map is known.
 def _noise(fine: Plane, known: np.ndarray) -> float:
-    """Return the log of the mean absolute Laplacian, clipped at 0.1, where the map is known."""
     response = np.abs(cv2.Laplacian(fine, cv2.CV_32F))[known]
     return float(np.log(np.mean(np.minimum(response, 0.1)) + 1e-4)) if response.size else 0.0
 
 
+# Return the correlation of nearness with the row; positive if the bottom of the image is near.
 def _trend(small: Plane, seen: np.ndarray) -> float:
-    """Return the correlation of nearness with the row; positive if the bottom of the image
-    is near.
-    """
     rows = np.broadcast_to(np.arange(small.shape[0], dtype=np.float32)[:, None], small.shape)[seen]
     values = small[seen]
     if values.size < 2 or values.std() < 1e-6:
@@ -59,8 +54,8 @@ def _trend(small: Plane, seen: np.ndarray) -> float:
     return float(np.corrcoef(rows, values)[0, 1])
 
 
+# Return the mean share of the map's local variance that the image's lightness explains.
 def _explained(small: Plane, seen: np.ndarray, view: View) -> float:
-    """Return the mean share of the map's local variance that the image's lightness explains."""
     guide = view.lab[..., 0]
     mean, light, both, squared, own = (
         np.asarray(cv2.blur(plane, WINDOW))
@@ -78,9 +73,9 @@ def depth_features(found: DepthMap, given: Given) -> Features:
 
 def drawn_features(pixels: Pixels, stem: str, given: Given) -> Features:
     """Return the features of a depth map decoded from its image in the colour map ``stem``."""
-    return (
-        NOTHING if given.image is None else nearness_features(given.view, nearness_in(pixels, stem))
-    )
+    if given.image is None:
+        return NOTHING
+    return nearness_features(given.view, decoded(strided(pixels), stem))
 
 
 def nearness_of(depth: DepthMap) -> FloatArray:
@@ -95,33 +90,3 @@ def nearness_of(depth: DepthMap) -> FloatArray:
         np.clip((values - low) / (high - low), 0, 1) if high > low else np.full(values.shape, 0.5)
     )
     return np.where(valid, share if depth.inverse else 1 - share, np.nan)
-
-
-def nearness_in(pixels: Pixels, colour_map: str) -> FloatArray:
-    """Decode the nearness, 0..1, of every k-th pixel of an H×W×3 uint8 image; NaN for black pixels.
-
-    Raises
-    ------
-    DataError
-        If the image has colours that are not in the map.
-    """
-    return decoded(strided(pixels), colour_map)
-
-
-def decoded(pixels: Pixels, colour_map: str) -> FloatArray:
-    """Decode the nearness, 0..1, of every pixel; see :func:`nearness_in`."""
-    red, green, blue = (pixels[..., channel].astype(np.int32) for channel in range(3))
-    codes = red << 16 | green << 8 | blue
-    known, level = _colours(colour_map)
-    at = np.clip(np.searchsorted(known, codes), 0, len(known) - 1)
-    if not ((known[at] == codes) | (codes == 0)).all():
-        raise DataError(f"encoding: the image must be drawn in {colour_map}, got other colours")
-    return np.where(codes == 0, np.nan, level[at] / 255)
-
-
-@cache
-def _colours(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the packed colours of a map, sorted, and the entry of each."""
-    table = colormap(name).astype(np.int64)
-    codes, level = np.unique(table @ np.array([1 << 16, 1 << 8, 1]), return_index=True)
-    return codes.astype(np.int32), level.astype(np.float64)

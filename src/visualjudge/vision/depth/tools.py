@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from visualjudge.vision.depth.features import decoded
+from visualjudge.vision.depth.colormaps import decoded
 from visualjudge.vision.tools import (
     BOX,
     Evidence,

@@ -21,8 +21,8 @@ from visualjudge.vision.view_items import (
     set_features,
 )
 
+# Number of view pixels on either side of a boundary that are compared.
 BAND = 3
-"""Number of view pixels on either side of a boundary that are compared."""
 FEWEST_PIXELS = 4
 
 
@@ -64,17 +64,16 @@ def mask_on_view(view: View, mask: Mask) -> BoolArray:
     return found
 
 
+# Return which of n positions along a side of ``full`` pixels lie in the crop from ``start``, and
+# the crop's pixels at those positions.
 def _met(n: int, full: int, start: int, length: int) -> tuple[slice, np.ndarray]:
-    """Return which of n positions along a side of ``full`` pixels lie in the crop from ``start``,
-    and the crop's pixels at those positions.
-    """
     middles = ((np.arange(n) + 0.5) * full / n).astype(int)
     first, last = np.searchsorted(middles, [start, start + length])
     return slice(int(first), int(last)), middles[first:last] - start
 
 
+# Return the features of a mask and its mean colour.
 def _mask(view: View, mask: BoolArray) -> tuple[Features, FloatArray]:
-    """Return the features of a mask and its mean colour."""
     rows, columns = _window(mask)
     near = mask[rows, columns].view(np.uint8)
     area = int(cv2.countNonZero(near)) if near.size else 0
@@ -87,11 +86,7 @@ def _mask(view: View, mask: BoolArray) -> tuple[Features, FloatArray]:
     rim = (cv2.dilate(padded, None) - cv2.erode(padded, None))[1:-1, 1:-1]
     kernel = np.ones((2 * BAND + 1,) * 2, np.uint8)
     inner, outer = near - cv2.erode(near, kernel), cv2.dilate(near, kernel) - near
-    edges, lab, salient = (
-        view.edges[rows, columns],
-        view.lab[rows, columns],
-        view.salient[rows, columns],
-    )
+    edges, lab = view.edges[rows, columns], view.lab[rows, columns]
     off = (inner | outer) & (1 - rim)
     on_rim, ring = _at(edges, rim), _at(lab, outer)
     mean, spread = (np.ravel(part) for part in cv2.meanStdDev(lab, mask=near))
@@ -103,7 +98,6 @@ def _mask(view: View, mask: BoolArray) -> tuple[Features, FloatArray]:
         if full
         else 0.5,
         "apart": float(np.linalg.norm(mean - ring[:3])) / 20 if full else 0.5,
-        "salient": _at(salient, near)[0] - (_at(salient, outer)[0] if full else 0.0),
         "rough": float(np.log(max(cv2.countNonZero(rim), 1) / np.sqrt(area))),
         "parts": float(cv2.connectedComponents(near)[0] - 1),
         "log_area": float(np.log(area / mask.size)),
@@ -112,11 +106,11 @@ def _mask(view: View, mask: BoolArray) -> tuple[Features, FloatArray]:
     }, mean
 
 
-_MASK = ("edge", "step", "contrast", "apart", "salient", "rough", "parts", "log_area", "even")
+_MASK = ("edge", "step", "contrast", "apart", "rough", "parts", "log_area", "even")
 
 
+# Return the rows and columns of a mask's neighbourhood.
 def _window(mask: BoolArray) -> tuple[slice, slice]:
-    """Return the rows and columns of a mask's neighbourhood."""
     x, y, width, height = cv2.boundingRect(mask.view(np.uint8))
     margin = BAND + 2
     return slice(max(0, y - margin), y + height + margin), slice(
@@ -124,8 +118,7 @@ def _window(mask: BoolArray) -> tuple[slice, slice]:
     )
 
 
+# Return the mean of each channel of a plane over the nonzero pixels of a uint8 array; 0 if there
+# are none.
 def _at(plane: Plane, where: np.ndarray) -> tuple[float, ...]:
-    """Return the mean of each channel of a plane over the nonzero pixels of a uint8 array; 0 if
-    there are none.
-    """
     return tuple(cv2.mean(plane, mask=where))

@@ -11,6 +11,8 @@ from visualjudge.vision.poses.record import People, Person
 from visualjudge.vision.poses.skeleton import LIMBS, MIRRORED
 from visualjudge.vision.view import Features, Given, View
 
+# Typical limb lengths relative to the trunk in front view, based on Drillis and Contini's body
+# proportions (1966).
 LENGTHS = {
     (5, 6): 0.80,
     (11, 12): 0.52,
@@ -32,19 +34,19 @@ LENGTHS = {
     (3, 5): 0.42,
     (4, 6): 0.42,
 }
-"""Typical limb lengths relative to the trunk in front view, based on Drillis and Contini's body
-proportions (1966).
-"""
 SIDES = ((5, 6), (11, 12), (13, 14), (15, 16), (7, 8), (9, 10), (1, 2), (3, 4))
+TWINS = (
+    *(((5, 7), (6, 8)), ((7, 9), (8, 10)), ((11, 13), (12, 14)), ((13, 15), (14, 16))),
+    *(((5, 11), (6, 12)), ((0, 1), (0, 2)), ((1, 3), (2, 4)), ((3, 5), (4, 6))),
+)
+# Limbs below the head.
 BODY = tuple(limb for limb in LIMBS if min(limb) >= 5)
-"""Limbs below the head."""
+# Number of points sampled along each limb.
 ALONG = 8
-"""Number of points sampled along each limb."""
+# Half the width of a limb, and the distance at which the background begins, relative to the trunk.
 THICK, ASIDE = 0.13, 0.4
-"""Half the width of a limb, and the distance at which the background begins, relative to the trunk.
-"""
 _PERSON = (
-    *("too_long", "longest", "flat", "uneven", "crossed", "mirrored", "twins_apart"),
+    *("flat", "uneven", "crossed", "mirrored", "twins_apart"),
     *view_places.NOWHERE,
 )
 
@@ -52,10 +54,8 @@ _PERSON = (
 def pose_features(poses: People, given: Given) -> Features:
     """Return the features of the people in one image: their number, and means over them."""
     rows = [_person(given.view, person) for person in poses.items]
-    found = {"people": float(len(rows)), "present": float(sum(row["present"] for row in rows))}
-    for name in _PERSON:
-        found[name] = float(np.mean([row[name] for row in rows] or [0.0]))
-    return found
+    means = {name: float(np.mean([row[name] for row in rows] or [0.0])) for name in _PERSON}
+    return {"present": float(sum(row["present"] for row in rows)), **means}
 
 
 def _person(view: View, person: Person) -> dict[str, float]:
@@ -70,8 +70,6 @@ def _person(view: View, person: Person) -> dict[str, float]:
     logs = np.log(np.maximum(list(ratios.values()), 0.05)) if ratios else np.zeros(1)
     return {
         "present": float(present.sum()),
-        "too_long": float(np.maximum(logs, 0).mean()),
-        "longest": float(logs.max()),
         "flat": float(np.minimum(logs, 0).mean()),
         "uneven": _asymmetry(ratios),
         "crossed": _crossed(points, present),
@@ -81,8 +79,8 @@ def _person(view: View, person: Person) -> dict[str, float]:
     }
 
 
+# Return measurements along and beside the limbs, at their position and at others.
 def _places(view: View, points: np.ndarray, present: np.ndarray, unit: float) -> dict[str, float]:
-    """Return measurements along and beside the limbs, at their position and at others."""
     limbs = np.array([limb for limb in BODY if present[list(limb)].all()], dtype=int)
     if not len(limbs):
         return dict(view_places.NOWHERE)
@@ -102,20 +100,17 @@ def _places(view: View, points: np.ndarray, present: np.ndarray, unit: float) ->
     return view_places.evidence(view, view_places.Samples(inside, ring, outline, normals))
 
 
+# Return the fraction of pairs whose left keypoint is on the left of the image, if the nose and both
+# eyes are visible; otherwise 0.
 def _mirrored(points: np.ndarray, present: np.ndarray) -> float:
-    """Return the fraction of pairs whose left keypoint is on the left of the image, if the nose and
-    both eyes are visible; otherwise 0.
-    """
     if not present[:3].all():
         return 0.0
     wrong = [float(points[a, 0] < points[b, 0]) for a, b in SIDES if present[a] and present[b]]
     return float(np.mean(wrong)) if wrong else 0.0
 
 
+# Return the mean colour distance between left joints and their right counterparts, in units of 20.
 def _twins_apart(view: View, points: np.ndarray, present: np.ndarray) -> float:
-    """Return the mean colour distance between left joints and their right counterparts, in units of
-    20.
-    """
     twins = np.array([(a, b) for a, b in MIRRORED if present[a] and present[b]], dtype=int)
     if not len(twins):
         return 0.0
@@ -123,8 +118,8 @@ def _twins_apart(view: View, points: np.ndarray, present: np.ndarray) -> float:
     return float(np.linalg.norm(left - right, axis=1).mean()) / 20
 
 
+# Return the view's colours at …×2 points of the full image, each from the nearest pixel.
 def _colours_at(view: View, points: np.ndarray) -> np.ndarray:
-    """Return the view's colours at …×2 points of the full image, each from the nearest pixel."""
     height, width = view.edges.shape
     x, y = (
         np.clip(points[..., k] * view.scale[k], 0, n - 1).astype(int)
@@ -137,8 +132,8 @@ def _sorted(limb: tuple[int, int]) -> tuple[int, int]:
     return (min(limb), max(limb))
 
 
+# Return the length of the trunk in pixels: the median estimate from all visible limbs.
 def _trunk(points: np.ndarray, present: np.ndarray) -> float:
-    """Return the length of the trunk in pixels: the median estimate from all visible limbs."""
     said = [
         np.linalg.norm(points[a] - points[b]) / LENGTHS[_sorted((a, b))]
         for a, b in LIMBS
@@ -147,28 +142,19 @@ def _trunk(points: np.ndarray, present: np.ndarray) -> float:
     return max(float(np.median(said)), 1e-3) if said else 1.0
 
 
+# Return the mean |log ratio| of left limbs to their right counterparts.
 def _asymmetry(ratios: dict[tuple[int, int], float]) -> float:
-    """Return the mean |log ratio| of left limbs to their right counterparts."""
     by_pair = {_sorted(limb): value for limb, value in ratios.items()}
-    twins = [
-        ((5, 7), (6, 8)),
-        ((7, 9), (8, 10)),
-        ((11, 13), (12, 14)),
-        ((13, 15), (14, 16)),
-        ((5, 11), (6, 12)),
-    ]
-    twins += [((0, 1), (0, 2)), ((1, 3), (2, 4)), ((3, 5), (4, 6))]
     found = [
         abs(np.log(max(by_pair[a], 0.05) / max(by_pair[b], 0.05)))
-        for a, b in twins
+        for a, b in TWINS
         if a in by_pair and b in by_pair
     ]
     return float(np.mean(found)) if found else 0.0
 
 
+# Return the disagreement between pairs about which side of the body is left: 0 if all agree, 1 if
+# half do.
 def _crossed(points: np.ndarray, present: np.ndarray) -> float:
-    """Return the disagreement between pairs about which side of the body is left: 0 if all agree, 1
-    if half do.
-    """
     signs = [np.sign(points[a, 0] - points[b, 0]) for a, b in SIDES if present[a] and present[b]]
     return 1 - abs(float(np.mean(signs))) if signs else 0.0

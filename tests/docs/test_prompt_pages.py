@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,16 @@ import pytest
 from making import make_folder
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.dataset.prompt_pages import write_pages
 from visualjudge.prompts import PromptAssetStore
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.tasks import TASKS
 
-DOCS = Path(__file__).parents[2] / "docs/prompts"
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from prompt_pages import write_pages  # noqa: E402
+
+DOCS = ROOT / "docs/prompts"
 ROWS = [row for row in encodings() if row.is_final]
 
 
@@ -49,7 +54,7 @@ def test_writing_pages_shows_the_first_question_of_each_kind(tmp_path: Path) -> 
     make_folder(tmp_path / "data", images=1, annotations=3, tasks=["depth_estimation"])
     build(tmp_path / "data", tmp_path / "dataset")
     dataset = load_dataset(tmp_path / "dataset")
-    pages = write_pages(dataset, tmp_path / "docs", lambda done, total: None)
+    pages = write_pages(dataset, tmp_path / "docs")
     assert [page.name for page in pages] == ["README.md", "depth_estimation.md"]
     text = pages[1].read_text("utf-8")
     assert text.count("\n### ") == 9

@@ -1,15 +1,50 @@
-"""Layout features: where the items of a prediction are. They need no photograph."""
+"""Features of predictions that need no photograph: those of the local judge on uniform grey, and
+the layout of the items.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from visualjudge.core.records import FloatArray, Size
-from visualjudge.vision.view import Features
+from visualjudge.judges.local.features import DIGITS, features_of
+from visualjudge.judges.local.questions import QuestionFeatures
+from visualjudge.vision.predictions import Prediction, type_of
+from visualjudge.vision.view import Features, Given
 
+GREY = 128
 MOST_ITEMS = 200
 NEAR = 2.0
 """Distance in pixels within which an item touches the border."""
+
+
+class BlindFeatures(QuestionFeatures):
+    """The features of options on uniform grey, so that they depend only on the predictions."""
+
+    def _look_at(self, task: str, prediction: Prediction, given: Given) -> Features:
+        return blind_features_of(task, prediction, given)
+
+    def _read_given(self, task: str, image_id: str, context: tuple[str, ...]) -> Given:
+        return over_grey(super()._read_given(task, image_id, context))
+
+
+def over_grey(given: Given) -> Given:
+    """Return the same images with uniform grey instead of the photograph and the control image."""
+    image, control = (
+        None if one is None else np.full_like(one, GREY) for one in (given.image, given.control)
+    )
+    return Given(image, control, given.hole)
+
+
+def blind_features_of(task: str, prediction: Prediction, grey: Given) -> Features:
+    """Return the features available without the photograph: those over ``grey``, and the layout of
+    the items.
+    """
+    looks, places = features_of(task, prediction, grey), type_of(task).places
+    if places is None or grey.image is None:
+        return looks
+    laid = layout(places(prediction), (grey.image.shape[0], grey.image.shape[1]))
+    return {**looks, **{name: round(value, DIGITS) for name, value in laid.items()}}
 
 
 def layout(boxes: FloatArray, size: Size) -> Features:

@@ -1,12 +1,15 @@
 """Pages that show one question of each task, encoding and type as the judge reads it, with its
 images.
+
+    python tools/prompt_pages.py DATASET docs/prompts
 """
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import cv2
@@ -15,7 +18,7 @@ from visualjudge.core.atomic import write_bytes, write_text
 from visualjudge.core.image_storage import Place
 from visualjudge.core.records import IMAGE_MARK, Question
 from visualjudge.dataset.exports.media import answer_text
-from visualjudge.dataset.folder import Dataset
+from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.tasks import TASKS
 
@@ -27,7 +30,18 @@ length. The page states what is omitted.
 """
 
 
-def write_pages(dataset: Dataset, out: str | Path, tick: Callable[[int, int], None]) -> list[Path]:
+def main() -> None:
+    """Write the pages of a dataset."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("dataset")
+    parser.add_argument("out", help="folder of the pages")
+    given = parser.parse_args()
+    write_pages(load_dataset(given.dataset), given.out)
+
+
+def write_pages(dataset: Dataset, out: str | Path) -> list[Path]:
     """Write ``out/README.md``, one page per task, and thumbnails. Return the paths of the pages.
 
     Parameters
@@ -43,13 +57,12 @@ def write_pages(dataset: Dataset, out: str | Path, tick: Callable[[int, int], No
         first.setdefault((question.task, question.encoding, question.question_type), question)
     chosen = list(first.values())
     pages = []
-    for done, task in enumerate(dict.fromkeys(question.task for question in chosen), start=1):
+    for task in dict.fromkeys(question.task for question in chosen):
         mine = [question for question in chosen if question.task == task]
         for path in dict.fromkeys(path for question in mine for path in question.images):
             _thumbnail(dataset.image(path), home / _thumb(path))
         write_text(home / f"{task}.md", _page(task, mine))
         pages.append(home / f"{task}.md")
-        tick(done, len(TASKS))
     write_text(home / "README.md", _index(chosen))
     return [home / "README.md", *pages]
 
@@ -59,7 +72,7 @@ def heading(question: Question) -> str:
 
 
 def _page(task: str, questions: Sequence[Question]) -> str:
-    note = "Made by `visualjudge show prompts`; do not edit. Long texts are cut here."
+    note = "Made by tools/prompt_pages.py; do not edit. Long texts are cut here."
     sections = (_section(question) for question in questions)
     return "\n".join([f"# {TASKS[task].prose}\n\n{note}\n", *sections])
 
@@ -98,8 +111,8 @@ def _index(questions: Sequence[Question]) -> str:
     rows = [f"- [{TASKS[task].prose}]({task}.md): {', '.join(by_task[task])}" for task in by_task]
     return (
         "# Prompts, as the judge reads them\n\nOne question of each task, encoding and type, with "
-        "its images in the order of its `<image>` marks. Made by `visualjudge show prompts "
-        "DATASET --out docs/prompts`.\n\n" + "\n".join(rows) + "\n"
+        "its images in the order of its `<image>` marks. Made by "
+        "tools/prompt_pages.py.\n\n" + "\n".join(rows) + "\n"
     )
 
 
@@ -113,3 +126,7 @@ def _thumbnail(source: Place, target: Path) -> None:
     small = cv2.resize(pixels, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
     _, encoded = cv2.imencode(".jpg", small[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
     write_bytes(target, encoded.tobytes())
+
+
+if __name__ == "__main__":
+    main()
