@@ -167,8 +167,8 @@ def compare_models(rows: Comparisons) -> PairsOfModels:
             )
         )
     typical = float(np.mean(images)) if images.size else 0.0
-    points = [_smallest(curve, spread, times * typical, tail) for times in (1, 2)]
-    return PairsOfModels(tuple(map(_better_first, out)), *points, rows.images)
+    once, twice = (_smallest(curve, spread, times * typical, tail) for times in (1, 2))
+    return PairsOfModels(tuple(map(_better_first, out)), once, twice, rows.images)
 
 
 def _better_first(pair: PairOfModels) -> PairOfModels:
