@@ -45,7 +45,8 @@ ID_REMEDY = "give --id-prefix, such as '{folder}_'"
 class FolderWriter:
     """Collect records of one task, and write them to the data folder ``root`` on :meth:`commit`.
 
-    As a context manager, it leaves no files behind without a commit.
+    As a context manager, it leaves no files behind without a commit. After one, ``sources`` are
+    those of all records of the task in the folder.
 
     Parameters
     ----------
@@ -77,6 +78,7 @@ class FolderWriter:
         self._images: dict[str, dict[str, Any]] = {}
         self._given: dict[str, dict[str, Path | None]] = {}
         self._annotations: dict[str, dict[str, Any]] = {}
+        self.sources: set[str | None] = set()
         self._files = WaitingFiles(self.root)
 
     def __enter__(self) -> Self:
@@ -213,6 +215,7 @@ class FolderWriter:
             images = self._merged_images()
             self._check_other_tasks()
             annotations = self._merged_annotations()
+            self.sources = {record.get("source") for record in annotations}
             self._files.move()
             write_json(self._image_file, images)
             write_json(self._annotation_file, annotations, indent=False)

@@ -25,11 +25,10 @@ from visualjudge.analysis.decisions.may_rank_models import System, system
 from visualjudge.analysis.decisions.model_answer import (
     Facts,
     ModelAnswer,
-    accuracy_words,
     model_answer,
 )
 from visualjudge.analysis.estimate import TAIL, shares, too_few
-from visualjudge.analysis.figure_text import listed, many, percent
+from visualjudge.analysis.figure_text import listed, many, percent, percents
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.pairwise_figures import Pairwise
 from visualjudge.analysis.statistics import (
@@ -227,7 +226,8 @@ def _accuracy(pairwise: Pairwise) -> str | None:
     share = pairwise.accuracy.share
     if share.value is None or not share.n:
         return None
-    return accuracy_words(share.value, _closed(share.interval), many(share.n, "pair"))
+    interval = f" ({percents(share.interval)})" if share.interval else ""
+    return f"{percent(share.value)}{interval} of {many(share.n, 'pair')}"
 
 
 def _closed(ends: Ends | None) -> tuple[float, float] | None:
