@@ -72,7 +72,7 @@ OVER: dict[str, tuple[int, str]] = {
         "in adopt: three benchmarks, two logs, files fetched into a data folder",
     ),
     "studio": (2746, "the lease of a rater, filters of a study beside files of ids"),
-    "cli": (2026, "options of import and mmbench declared a second time"),
+    "cli": (2030, "options of import and mmbench declared a second time"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
 MOST_STATEMENTS, MOST_TOKENS = 37_860, 466_000
