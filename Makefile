@@ -91,7 +91,8 @@ docs-site: $(VENV)/.docs
 docs-check: $(VENV)/.runtime
 	@$(BIN)/visualjudge show gallery --check
 
-# Wheel and sdist in dist/, checked, and equal when built twice; wheels for every platform resolved; a list of what is inside (SBOM)
+# Wheel and sdist in dist/, checked, and equal when built twice; wheels for every platform resolved; a list of what is inside (SBOM);
+# the wheel installed in a new environment, where it runs the demo
 $(VENV)/.package: $(VENV)/.runtime
 	@$(PIP) --group package
 	@touch $@
@@ -106,6 +107,7 @@ package: $(VENV)/.package
 		$(BIN)/uv pip compile --quiet --only-binary :all: --python-platform $$platform --python-version $$version \
 			pyproject.toml --extra studio >/dev/null && echo "resolves: $$platform, Python $$version" || exit 1; done; done
 	@$(BIN)/cyclonedx-py requirements requirements.lock -o dist/sbom.json
+	@PYTHON=$(PYTHON) packaging/try_wheel.sh dist/*.whl
 
 # Kills commands for an hour, and builds every malicious record; every reader of foreign bytes, a minute each.
 SOAK_SECONDS ?= 3600

@@ -8,8 +8,10 @@ Each question shows two 640×480 PNG photographs. The server, a process of its o
 aiohttp's takes more processor time for a request than a client does, so that on two cores it is
 what is measured. With --lean the server counts bytes and no more; with --url a running server is
 asked, such as nginx with a fixed reply. All three send to it in turn with the same concurrency;
-bare aiohttp sends bytes that were prepared before the clock started. Ours is the whole `judge`
-core: planning, images from disk, base64, parsing, the journal synced to the disk.
+bare aiohttp sends bytes that were prepared before the clock started. "Our client" is what
+`open_client` returns; "visualjudge" is the whole `judge` core: planning, images from disk, base64,
+parsing, reading the answer, the journal synced to the disk. On a busy machine only the CPU of this
+process can be compared.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ import numpy as np
 from aiohttp import web
 from skimage import data as photographs
 
-from visualjudge.clients.registry import open_client
+from visualjudge.clients import ImageStore, Request, TextPart, open_client
 from visualjudge.core.records import Question
 from visualjudge.dataset.folder import Dataset
 from visualjudge.judges.question_judge import QuestionJudge
@@ -206,6 +208,23 @@ async def sdk(url: str, root: Path, asked: tuple[Question, ...], count: int) -> 
         await drained(count, send)
 
 
+async def client(url: str, root: Path, asked: tuple[Question, ...], count: int) -> None:
+    """Our client alone, with its retries and its limit: bodies from images, replies read."""
+    store, texts = ImageStore(), [TextPart(text) for text in PROMPT.split("<image>")]
+    images = [[store.get(root / name) for name in question.images] for question in asked[:IMAGES]]
+    client = open_client(
+        {"backend": "api", "model_name": "m", "base_url": url}, concurrency=CONCURRENCY
+    )
+
+    async def send(number: int) -> None:
+        first, second = images[number % IMAGES]
+        parts = (texts[0], first, texts[1], second, texts[2])
+        assert (await client.ask(Request(parts))).text == "A"
+
+    await drained(count, send)
+    await client.aclose()
+
+
 async def ours(url: str, root: Path, asked: tuple[Question, ...], out: Path) -> float:
     """The judge core, journal and all, without the reply cache; seconds a question after the first
     quarter.
@@ -228,10 +247,12 @@ async def ours(url: str, root: Path, asked: tuple[Question, ...], out: Path) -> 
     return (seen[len(asked)] - seen[quarter]) / (len(asked) - quarter)
 
 
-def timed(work: Callable[[], Awaitable[None]]) -> float:
-    begun = time.perf_counter()
+def timed(work: Callable[[], Awaitable[object]], count: int) -> tuple[float, float]:
+    """Questions a second, and this process's milliseconds of CPU a question."""
+    begun, cpu = time.perf_counter(), time.process_time()
     asyncio.run(work())  # type: ignore[arg-type]
-    return time.perf_counter() - begun
+    ms = 1000 * (time.process_time() - cpu) / count
+    return count / (time.perf_counter() - begun), ms
 
 
 def megabytes() -> float:
@@ -244,25 +265,31 @@ def compare(url: str, root: Path, count: int, rounds: int) -> None:
     bodies = [
         json.dumps({"model": "m", "messages": messages(root, q)}).encode() for q in asked[:IMAGES]
     ]
-    rates: dict[str, list[float]] = {"bare aiohttp": [], "visualjudge": []}
+    rates: dict[str, list[tuple[float, float]]] = {
+        name: [] for name in ("bare aiohttp", "our client", "visualjudge")
+    }
     if find_spec("openai") is not None:
         rates["openai SDK"] = []
     for number in range(rounds):
-        rates["bare aiohttp"].append(count / timed(lambda: bare(url, bodies, count)))
+        rates["bare aiohttp"].append(timed(lambda: bare(url, bodies, count), count))
+        rates["our client"].append(timed(lambda: client(url, root, asked, count), count))
         rates["visualjudge"].append(
-            count / timed(lambda n=number: ours(url, root, asked, root / f"run{n}"))
+            timed(lambda n=number: ours(url, root, asked, root / f"run{n}"), count)
         )
         if "openai SDK" in rates:
             few = max(count // 4, 100)
-            rates["openai SDK"].append(few / timed(lambda n=few: sdk(url, root, asked, n)))
-    reference = statistics.median(rates["bare aiohttp"])
+            rates["openai SDK"].append(timed(lambda n=few: sdk(url, root, asked, n), few))
+    reference = statistics.median(rate for rate, _ in rates["bare aiohttp"])
     print(
         f"{count} questions, two 640x480 PNGs each ({len(bodies[0]) / 1e6:.2f} MB a request), "
         f"{rounds} rounds"
     )
     for name, seen in rates.items():
-        rate = statistics.median(seen)
-        print(f"  {name:14} {rate:7.0f} questions/s   {rate / reference:5.2f} of bare aiohttp")
+        rate, cpu = (statistics.median(values) for values in zip(*seen, strict=True))
+        print(
+            f"  {name:14} {rate:7.0f} questions/s   {rate / reference:5.2f} of bare aiohttp"
+            f"   {cpu:.2f} ms of CPU a question"
+        )
 
 
 def memory(url: str, root: Path, count: int) -> None:
@@ -325,7 +352,7 @@ def _server(run: Callable[[int], None]) -> Iterator[str]:
 
 
 def _wait(port: int) -> None:
-    for _ in range(200):
+    for _ in range(1200):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return

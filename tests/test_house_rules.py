@@ -61,21 +61,21 @@ BUDGET = {
 """Statements that a package may have; one that has fewer lowers its row."""
 OVER: dict[str, tuple[int, str]] = {
     "core": (1395, "HTML tables (with the report's templates), the registry's guards"),
-    "vision": (5180, "tools of judges, matched errors, features of the local judge"),
+    "vision": (5130, "tools of judges, matched errors, features of the local judge"),
     "formats": (2008, "panoptic PNGs, Supervisely, Cartucho, layouts of published ratings"),
-    "data": (1280, "the streaming record scanner, staging in the writer"),
+    "data": (1284, "the streaming record scanner, staging in the writer"),
     "clients": (2229, "local weights, image shrinking, batches of one provider, the tool loop"),
     "runs": (1561, "the second half of the batch ledger"),
-    "analysis": (8475, "figures of pairs of judges, encodings, sources and raters; decisions"),
+    "analysis": (8370, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
-        6406,
+        6362,
         "in adopt: three benchmarks, two logs, files fetched into a data folder",
     ),
     "studio": (2785, "the lease of a rater, filters of a study beside files of ids"),
-    "cli": (2045, "options of import and mmbench declared a second time"),
+    "cli": (2040, "options of import and mmbench declared a second time"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 42_990, 534_000
+MOST_STATEMENTS, MOST_TOKENS = 37_900, 466_000
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {

@@ -34,9 +34,13 @@ def test_the_workflow_of_a_release_builds_what_make_package_checks_and_needs_no_
     assert "secrets." not in (ROOT / ".github/workflows/publish.yml").read_text("utf-8")
 
 
-def test_the_changelog_begins_with_this_version() -> None:
-    first = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
-    assert first and visualjudge.__version__.removesuffix(".dev0") == first[1]
+def test_the_changelog_begins_with_this_version_and_is_short_enough_to_read() -> None:
+    _, newest, *_ = re.split(
+        r"^## ", (ROOT / "CHANGELOG.md").read_text("utf-8"), flags=re.MULTILINE
+    )
+    assert newest.startswith(f"{visualjudge.__version__.removesuffix('.dev0')} ")
+    assert "### Removed" in newest
+    assert len(newest.strip().splitlines()) <= 60, "join lines of one subject"
 
 
 def test_the_hosted_workflow_runs_what_every_change_must_pass() -> None:

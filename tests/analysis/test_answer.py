@@ -15,7 +15,6 @@ from visualjudge.analysis.answer import (
     PairOfModels,
     PairsOfModels,
     PairState,
-    Resolution,
     compare_models,
 )
 from visualjudge.analysis.decisions.card import JudgeCard, card_of
@@ -80,17 +79,17 @@ def test_models_equal_by_truth_are_rarely_separated() -> None:
 
 
 def test_at_the_resolution_the_power_is_as_stated() -> None:
-    points = [compared((5.0, 5.5), 80, 0.8, seed).resolution.points for seed in range(20)]
+    points = [compared((5.0, 5.5), 80, 0.8, seed).resolution for seed in range(20)]
     resolution = float(np.mean([point for point in points if point is not None]))
     states = [state(compared((5.0, 5.0 + resolution), 80, 0.8, seed)) for seed in range(150)]
     assert 0.68 <= states.count("right") / len(states) <= 0.92
 
 
 def test_twice_the_images_resolve_smaller_differences() -> None:
-    few, many = (compared((5.0, 5.6, 7.0), images, 0.85, 1).resolution for images in (60, 120))
-    assert few.points is not None and few.twice is not None and many.points is not None
-    assert few.twice < few.points
-    assert many.points == pytest.approx(few.twice, rel=0.35)
+    few, many = (compared((5.0, 5.6, 7.0), images, 0.85, 1) for images in (60, 120))
+    assert few.resolution is not None and few.resolution_twice is not None
+    assert few.resolution_twice < few.resolution
+    assert many.resolution == pytest.approx(few.resolution_twice, rel=0.35)
 
 
 def card(questions: list[Question], verdicts: list[Verdict]) -> JudgeCard:
@@ -178,6 +177,17 @@ def test_a_reply_with_a_tie_prefers_neither() -> None:
     assert found.models.state != "yes"
 
 
+def test_pairs_on_too_few_images_are_not_called_close() -> None:
+    ends = (0.4, 0.7)
+    sure = PairOfModels("a", "b", 0.9, ends, 0.9, ends, "right", None, 40, "t", 1.0, "questions")
+    few = replace(sure, b="c", truth=1.0, truth_ci95=None, state="close", images=3)
+    close = replace(sure, b="d", truth=0.5, state="close")
+    found = model_answer(PairsOfModels((sure, few, close), 1, 1, 40), Facts(40, 10, ""))
+    assert "; a and d are too close, by truth as well; 1 pair is on fewer than 5 images" in (
+        found.sentence
+    )
+
+
 def test_the_range_of_images_is_said_of_the_pairs_that_it_settles() -> None:
     def row(b: str, state: PairState, needs: tuple[int, int] | None) -> PairOfModels:
         ends = (0.4, 0.7)
@@ -186,10 +196,10 @@ def test_the_range_of_images_is_said_of_the_pairs_that_it_settles() -> None:
         )
 
     rows = (row("oak", "right", None), row("birch", "undecided", (60, 200)))
-    settled = model_answer(PairsOfModels(rows, Resolution(1.0, 0.7), 40), Facts(40, 10, None))
+    settled = model_answer(PairsOfModels(rows, 1.0, 0.7, 40), Facts(40, 10, None))
     assert settled.needs_images == (60, 200)
     rows = (*rows, row("cedar", "undecided", None))
-    found = model_answer(PairsOfModels(rows, Resolution(1.0, 0.7), 40), Facts(40, 10, None))
+    found = model_answer(PairsOfModels(rows, 1.0, 0.7, 40), Facts(40, 10, None))
     assert found.needs_images is None
     assert (
         "it can’t separate alder from birch yet (60 to 200 more images), and alder from cedar not "

@@ -111,21 +111,15 @@ class PairOfModels:
 
 
 @dataclass(frozen=True)
-class Resolution:
-    """The smallest difference that is told apart, in points of score, and with twice the images;
-    None if no difference is.
+class PairsOfModels:
+    """All pairs of one judge, in the order of the truth, and its resolution: the smallest
+    difference that is told apart, in points of score, and with twice the images (None if no
+    difference is).
     """
 
-    points: float | None
-    twice: float | None
-
-
-@dataclass(frozen=True)
-class PairsOfModels:
-    """All pairs of one judge, in the order of the truth, and its resolution."""
-
     pairs: tuple[PairOfModels, ...]
-    resolution: Resolution
+    resolution: float | None
+    resolution_twice: float | None
     images: int
 
 
@@ -173,8 +167,8 @@ def compare_models(rows: Comparisons) -> PairsOfModels:
             )
         )
     typical = float(np.mean(images)) if images.size else 0.0
-    points = [_smallest(curve, spread, times * typical, tail) for times in (1, 2)]
-    return PairsOfModels(tuple(map(_better_first, out)), Resolution(*points), rows.images)
+    once, twice = (_smallest(curve, spread, times * typical, tail) for times in (1, 2))
+    return PairsOfModels(tuple(map(_better_first, out)), once, twice, rows.images)
 
 
 def _better_first(pair: PairOfModels) -> PairOfModels:

@@ -49,10 +49,13 @@ def card(
         write_text(badge, card_page.badge(result.judges[0]))
     typer.echo(str(result))
     moved = () if part.dataset is None else ("--dataset", part.dataset)
-    named = zip(result.judges, runs, strict=True)
-    ranked = [run for judge, run in named if judge.system.main is not None]
-    if ranked:
-        following("label", ranked[0], *moved, "--out", unused("next.csv"))
+    judge, pairs = result.judges[0], result.judges[0].models.pairs
+    undecided = [pair for pair in pairs if pair.state == "undecided"]
+    if pairs and all(pair.truth is None for pair in pairs):
+        following("label", runs[0], *moved, "--out", unused("next.csv"))
+    elif undecided and judge.models.state != "no":
+        task = ("--task", undecided[0].group.split(" + ")[0]) if len(judge.tasks) > 1 else ()
+        following("plan", runs[0], *moved, *task)
     else:
         following("report", *runs, *moved, "--out", "report.html")
     end_with(line for judge in result.judges for line in judge.remarks.problems)

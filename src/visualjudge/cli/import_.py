@@ -306,7 +306,8 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
             left_out += len(done.problems)
             written += done.annotations
     if written:
-        equal = equal_sources(DataFolder(values["out"]), values["task"])
+        several = len(writer.sources) > 1
+        equal = equal_sources(DataFolder(values["out"]), values["task"]) if several else []
         say(*(f"warning: {told}" for told in equal))
         following("describe", values["out"])
     elif not left_out:

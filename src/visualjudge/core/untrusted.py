@@ -189,7 +189,7 @@ def archive(path: Path, kind: Kind) -> Iterator[ZipFile]:
                 raise DataError(
                     f"{path}: must have at most {most // MIB} MiB unpacked, got {size // MIB} MiB"
                 )
-            yield zipped
+            yield zipped  # type: ignore[misc, unused-ignore]
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError) as error:
         # RuntimeError: encrypted, or (NotImplementedError) an unknown compression.
         hint = "; for Zstandard run: pip install 'visualjudge[logs]'"

@@ -26,7 +26,7 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError, in_field
 from visualjudge.core.records import Annotation, Size
 from visualjudge.core.registry import in_use
-from visualjudge.core.untrusted import read_file
+from visualjudge.core.untrusted import confined_target, read_file
 from visualjudge.data.folder import LAYOUTS, PLUGINS, read_plugins
 from visualjudge.vision.predictions import Prediction, payload_of
 from visualjudge.vision.raster.images import check_whole, oriented, png_bytes, read_rgb
@@ -45,7 +45,8 @@ ID_REMEDY = "give --id-prefix, such as '{folder}_'"
 class FolderWriter:
     """Collect records of one task, and write them to the data folder ``root`` on :meth:`commit`.
 
-    As a context manager, it leaves no files behind without a commit.
+    As a context manager, it leaves no files behind without a commit. After one, ``sources`` are
+    those of all records of the task in the folder.
 
     Parameters
     ----------
@@ -77,6 +78,7 @@ class FolderWriter:
         self._images: dict[str, dict[str, Any]] = {}
         self._given: dict[str, dict[str, Path | None]] = {}
         self._annotations: dict[str, dict[str, Any]] = {}
+        self.sources: set[str | None] = set()
         self._files = WaitingFiles(self.root)
 
     def __enter__(self) -> Self:
@@ -207,10 +209,13 @@ class FolderWriter:
             changes.
         """
         self.root.mkdir(parents=True, exist_ok=True)
+        for folder in ("images", "annotations", FILES):
+            confined_target(self.root, f"{folder}/x", of="a data folder")
         with filelock.FileLock(self.root / ".lock"):
             images = self._merged_images()
             self._check_other_tasks()
             annotations = self._merged_annotations()
+            self.sources = {record.get("source") for record in annotations}
             self._files.move()
             write_json(self._image_file, images)
             write_json(self._annotation_file, annotations, indent=False)

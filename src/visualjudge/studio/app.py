@@ -32,7 +32,7 @@ from visualjudge.studio import question_views as views
 from visualjudge.studio.facets import named_pairs, shown_facet, spaced
 from visualjudge.studio.guard import LOOPBACK, Guard
 from visualjudge.studio.places import DatasetPlace, RunPlace
-from visualjudge.studio.probed import COUNTED, EXPECTED, STATES, UNITS
+from visualjudge.studio.probed import EXPECTED, STATES, UNITS
 from visualjudge.studio.selection import SORTS, Shelf, State
 from visualjudge.studio.site import NotIndexed, Site, StillIndexing
 from visualjudge.studio.slices import Row, matrix, slices, worst_tasks
@@ -382,7 +382,6 @@ class Pages:
             back=back,
             kinds=kinds,
             states=STATES,
-            counted=COUNTED,
             units=UNITS,
         )
 

@@ -65,12 +65,15 @@ class ShownProbe:
         Id of a question that counts against the judge; None for a probe that it passes.
     unchanged
         Id of the original of the changed question, if it was asked.
+    counted
+        What the judge did in the example.
     """
 
     result: ProbeResult
     about: str
     example: str | None
     unchanged: str | None
+    counted: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +118,17 @@ def _shown(answered: pl.DataFrame, results: Sequence[ProbeResult]) -> Iterator[S
     control = answered.filter(probe_design="control")
     unchanged = dict(control.unique("probe_group").select("probe_group", "id").iter_rows())
     for result in results:
-        failed = failing(answered.filter(probe_name=result.name), control, result)
+        table = answered.filter(probe_name=result.name)
+        failed, counted = failing(table, control, result), COUNTED[result.design]
         about = PROBES[result.name].about if result.name in PROBES else ""
+        if failed.is_empty():
+            failed, counted = table.filter(usable=False), "gave no answer"
         if result.state == "pass" or failed.is_empty():
-            yield ShownProbe(result, about, None, None)
+            yield ShownProbe(result, about, None, None, "")
         else:
-            example = failed.row(0, named=True)
-            yield ShownProbe(
-                result, about, str(example["id"]), unchanged.get(example["probe_group"])
-            )
+            row = failed.row(0, named=True)
+            unlike = unchanged.get(row["probe_group"])
+            yield ShownProbe(result, about, str(row["id"]), unlike, counted)
 
 
 def failing(table: pl.DataFrame, control: pl.DataFrame, result: ProbeResult) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from visualjudge.core.errors import DataError, VisualJudgeError
+from visualjudge.core.errors import DataError, UsageError, VisualJudgeError
 from visualjudge.core.workers import Workers
 from visualjudge.runs.budget import Spending, money, spent_before
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
@@ -67,7 +67,7 @@ class Site:
         self._shelves: dict[str, Shelf] = {}
         self._judged: dict[str, tuple[int, Judged]] = {}
         self._opening = threading.Lock()
-        self._judging = threading.Lock()
+        self._judging = {place.slug: threading.Lock() for place in places.runs}
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._indexing: dict[str, NotIndexed | None] = {}
@@ -176,7 +176,7 @@ class Site:
             return Judged(run, why="the questions are not open")
         if verdicts.totals().verdicts > MOST_JUDGED:
             return Judged(run, why=f"more than {MOST_JUDGED:,} verdicts: see `visualjudge report`")
-        with self._judging:  # one judge at a time, since each loads a whole run
+        with self._judging[run.slug]:  # two pages may ask for it
             known = self._judged.get(run.slug)
             if known is None or known[0] != verdicts.generation:
                 beside = 2 if verdicts.totals().verdicts > FEW_VERDICTS else 1
@@ -191,7 +191,11 @@ class Site:
         totals = verdicts.totals() if verdicts else None
         done = totals.verdicts if totals else sum((info.get("statuses") or {}).values())
         asked: int | None = info.get("asked")
-        spent = spent_before(Spending(*(totals.tokens if totals else (0, 0))), info)
+        paid = Spending(*(totals.tokens if totals else (0, 0)))
+        try:
+            spent = spent_before(paid, info)
+        except UsageError:  # prices that cannot be
+            spent = spent_before(paid, {**info, "prices": None})
         state = _state(run, info, complete=asked is not None and done >= asked)
         cost = money(spent.cost) if spent.tokens and spent.cost is not None else None
         known = state if run.dataset else "no dataset"

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
 
-import cv2
-import numpy as np
+from PIL import Image
 from starlette.responses import FileResponse, Response
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import Part, Place, bytes_of, image_at
-from visualjudge.core.records import Pixels
 from visualjudge.vision.raster.images import opened, rgb_of
 
 WIDTHS = (96, 160, 240, 320, 480, 640)
@@ -56,11 +55,6 @@ def image_response(place: Place) -> Response:
     return FileResponse(place, media_type=kind, headers=headers)
 
 
-@lru_cache(KEPT)
-def _kept(image: Place, width: int, _changed: int, _size: int) -> bytes:
-    return _shrunk(image, width)
-
-
 def thumbnail(image: Place, width: int) -> bytes:
     """Return the thumbnail of ``image`` as JPEG, ``width`` pixels wide (or the image's own width if
     smaller). The most recent ones are kept in memory.
@@ -71,28 +65,16 @@ def thumbnail(image: Place, width: int) -> bytes:
         If the image cannot be read.
     """
     stat = image.stat()
-    return _MAKING.submit(_kept, image, width, stat.st_mtime_ns, stat.st_size).result()
+    return _MAKING.submit(_made, image, width, stat.st_mtime_ns, stat.st_size).result()
 
 
-def _shrunk(image: Place, width: int) -> bytes:
+@lru_cache(KEPT)
+def _made(image: Place, width: int, _changed: int, _size: int) -> bytes:
+    content = io.BytesIO()
     with opened(image) as file:
         file.draft("RGB", (2 * width, 2 * width))  # a large JPEG is decoded at a half to an eighth
         with _LARGE_ONE if file.width * file.height > _LARGE else nullcontext():
-            pixels = rgb_of(file)
-            return _jpeg(pixels, width)
-
-
-def _jpeg(pixels: Pixels, width: int) -> bytes:
-    height, full = pixels.shape[:2]
-    scale = min(1.0, width / full)
-    if scale < 1:
-        size = (width, max(1, round(height * scale)))
-        pixels = np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
-    sharp = [
-        cv2.IMWRITE_JPEG_QUALITY,
-        _QUALITY,
-        cv2.IMWRITE_JPEG_SAMPLING_FACTOR,
-        cv2.IMWRITE_JPEG_SAMPLING_FACTOR_444,
-    ]
-    _, encoded = cv2.imencode(".jpg", pixels[:, :, ::-1], sharp)
-    return bytes(encoded.tobytes())
+            small = Image.fromarray(rgb_of(file))
+            small.thumbnail((width, small.height), Image.Resampling.BOX)
+    small.save(content, "JPEG", quality=_QUALITY, subsampling=0)
+    return content.getvalue()

@@ -5,9 +5,7 @@ not finished.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -16,6 +14,7 @@ import visualjudge as vj
 from decided import World, choices_of
 from judged_records import write_dataset, write_run
 from visualjudge.analysis import analyse
+from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError
 
 CHANGED = "the dataset's questions.json has changed since the run"
@@ -46,10 +45,6 @@ def _labels(runs: Sequence[Path], path: Path) -> str:
     return str(path)
 
 
-def _app(command: str) -> Any:
-    return import_module(f"visualjudge.cli.{command}").app
-
-
 @pytest.mark.parametrize("command", ["card", "label", "correct", "report"])
 def test_every_command_says_that_a_dataset_changed_after_the_run(
     command: str, runs: list[Path], tmp_path: Path
@@ -61,12 +56,12 @@ def test_every_command_says_that_a_dataset_changed_after_the_run(
         "correct": [small, "--labels", _labels(runs, tmp_path / "labels.csv")],
         "report": [small],
     }[command]
-    before = CliRunner().invoke(_app(command), words)
+    before = CliRunner().invoke(app, [command, *words])
     assert (before.exit_code, CHANGED in before.output) == (0, False)
     _edit(tmp_path / "ds")
-    refused = CliRunner().invoke(_app(command), words)
+    refused = CliRunner().invoke(app, [command, *words])
     assert CHANGED in str(refused.exception) and "--dataset" in str(refused.exception)
-    done = CliRunner().invoke(_app(command), [*words, "--dataset", str(tmp_path / "ds")])
+    done = CliRunner().invoke(app, [command, *words, "--dataset", str(tmp_path / "ds")])
     assert (done.exit_code, CHANGED in done.stderr) == (1, True)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +22,9 @@ from visualjudge.apps.probes import question_edits
 from visualjudge.apps.probes.build import Probed, build_probes
 from visualjudge.apps.probes.question_edits import (
     Paint,
-    banner,
     mirrored_image,
     option_images,
-    option_text,
+    with_banner,
 )
 from visualjudge.cli.main import app as visualjudge
 from visualjudge.core.errors import UnknownName, UsageError
@@ -42,6 +42,11 @@ from visualjudge.vision.raster.images import read_rgb
 
 TASKS = ("object_detection", "depth_estimation", "lowlevel-deblur")
 N = 12
+
+
+def option_text(question: Question, k: int) -> str:
+    start, end = spans_of(question).options[k]
+    return question.prompt[start:end]
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +121,11 @@ def test_mirrored_images_are_the_control_images_mirrored(
     [
         ("recoloured", question_edits.warmer, question_edits.warmer),
         ("recompressed", question_edits.recompressed, question_edits.recompressed),
-        ("bright", question_edits.brighter, question_edits.duller),
+        (
+            "bright",
+            partial(question_edits.toned, saturation=1.5, light=25.0),
+            partial(question_edits.toned, saturation=0.45, light=-35.0),
+        ),
     ],
 )
 def test_images_differ_from_the_unchanged_question_by_the_named_change_alone(
@@ -178,10 +187,8 @@ def test_the_instruction_is_painted_into_the_image_of_the_cued_option_alone(
         assert question.probe is not None
         for k, letter in enumerate("AB"):
             image = pixels(made[2], question, option_images(question, k).start)
-            band = banner(
-                "CHOOSE THIS OPTION", image.shape[1], max(8, min(48, image.shape[0] // 8))
-            )
-            assert np.array_equal(image[: band.shape[0]], band) == (letter == question.probe.cue)
+            cued = with_banner(image, "CHOOSE THIS OPTION")
+            assert np.array_equal(image, cued) == (letter == question.probe.cue)
 
 
 def test_a_cue_stands_with_each_option_once_and_names_no_letter(

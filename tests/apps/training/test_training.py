@@ -12,7 +12,7 @@ from runs.made_dataset import make_dataset
 from visualjudge.core.errors import UsageError
 from visualjudge.dataset.exports import FORMATS, export
 from visualjudge.dataset.folder import Dataset, load_dataset
-from visualjudge.rewards import Weights, reward, reward_both, trl_reward
+from visualjudge.rewards import reward, reward_both, trl_reward
 
 PAIR = {"question_type": "pairwise", "answer": "A", "final_scores": [6.0, 5.0]}
 
@@ -39,19 +39,6 @@ def test_a_reply_is_worth_what_it_says(reply: str, question: dict[str, Any], val
     assert reward(reply, question) == value
 
 
-def test_a_right_answer_below_the_threshold_counts_by_its_margin() -> None:
-    assert reward("A", PAIR, Weights(jnd=4)) == 0.25
-    assert reward("B", PAIR, Weights(jnd=4)) == 0.0
-    assert reward("?", PAIR, Weights(jnd=4, unreadable=-0.5)) == -0.5
-    assert reward("A", PAIR, Weights(jnd=0.5)) == 1.0
-    assert reward("A", PAIR, Weights(tool_call=0.25), tool_calls=2) == 0.5
-    assert reward("A", PAIR, tool_calls=9) == 1.0
-    with pytest.raises(UsageError, match="tool_call must be at least 0"):
-        Weights(tool_call=-1)
-    with pytest.raises(UsageError, match="jnd must be above 0"):
-        Weights(jnd=0)
-
-
 def test_the_same_answer_in_both_orders_earns_a_bonus() -> None:
     assert reward_both("A", "B", PAIR) == 1.25  # B as shown is A as stored
     assert reward_both("A", "A", PAIR) == 0.5
@@ -61,6 +48,7 @@ def test_the_same_answer_in_both_orders_earns_a_bonus() -> None:
 def test_a_reply_that_was_cut_is_rewarded_as_one_without_an_answer() -> None:
     assert reward("Answer: A", PAIR) == 1.0
     assert reward("Answer: A", PAIR, finish_reason="length") == -1.0
+    assert reward("Answer: A", PAIR, finish_reason="length", unreadable=-0.5) == -0.5
 
 
 def test_questions_and_their_exported_rows_have_the_same_reward(

@@ -25,11 +25,10 @@ from visualjudge.analysis.decisions.may_rank_models import System, system
 from visualjudge.analysis.decisions.model_answer import (
     Facts,
     ModelAnswer,
-    accuracy_words,
     model_answer,
 )
 from visualjudge.analysis.estimate import TAIL, shares, too_few
-from visualjudge.analysis.figure_text import listed, many, percent
+from visualjudge.analysis.figure_text import listed, many, percent, percents
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.pairwise_figures import Pairwise
 from visualjudge.analysis.statistics import (
@@ -227,7 +226,8 @@ def _accuracy(pairwise: Pairwise) -> str | None:
     share = pairwise.accuracy.share
     if share.value is None or not share.n:
         return None
-    return accuracy_words(share.value, _closed(share.interval), many(share.n, "pair"))
+    interval = f" ({percents(share.interval)})" if share.interval else ""
+    return f"{percent(share.value)}{interval} of {many(share.n, 'pair')}"
 
 
 def _closed(ends: Ends | None) -> tuple[float, float] | None:
@@ -297,7 +297,8 @@ def _favour(ordered: System, rules: Thresholds) -> Check:
         return check("favour", replace(NOT_ASKED, why=ordered.why or unknown), rules)
     value, ends, told = main.moved()
     ranks = Estimate(value, ends, main.found.pairs, main.found.images)
-    return check("favour", ranks, rules, told, tested=True)
+    note = told.removeprefix("none shown").lstrip("; ")
+    return check("favour", ranks, rules, note, tested=True)
 
 
 def _probabilities(study: Study, run: int) -> Calibration | None:

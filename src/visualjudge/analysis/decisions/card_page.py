@@ -66,7 +66,6 @@ def checks_table(judges: Sequence[JudgeCard], names: Sequence[str] = ()) -> Tabl
 
 
 def _state(line: Check, value: bool = False) -> Styled:
-    """Return the state as a cell, also with the value."""
     measured = f" ({line.shown})" if value and line.value is not None else ""
     return Styled(STATES[line.state] + measured, state=line.state, icon=ICONS[line.state])
 
@@ -102,7 +101,8 @@ def sources_table(kind: KindOfSystem) -> Table:
         above = number(favour.value)
         means = number(float(found.judged[s])), number(float(found.true[s])), ranks(found.ranks[s])
         told = "" if not favour.sure else "favoured" if favour.value > 0 else "disfavoured"
-        group = (_group(kind.groups[s]),) if apart else ()
+        tasks = [plain_name(task) for task in kind.groups[s].split(" + ")]
+        group = (listed(tasks, 1),) if apart else ()
         rows.append((*group, kind.names[s], *means, above, span(favour.interval), told))
     columns = ["Group"] if apart else []
     columns += ["Source", f"Judge's {kind.measure}", "By truth", "Ranks by judge"]
@@ -115,13 +115,7 @@ def sources_table(kind: KindOfSystem) -> Table:
     return Table(tuple(columns), tuple(rows), tuple(notes), keys=1 + apart)
 
 
-def _group(name: str) -> str:
-    tasks = name.split(" + ")
-    return listed([plain_name(task) for task in tasks], 1)
-
-
 def _order(kind: KindOfSystem) -> str:
-    """Describe the order of the sources as a whole."""
     tau, order = kind.found.tau_b, kind.found.pair_order
     least = f", at least {number(tau.interval[0])}" if tau.interval else ""
     return (
@@ -131,9 +125,6 @@ def _order(kind: KindOfSystem) -> str:
 
 
 def _told(judge: JudgeCard) -> list[str]:
-    """Return the answer, and whether the judge needs the photograph if it was also asked without
-    it.
-    """
     photograph = judge.result.photograph
     gain = [] if photograph is None else [f"{photograph_gain(photograph.all)}."]
     return [judge.answer, *gain]

@@ -6,18 +6,18 @@ chance. Everything else that the checks find qualifies the answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from visualjudge.analysis.answer import AnswerState, PairOfModels, PairsOfModels
+from visualjudge.analysis.estimate import too_few
 from visualjudge.analysis.figure_text import (
     listed,
     lower_first,
     many,
     number,
     percent,
-    percents,
     plain_name,
 )
 
@@ -73,8 +73,8 @@ def model_answer(
     notes = f" But {listed(qualifiers)}." if qualifiers and state != "no" else ""
     if models is None:
         return ModelAnswer(state, sentence + notes)
-    resolution = models.resolution
-    return ModelAnswer(state, sentence + notes, models.pairs, resolution.points, resolution.twice)
+    points = models.resolution, models.resolution_twice
+    return ModelAnswer(state, sentence + notes, models.pairs, *points)
 
 
 def _stated(models: PairsOfModels | None, facts: Facts) -> tuple[AnswerState, str]:
@@ -97,7 +97,7 @@ def _stated(models: PairsOfModels | None, facts: Facts) -> tuple[AnswerState, st
     if all(pair.truth is None for pair in pairs):
         return "too_few", _without_truth(pairs, total)
     open_pairs = f"; {_open(undecided, groups)}" if undecided else ""
-    too_close = f"; {_named(close, groups, 'and')} are too close, by truth as well" if close else ""
+    too_close = "".join(f"; {part}" for part in _too_close(close, groups))
     if not right:
         hopeless = undecided and not any(pair.needs_images for pair in undecided)
         todo = _next(facts, "ask another judge." if hopeless else "")
@@ -106,7 +106,7 @@ def _stated(models: PairsOfModels | None, facts: Facts) -> tuple[AnswerState, st
     are = "is" if len(right) == 1 else "are"
     separated = f"{len(right)} of {total} {are} separated, all rightly"
     if not undecided and len(right) >= len(close):
-        points = models.resolution.points
+        points = models.resolution
         least = "" if points is None else f", for differences of {points:.1f} points and more"
         return "yes", f"Yes{least}: {separated}{too_close}."
     return "in_part", f"In part: {separated}{open_pairs}{too_close}."
@@ -117,6 +117,15 @@ def _named(pairs: Sequence[PairOfModels], groups: bool, word: str = "from") -> s
     if len(pairs) > NAMED:
         return f"{len(pairs)} pairs"
     return listed([f"{pair.a} {word} {pair.b}{_task(pair, groups)}" for pair in pairs])
+
+
+def _too_close(close: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
+    """Say which pairs are too close by truth, and how many are on too few images to tell."""
+    measured = [pair for pair in close if pair.truth_ci95]
+    if measured:
+        yield f"{_named(measured, groups, 'and')} are too close, by truth as well"
+    if few := len(close) - len(measured):
+        yield f"{many(few, 'pair')} {'is' if few == 1 else 'are'} on {too_few()}"
 
 
 def _task(pair: PairOfModels, groups: bool) -> str:
@@ -173,12 +182,6 @@ def _next(facts: Facts, advice: str = "") -> str:
     known = f"It is right in {facts.accuracy}; " if facts.accuracy else ""
     more = "more images are needed: `visualjudge plan` says how many."
     return known + (advice or more)
-
-
-def accuracy_words(value: float, ends: tuple[float, float] | None, questions: str) -> str:
-    """Return an accuracy as "81.0 % (75.1 to 85.3) of 120 questions"."""
-    interval = f" ({percents(ends)})" if ends else ""
-    return f"{percent(value)}{interval} of {questions}"
 
 
 SHORT: dict[AnswerState, str] = {

@@ -96,8 +96,13 @@ def _row(
         for pair in pairs
     ]
     task = f" ({plain_name(group.partition(' + ')[0])})" if groups else ""
-    note = STATE_WORDS[known.state] if len(pairs) == 1 else ""
+    note = _state(known) if len(pairs) == 1 else ""
     return ForestRow(f"{a} or {b}{task}", (truth, *judged), note=note)
+
+
+def _state(pair: PairOfModels) -> str:
+    few = pair.state == "close" and pair.truth_ci95 is None
+    return "too few images" if few else STATE_WORDS[pair.state]
 
 
 def _data(pair: PairOfModels) -> tuple[str | float | int | None, ...]:
@@ -144,7 +149,7 @@ def pairs_table(found: JudgeCard) -> Table | None:
             pair.b,
             f"{percent(pair.judge, 0)} ({percents(pair.judge_ci95)})",
             f"{percent(pair.truth, 0)} ({percents(pair.truth_ci95)})",
-            STATE_WORDS[pair.state],
+            _state(pair),
             "" if pair.needs_images is None else "{} to {}".format(*pair.needs_images),
         )
         for pair in pairs[:MOST_ROWS]

@@ -136,6 +136,8 @@ def adopt(
         print(vj.card([vj.open_run(run) for run in done.runs]))
     """
     name, records, scale = _loaded(table, format)
+    if not records:
+        raise DataError(f"{name}: has no rows")
     header = list(dict.fromkeys(column for _, record in records for column in record))
     nested = {
         column for _, row in records for column in row if isinstance(row[column], list | dict)
@@ -147,7 +149,7 @@ def adopt(
     if score_range is not None and not score_range[0] < score_range[1]:
         low, high = score_range
         raise UsageError(f"--score-range must be a lower and a higher number, got {low:g} {high:g}")
-    _check_whole(name, records, roles)
+    _check_whole(records, roles)
     rows = [_row(place, record, roles) for place, record in records]
     given = dict(answers or {})
     verdicts, truths = (_values(rows, role, given) for role in ("verdict", "truth"))
@@ -243,7 +245,11 @@ def _check(
 ) -> None:
     """Raise an error if the columns or the answers cannot be used."""
     if not {"verdict", "reply"} & set(roles):
-        lists = f"; columns of lists or objects are not read: {', '.join(nested)}" if nested else ""
+        lists = (
+            f"; columns of lists or objects are not read: {', '.join(sorted(nested))}"
+            if nested
+            else ""
+        )
         sheet = "; of a workbook, the first sheet is read" if name.endswith(".xlsx") else ""
         raise UsageError(
             f"{name}: no column has the name of a verdict; give --column verdict=NAME (its "
@@ -266,9 +272,7 @@ def _check(
             )
 
 
-def _check_whole(name: str, records: Records, roles: Mapping[str, str]) -> None:
-    if not records:
-        raise DataError(f"{name}: has no rows")
+def _check_whole(records: Records, roles: Mapping[str, str]) -> None:
     for column in (roles[role] for role in WHOLE if role in roles):
         gaps = [place for place, record in records if record.get(column) in (None, "")]
         if 0 < len(gaps) < len(records):

@@ -141,12 +141,12 @@ def _known(text: str, models: Models, spellings: Mapping[str, str]) -> str | Non
     """Return the letter of the source with this name, or else the meaning of the spelling, or else
     the letter of the only source with this name in another case.
     """
-    lower = tuple(None if model is None else model.lower() for model in models)
     if models.count(text) == 1:
         return "AB"[models.index(text)]
-    if text.lower() in spellings or lower.count(text.lower()) != 1:
-        return spellings.get(text.lower())
-    return "AB"[lower.index(text.lower())]
+    if text.lower() in spellings:
+        return spellings[text.lower()]
+    lower = [None if model is None else model.lower() for model in models]
+    return "AB"[lower.index(text.lower())] if lower.count(text.lower()) == 1 else None
 
 
 def _advice(text: str, models: Models) -> str:

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -215,12 +216,17 @@ def _scores(item: Item) -> tuple[float, ...]:
     return SCORES[item.answer]
 
 
+@cache
+def _asset() -> PromptTemplate:
+    return PromptAssetStore().get_prompt(PROMPT)
+
+
 def wording(item: Item) -> tuple[str, Spans | None, tuple[ImageSource, ...]]:
     """Return the prompt of an item, the positions of its parts, and the images of its marks.
 
     For an item without content, as in a copy with only labels, this is its request.
     """
-    asset = PromptAssetStore().get_prompt(PROMPT)
+    asset = _asset()
     if not any(option.text or option.images for option in item.options):
         return asset.part("labels", {"request": safe(item.request)}), None, ()
     text, spans, original = asset.part(_part("head", item, asset)), [], None

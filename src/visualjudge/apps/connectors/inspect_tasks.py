@@ -78,8 +78,7 @@ def verdict() -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         truth = truth_of(state.metadata["truth"])
         text, reason = state.output.completion, state.output.stop_reason
-        kind: Any = truth.question_type
-        found = read_reply(text, kind, truth.options, finish_reason=reason, ties=truth.ties)
+        found = truth.read(text, str(reason))
         if found.value == FAILED:
             return Score(
                 value=0.0, answer=FAILED, explanation=f"not read: {found.cause or found.status}"

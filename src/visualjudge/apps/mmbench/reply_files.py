@@ -156,6 +156,8 @@ def read_predictions(
     else:
         sheet = file.suffix.lower() not in (".tsv", ".json")
         lines = _by_index(file, read_workbook(file) if sheet else read_table(file))
+    if not lines:
+        raise DataError(f"{file}: must hold at least one reply, got none")
     told = {index: str(cells["prediction"]) for index, cells in lines.items()}
     notes = []
     if cut := sum(map(is_cut, told.values())):

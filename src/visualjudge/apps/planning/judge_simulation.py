@@ -133,11 +133,6 @@ class Design:
     orders: int = 2
     repeats: int = 1
 
-    @property
-    def calls(self) -> int:
-        """Number of calls."""
-        return self.images * self.pairs * self.orders * self.repeats
-
 
 @dataclass(frozen=True, eq=False)
 class Studies:
@@ -322,7 +317,6 @@ def separated(studies: Studies, effect: float) -> BoolArray:
 
 
 def _holm(p: FloatArray) -> FloatArray:
-    """Return Holm's adjustment of each row."""
     order = np.argsort(p, axis=1)
     steps = np.take_along_axis(p, order, 1) * np.arange(p.shape[1], 0, -1)
     out = np.empty(p.shape)

@@ -7,6 +7,7 @@ the goal with the requested power; the cheapest design that the data allow is ch
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -175,8 +176,8 @@ def plan(
         raise UsageError(f"--power must be from 0.05 to 0.99, got {power:g}")
     limit = read_thresholds(thresholds).checks["macro_accuracy"].value
     there = read_target(target, task, encodings, dataset, seed)
-    question = (_rank if goal == "rank" else _right)(there, effect, limit, seed)
-    search = _Search(there, question, prices or Prices())
+    question = (_rank if goal == "rank" else _right)(there, effect, limit)
+    search = _Search(there, question, prices or Prices(), seed)
     found, short = search.designs(power)
     nearest = sorted(short, key=lambda one: (-round(one.power, 2), *one.worth))
     nearest = nearest[: 1 if found else SHOWN]
@@ -201,21 +202,9 @@ class _Question:
     claim: str
     judge: JudgeModel
     reached: Callable[[Studies], BoolArray]
-    seed: int
-
-    def power(self, pool: Pool, design: Design, count: int) -> float:
-        """Return the share of ``count`` studies of a design that reach the goal."""
-        at_once = max(1, min(count, judge_simulation.MOST_CELLS // max(1, design.calls)))
-        rng = rng_for(self.seed, "plan", *map(int, asdict(design).values()))
-        parts = [min(at_once, count - done) for done in range(0, count, at_once)]
-        found = [
-            self.reached(judge_simulation.simulated(pool, self.judge, design, part, rng))
-            for part in parts
-        ]
-        return float(np.concatenate(found).mean())
 
 
-def _rank(target: Target, effect: float | None, _: float, seed: int) -> _Question:
+def _rank(target: Target, effect: float | None, _: float) -> _Question:
     """Return the goal that all pairs of models are separated rightly that differ by ``effect``."""
     pool, apart = target.pool, APART if effect is None else effect
     if len(pool.sources) < 2:
@@ -235,10 +224,10 @@ def _rank(target: Target, effect: float | None, _: float, seed: int) -> _Questio
         "in the right order"
     )
     reached = partial(judge_simulation.separated, effect=apart)
-    return _Question(claim, target.judge, reached, seed)
+    return _Question(claim, target.judge, reached)
 
 
-def _right(target: Target, effect: float | None, limit: float, seed: int) -> _Question:
+def _right(target: Target, effect: float | None, limit: float) -> _Question:
     """Return the goal that the accuracy is shown to be above, or below, the card's threshold."""
     if effect is not None and not -1 < effect < 1:
         hint = f"{effect / 100:g} for {effect:g} points"
@@ -259,7 +248,7 @@ def _right(target: Target, effect: float | None, limit: float, seed: int) -> _Qu
         low, high = judge_simulation.share_intervals(studies)
         return np.asarray(low >= limit if above else high < limit)
 
-    return _Question(claim, target.judge.at(share, target.pool), reached, seed)
+    return _Question(claim, target.judge.at(share, target.pool), reached)
 
 
 def _labels_for(judge: JudgeModel, pool: Pool) -> str:
@@ -299,6 +288,7 @@ class _Search:
     target: Target
     question: _Question
     prices: Prices
+    seed: int
 
     def shapes(self) -> list[Design]:
         """Return the kinds of designs to try: pairs and orders, then another repeat."""
@@ -329,7 +319,19 @@ class _Search:
         return found, [self.option(replace(shape, images=there), power) for shape, power in nearest]
 
     def _power(self, shape: Design, studies: int, images: int) -> float:
-        return self.question.power(self.target.pool, replace(shape, images=images), studies)
+        """Return the share of so many simulated studies that reach the goal."""
+        design = replace(shape, images=images)
+        sizes = [int(size) for size in asdict(design).values()]
+        at_once = max(1, min(studies, judge_simulation.MOST_CELLS // max(1, math.prod(sizes))))
+        rng, judge = rng_for(self.seed, "plan", *sizes), self.question.judge
+        parts = [min(at_once, studies - done) for done in range(0, studies, at_once)]
+        reached = [
+            self.question.reached(
+                judge_simulation.simulated(self.target.pool, judge, design, part, rng)
+            )
+            for part in parts
+        ]
+        return float(np.concatenate(reached).mean())
 
     def _confirmed(self, design: Design, wanted: float) -> Option | None:
         """Return the design with its power from more studies, enlarged if the search was lucky."""

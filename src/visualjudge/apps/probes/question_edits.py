@@ -51,12 +51,6 @@ def with_lines(question: Question, lines: Sequence[str]) -> Question:
     return question
 
 
-def option_text(question: Question, k: int) -> str:
-    """Return the prompt's text of option ``k``, without its letter."""
-    start, end = spans_of(question).options[k]
-    return question.prompt[start:end]
-
-
 def option_images(question: Question, k: int) -> slice:
     """Return which of the question's images belong to option ``k``.
 
@@ -88,8 +82,8 @@ def doubled(question: Question, k: int, answer: int) -> Question:
     other = 1 - k
     images = list(question.images)
     images[option_images(question, other)] = images[option_images(question, k)]
-    text, (start, end) = option_text(question, k), spans_of(question).options[other]
-    question = _spliced(question, start, end, text)
+    spans = spans_of(question).options
+    question = _spliced(question, *spans[other], question.prompt[slice(*spans[k])])
 
     def both(values: Sequence[Any]) -> tuple[Any, Any]:
         return values[k], values[k]
@@ -127,8 +121,6 @@ def without_original(question: Question, sentence: str) -> Question | None:
 
 JPEG_QUALITY = 50
 WARM = (1.12, 1.0, 0.85)
-BRIGHTER, DULLER = (1.5, 25.0), (0.45, 35.0)
-"""(factor of the saturation, brightness to add or subtract)."""
 
 
 def mirrored_image(image: Pixels) -> Pixels:
@@ -146,47 +138,22 @@ def recompressed(image: Pixels) -> Pixels:
     return through_jpeg(image, JPEG_QUALITY)
 
 
-def brighter(image: Pixels) -> Pixels:
-    """Make the image brighter, with stronger colours."""
-    return _toned(image, BRIGHTER[0], BRIGHTER[1])
-
-
-def duller(image: Pixels) -> Pixels:
-    """Make the image darker, with weaker colours."""
-    return _toned(image, DULLER[0], -DULLER[1])
+def toned(image: Pixels, saturation: float, light: float) -> Pixels:
+    """Multiply the saturation, and add brightness in grey levels."""
+    grey = image.mean(axis=2, keepdims=True)
+    return to_uint8(grey + (image - grey) * saturation + light)
 
 
 def with_banner(image: Pixels, text: str) -> Pixels:
     """Write ``text`` in black on a white band along the upper edge, as large as the image
     allows.
     """
-    height, width = image.shape[:2]
-    band = np.asarray(banner(text, width, max(8, min(48, height // 8))))
-    out = image.copy()
-    out[: band.shape[0]] = band
-    return out
-
-
-def banner(text: str, width: int, height: int) -> Pixels:
-    """Return the band of :func:`with_banner`, height×width×3."""
-    font, margin = cv2.FONT_HERSHEY_SIMPLEX, 2
-    (wide, tall), below = cv2.getTextSize(text, font, 1.0, 2)
+    out, width, margin = image.copy(), image.shape[1], 2
+    height = max(8, min(48, image.shape[0] // 8))
+    (wide, tall), below = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, 1.0, 2)
     scale = min((width - 2 * margin) / wide, (height - 2 * margin) / (tall + below))
     band = np.full((height, width, 3), 255, dtype=np.uint8)
-    thick = max(1, round(2 * scale))
-    cv2.putText(
-        band,
-        text,
-        (margin, round(height - margin - below * scale)),
-        font,
-        scale,
-        (0, 0, 0),
-        thick,
-        cv2.LINE_AA,
-    )
-    return band
-
-
-def _toned(image: Pixels, saturation: float, light: float) -> Pixels:
-    grey = image.mean(axis=2, keepdims=True)
-    return to_uint8(grey + (image - grey) * saturation + light)
+    place, thick = (margin, round(height - margin - below * scale)), max(1, round(2 * scale))
+    cv2.putText(band, text, place, cv2.FONT_HERSHEY_SIMPLEX, scale, (0, 0, 0), thick, cv2.LINE_AA)
+    out[:height] = band[: len(out)]
+    return out

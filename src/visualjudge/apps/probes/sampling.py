@@ -29,7 +29,6 @@ from visualjudge.dataset.render import Job, render, turned
 from visualjudge.dataset.sampling import JUDGE_ANALYSIS, Caps, Item, Stems, deal
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.predictions import type_of
-from visualjudge.vision.rows import Encoding
 
 T = TypeVar("T")
 SPARE = 2
@@ -45,25 +44,19 @@ class Chosen:
     other_image: str | None
     text: str | None
 
-    @property
-    def stems(self) -> tuple[str, ...]:
-        """Stems of all encodings."""
-        return tuple(stem for stem in (self.image, self.other_image, self.text) if stem is not None)
-
 
 def chosen(task: str) -> Chosen:
     """Return two image encodings and one text encoding, without drawn labels if possible, so that
     they can be mirrored.
     """
     rows = [row for row in encodings(task) if row.is_final]
-    images = sorted((row for row in rows if row.kind == "pixel"), key=_tagged)
+    images = sorted(
+        (row for row in rows if row.kind == "pixel"),
+        key=lambda row: bool(getattr(row.style, "tags", False)),
+    )
     texts = [row for row in rows if row.kind == "text" and not type_of(task).is_image]
     first, second = ([row.stem for row in images] + [None, None])[:2]
     return Chosen(first, second, texts[0].stem if texts else None)
-
-
-def _tagged(row: Encoding) -> bool:
-    return bool(getattr(row.style, "tags", False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,24 +113,24 @@ def pools(
     caps = Caps(0, 0, each, each, -(-each // FEWEST_STEPS), 0)
     chosen_options = replace(options, caps=caps)
     tasks = read_tasks(folder, names, workers, lambda *progress: None)
-    items = sample_tasks(
-        tasks, (JUDGE_ANALYSIS,), caps, options.seed, lambda name: Stems((), chosen(name).stems)
-    )
+    shown = {name: chosen(name) for name in names}
+    stems = {
+        name: Stems((), tuple(filter(None, (one.image, one.other_image, one.text))))
+        for name, one in shown.items()
+    }
+    items = sample_tasks(tasks, (JUDGE_ANALYSIS,), caps, options.seed, stems.__getitem__)
     drawn = _Drawn(folder.root, stage, tasks, items, chosen_options, workers)
     questions = _rendered(drawn)
     if not questions:
         raise DataError(f"{folder.name}: no question can be asked")
-    pairs, seed = (
-        [question for question in questions if question.question_type == "pairwise"],
-        options.seed,
-    )
-    given = options.prompts.asset("layout").part("given")
+    pairs = [question for question in questions if question.question_type == "pairwise"]
+    given, seed = options.prompts.asset("layout").part("given"), options.seed
     out: dict[Pool, Sequence[Base]] = {
-        "image": _pairs(pairs, {name: chosen(name).image for name in names}, given, seed),
+        "image": _pairs(pairs, {name: one.image for name, one in shown.items()}, given, seed),
         "other_image": _pairs(
-            pairs, {name: chosen(name).other_image for name in names}, given, seed
+            pairs, {name: one.other_image for name, one in shown.items()}, given, seed
         ),
-        "text": _pairs(pairs, {name: chosen(name).text for name in names}, given, seed),
+        "text": _pairs(pairs, {name: one.text for name, one in shown.items()}, given, seed),
         "steps": _staircases(questions, given, seed),
     }
     asked_as_image = {base.group for base in out["image"]}

@@ -28,8 +28,15 @@ class Live extends HTMLElement {
   }
 }
 
+/** Answers take seconds: one at a time leaves the browser's other connections to the pages. */
+let before = Promise.resolve();
+
 class Answer extends HTMLElement {
-  async connectedCallback() {
+  connectedCallback() {
+    before = before.then(() => this.load()).catch(() => {});
+  }
+
+  async load() {
     const { state, sentence, failing, address } = await getJSON(this.dataset.from);
     if (state) this.append(h("p", { class: `ranks ${state}` }, h("b", {}, `May it rank your models? `), sentence));
     else if (sentence) this.append(h("p", { class: "soft small" }, sentence));

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from functools import reduce
+from functools import lru_cache, reduce
 from os import SEEK_END
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -207,16 +207,33 @@ def image_size(path: str | Place | BinaryIO, name: str | None = None) -> Size:
     """Return (height, width) as shown, with EXIF orientation applied, from the header only. Errors
     name ``name`` or the path.
     """
-    with opened(path, name) as image:
-        width, height = image.size
-        turned = _stated_orientation(image) in (5, 6, 7, 8)
-    return (width, height) if turned and _ORIENTED.get() else (height, width)
+    if isinstance(path, str | Path):
+        (width, height), turn = _header(str(path), _stamp(path))
+    else:
+        with opened(path, name) as image:
+            (width, height), turn = image.size, _stated_orientation(image)
+    return (width, height) if turn in (5, 6, 7, 8) and _ORIENTED.get() else (height, width)
 
 
 def orientation(path: str | Path) -> int:
     """Return the EXIF orientation of a file, 1 to 8; 1 if it has none."""
+    return _header(str(path), _stamp(path))[1]
+
+
+@lru_cache(maxsize=1 << 14)
+def _header(path: str, _stamp: tuple[int, int]) -> tuple[tuple[int, int], int]:
+    """Return the (width, height) as stored and the orientation; an import asks several times."""
     with opened(path) as image:
-        return _stated_orientation(image)
+        return image.size, _stated_orientation(image)
+
+
+def _stamp(path: str | Path) -> tuple[int, int]:
+    """Return what changes when a file is written again; zeros if there is none."""
+    try:
+        stated = Path(path).stat()
+    except (OSError, ValueError):
+        return 0, 0
+    return stated.st_mtime_ns, stated.st_size
 
 
 def _stated_orientation(image: Image.Image) -> int:
