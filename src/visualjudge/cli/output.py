@@ -7,6 +7,7 @@ Text may contain names from strangers, so control characters are escaped.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -66,8 +67,14 @@ def print_json(rows: Iterable[Any]) -> None:
 
 def say(*lines: object) -> None:
     """Print warnings or errors on stderr, one per line."""
+    from visualjudge.clients.masked_secrets import Redactor, is_secret_name, looks_secret
+
+    values = os.environ.items()
+    masked = Redactor(
+        value for name, value in values if is_secret_name(name) or looks_secret(value)
+    )
     for line in lines:
-        print(plain(f"visualjudge: {' '.join(str(line).split())}"), file=sys.stderr)
+        print(plain(masked(f"visualjudge: {' '.join(str(line).split())}")), file=sys.stderr)
 
 
 @contextmanager

@@ -122,6 +122,9 @@ def _forms(secret: str) -> Iterable[str]:
     raw = secret.encode()
     yield from (secret, quote(secret, safe=""), orjson.dumps(secret)[1:-1].decode())
     yield secret.replace("/", "\\/")
+    yield "".join(f"%{byte:02X}" for byte in raw)
+    yield "".join(f"%{byte:02x}" for byte in raw)
+    yield "".join(f"\\u{ord(letter):04x}" for letter in secret)
     yield secret[: 2 * len(secret) // 3] if len(secret) >= _LONG else secret
     # Base64 of a text that contains the secret: its middle depends only on the offset.
     for offset in range(3):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import DataError, RunError
-from visualjudge.core.untrusted import check_file, open_file, read_file
+from visualjudge.core.untrusted import BOUNDS, apart, check_file, open_file, read_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,6 +22,8 @@ BYTES_A_PART = 32 << 20
 dictionary may occur in every row, but takes memory only when read.
 """
 LARGEST_ROW = 256 << 20
+MOST_TEXT, MOST_RATIO = 256 << 20, 64
+"""Most bytes of the texts of a stranger's table: these, or so many times those of its file."""
 _LONGEST_REASON = 200
 _REMOTE = re.compile(r"(s3|gs|hf):/{1,2}(?=[^/])")
 
@@ -125,6 +127,38 @@ def table_parts(
         wanted = scan(path) if columns is None else scan(path).select(columns)
         for part in wanted.collect_batches(chunk_size=rows, maintain_order=True):
             yield from _bounded(part, rows)
+
+
+def check_table(path: Path) -> None:
+    """Refuse a ``.parquet`` or ``.arrow`` file of a stranger whose cells or texts would fill the
+    memory: it is read once, apart, but for its images.
+
+    Raises
+    ------
+    DataError
+        If they would, or it cannot be read.
+    """
+    apart(_check_cells, path, "parquet")
+
+
+def _check_cells(path: Path) -> None:
+    import polars as pl
+
+    if path.suffix == ".arrow":  # as a whole in memory, which is bounded here
+        list(table_parts(path, 100_000))
+        return
+    schema, most = parquet_schema(path), BOUNDS["parquet"].items
+    with readable(path):
+        cells = scan(path).select(pl.len()).collect().item() * len(schema)
+    if cells > most:
+        raise DataError(f"{path}: must have at most {most:,} cells, got {cells:,}")
+    left = most = max(MOST_TEXT, MOST_RATIO * path.stat().st_size)
+    texts = [name for name, kind in schema.items() if kind in (pl.String, pl.Categorical)]
+    for part in table_parts(path, 100_000, texts) if texts else ():
+        lengths = pl.all().cast(pl.String).str.len_bytes().cast(pl.Int64).sum()
+        left -= sum(part.select(lengths).row(0))
+        if left < 0:
+            raise DataError(f"{path}: must have at most {most >> 20} MiB of text")
 
 
 def _bounded(frame: pl.DataFrame, rows: int) -> Iterator[pl.DataFrame]:

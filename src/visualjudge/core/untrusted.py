@@ -33,7 +33,7 @@ LONGEST_PATH = 1024
 """Maximum length of a stated path in characters."""
 MEMORY_APART, SECONDS_APART = 512 * MIB, 15
 """Memory, beyond what its libraries take, and CPU time of a process that reads a stranger's file;
-for each MiB of the file, 64 MiB (of addresses, not all used) and a second more.
+for each MiB of the file, 32 MiB (of addresses, not all used) and a second more.
 """
 
 
@@ -211,7 +211,7 @@ def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
     size = path.stat().st_size
     # Each thread of glibc's malloc reserves 64 MiB of addresses, which would count as memory.
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
-    memory, seconds = MEMORY_APART + 64 * size, SECONDS_APART + size // MIB
+    memory, seconds = MEMORY_APART + 32 * size, SECONDS_APART + size // MIB
     with ProcessPoolExecutor(
         1, context, initializer=_limit, initargs=(function, memory, seconds)
     ) as pool:

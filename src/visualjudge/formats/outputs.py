@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.core.tables import check_table
 from visualjudge.formats.hugging_face import is_hugging_face, read_data_set
 from visualjudge.formats.sample import Found, Sample, check_type, read_json, read_table, stated_file
 from visualjudge.vision.predictions import WholeImage
@@ -373,6 +374,8 @@ def _prompt(value: Any) -> Any:
 def _plain(files: Sequence[Path], _root: Path, scratch: Path | None) -> Rows:
     for file in files:
         if scratch is not None and is_hugging_face(file):
+            if file.suffix == ".parquet":
+                check_table(file)
             yield from read_data_set(file, scratch).rows
         else:
             yield from read_table(file)

@@ -8,19 +8,15 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-import polars as pl
-
 from visualjudge.apps.adopt.items import ImageSource
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.tables import table_parts
-from visualjudge.core.untrusted import BOUNDS, Kind, apart, archive, check_file, confined_path
+from visualjudge.core.tables import check_table, table_parts
+from visualjudge.core.untrusted import Kind, apart, archive, check_file, confined_path
 from visualjudge.core.workbooks import workbook_rows
 from visualjudge.formats.sample import read_json, read_table
 
 ROWS_AT_ONCE = 100_000
-MOST_TEXT, MOST_RATIO = 256 << 20, 64
-"""Most bytes of the texts of a Parquet table: these, or so many times those of its file."""
 KINDS: Mapping[str, Kind] = {
     **dict.fromkeys((".csv", ".tsv", ".jsonl"), "table"),
     ".json": "json",
@@ -79,28 +75,13 @@ def contents(path: Path) -> Any:
         raise UsageError(f"{path}: must end in {', '.join(KINDS)}")
     check_file(path, KINDS[suffix])
     if suffix in (".parquet", ".arrow"):
-        apart(_check_text, path, "parquet")
+        check_table(path)
         return [row for part in table_parts(path, ROWS_AT_ONCE) for row in part.to_dicts()]
     if suffix == ".xlsx":
         return [row for row in workbook_rows(path) if row]
     if suffix == ".eval":
         return apart(_inspect_log, path, "zip")
     return read_json(path) if suffix == ".json" else read_table(path)
-
-
-def _check_text(path: Path) -> None:
-    """Read a table once, and refuse it if its texts or cells would fill the memory."""
-    left = most = max(MOST_TEXT, MOST_RATIO * path.stat().st_size)
-    cells = BOUNDS["parquet"].items
-    for part in table_parts(path, ROWS_AT_ONCE):
-        words = pl.col(pl.String, pl.Categorical).cast(pl.String)
-        texts = part.select(words.str.len_bytes().cast(pl.Int64).sum())
-        left -= int(sum(texts.row(0))) if texts.width else 0
-        cells -= part.height * part.width
-        if left < 0:
-            raise DataError(f"{path}: must have at most {most >> 20} MiB of text")
-        if cells < 0:
-            raise DataError(f"{path}: must have at most {BOUNDS['parquet'].items:,} cells")
 
 
 def _inspect_log(path: Path) -> dict[str, Any]:
