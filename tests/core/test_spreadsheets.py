@@ -34,12 +34,8 @@ def test_formulas_become_text_and_numbers_stay() -> None:
 def test_a_text_that_was_saved_as_a_formula_is_read_as_typed(tmp_path: Path) -> None:
     """Reply files are written by pandas, which saves a reply that begins with "=" as a formula."""
     path = tmp_path / "replies.xlsx"
-    book = openpyxl.Workbook()
-    for row in (
-        ("index", "prediction", "note"),
-        (1, "= B, as the caption says", None),
-        (2, "A", 3),
-    ):
+    book, text = openpyxl.Workbook(), "= B, as the caption says"
+    for row in (("index", "prediction", "note"), (1, text, None), (2, "A", 3)):
         book.active.append(row)
     book.save(path)
     one = {"index": 1, "prediction": text, "note": None}
