@@ -71,11 +71,11 @@ OVER: dict[str, tuple[int, str]] = {
         6362,
         "in adopt: three benchmarks, two logs, files fetched into a data folder",
     ),
-    "studio": (2785, "the lease of a rater, filters of a study beside files of ids"),
-    "cli": (2040, "options of import and mmbench declared a second time"),
+    "studio": (2746, "the lease of a rater, filters of a study beside files of ids"),
+    "cli": (2026, "options of import and mmbench declared a second time"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 37_900, 466_000
+MOST_STATEMENTS, MOST_TOKENS = 37_860, 466_000
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {

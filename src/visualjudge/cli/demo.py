@@ -16,15 +16,14 @@ from visualjudge.cli.options import SeedOption
 from visualjudge.cli.output import shell, stages
 from visualjudge.core.errors import RunError, UsageError
 
+# Number of pairs of the study, and of those labelled by a person.
 STUDIED, LABELS = 300, 40
-"""Number of pairs of the study, and of those labelled by a person."""
+# The two judges: one that needs the photograph and is good at one task only, and one that
+# prefers option A.
 STUDY_JUDGES = {
     "careful": "oracle:0.97,unseen=0.5,instance_segmentation=0.6",
     "hasty": "oracle:0.75,bias=0.15",
 }
-"""The two judges: one that needs the photograph and is good at one task only, and one that prefers
-option A.
-"""
 LOCAL = ("--backend", "local", "--model", "default", "--swap", "--type", "pairwise")
 Jobs = Sequence[tuple[Path, int, str]]
 

@@ -26,8 +26,8 @@ app = typer.Typer(
     epilog="Example: visualjudge gate check runs/new --lock judge.lock",
 )
 LockFile = Annotated[Path, typer.Option("--lock", help="File of `gate write`.", metavar="FILE")]
+# Parameters of a run that are options of judging; those of :data:`SENT` are the client's.
 JUDGED = ("mode", "retries", "ties", "read", "tools", "max_tool_calls", "seed")
-"""Parameters of a run that are options of judging; those of :data:`SENT` are the client's."""
 SENT = ("temperature", "max_tokens", "top_p", "effort")
 
 

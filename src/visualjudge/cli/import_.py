@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from visualjudge.formats.importers import Importer
     from visualjudge.vision.rows import Metric
 
+# A reader with a parameter of this name gets a folder that is removed after the import.
 SCRATCH = "scratch"
-"""A reader with a parameter of this name gets a folder that is removed after the import."""
+# Types of a metric's options that become command options.
 SIMPLE = {"str": str, "int": int, "float": float, "bool": bool}
-"""Types of a metric's options that become command options."""
 Options = dict[str, inspect.Parameter]
 
 

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from visualjudge.runs.budget import Budget
     from visualjudge.runs.judge_dataset import RunReport
 
+# The backend whose --model names finished runs, which it combines by majority.
 PANEL = "panel"
-"""The backend whose --model names finished runs, which it combines by majority."""
+# What --set takes beside the fields of a client.
 SETTINGS = frozenset(
     (
         "accept_changes",
@@ -48,7 +49,6 @@ SETTINGS = frozenset(
         "seed",
     )
 )
-"""What --set takes beside the fields of a client."""
 
 
 def judge(

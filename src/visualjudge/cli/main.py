@@ -56,6 +56,7 @@ PANELS = {
 }
 COMMANDS = {name: text for panel in PANELS.values() for name, text in panel.items()}
 MODULES = {"import": "import_"}  # a keyword cannot name a module
+# Commands of earlier versions, with what replaces them.
 RETIRED = {
     "atlas": "adopt --benchmark NAME",
     "audit": "describe DATASET",
@@ -76,7 +77,6 @@ RETIRED = {
     "validate": "describe DATASET",
     "view": "studio",
 }
-"""Commands of earlier versions, with what replaces them."""
 
 
 def command_named(name: str) -> Any:

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from visualjudge.formats.sample import Found
 
 CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True}
+# The importer that reads the ground truth of each type; all others are read as COCO.
 READERS = {
     "semantic": "label-map",
     "referring": "referring",
     "depth": "depth",
     "restoration": "pairs",
 }
-"""The importer that reads the ground truth of each type; all others are read as COCO."""
 
 
 def perturb(

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 20
 _LONGEST_REPLY = 100
+# Column titles; A is not a model, as rows may ask for a pair in both orders.
 WINNERS = {"Image A": "Image A (shown first)", "Image B": "Image B (second)", "Tie": "Tie"}
-"""Column titles; A is not a model, as rows may ask for a pair in both orders."""
 
 
 def pipeline(

@@ -43,12 +43,12 @@ from visualjudge.vision.encodings import encoding_title
 
 Route = tuple[str, Callable[[Request], Any], str]
 MOST_CARDS = 120
+# Number of replies on a run's page.
 MOST_REPLIES = 30
-"""Number of replies on a run's page."""
+# Number of characters of an option's text and of a prompt on a card.
 EXCERPT, LONGEST_PROMPT = 220, 600
-"""Number of characters of an option's text and of a prompt on a card."""
+# Facets of a question that are columns of the CSV.
 COLUMNS = ("task", "encoding", "type", "image", "error_type", "probe", "answer")
-"""Facets of a question that are columns of the CSV."""
 MARKS = {
     "right": "✓",
     "wrong": "✕",

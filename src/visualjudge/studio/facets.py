@@ -31,8 +31,8 @@ TITLES = {
     "margin": "Margin",
     "answer": "Answer",
 }
+# Facets of a run; its slug follows a dot.
 OF_RUNS = ("outcome", "status", "order", "wrong_difference")
-"""Facets of a run; its slug follows a dot."""
 WRONG_DIFFERENCE = "Largest wrong difference"
 UNTAGGED = "(no tag)"
 MOST_VALUES = 12

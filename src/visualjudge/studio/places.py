@@ -22,10 +22,10 @@ from visualjudge.runs.folder import (
     stated_dataset,
 )
 
+# Maximum depth of the search.
 DEPTH = 4
-"""Maximum depth of the search."""
+# Maximum number of folders searched.
 MOST = 2000
-"""Maximum number of folders searched."""
 _SKIPPED = frozenset({"media", "images", "annotations", "node_modules", "__pycache__"})
 
 

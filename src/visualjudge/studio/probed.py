@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from visualjudge.analysis.decisions.model_answer import ModelAnswer
     from visualjudge.analysis.figures import ProbeResult
 
+# A state in words; failed ones come first.
 STATES = {"fail": "fails", "not_shown": "undecided", "pass": "passes"}
-"""A state in words; failed ones come first."""
 FIRST = list(STATES)
+# The meaning of an effect, by design; see :mod:`visualjudge.analysis.probes`.
 UNITS: Mapping[str, str] = {
     "cue": "preference for the option with the cue (−0.5 to 0.5)",
     "change": "accuracy after the change minus accuracy before it (−1 to 1)",
@@ -28,7 +29,7 @@ UNITS: Mapping[str, str] = {
     "withheld": "right answers beyond chance (−0.5 to 0.5)",
     "staircase": "steps scored in the wrong order minus those in the right order (−1 to 1)",
 }
-"""The meaning of an effect, by design; see :mod:`visualjudge.analysis.probes`."""
+# What a probe expects of a judge, by design.
 EXPECTED: Mapping[str, str] = {
     "control": "The question as it is; probes change copies of it.",
     "cue": "A cue was added to one option, and to the other option in a second question of the "
@@ -44,7 +45,7 @@ EXPECTED: Mapping[str, str] = {
     "photograph": "The photograph is replaced. A judge that needs the photograph is right less "
     "often than on the unchanged question.",
 }
-"""What a probe expects of a judge, by design."""
+# What the judge did in an example, by design.
 COUNTED: Mapping[str, str] = {
     "cue": "chose the worse option, which has the cue",
     "change": "right before the change, wrong after it",
@@ -52,7 +53,6 @@ COUNTED: Mapping[str, str] = {
     "withheld": "chose the better option, although nothing shows which it is",
     "staircase": "scored higher than a better step",
 }
-"""What the judge did in an example, by design."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,11 @@ from visualjudge.studio.study import shown_as
 from visualjudge.studio.verdicts import CONSISTENCY, OUTCOMES, RunVerdicts
 from visualjudge.vision.encodings import encoding_title
 
+# Maximum number of layers for images that belong to no option; the prompt shows all images.
 MOST_LAYERS = 20
-"""Maximum number of layers for images that belong to no option; the prompt shows all images."""
 MOST_RELATED = 30
+# Number of characters of a reply on the page.
 LONGEST_REPLY = 200_000
-"""Number of characters of a reply on the page."""
 
 
 def option_images(question: Question) -> list[str | None]:

@@ -30,8 +30,8 @@ from visualjudge.studio.verdicts import RunVerdicts
 from visualjudge.studio.working_sets import WorkingSets
 
 T = TypeVar("T")
+# Number of cached results: up to 1 MB each at 100,000 questions.
 KEPT = 24
-"""Number of cached results: up to 1 MB each at 100,000 questions."""
 SORTS = {
     "file": "Order of the file",
     "margin": "Smallest margin",

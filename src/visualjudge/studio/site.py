@@ -21,15 +21,15 @@ from visualjudge.studio.selection import Shelf, State
 from visualjudge.studio.study import forget_scratch, open_study
 from visualjudge.studio.verdicts import RunVerdicts, Totals
 
+# Time that the first page waits for datasets that open quickly.
 SHOWN_AFTER_S = 2.0
-"""Time that the first page waits for datasets that open quickly."""
 STOPPED_WITHIN_S = 15.0
+# An unfinished run that has written nothing for this long is shown as stopped.
 STALE_AFTER_S = 60.0
-"""An unfinished run that has written nothing for this long is shown as stopped."""
+# Number of verdicts up to which they are analysed in this process.
 FEW_VERDICTS = 1000
-"""Number of verdicts up to which they are analysed in this process."""
+# Number of verdicts up to which the home page has the answer, which takes seconds.
 MOST_JUDGED = 50_000
-"""Number of verdicts up to which the home page has the answer, which takes seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from visualjudge.studio.study import MARGIN_NAMES
 from visualjudge.studio.verdicts import OUTCOMES, RunVerdicts
 
 MOST_ROWS, MOST_COLUMNS = 60, 12
+# Number of tasks on the home page.
 WORST = 5
-"""Number of tasks on the home page."""
+# Facets for which questions changed by a probe are counted too.
 OF_PROBES = ("probe", "group")
-"""Facets for which questions changed by a probe are counted too."""
 NOT_RIGHT = ("wrong", "mixed", "failed", "cannot tell")
 
 
@@ -73,8 +73,8 @@ class Slices:
     more: int
 
 
+# A value of the facet, a value of the second one ("" without), and the place of a judge.
 Key = tuple[str, str, int]
-"""A value of the facet, a value of the second one ("" without), and the place of a judge."""
 
 
 def slices(
@@ -180,8 +180,8 @@ def _summed(
                 yield (value, name), image, count, tuple(numbers)
 
 
+# Right verdicts, all verdicts, the share and the ends of its interval.
 Measured = tuple[int, int, float | None, float | None, float | None]
-"""Right verdicts, all verdicts, the share and the ends of its interval."""
 
 
 def _measured(sums: dict[Key, Counter[tuple[int, int]]]) -> dict[Key, Measured]:

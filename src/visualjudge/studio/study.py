@@ -33,10 +33,11 @@ from visualjudge.vision.tasks import TASKS
 
 FORMAT = "1.1"
 NONE = "(none)"
+# Size in bytes above which questions are read by another process, while pages are served.
 LARGE = 32 * 2**20
-"""Size in bytes above which questions are read by another process, while pages are served."""
 MARGINS = (0.5, 1.0, 2.0, 4.0)
 MARGIN_NAMES = ("below 0.5", "0.5 to 1", "1 to 2", "2 to 4", "4 and more", "one option")
+# Criteria of a question; each is a column with the code of its values, one or several.
 FACETS = (
     "task",
     "form",
@@ -52,13 +53,11 @@ FACETS = (
     "margin",
     "answer",
 )
-"""Criteria of a question; each is a column with the code of its values, one or several."""
+# Those with few values: ``of_mix`` has the code of all their codes, so that one column counts
+# them.
 MIXED = tuple(name for name in FACETS if name not in ("class", "image", "group"))
-"""Those with few values: ``of_mix`` has the code of all their codes, so that one column counts
-them.
-"""
+# Number of bytes of a text that are searched.
 LONGEST = 20_000
-"""Number of bytes of a text that are searched."""
 AMONG = "IN (SELECT value FROM json_each(?))"
 _BATCH = 2000
 _CONNECTIONS = 3

@@ -16,8 +16,8 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import Part, Place, bytes_of, image_at
 from visualjudge.vision.raster.images import opened, rgb_of
 
+# Allowed widths of thumbnails, so that requests for other widths cannot fill the memory.
 WIDTHS = (96, 160, 240, 320, 480, 640)
-"""Allowed widths of thumbnails, so that requests for other widths cannot fill the memory."""
 TYPES = {
     ".png": "image/png",
     ".jpg": "image/jpeg",
@@ -25,8 +25,8 @@ TYPES = {
     ".webp": "image/webp",
     ".gif": "image/gif",
 }
+# Number of thumbnails in memory, at 20 to 150 KB each.
 KEPT = 200
-"""Number of thumbnails in memory, at 20 to 150 KB each."""
 _QUALITY = 82
 # Makes thumbnails in request order, so that none waits long.
 _MAKING = ThreadPoolExecutor(2, "studio-thumbnails")

@@ -25,13 +25,13 @@ CONSISTENCY = (
     "not answered in both orders",
 )
 STATUSES = get_args(Status)
+# Maximum length in characters of a failure's cause.
 LONGEST_CAUSE = 80
-"""Maximum length in characters of a failure's cause."""
 _BATCH = 2000
 _UNSURE = STATUSES.index("cannot_tell")
 _LEAN = "(value = 'A') - (value = 'B')"
+# Code of a question on which no verdict puts two options in the wrong order.
 NO_WRONG = len(MARGINS) + 1
-"""Code of a question on which no verdict puts two options in the wrong order."""
 _WRONG_CODE = " + ".join(f"(wrong >= {margin})" for margin in MARGINS)
 # One order agrees with the other if the majority of repeats leans the same way; a tie is its own.
 _SUM_UP = f"""

@@ -14,8 +14,8 @@ from starlette.exceptions import HTTPException
 
 from visualjudge.core.errors import RunError
 
+# Stands for the person who runs the study; not allowed as a rater's name.
 ADMIN = "\0admin"
-"""Stands for the person who runs the study; not allowed as a rater's name."""
 _BYTES = 32
 
 

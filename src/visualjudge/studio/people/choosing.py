@@ -19,8 +19,8 @@ from visualjudge.studio.selection import Shelf, State
 
 # Parameters of the grid's address other than filters.
 _OF_PAGES = frozenset({"sort", "at", "a", "b"})
+# How the predictions of an ``--encoding`` are shown; others show all.
 _KINDS = {"drawn": ("pixel",), "text": ("text",)}
-"""How the predictions of an ``--encoding`` are shown; others show all."""
 
 
 def named_rows(shelf: Shelf, path: Path) -> list[int]:
@@ -114,8 +114,8 @@ def _form_of(shelf: Shelf) -> list[str]:
     return [forms[code] for (code,) in found]
 
 
+# Type, number of options and margin of a question, and whether a probe changed it.
 Facts = tuple[QuestionType, int, float | None, bool]
-"""Type, number of options and margin of a question, and whether a probe changed it."""
 
 
 def _facts(shelf: Shelf) -> list[Facts]:

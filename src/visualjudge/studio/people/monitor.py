@@ -14,8 +14,8 @@ from visualjudge.core.records import Question
 from visualjudge.runs.verdicts import verdict_of
 from visualjudge.studio.people.rating_run import Rater
 
+# Idle time after which a rater with remaining questions should be reminded.
 IDLE_S = 900.0
-"""Idle time after which a rater with remaining questions should be reminded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,8 @@ class Same:
     shared: int
 
 
+# The answers by question id, of each rater or judge.
 Answers = Mapping[str, Mapping[str, Any]]
-"""The answers by question id, of each rater or judge."""
 
 
 def answers_of(raters: Iterable[Rater]) -> dict[str, dict[str, Any]]:

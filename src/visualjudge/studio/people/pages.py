@@ -68,8 +68,8 @@ _LAYOUT = re.compile(r"^\s*(Options:|[A-E]\.|Image:.*)\s*$", re.MULTILINE)
 _GAPS = re.compile(r"\n{3,}")
 Render = Callable[..., Response]
 LONGEST_NAME = 60
+# Number of disagreements on the overview.
 MOST_APART = 50
-"""Number of disagreements on the overview."""
 
 
 @dataclass(frozen=True, slots=True)

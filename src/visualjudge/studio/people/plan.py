@@ -15,10 +15,10 @@ from visualjudge.core.records import Order, QuestionType
 from visualjudge.core.seeding import rng_for
 
 Purpose = Literal["question", "repeat", "known", "practice"]
+# Minimum number of other questions before a question is repeated.
 REPEAT_AFTER = 8
-"""Minimum number of other questions before a question is repeated."""
+# Of ten questions, one is a known question and one a repeat, while any remain.
 EVERY = 10
-"""Of ten questions, one is a known question and one a repeat, while any remain."""
 _KNOWN_AT, _REPEAT_AT = 4, 9
 _ORDERS: tuple[Order, Order] = ("AB", "BA")
 

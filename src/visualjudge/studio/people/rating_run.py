@@ -32,8 +32,8 @@ from visualjudge.studio.people.plan import (
 
 LONGEST_NOTE = 4000
 LONGEST_SECONDS = 86_400.0
+# Time after which an unanswered question shown to a rater may go to another rater.
 LEASE_S = 1800.0
-"""Time after which an unanswered question shown to a rater may go to another rater."""
 
 
 # What a line of a study holds; it may come from a stranger.

@@ -82,12 +82,12 @@ _AFTER = (
     (re.compile(r"0 = random guessing / worst"), "0 = worst"),
     (re.compile(r"\s*Please answer with a single score from 0 to 10 only\.?"), ""),
 )
+# The question to show if the prompt states it before the options, for models only.
 ASKED: Mapping[QuestionType, str] = {
     "pairwise": "Which one is better?",
     "ranking": "Put them in order, the best one first.",
     "scoring": "How good is the prediction, from 0 (worst) to 10 (best)?",
 }
-"""The question to show if the prompt states it before the options, for models only."""
 _GAPS = re.compile(r"\n{3,}")
 
 
