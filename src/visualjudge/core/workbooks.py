@@ -29,23 +29,42 @@ def workbook_rows(path: Path, *, formulas: bool = False) -> list[dict[str, Any]]
 
 
 def _rows(formulas: bool, path: Path) -> list[dict[str, Any]]:
-    import openpyxl
-
     try:
         with archive(path, "workbook"):
-            book = openpyxl.load_workbook(path, read_only=True, data_only=not formulas)
-        sheet = book.worksheets[0]
-        header = next(sheet.iter_rows(values_only=True, max_row=1, max_col=MOST_COLUMNS), ())
-        names = [f"column {k}" if name is None else str(name) for k, name in enumerate(header, 1)]
-        width = max((k for k, name in enumerate(header, 1) if name is not None), default=0)
-        rows = sheet.iter_rows(values_only=True, min_row=2, max_col=width) if width else ()
-        return [
-            {} if all(cell is None for cell in row) else dict(zip(names, row, strict=False))
-            for row in rows
-        ]
+            rows = _cells(path, typed=True)
+            if not formulas and any(_is_formula(cell) for row in rows for cell in row):
+                # a text that begins with "=" was saved as a formula without a value
+                both = zip(_cells(path, typed=False), rows, strict=True)
+                rows = [tuple(map(_value, values, typed)) for values, typed in both]
     except MemoryError:
         raise
     except Exception as error:  # whatever an archive, an XML parser and openpyxl say of these bytes
         told = str(error).removeprefix(f"{path}: ") or type(error).__name__
         reason = " ".join(told.split())[:300]
         raise DataError(f"{path}: must be a workbook (.xlsx): {reason}") from None
+    header, *below = rows or [()]
+    names = [f"column {k}" if name is None else str(name) for k, name in enumerate(header, 1)]
+    return [
+        {} if all(cell is None for cell in row) else dict(zip(names, row, strict=False))
+        for row in below
+    ]
+
+
+def _cells(path: Path, *, typed: bool) -> list[tuple[Any, ...]]:
+    """Return the cells of the first sheet, its header first: formulas as typed, or what they gave
+    when it was saved (None if that is not known).
+    """
+    import openpyxl
+
+    sheet = openpyxl.load_workbook(path, read_only=True, data_only=not typed).worksheets[0]
+    header = next(sheet.iter_rows(values_only=True, max_row=1, max_col=MOST_COLUMNS), ())
+    width = max((k for k, name in enumerate(header, 1) if name is not None), default=0)
+    return list(sheet.iter_rows(values_only=True, max_col=width)) if width else []
+
+
+def _is_formula(cell: object) -> bool:
+    return isinstance(cell, str) and cell.startswith("=")
+
+
+def _value(value: object, typed: object) -> object:
+    return typed if value is None else value
