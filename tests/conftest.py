@@ -1,12 +1,18 @@
-"""One line at the end: what was not run, and why."""
+"""The width of a table does not depend on who runs the tests; one line at the end says what was not
+run, and why.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 
 from _pytest.reports import BaseReport
 from _pytest.terminal import TerminalReporter
+
+# pytest-xdist sets it in its workers
+os.environ.pop("COLUMNS", None)
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
