@@ -66,7 +66,7 @@ OVER: dict[str, tuple[int, str]] = {
     "data": (1284, "the streaming record scanner, staging in the writer"),
     "clients": (2232, "local weights, image shrinking, batches of one provider, the tool loop"),
     "runs": (1561, "the second half of the batch ledger"),
-    "analysis": (8370, "figures of pairs of judges, encodings, sources and raters; decisions"),
+    "analysis": (8375, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
         6362,
         "in adopt: three benchmarks, two logs, files fetched into a data folder",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from decided import World, choices_of, of_task
-from judged_records import pair, write_dataset, write_run
+from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.decisions import card_page
 from visualjudge.analysis.decisions.card import Card, JudgeCard, card_of
@@ -146,3 +146,36 @@ def test_a_favour_that_moves_no_source_costs_nothing() -> None:
     questions = World(truth, tuple("abcd")).pair_questions()
     verdicts = choices_of(questions, 0.97, favoured=None, swap=True)
     assert _line(_judge(questions, verdicts), "favour").state == "pass"
+
+
+THREE = World.of(60, 3, gap=0.8).pair_questions()
+FEW, NEAR = World.of(8, 3, gap=0.8).pair_questions(), World.of(40, 3, gap=0.1).pair_questions()
+
+
+@pytest.mark.parametrize(
+    ("questions", "verdicts", "known", "todo"),
+    [
+        (FEW, choices_of(FEW, 0.9), "puts model 0 above model 2", "visualjudge plan"),
+        (NEAR, choices_of(NEAR, 0.85), "too close, by truth as well", "visualjudge plan"),
+        (
+            [replace(q, answer="unknown") for q in THREE],
+            choices_of(THREE, 0.9),
+            "puts model 0 above model 1",
+            "Label some",
+        ),
+        (
+            THREE,
+            [said(q, "?", status="unparseable") for q in THREE],
+            "asked about 60 images",
+            "visualjudge report",
+        ),
+        (THREE, choices_of(THREE, 0.05), "no better than chance", "Ask another judge"),
+        (FEW[:1], choices_of(FEW[:1], 1.0), "1 of at least 10", "visualjudge plan"),
+    ],
+    ids=["few images", "near models", "no truth", "all failed", "inverted", "one question"],
+)
+def test_an_answer_names_what_is_known_and_what_to_do(
+    questions: list[Question], verdicts: list[Verdict], known: str, todo: str
+) -> None:
+    answer = _judge(questions, verdicts).answer
+    assert known in answer and todo in answer

@@ -223,7 +223,7 @@ NOT_ASKED = Estimate(None, None, 0, 0, "was not asked")
 
 
 def _accuracy(pairwise: Pairwise) -> str | None:
-    share = pairwise.accuracy.share
+    share = pairwise.accuracy.shown
     if share.value is None or not share.n:
         return None
     interval = f" ({percents(share.interval)})" if share.interval else ""

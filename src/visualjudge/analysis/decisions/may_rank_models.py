@@ -10,6 +10,7 @@ import numpy as np
 
 from visualjudge.analysis.answer import PairsOfModels, compare_models
 from visualjudge.analysis.decisions.judged_items import MEASURES, Items, comparisons, items
+from visualjudge.analysis.decisions.model_answer import NO_ANSWER
 from visualjudge.analysis.figure_text import listed, many, plain_name
 from visualjudge.analysis.statistics.systems import (
     Favour,
@@ -124,7 +125,7 @@ def _why_none(found: Items) -> str:
         return NO_TRUTH
     known = np.isfinite(found.said) & np.isfinite(found.truth)
     if not known.any():
-        return "it answered no question on the sources"
+        return NO_ANSWER
     return "its usable answers compare no two sources on two images"
 
 

@@ -155,9 +155,7 @@ def _open(undecided: Sequence[PairOfModels], groups: bool) -> str:
 def _so_far(pairs: Sequence[PairOfModels], facts: Facts) -> str:
     best = max(pairs, key=lambda pair: abs(pair.judge - 0.5))
     first, second = (best.a, best.b) if best.judge >= 0.5 else (best.b, best.a)
-    share = percent(max(best.judge, 1 - best.judge), 0)
-    told = f"So far it prefers {first} to {second} in {share} of their comparisons"
-    return f"{told}; {lower_first(_next(facts))}"
+    return f"So far it puts {first} above {second}; {lower_first(_next(facts))}"
 
 
 def _without_truth(pairs: Sequence[PairOfModels], total: str) -> str:
@@ -174,7 +172,13 @@ def _without_truth(pairs: Sequence[PairOfModels], total: str) -> str:
 
 def _unknown(facts: Facts) -> str:
     known = facts.accuracy or f"it was asked about {many(facts.images, 'image')}"
-    return f"Not known: {facts.why}; {known}. Import or perturb predictions of two models."
+    advice = "Import or perturb predictions of two models."
+    if facts.why == NO_ANSWER:
+        advice = "`visualjudge report` says why its replies could not be used."
+    return f"Not known: {facts.why}; {known}. {advice}"
+
+
+NO_ANSWER = "it answered no question on the sources"
 
 
 def _next(facts: Facts, advice: str = "") -> str:
