@@ -15,7 +15,7 @@ import pytest
 
 from core.worker_chunks import Numbered, broken, ended, halved, refused
 from visualjudge.core.errors import DataError, RunError, UsageError
-from visualjudge.core.workers import Workers, map_chunks
+from visualjudge.core.workers import Workers
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -34,20 +34,22 @@ def test_results_come_in_order_and_errors_as_they_were_raised(workers: int) -> N
 
 
 def test_an_error_that_no_other_process_can_read_is_told_in_its_words() -> None:
-    with pytest.raises(RunError, match=r"^HTTP 429: number 1$"):
-        list(map_chunks(refused, [1], 2))
+    with pytest.raises(RunError, match=r"^HTTP 429: number 1$"), Workers(2) as pool:
+        list(pool.map(refused, [1]))
 
 
 def test_a_map_whose_worker_dies_ends() -> None:
-    with pytest.raises(RunError, match=r"a worker process died .*; try fewer --workers"):
-        list(map_chunks(partial(ended, os.getpid()), range(10), 2))
+    died = r"a worker process died .*; try fewer --workers"
+    with pytest.raises(RunError, match=died), Workers(2) as pool:
+        list(pool.map(partial(ended, os.getpid()), range(10)))
 
 
 def test_this_process_has_its_threads_of_opencv_back_after_the_work() -> None:
     before = cv2.getNumThreads()
     cv2.setNumThreads(2)
     try:
-        assert list(map_chunks(lambda _: cv2.getNumThreads(), [0])) == [1]
+        with Workers() as pool:
+            assert list(pool.map(lambda _: cv2.getNumThreads(), [0])) == [1]
         assert cv2.getNumThreads() == 2
     finally:
         cv2.setNumThreads(before)

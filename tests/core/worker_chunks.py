@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from visualjudge.core.errors import ApiError, DataError
-from visualjudge.core.workers import map_chunks
+from visualjudge.core.workers import Workers
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,8 @@ def wait(number: int) -> None:
 
 
 def map_forever() -> None:
-    list(map_chunks(wait, range(8), 2))
+    with Workers(2) as pool:
+        list(pool.map(wait, range(8)))
 
 
 def grown(path: Path) -> int:

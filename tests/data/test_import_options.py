@@ -26,6 +26,7 @@ from visualjudge.cli.main import app
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.vision.predictions import Detection, Detections
+from visualjudge.vision.scoring.average_precision import CocoImages
 from visualjudge.vision.scoring.operating_point import best_f1
 
 EXIF_TURNED = bytes.fromhex("4578696600004d4d002a00000008000101120003000000010006000000000000")
@@ -103,7 +104,7 @@ def test_best_f1_is_the_best_of_all_thresholds() -> None:
             for k in range(6)
         ]
         pairs.append((Detections(tuple(found)), Detections(tuple(truths))))
-    point = best_f1("object_detection", pairs)
+    point = best_f1(CocoImages("object_detection", pairs))
     assert point is not None
 
     def f1(threshold: float) -> float:
@@ -111,7 +112,7 @@ def test_best_f1_is_the_best_of_all_thresholds() -> None:
             (Detections(tuple(d for d in p.items if (d.score or 0) >= threshold)), t)
             for p, t in pairs
         ]
-        least = best_f1("object_detection", [*kept])
+        least = best_f1(CocoImages("object_detection", [*kept]))
         return least.f1 if least is not None and least.min_score == threshold else 0.0
 
     scores = [d.score or 0 for p, _ in pairs for d in p.items]

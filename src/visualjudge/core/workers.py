@@ -29,24 +29,6 @@ AHEAD = 3
 """Chunks of a worker that run or wait: enough to keep it busy, few enough to limit memory."""
 
 
-def map_chunks(
-    function: Callable[[Chunk], Result],
-    chunks: Iterable[Chunk],
-    workers: int = 1,
-    engine: EngineName = "local",
-) -> Iterator[Result]:
-    """Yield ``function(chunk)`` for each chunk, in order.
-
-    Raises
-    ------
-    VisualJudgeError
-        As ``function`` raised it. Any other exception becomes a :class:`RunError` that names the
-        chunk's ``record``, if it has one.
-    """
-    with Workers(workers, engine) as pool:
-        yield from pool.map(function, chunks)
-
-
 class Workers:
     """A context manager that keeps its processes for several maps. One local worker is this
     process.
@@ -92,7 +74,14 @@ class Workers:
         self._close()
 
     def map(self, function: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
-        """Yield ``function(chunk)`` for each chunk, in order, as :func:`map_chunks` does."""
+        """Yield ``function(chunk)`` for each chunk, in order.
+
+        Raises
+        ------
+        VisualJudgeError
+            As ``function`` raised it. Any other exception becomes a :class:`RunError` that names
+            the chunk's ``record``, if it has one.
+        """
         for result, error in self._map(partial(_applied, function), chunks):
             if error is not None:
                 raise error

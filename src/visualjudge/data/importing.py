@@ -25,7 +25,7 @@ from visualjudge.vision.score import score, scores_by_class
 from visualjudge.vision.scoring.average_precision import CocoImages
 from visualjudge.vision.scoring.operating_point import (
     OperatingPoint,
-    best_f1_of,
+    best_f1,
     confident,
     shown_at,
 )
@@ -143,7 +143,7 @@ def import_samples(
         samples = list(samples)
         check_forms(writer.task, samples, file)
         done.evaluated = _evaluated(writer.task, samples, how)
-        done.point = None if done.evaluated is None else best_f1_of(done.evaluated)
+        done.point = None if done.evaluated is None else best_f1(done.evaluated)
         if done.point is not None and not done.point.f1:
             done.point, done.unmatched = None, True
         threshold = threshold if done.point is None else done.point.min_score

@@ -17,7 +17,7 @@ from visualjudge.vision.predictions import Detection, Detections, Instance, Mask
 from visualjudge.vision.raster.masks import mask_from_array, packed_rle
 from visualjudge.vision.score import score, scores_by_class
 from visualjudge.vision.scoring.average_precision import CocoImages, average_precision
-from visualjudge.vision.scoring.operating_point import best_f1, best_f1_of
+from visualjudge.vision.scoring.operating_point import best_f1
 
 SIZE = (60, 80)
 LABELS = ["a", "b", "c"]
@@ -240,9 +240,8 @@ def test_the_threshold_of_best_f1_leaves_predictions_in_crowds_out() -> None:
             Detection("a", (70, 70, 80, 80), 0.5),
         )
     )
-    point = best_f1("object_detection", [(found, real)])
+    point = best_f1(CocoImages("object_detection", [(found, real)]))
     assert (point.min_score, point.f1) == (0.6, 1.0)
-    assert point == best_f1_of(CocoImages("object_detection", [(found, real)]))
 
 
 def test_scores_by_class_of_masks_are_those_of_each_class() -> None:

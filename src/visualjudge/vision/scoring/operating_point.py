@@ -4,7 +4,7 @@ threshold.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,33 +28,13 @@ class OperatingPoint:
     f1: float
 
 
-def best_f1(task: str, pairs: Sequence[tuple[Prediction, Prediction]]) -> OperatingPoint | None:
-    """Return the confidence with the largest F1 = 2·TP / (predictions + truths); the highest if
-    several are equal.
+def best_f1(images: CocoImages) -> OperatingPoint | None:
+    """Return the confidence with the largest F1 = 2·TP / (predictions + truths) of a data set; the
+    highest if several are equal. None if there is no ground truth or no prediction.
 
-    Parameters
-    ----------
-    task
-        object_detection, instance_segmentation or keypoint.
-    pairs
-        (prediction, truth) of each image; every predicted item has a confidence ``score``. They are
-        matched as in ``COCOeval`` at IoU (OKS) 0.5; predictions in crowd regions do not count.
-
-    Returns
-    -------
-    OperatingPoint or None
-        None if there is no ground truth or no prediction.
-
-    Raises
-    ------
-    DataError
-        If a predicted item has no confidence.
+    Items are matched as in ``COCOeval`` at IoU (OKS) 0.5; predictions in crowd regions do not
+    count.
     """
-    return best_f1_of(CocoImages(task, pairs))
-
-
-def best_f1_of(images: CocoImages) -> OperatingPoint | None:
-    """Return :func:`best_f1` of the images of a data set."""
     matches = images.matches(SIMILARITY)
     if not matches.truths or not len(matches.scores):
         return None
