@@ -122,3 +122,22 @@ def test_the_example_of_a_probe_has_no_right_answer_where_none_is_right(tmp_path
     assert (same.stated, same.answer) == ("A", "")
     assert (renamed.stated, renamed.answer) == ("A", "A")
     assert "The answer was <b>A</b>; no answer is right." in html(analysis)
+
+
+def test_tables_have_the_judges_that_plots_leave_out(tmp_path: Path) -> None:
+    tasks = ("object_detection", "keypoint")
+    asked = [pair(i, (8.0, 3.0), task=tasks[i % 2], image_id=f"i{i}") for i in range(20)]
+    dataset = write_dataset(tmp_path / "ds", asked)
+    runs = [
+        write_run(
+            tmp_path / f"j{k}",
+            dataset,
+            [said(q, "AB"[i < k]) for i, q in enumerate(asked)],
+            judge=f"judge {k}",
+        )
+        for k in range(8)
+    ]
+    analysis = analyse(runs)
+    (table,) = section(analysis, "tasks").tables
+    assert {row[0] for row in table.rows} == {f"judge {k}" for k in range(8)}
+    assert "Figures show the 6 most accurate of 8 judges." in page(analysis)

@@ -24,7 +24,7 @@ from visualjudge.analysis.decisions.report_opening import gamed
 from visualjudge.analysis.plots.figure import LeftOut, page_style, unbroken
 from visualjudge.analysis.report.methods import SOURCES, TERMS, methods
 from visualjudge.analysis.report.paired import pair
-from visualjudge.analysis.report.plots import PLOTS, order
+from visualjudge.analysis.report.plots import MOST_TABLED, PLOTS, order
 from visualjudge.analysis.report.section import Section
 from visualjudge.analysis.report.sections import sections, summary_sections
 
@@ -97,10 +97,12 @@ def context(
 ) -> dict[str, Any]:
     """Return the template's variables."""
     results, card = analysis.results, usual_card(analysis)
-    shown = order(analysis)
+    shown, tabled = order(analysis), order(analysis, MOST_TABLED)
     every = [results.judges[i] for i in results.shown]
     drawn = {name: draw(analysis) for name, draw in PLOTS.items()}
-    found = summary_sections(analysis, shown) if summary else sections(analysis, shown, card, drawn)
+    found = (
+        summary_sections(analysis, shown) if summary else sections(analysis, tabled, card, drawn)
+    )
     first = Section("figures", "", plots=[drawn["pairs"], drawn["tasks"]][: 1 if summary else 2])
     script = _asset("report.js")
     folders = [str(run.folder) for run in analysis.study.runs if run.folder is not None]
@@ -109,6 +111,7 @@ def context(
         "results": results,
         "judges": every,
         "drawn": len(shown),
+        "tabled": len(tabled),
         "answers": _lines(
             [card.judges[i] for i in results.shown], [j.name for j in every if j.simulated]
         ),

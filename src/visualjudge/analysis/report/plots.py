@@ -13,7 +13,7 @@ from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import usual_card
 from visualjudge.analysis.decisions.pairs_figure import pairs_figure
 from visualjudge.analysis.figure_text import plain_name, rough_points, rough_share, signed
-from visualjudge.analysis.figures import MARGIN, Cell, EncodingChoice, JudgeResult
+from visualjudge.analysis.figures import MARGIN, Cell, Comparison, EncodingChoice, JudgeResult
 from visualjudge.analysis.plots.canvas import percent_tick
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
@@ -22,8 +22,8 @@ from visualjudge.analysis.rule_text import as_right
 from visualjudge.analysis.value_and_interval import NO_TRUTH, ORDER_UNKNOWN, Estimate
 from visualjudge.vision.encodings import encoding_title
 
-MOST_SERIES = 6
-"""Number of judges that a plot can distinguish; tables have all."""
+MOST_SERIES, MOST_TABLED = 6, 20
+"""Number of judges that a plot can distinguish, and that tables of a page have."""
 MOST_ROWS = 24
 GUESS = 0.5
 """Accuracy of a rule that knows nothing."""
@@ -39,13 +39,15 @@ Cells = Mapping[str, Estimate]
 Row = tuple[str | float | int | None, ...]
 
 
-def order(analysis: Analysis) -> list[int]:
-    """Return the numbers of the judges that plots draw; of many, the most accurate ones."""
+def order(analysis: Analysis, most: int = MOST_SERIES) -> list[int]:
+    """Return the numbers of the judges that plots draw; of more than ``most``, the most accurate
+    ones.
+    """
     numbers = list(analysis.results.shown)
-    if len(numbers) <= MOST_SERIES:
+    if len(numbers) <= most:
         return numbers
     right = [judge.pairwise.accuracy.shown.value or 0.0 for judge in analysis.results.judges]
-    return sorted(numbers, key=lambda i: -right[i])[:MOST_SERIES]
+    return sorted(numbers, key=lambda i: -right[i])[:most]
 
 
 def shown(analysis: Analysis) -> list[JudgeResult]:
@@ -362,25 +364,30 @@ def baseline(analysis: Analysis) -> Figure | LeftOut:
     )
 
 
+def _compared(analysis: Analysis) -> dict[str, Comparison]:
+    """Return the comparisons of the judges that are drawn, by their names."""
+    names = {judge.name for judge in shown(analysis)}
+    rows = analysis.results.comparisons
+    return {f"{row.a} minus {row.b}": row for row in rows if {row.a, row.b} <= names}
+
+
 def judges(analysis: Analysis) -> Figure | LeftOut:
     """Draw the difference in accuracy between every two judges."""
-    names = [judge.name for judge in shown(analysis)]
-    rows = [row for row in analysis.results.comparisons if row.a in names and row.b in names]
-    cells = {f"{row.a} minus {row.b}": row.gap for row in rows}
+    rows = _compared(analysis)
     drawn = estimates_plot(
         "judges",
         "Difference in accuracy between judges",
         "Accuracy of the first judge minus that of the second, on the questions that both were "
         "asked.",
-        {"difference": cells},
+        {"difference": {name: row.gap for name, row in rows.items()}},
         label="Points in favour of the first",
         reading=UNADJUSTED,
     )
     if drawn is not None:
         return drawn
-    if any(row.gap.why == NO_TRUTH for row in rows):
+    if any(row.gap.why == NO_TRUTH for row in rows.values()):
         return LeftOut("judges", NO_TRUTH)
-    alone = len(names) == 1
+    alone = len(shown(analysis)) == 1
     return LeftOut(
         "judges", "only one judge was asked" if alone else "no two judges share a question"
     )
@@ -388,11 +395,10 @@ def judges(analysis: Analysis) -> Figure | LeftOut:
 
 def judges_by_task(analysis: Analysis) -> Figure | LeftOut:
     """Draw the difference in accuracy between judges for each task."""
-    names = [judge.name for judge in shown(analysis)]
     cells = {
-        f"{row.a} minus {row.b}": {plain_name(task.task): task.gap for task in row.by_task}
-        for row in analysis.results.comparisons
-        if row.a in names and row.b in names and len(row.by_task) > 1
+        name: {plain_name(task.task): task.gap for task in row.by_task}
+        for name, row in _compared(analysis).items()
+        if len(row.by_task) > 1
     }
     drawn = estimates_plot(
         "judges_by_task",

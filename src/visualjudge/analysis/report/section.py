@@ -135,8 +135,8 @@ def across(
         for cell in cells(judge)
         if cell.accuracy.share.n
     }
-    table = by_rows([title], judges, found)
-    return table if len(table.rows) > 1 else replace(table, rows=())
+    several = len({row for row, _ in found}) > 1
+    return by_rows([title], judges, found if several else {})
 
 
 def _accuracy(cell: Cell) -> str:
@@ -172,7 +172,7 @@ def by_judge(
     """
     notes = (SETS,) if len({judge.asked_like for judge in judges}) > 1 else ()
     table = (tuple(titles) + tuple(names_of(judges)), *rows)
-    if len(judges) > max(MOST_COLUMNS, len(rows)):
+    if rows and len(judges) > max(MOST_COLUMNS, len(rows)):
         table = tuple(zip(*table, strict=True))
     return Table(table[0], table[1:], notes, numeric=(False, *[numeric] * (len(table[0]) - 1)))
 
