@@ -121,10 +121,11 @@ def test_import_perturb_build_judge_report(env: Environment, root: Path) -> None
 
 def test_workers_know_what_the_plugin_registered(env: Environment) -> None:
     code = (
-        "from visualjudge.core.workers import map_chunks\n"
+        "from visualjudge.core.workers import Workers\n"
         "from visualjudge.vision.tasks import task_named\n"
         "if __name__ == '__main__':\n"
-        "    rows = map_chunks(task_named, ['optical_flow'] * 2, 2)\n"
+        "    with Workers(2) as pool:\n"
+        "        rows = list(pool.map(task_named, ['optical_flow'] * 2))\n"
         "    print([row.prose for row in rows])\n"
     )
     assert env.python_run(code).stdout.strip() == str(["optical flow estimation"] * 2)
