@@ -39,8 +39,6 @@ class Part(NamedTuple):
 
     name: str
     requests: int
-    # The refused parameters that were known when the requests were written.
-    learned: frozenset[str] = frozenset()
     # Time of the first attempt to create the batch, ISO 8601, until the server refused it.
     since: str | None = None
     batch: str | None = None
