@@ -100,8 +100,10 @@ def _threshold(source: str, data: Mapping[str, Any]) -> Threshold:
 def _slices(
     annotations: Sequence[Annotation], groups: Sequence[Group], name_of: NameOf
 ) -> list[Slice]:
-    names = sorted({name_of(note) for note in annotations})
-    return [_slice(annotations, groups, name, name_of) for name in names]
+    return [
+        _slice(annotations, groups, name, name_of)
+        for name in sorted(set(map(name_of, annotations)))
+    ]
 
 
 def _slice(
