@@ -549,19 +549,6 @@ def test_what_was_answered_survives_kill_9(dataset: Path) -> None:
     assert len({(line["id"], line["turn"]) for line in written}) == len(written)
 
 
-def test_the_filter_is_the_query_of_a_grid(dataset: Path) -> None:
-    site = Site(find_places([dataset]), dataset.parent / "cache")
-    shelf = site.shelf(site.places.datasets[0].slug)
-    plan = plan_of(shelf, Settings(filter="?type=ranking&type=scoring", sample=5, known=1))
-    assert len(plan.items) == 5
-    assert {item.type for item in plan.items} <= {"ranking", "scoring"}
-    with pytest.raises(UsageError, match="no question matches"):
-        plan_of(shelf, Settings(filter="task=none"))
-    for unknown in ("tasks=depth_estimation", "outcome.gpt-4o=wrong"):
-        with pytest.raises(UsageError, match=r"--filter must name .*task.*; got"):
-            plan_of(shelf, Settings(filter=unknown))
-
-
 def test_known_items_are_pairs_with_the_widest_margins_drawn_before_written(tmp_path: Path) -> None:
     questions = [ranking(i + 10, (0.0, 10.0, 5.0, 3.0), image_id=f"r{i}") for i in range(3)]
     questions += [pair(i, (0.0, 9.0), encoding="text_xyxy", image_id=f"t{i}") for i in range(2)]

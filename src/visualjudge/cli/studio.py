@@ -50,9 +50,6 @@ def studio(
     sample: Annotated[
         int | None, typer.Option(min=1, help="Questions to draw.", metavar="N")
     ] = None,
-    filter_: Annotated[
-        str, typer.Option("--filter", help="Query string of a grid's URL.", metavar="QUERY")
-    ] = "",
     items: Annotated[
         Path | None, typer.Option(help="Ask those that `label` drew.", metavar="FILE")
     ] = None,
@@ -100,7 +97,6 @@ def studio(
         repeats,
         known,
         sample,
-        filter_,
         practice=practice,
         least_seconds=least_seconds,
         encoding=encoding or "",

@@ -1,13 +1,10 @@
-"""Chooses the questions of a study, from a filter, a queue or a file of ids, and its known
-items.
-"""
+"""Chooses the questions of a study, from a queue or a file of ids, and its known items."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
 
 from visualjudge.analysis.decisions.label_files import read_queue
 from visualjudge.core.errors import DataError, UsageError
@@ -17,10 +14,8 @@ from visualjudge.dataset.question_filter import read_ids
 from visualjudge.studio.people.plan import Item, Plan, Settings
 from visualjudge.studio.selection import Shelf, State
 
-# Parameters of the grid's address other than filters.
-_OF_PAGES = frozenset({"sort", "at", "a", "b"})
 # How the predictions of an ``--encoding`` are shown; others show all.
-_KINDS = {"drawn": ("pixel",), "text": ("text",)}
+_KINDS = {"drawn": {"pixel"}, "text": {"text"}}
 
 
 def named_rows(shelf: Shelf, path: Path) -> list[int]:
@@ -72,80 +67,51 @@ def plan_of(
     named: Sequence[int] | None = None,
     known: Sequence[int] | None = None,
 ) -> Plan:
-    """Return the plan: the questions from the filter, the queue (``drawn``), the ids (``named``) or
-    a sample, and the known questions.
+    """Return the plan: the questions of the queue (``drawn``), the ids (``named``) or a sample, and
+    the known questions.
 
     ``known`` gives the rows of the known questions, instead of the easiest; they need not be among
     the others.
     """
-    fit = sorted(shelf.select(_state_of(shelf, settings.filter)))
-    kinds = _form_of(shelf)
-    allowed = _KINDS.get(settings.encoding)
-    rows = [row for row in fit if allowed is None or kinds[row] in allowed]
-    if fit and not rows:
-        raise UsageError(
-            f"--encoding {settings.encoding}: no matching question is shown this way; "
-            "choose another (drawn, text or all)"
-        )
-    left_out = len(fit) - len(rows)
+    facts = _facts(shelf)
+    kinds = [form for *_, form in facts]
+    allowed = _KINDS.get(settings.encoding, {*kinds})
+    rows = [row for row, form in enumerate(kinds) if form in allowed]
+    left_out = len(kinds) - len(rows)
     for some in (drawn, named):
         rows = [row for row in rows if some is None or row in some]
     if settings.sample is not None and settings.sample < len(rows):
         order = rng_for(settings.seed, "people", "sample").permutation(len(rows)).tolist()
         rows = [rows[place] for place in sorted(order[: settings.sample])]
     if not rows:
-        raise UsageError("no question matches --filter")
+        raise UsageError(
+            f"--encoding {settings.encoding or 'all'}: no question to ask is shown this way; "
+            "choose another (drawn, text or all)"
+        )
     rows = sorted({*rows, *(known or ())})
     names = dict(zip(rows, shelf.study.identities(rows), strict=True))
-    facts = _facts(shelf)
     drawn = drawn or {}
     items = tuple(Item(names[row], *facts[row][:2], drawn.get(row)) for row in rows)
-    easy = [names[row] for row in _easiest(rows, facts, kinds)]
+    easy = [names[row] for row in _easiest(rows, facts)]
     checks = easy[: settings.known] if known is None else [names[row] for row in known]
     practice = [name for name in easy if name not in checks][: settings.practice]
     textual = sum(kinds[row] == "text" for row in rows)
     return Plan(settings, items, tuple(checks), tuple(practice), textual, left_out)
 
 
-def _form_of(shelf: Shelf) -> list[str]:
-    """Return how the predictions of each question are shown: pixel, combo or text."""
-    forms = [value.rpartition("/")[2] for (value,) in shelf.study.values["form"]]
-    found = shelf.study.all("SELECT of_form FROM question ORDER BY row")
-    return [forms[code] for (code,) in found]
-
-
-# Type, number of options and margin of a question, and whether a probe changed it.
-Facts = tuple[QuestionType, int, float | None, bool]
+# Type, number of options, margin, whether a probe changed it, and how predictions are shown.
+Facts = tuple[QuestionType, int, float | None, bool, str]
 
 
 def _facts(shelf: Shelf) -> list[Facts]:
-    kinds: Sequence[Any] = shelf.study.types()
+    values: Mapping[str, Any] = shelf.study.values
     found = shelf.study.all(
-        "SELECT of_type, options, difference, changed FROM question ORDER BY row"
+        "SELECT of_type, options, difference, changed, of_form FROM question ORDER BY row"
     )
-    return [(kinds[code], *rest) for code, *rest in found]
+    return [(values["type"][k][0], *rest, values["form"][f][0]) for k, *rest, f in found]
 
 
-def _state_of(shelf: Shelf, query: str) -> State:
-    """Parse the state given by ``--filter``.
-
-    Raises
-    ------
-    UsageError
-        If it names a facet that this study does not have, since ignoring a filter would change the
-        questions.
-    """
-    pairs = parse_qsl(query.lstrip("?"), keep_blank_values=True)
-    names = {facet.name for facet in shelf.facets()} | {"q", *_OF_PAGES}
-    for name, _ in pairs:
-        if name not in names:
-            raise UsageError(
-                f"--filter must name {', '.join(sorted(names - _OF_PAGES))}; got {name!r}"
-            )
-    return State.from_query(pairs)
-
-
-def _easiest(rows: Sequence[int], facts: Sequence[Facts], kinds: Sequence[str]) -> list[int]:
+def _easiest(rows: Sequence[int], facts: Sequence[Facts]) -> list[int]:
     """Return the questions that any attentive rater answers correctly, easiest first.
 
     Pairs with a positive margin whose options are drawn, widest margin first; then those whose
@@ -153,7 +119,7 @@ def _easiest(rows: Sequence[int], facts: Sequence[Facts], kinds: Sequence[str]) 
     """
     fit = []
     for row in rows:
-        kind, _, margin, changed = facts[row]
+        kind, _, margin, changed, form = facts[row]
         if kind == "pairwise" and margin and not changed:
-            fit.append((kinds[row] == "text", -margin, row))
+            fit.append((form == "text", -margin, row))
     return [row for _, _, row in sorted(fit)]

@@ -42,9 +42,7 @@ class Settings:
         Questions with the largest margins that each rater is asked, to find who answers without
         looking.
     sample
-        Questions drawn from those that the filter leaves; None = all.
-    filter
-        The query of a grid's address; empty = the whole dataset.
+        Questions drawn from all or from those that are named; None = all of them.
     items
         SHA-256 of the queue of ``visualjudge label`` whose items are asked; empty = none.
     questions
@@ -68,7 +66,6 @@ class Settings:
     repeats: int = 0
     known: int = 0
     sample: int | None = None
-    filter: str = ""
     items: str = ""
     questions: str = ""
     known_questions: str = ""

@@ -119,7 +119,7 @@ def as_shown(value: Answer, slot: Slot) -> Answer:
 
 # Settings that every study states; others stand in ``run.json`` where they are not as by default,
 # so that a study of an earlier version goes on.
-_FIRST = ("seed", "overlap", "raters_per_question", "repeats", "known", "sample", "filter", "items")
+_FIRST = ("seed", "overlap", "raters_per_question", "repeats", "known", "sample", "items")
 _DEFAULTS = asdict(Settings())
 _DROPPED = ("exclude", "break_every")
 
@@ -423,11 +423,14 @@ def _slot_of(record: Mapping[str, Any]) -> Slot:
 
 
 def _without_dropped(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Leave out the settings of 1.0 that no longer exist, so that its studies go on."""
+    """Leave out the settings of 1.0 that no longer exist, so that its studies go on; one with a
+    filter, which chose its questions, does not.
+    """
     stored = manifest.get("parameters")
     if not isinstance(stored, dict):
         return manifest
-    kept = {name: value for name, value in stored.items() if name not in _DROPPED}
+    dropped = {*_DROPPED, *([] if stored.get("filter") else ["filter"])}
+    kept = {name: value for name, value in stored.items() if name not in dropped}
     return manifest | {"parameters": kept}
 
 
