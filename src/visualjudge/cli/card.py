@@ -7,15 +7,16 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.options import JsonFile, PageFile, PartOptions
+from visualjudge.cli.options import JsonFile, PageFile
 from visualjudge.cli.output import end_with, following, unused
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import UsageError
+from visualjudge.options.measuring import MeasureOptions
 
 
 def card(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
-    part: PartOptions,
+    options: MeasureOptions,
     json: JsonFile = None,
     out: PageFile = None,
     badge: Annotated[
@@ -35,12 +36,7 @@ def card(
 
     if badge is not None and len(runs) > 1:
         raise UsageError(f"--badge must be used with one run, got {len(runs)}")
-    result = figures(
-        runs,
-        dataset=part.dataset,
-        thresholds=thresholds,
-        where=part.conditions,
-    )
+    result = figures(runs, options=options, thresholds=thresholds)
     if json is not None:
         write_json(json, card_json(result))
     if out is not None:
@@ -48,7 +44,7 @@ def card(
     if badge is not None:
         write_text(badge, card_page.badge(result.judges[0]))
     typer.echo(str(result))
-    moved = () if part.dataset is None else ("--dataset", part.dataset)
+    moved = () if options.dataset is None else ("--dataset", options.dataset)
     judge, pairs = result.judges[0], result.judges[0].models.pairs
     undecided = [pair for pair in pairs if pair.state == "undecided"]
     if pairs and all(pair.truth is None for pair in pairs):

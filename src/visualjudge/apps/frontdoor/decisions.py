@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
+from visualjudge.options.declared import keywords
+from visualjudge.options.measuring import MeasureOptions
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card
@@ -14,14 +15,8 @@ if TYPE_CHECKING:
     from visualjudge.analysis.decisions.items_to_label import LabelQueue
 
 
-def card(
-    runs: Runs,
-    *,
-    dataset: str | Path | None = None,
-    thresholds: str | Path | None = None,
-    seed: int = 0,
-    where: Sequence[str] = (),
-) -> Card:
+@keywords(MeasureOptions)
+def card(runs: Runs, *, options: MeasureOptions, thresholds: str | Path | None = None) -> Card:
     """Decide whether a judge may rank your models, overall and by task, from its checks and the
     order of the sources.
 
@@ -35,15 +30,15 @@ def card(
         YAML file with your own thresholds; None = those of the package.
     seed
         Seed of the bootstrap.
-    where
-        Only questions that fit each ``FIELD=VALUE``, such as ``task=keypoint``.
+    tasks, encodings, types, where
+        Use only these questions; each of ``where`` is ``FIELD=VALUE``, such as ``margin>2``.
 
     Raises
     ------
     DataError
         If a run or the thresholds cannot be read.
     UsageError
-        If no question fits ``where``.
+        If no question is selected.
 
     Examples
     --------
@@ -56,8 +51,7 @@ def card(
     from visualjudge.analysis.decisions.checks import read_thresholds
 
     rules = read_thresholds(thresholds)
-    found = analyse(folders_of(runs), dataset=dataset, seed=seed, where=where)
-    return card_of(found, rules)
+    return card_of(analyse(folders_of(runs), options=options), rules)
 
 
 def correct(
