@@ -26,7 +26,7 @@ from runs.made_dataset import make_dataset
 from visualjudge.clients import RetryPolicy, open_client
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges.question_judge import QuestionJudge
-from visualjudge.options.judging import RunSettings
+from visualjudge.options import RunSettings
 from visualjudge.runs.judge_dataset import RunReport, run_judge
 
 CONCURRENCY = 32

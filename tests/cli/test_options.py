@@ -16,7 +16,7 @@ from visualjudge.cli import main
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Question
 from visualjudge.dataset.question_filter import chosen, condition, margin, sample_positions
-from visualjudge.options.questions import Choice
+from visualjudge.options import Choice
 
 
 def _run(

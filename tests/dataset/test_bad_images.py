@@ -17,7 +17,7 @@ from visualjudge.cli.main import app
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.validate import validate
-from visualjudge.options.building import BuildOptions, Caps
+from visualjudge.options import BuildOptions, Caps
 
 
 def _folder(root: Path, images: int, bad: int) -> Path:

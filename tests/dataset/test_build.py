@@ -26,7 +26,7 @@ from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.render import file_name
 from visualjudge.dataset.staging import staged
 from visualjudge.dataset.validate import validate
-from visualjudge.options.building import BuildOptions, Caps
+from visualjudge.options import BuildOptions, Caps
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.raster.images import read_rgb, write_png
 

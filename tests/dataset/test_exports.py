@@ -15,7 +15,7 @@ from visualjudge.dataset.build import build
 from visualjudge.dataset.exports import export
 from visualjudge.dataset.exports.vlmevalkit import numbered
 from visualjudge.dataset.folder import Dataset, load_dataset
-from visualjudge.options.building import BuildOptions, Caps
+from visualjudge.options import BuildOptions, Caps
 
 TASKS = ("object_detection", "generation_t2i")
 

@@ -21,8 +21,7 @@ from visualjudge.dataset.exports import export
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.question_storage import Stored
 from visualjudge.dataset.validate import problems_of
-from visualjudge.options.building import BuildOptions
-from visualjudge.options.questions import Choice
+from visualjudge.options import BuildOptions, Choice
 
 FROZEN = Path(__file__).parents[1] / "frozen/1.0.tar.gz"
 SCORES = [1.0, 2.0, 3.0, 4.5]

@@ -15,7 +15,7 @@ from visualjudge.core.records import Annotation
 from visualjudge.core.seeding import seed_for
 from visualjudge.dataset import sampling as sampling_module
 from visualjudge.dataset.sampling import Group, Item, Stems, deal, group, pairs_of, sample, spread
-from visualjudge.options.building import SUBSETS, Caps
+from visualjudge.options import SUBSETS, Caps
 
 STEMS = Stems(("s0", "s1", "s2"), ("s0", "s1", "s2"))
 

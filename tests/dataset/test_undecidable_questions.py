@@ -15,7 +15,7 @@ from making import detection, photograph, write_records
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.validate import validate
-from visualjudge.options.building import BuildOptions, Caps
+from visualjudge.options import BuildOptions, Caps
 from visualjudge.vision.raster.images import write_png
 
 Json = dict[str, Any]

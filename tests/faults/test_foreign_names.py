@@ -16,7 +16,7 @@ from faults.malicious import SIZE, good_folder
 from making import make_folder
 from visualjudge.data.writer import slug
 from visualjudge.dataset.build import build
-from visualjudge.options.building import BuildOptions
+from visualjudge.options import BuildOptions
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")

@@ -40,7 +40,7 @@ def built(name: str, good: Path) -> Ended:
     it has.
     """
     from visualjudge.dataset.build import build
-    from visualjudge.options.building import BuildOptions
+    from visualjudge.options import BuildOptions
 
     with tempfile.TemporaryDirectory() as place, (Path(place) / "log").open("w+") as log:
         folder = Path(shutil.copytree(good, Path(place) / "data"))
@@ -93,7 +93,7 @@ def prepared(good: Path) -> float:
 
 def built_good(good: Path) -> float:
     from visualjudge.dataset.build import build
-    from visualjudge.options.building import BuildOptions
+    from visualjudge.options import BuildOptions
 
     with tempfile.TemporaryDirectory() as place:
         begun = time.process_time()

@@ -20,7 +20,7 @@ from scipy.stats import spearmanr
 from commanding import command
 from judged_records import pair, write_dataset
 from visualjudge.core.seeding import rng_for
-from visualjudge.options.questions import Selection
+from visualjudge.options import Selection
 from visualjudge.studio.people.pages import people_app, people_pages
 from visualjudge.studio.people.plan import Settings
 from visualjudge.studio.places import find_places

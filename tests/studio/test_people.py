@@ -31,7 +31,7 @@ from judged_records import pair, ranking, scoring, write_dataset
 from visualjudge.analysis.decisions.label_files import read_labels
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.options.questions import Selection
+from visualjudge.options import Selection
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.people.access import ADMIN, Tokens
 from visualjudge.studio.people.choosing import plan_of

@@ -24,7 +24,7 @@ from visualjudge.analysis.load import load_study
 from visualjudge.cli.studio import serve_people
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import TIES
-from visualjudge.options.questions import Selection
+from visualjudge.options import Selection
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.guard import LOOPBACK

@@ -29,7 +29,7 @@ from visualjudge.judges import PairwiseJudge, VIEscorePipe
 from visualjudge.judges.base import Ask
 from visualjudge.judges.logprobs import PAIR, distribution
 from visualjudge.judges.question_judge import QuestionJudge
-from visualjudge.options.judging import Mode
+from visualjudge.options import Mode
 from visualjudge.prompts import PromptAssetStore
 
 URL = os.environ.get("VISUALJUDGE_VLLM_URL")

@@ -68,8 +68,7 @@ from visualjudge.analysis.without_truth import (
     pairwise_without_truth,
     result_without_truth,
 )
-from visualjudge.options.declared import keywords
-from visualjudge.options.measuring import MeasureOptions
+from visualjudge.options import MeasureOptions, keywords
 
 Progress = Callable[[str], None]
 PAIRED = (
@@ -113,10 +112,10 @@ class Analysis:
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
         """The content of metrics.json."""
-        from visualjudge.analysis.decisions.card import usual_card
+        from visualjudge.analysis.decisions.card import card_of
         from visualjudge.analysis.metrics_json import document
 
-        return document(self.results, usual_card(self))
+        return document(self.results, card_of(self))
 
     @cached_property
     def tables(self) -> dict[str, pl.DataFrame]:

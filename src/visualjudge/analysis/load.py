@@ -23,9 +23,7 @@ from visualjudge.analysis.verdict_table import read_verdicts
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.question_filter import chosen
-from visualjudge.options.declared import keywords
-from visualjudge.options.measuring import MeasureOptions
-from visualjudge.options.questions import Selection
+from visualjudge.options import MeasureOptions, Selection, keywords
 from visualjudge.runs.folder import RunFolder, check_questions, distinct_names, excluded_raters
 
 CLOSE = 1.0

@@ -11,7 +11,7 @@ from visualjudge.cli.options import JsonFile
 from visualjudge.cli.output import following, say, unused
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import UsageError
-from visualjudge.options.measuring import MeasureOptions
+from visualjudge.options import MeasureOptions
 
 
 def accept(

@@ -13,7 +13,7 @@ from visualjudge.cli.options import SkipInvalid, settings, with_settings
 from visualjudge.cli.output import following, say, stages, tell
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import plural, pluralize
-from visualjudge.options.building import JUDGE_ANALYSIS, BuildOptions
+from visualjudge.options import JUDGE_ANALYSIS, BuildOptions
 
 if TYPE_CHECKING:
     from visualjudge.dataset.build import Built

@@ -13,7 +13,7 @@ from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.text_tables import Table
-from visualjudge.options.questions import Selection
+from visualjudge.options import Selection
 
 if TYPE_CHECKING:
     from visualjudge.dataset.describe import Description, Slice
@@ -77,17 +77,16 @@ def _describe_data(folder: Path, json: Path | None, chosen: tuple[str, ...]) -> 
     from visualjudge.data.folder import DataFolder
     from visualjudge.dataset.describe import describe as describe_task
 
-    with DataFolder(folder) as data:
-        for name in chosen:
-            if name not in data.tasks:
-                raise UsageError(f"--task must be {one_of(name, data.tasks)}, got {name!r}")
-        tasks = [name for name in data.tasks if not chosen or name in chosen]
-        described = [
-            describe_task(name, [entry.annotation for entry in data.entries(name)])
-            for name in tasks
-        ]
-        equal = [reason for name in tasks for reason in equal_sources(data, name)]
-        ranges, problems = data.other_ranges(tasks), list(data.problems)
+    data = DataFolder(folder)
+    for name in chosen:
+        if name not in data.tasks:
+            raise UsageError(f"--task must be {one_of(name, data.tasks)}, got {name!r}")
+    tasks = [name for name in data.tasks if not chosen or name in chosen]
+    described = [
+        describe_task(name, [entry.annotation for entry in data.entries(name)]) for name in tasks
+    ]
+    equal = [reason for name in tasks for reason in equal_sources(data, name)]
+    ranges, problems = data.other_ranges(tasks), list(data.problems)
     if json:
         tasks_json = [each.to_json() for each in described]
         write_json(json, {"tasks": tasks_json, "invalid_records": len(problems)})

@@ -9,7 +9,7 @@ import typer
 
 from visualjudge.cli.output import following_judge, stages
 from visualjudge.core.registry import added
-from visualjudge.options.questions import Choice
+from visualjudge.options import Choice
 
 FORMATS = ", ".join(
     ["parquet, vlmevalkit, lmms-eval, trl, json, dataset-parquet", *added("export format")]

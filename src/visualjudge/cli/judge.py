@@ -20,8 +20,7 @@ from visualjudge.cli.options import (
 from visualjudge.cli.output import following, interruptible, say
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
-from visualjudge.options.judging import JudgeOptions
-from visualjudge.options.questions import Choice
+from visualjudge.options import Choice, JudgeOptions
 
 if TYPE_CHECKING:
     from visualjudge.clients.batch.batched_client import Settings

@@ -23,7 +23,7 @@ from visualjudge.cli.output import following, interruptible, keep, say, tell
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import DataError, Problem, RunError, UsageError
 from visualjudge.core.plurals import pluralize
-from visualjudge.options.judging import CallOptions
+from visualjudge.options import CallOptions
 
 if TYPE_CHECKING:
     from visualjudge.apps.mmbench.ask_model import InferReport

@@ -26,7 +26,7 @@ import typer
 import yaml
 
 from visualjudge.core.errors import UsageError, one_of
-from visualjudge.options.declared import Options, nested, option
+from visualjudge.options import Options, nested, option
 
 if TYPE_CHECKING:
     from visualjudge.apps.frontdoor.judge import Baseline

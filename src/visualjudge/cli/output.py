@@ -25,7 +25,7 @@ from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
     from visualjudge.dataset.folder import Dataset
-    from visualjudge.options.questions import Selection
+    from visualjudge.options import Selection
     from visualjudge.runs.job_runner import Stop
 
 Result = TypeVar("Result")
@@ -34,7 +34,7 @@ _BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _CONTROLS = {*range(32), *range(127, 160), *_BIDI, 0x2028, 0x2029} - {ord("\n"), ord("\t")}
 _ESCAPED = {code: f"\\u{code:04x}" for code in _CONTROLS}
 # The options that name an output in any command; some name a folder, which its writer checks.
-OUTPUTS = ("out", "json", "badge", "summary")
+OUTPUTS = ("out", "json", "summary")
 # Files of which a folder of ours consists.
 OURS = frozenset(
     ("dataset.json", "questions.json", "predictions.jsonl", "run.json", "verdicts.jsonl")

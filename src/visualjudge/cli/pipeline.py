@@ -16,7 +16,7 @@ from visualjudge.cli.output import following, interruptible, say
 from visualjudge.core.errors import Problem, UsageError
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.text_tables import Table
-from visualjudge.options.judging import CallOptions
+from visualjudge.options import CallOptions
 
 if TYPE_CHECKING:
     from visualjudge.apps.pipelines import PipelineReport

@@ -11,7 +11,7 @@ import typer
 
 from visualjudge.cli.options import MovedDataset, PriceOption, SeedOption, price_of
 from visualjudge.cli.output import following, words_of
-from visualjudge.options.questions import Selection
+from visualjudge.options import Selection
 
 
 def plan(
@@ -35,9 +35,6 @@ def plan(
     ] = None,
     price: PriceOption = None,
     dataset: MovedDataset = None,
-    thresholds: Annotated[
-        Path | None, typer.Option(help="Your own thresholds, YAML.", metavar="FILE")
-    ] = None,
     seed: SeedOption = 42,
 ) -> None:
     """Plan a study before you pay: images, pairs, orders, repeats, cost and power.
@@ -55,7 +52,6 @@ def plan(
         options=part,
         prices=Prices(*price_of(price)),
         dataset=dataset,
-        thresholds=thresholds,
         seed=seed,
     )
     typer.echo(str(result))

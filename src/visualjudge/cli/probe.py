@@ -10,7 +10,7 @@ import typer
 from visualjudge.cli.output import following, say, tell
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.text_tables import Table
-from visualjudge.options.building import WorkOptions
+from visualjudge.options import WorkOptions
 
 
 def probe(

@@ -12,7 +12,7 @@ import typer
 
 from visualjudge.cli.options import SeedOption
 from visualjudge.core.errors import RunError, UsageError
-from visualjudge.options.questions import Selection
+from visualjudge.options import Selection
 
 if TYPE_CHECKING:
     from visualjudge.studio.people.plan import Settings, StudyFiles

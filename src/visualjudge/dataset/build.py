@@ -41,8 +41,7 @@ from visualjudge.dataset.sampling import Drawn, Item, deal, drawn_of
 from visualjudge.dataset.staging import check_target, staged
 from visualjudge.dataset.undecidable_questions import counted, unseen_errors
 from visualjudge.dataset.write_dataset import FORMS, MOST_IN_JSON, TOOL, Spool, counts, pack
-from visualjudge.options.building import JUDGE_ANALYSIS, SUBSETS, BuildOptions, WorkOptions
-from visualjudge.options.questions import Selection
+from visualjudge.options import JUDGE_ANALYSIS, SUBSETS, BuildOptions, Selection, WorkOptions
 from visualjudge.prompts.prompt_set import PromptSet
 from visualjudge.vision.tasks import TASKS, task_named
 
@@ -102,13 +101,13 @@ def build(
         raise UsageError(f"--set form must be one of {', '.join(FORMS)}, got {given.form!r}")
     target = Path(out)
     check_target(target, given.force)
-    with DataFolder(data, given.score_range) as folder:
-        tasks = asked_tasks(folder, given)
-        with staged(target) as stage, open_workers(folder, tasks, given) as running:
-            built = _fill(stage, folder, tasks, given, running, progress)
-            if given.form == "parquet" or (given.form is None and built.questions > MOST_IN_JSON):
-                pack(stage)
-            return built
+    folder = DataFolder(data, given.score_range)
+    tasks = asked_tasks(folder, given)
+    with staged(target) as stage, open_workers(folder, tasks, given) as running:
+        built = _fill(stage, folder, tasks, given, running, progress)
+        if given.form == "parquet" or (given.form is None and built.questions > MOST_IN_JSON):
+            pack(stage)
+        return built
 
 
 def _fill(

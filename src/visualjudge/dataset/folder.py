@@ -29,7 +29,7 @@ from visualjudge.dataset.question_filter import (
     sample_positions,
 )
 from visualjudge.dataset.question_storage import Positions, View
-from visualjudge.options.questions import Selection
+from visualjudge.options import Selection
 
 if TYPE_CHECKING:
     import polars as pl

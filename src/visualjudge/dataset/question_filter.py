@@ -21,7 +21,7 @@ from visualjudge.core.records import Question
 from visualjudge.core.seeding import rng_for
 from visualjudge.core.untrusted import read_file
 from visualjudge.dataset.question_storage import Positions, View, columns
-from visualjudge.options.questions import Choice, Selection
+from visualjudge.options import Choice, Selection
 from visualjudge.vision.encodings import CATALOGUE
 
 Condition = Callable[[Question], bool]

@@ -19,7 +19,7 @@ import numpy as np
 
 from visualjudge.core.records import Annotation, IntArray, QuestionType
 from visualjudge.core.seeding import seed_for
-from visualjudge.options.building import ENCODING_ANALYSIS, JUDGE_ANALYSIS, SUBSETS, Caps
+from visualjudge.options import ENCODING_ANALYSIS, JUDGE_ANALYSIS, SUBSETS, Caps
 
 GroupKey = tuple[str, tuple[str, ...] | None, str | None, str | None]
 _TRAITS = 3

@@ -32,7 +32,7 @@ from visualjudge.judges.base import Ask, Judged, failed, in_stored_letters
 from visualjudge.judges.logprobs import expected_score, probability_of_a
 from visualjudge.judges.reply_extractor import extracted
 from visualjudge.judges.toolbox import ToolBox, Tools, trace_of
-from visualjudge.options.judging import Mode, Tiers
+from visualjudge.options import Mode, Tiers
 from visualjudge.prompts.spans import interleaved, swapped
 from visualjudge.replies import Reading, read_reply
 

@@ -10,7 +10,7 @@ from typing import Literal, cast
 
 from visualjudge.core.finish_reasons import finish_of
 from visualjudge.core.records import FAILED, LETTERS, QuestionType as QuestionType
-from visualjudge.options.judging import Tiers
+from visualjudge.options import Tiers
 from visualjudge.replies.lines import best_first, read_lines
 from visualjudge.replies.marks import Mark, marks_of, statements
 from visualjudge.replies.sentences import (

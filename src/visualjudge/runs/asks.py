@@ -19,7 +19,7 @@ from visualjudge.core.records import Question, Served
 from visualjudge.dataset.folder import MEDIA, Dataset
 from visualjudge.dataset.question_storage import columns
 from visualjudge.judges.base import ORDERS, Ask, Key
-from visualjudge.options.judging import RunSettings
+from visualjudge.options import RunSettings
 from visualjudge.runs.budget import PAID, Prices, Spending, paid_for
 from visualjudge.runs.folder import RunFolder
 from visualjudge.vision.raster.images import image_size

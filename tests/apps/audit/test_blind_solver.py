@@ -21,7 +21,7 @@ from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.formats.sample import Sample
 from visualjudge.judges.local.questions import QuestionFeatures
-from visualjudge.options.building import BuildOptions, Caps
+from visualjudge.options import BuildOptions, Caps
 from visualjudge.vision.error_types import Pairing
 from visualjudge.vision.predictions import Detection, Detections
 from visualjudge.vision.raster.images import write_png

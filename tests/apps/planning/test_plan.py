@@ -291,7 +291,7 @@ async def _asked(dataset: Path, out: Path, **options: object) -> Counting:
 def test_planned_cost_is_what_a_run_then_costs(data: Path, tmp_path: Path) -> None:
     import asyncio
 
-    from visualjudge.options.questions import Choice
+    from visualjudge.options import Choice
 
     prices = Prices(1.0, 2.0)
     vj.build(data, tmp_path / "first", subsets=["judge_analysis"])

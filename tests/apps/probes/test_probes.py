@@ -36,7 +36,7 @@ from visualjudge.dataset.validate import validate
 from visualjudge.judges.base import Ask
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.local.judge import local_judge
-from visualjudge.options.building import WorkOptions
+from visualjudge.options import WorkOptions
 from visualjudge.prompts.spans import spans_of
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.vision.raster.images import read_rgb

@@ -43,7 +43,7 @@ def test_every_choice_of_the_configuration_is_one_that_the_functions_take() -> N
     import visualjudge as vj
     from visualjudge.clients.api import ApiClient
     from visualjudge.clients.registry import ClientConfig
-    from visualjudge.options.judging import JudgeOptions
+    from visualjudge.options import JudgeOptions
 
     client = {*inspect.signature(vj.client).parameters, *inspect.signature(ApiClient).parameters}
     known = {

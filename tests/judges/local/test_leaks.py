@@ -22,7 +22,7 @@ from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges.base import Ask
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.local.model import shipped
-from visualjudge.options.building import BuildOptions
+from visualjudge.options import BuildOptions
 from visualjudge.runs.verdicts import verdict_line
 
 TOOLS = Path(__file__).parents[3] / "tools"

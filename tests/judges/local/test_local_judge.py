@@ -25,7 +25,7 @@ from visualjudge.judges.local.features import features_of
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.local.model import shipped
 from visualjudge.judges.local.questions import QuestionFeatures
-from visualjudge.options.building import BuildOptions
+from visualjudge.options import BuildOptions
 from visualjudge.vision.depth.colormaps import decoded
 from visualjudge.vision.depth.features import nearness_of
 from visualjudge.vision.encode import encode

@@ -10,7 +10,7 @@ import polars as pl
 
 from visualjudge.analysis import repeated_rows
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.card import usual_card
+from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.decisions.pairs_figure import pairs_figure
 from visualjudge.analysis.figure_text import plain_name, rough_points, rough_share, signed
 from visualjudge.analysis.figures import MARGIN, Cell, Comparison, EncodingChoice, JudgeResult
@@ -277,7 +277,7 @@ def _sample(truth: np.ndarray, stated: np.ndarray) -> tuple[tuple[float, float],
 
 def reliability(analysis: Analysis) -> Figure | LeftOut:
     """Draw stated probabilities against observed frequencies."""
-    card, charts, data = usual_card(analysis), [], []
+    card, charts, data = card_of(analysis), [], []
     for k, i in enumerate(order(analysis)):
         stated = card.judges[i].probabilities
         if stated is not None:
@@ -430,7 +430,7 @@ def rules(analysis: Analysis) -> Figure | LeftOut:
 
 def pairs(analysis: Analysis) -> Figure | LeftOut:
     """Draw each pair of models by truth and by judge."""
-    card = usual_card(analysis)
+    card = card_of(analysis)
     return pairs_figure([card.judges[i] for i in order(analysis)])
 
 

@@ -14,8 +14,7 @@ from visualjudge.core.errors import DataError, Problem, summarized
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.folder import Dataset, load_dataset
-from visualjudge.options.building import BuildOptions
-from visualjudge.options.declared import keywords
+from visualjudge.options import BuildOptions, keywords
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
-from visualjudge.options.declared import keywords
-from visualjudge.options.measuring import MeasureOptions
+from visualjudge.options import MeasureOptions, keywords
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @keywords(MeasureOptions)
-def card(runs: Runs, *, options: MeasureOptions, thresholds: str | Path | None = None) -> Card:
+def card(runs: Runs, *, options: MeasureOptions) -> Card:
     """Decide whether a judge may rank your models, overall and by task, from its checks and the
     order of the sources.
 
@@ -26,8 +25,6 @@ def card(runs: Runs, *, options: MeasureOptions, thresholds: str | Path | None =
         Runs, or their folders.
     dataset
         Folder of the dataset, if it has moved since the runs.
-    thresholds
-        YAML file with your own thresholds; None = those of the package.
     seed
         Seed of the bootstrap.
     tasks, encodings, types, where
@@ -36,7 +33,7 @@ def card(runs: Runs, *, options: MeasureOptions, thresholds: str | Path | None =
     Raises
     ------
     DataError
-        If a run or the thresholds cannot be read.
+        If a run cannot be read.
     UsageError
         If no question is selected.
 
@@ -48,10 +45,8 @@ def card(runs: Runs, *, options: MeasureOptions, thresholds: str | Path | None =
     """
     from visualjudge.analysis.analysing import analyse
     from visualjudge.analysis.decisions.card import card_of
-    from visualjudge.analysis.decisions.checks import read_thresholds
 
-    rules = read_thresholds(thresholds)
-    return card_of(analyse(folders_of(runs), options=options), rules)
+    return card_of(analyse(folders_of(runs), options=options))
 
 
 def correct(
@@ -111,8 +106,8 @@ def label(
         ``"scoring"``, ``"pairwise"`` or ``"ranking"``; None = the first of scoring, pairwise and
         ranking that the runs answered.
     labels
-        Existing labels, from any number of rounds: their items are not drawn again, and appear in
-        the queue with their probability over all rounds.
+        Existing labels, drawn with equal probabilities: their items are not drawn again, and appear
+        in the queue.
     dataset
         Folder of the dataset, if it has moved since the runs.
     seed

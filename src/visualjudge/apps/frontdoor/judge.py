@@ -18,9 +18,7 @@ from visualjudge.judges.base import Judge
 from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
 from visualjudge.judges.toolbox import Tools, tool_names
-from visualjudge.options.declared import keywords
-from visualjudge.options.judging import JudgeOptions, RunSettings, Tiers
-from visualjudge.options.questions import Selection
+from visualjudge.options import JudgeOptions, RunSettings, Selection, Tiers, keywords
 from visualjudge.runs.asks import check_images
 from visualjudge.runs.batch.batch_journal import open_batches
 from visualjudge.runs.batch.engine import BatchEngine
@@ -74,7 +72,7 @@ def client(
         (:class:`~visualjudge.clients.batch.batched_client.Settings`).
     fields
         Options of the backend: ``base_url``, ``api_key``, ``temperature``, ``max_tokens``,
-        ``timeout`` (seconds) …; also ``concurrency``, ``attempts`` and ``max_image_side`` (pixels).
+        ``timeout`` (seconds) …; also ``concurrency`` and ``attempts``.
         Keep keys in the environment.
 
     Raises

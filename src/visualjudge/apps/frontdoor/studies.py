@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
 from visualjudge.core.errors import UsageError, must_end_in
-from visualjudge.options.declared import keywords
-from visualjudge.options.measuring import MeasureOptions
+from visualjudge.options import MeasureOptions, keywords
 
 if TYPE_CHECKING:
     import polars as pl

@@ -26,7 +26,7 @@ from visualjudge.dataset.plan import TaskRecords, Unit, read_tasks, sample_tasks
 from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.render import Job, render, turned
 from visualjudge.dataset.sampling import Item, Stems, deal
-from visualjudge.options.building import JUDGE_ANALYSIS, Caps, WorkOptions
+from visualjudge.options import JUDGE_ANALYSIS, Caps, WorkOptions
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.predictions import type_of
 

@@ -14,7 +14,7 @@ from visualjudge.core.records import QuestionType
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.question_filter import read_ids
-from visualjudge.options.questions import Selection
+from visualjudge.options import Selection
 from visualjudge.studio.people.plan import Item, Plan, Settings
 from visualjudge.studio.selection import Shelf, State
 

@@ -17,11 +17,14 @@ from commanding import command
 from frontdoor_example import Example, make_example
 from visualjudge.cli.main import command_named
 from visualjudge.core.errors import UsageError
-from visualjudge.options.building import BuildOptions, Caps
-from visualjudge.options.declared import keywords
-from visualjudge.options.judging import JudgeOptions
-from visualjudge.options.measuring import MeasureOptions
-from visualjudge.options.questions import Selection
+from visualjudge.options import (
+    BuildOptions,
+    Caps,
+    JudgeOptions,
+    MeasureOptions,
+    Selection,
+    keywords,
+)
 
 
 @pytest.fixture(scope="module")
