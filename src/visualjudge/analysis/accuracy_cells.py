@@ -150,8 +150,6 @@ def margin_bin() -> pl.Expr:
     return place.replace_strict(dict(enumerate(MARGIN_LABELS)), return_dtype=pl.String)
 
 
-CELL = ("task", "encoding", "error_type", "margin_bin")
-"""Columns by which verdicts are counted."""
 _COUNTS = {
     "n": pl.col("usable").is_not_null(),
     "right": pl.col("right"),

@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import (
-    CELL,
     NO_ACCURACY,
     accuracy,
     accuracy_cells,
@@ -24,7 +23,6 @@ from visualjudge.analysis.accuracy_cells import (
     margin_bin,
     pairwise_asked,
 )
-from visualjudge.analysis.benchmark_pair_rules import as_published
 from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
 from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures, with_swap
 from visualjudge.analysis.comparisons import (
@@ -32,7 +30,6 @@ from visualjudge.analysis.comparisons import (
     asked_like,
     baseline_of,
     comparisons,
-    judge_agreement,
     nothing_in_common,
 )
 from visualjudge.analysis.encoding_choice import recommend
@@ -50,7 +47,7 @@ from visualjudge.analysis.leaderboard import PLAYED, leaderboard, leads_of
 from visualjudge.analysis.leaks import NEEDED, leak_audit, with_order_shown
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.pairwise_figures import OF_TWO, Pairwise, constant_answer
-from visualjudge.analysis.probes import photograph_need, probe_results, tool_trust
+from visualjudge.analysis.probes import photograph_need, probe_results
 from visualjudge.analysis.psychometric import Scope, curves
 from visualjudge.analysis.scores import (
     RANKED,
@@ -184,7 +181,6 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
             judges=tuple(judges),
             warnings=nothing_in_common(study),
             comparisons=comparisons(study, gap),
-            agreement=judge_agreement(study),
             leaks=leak_audit(
                 with_order_shown(
                     study.questions.lazy().filter(unchanged()).select(NEEDED).collect(), study.runs
@@ -248,7 +244,6 @@ def judge_result(
     asked, unknown = pairwise_asked(study, index), study.lacks_truth(index)
     pairwise = pairwise_figures(pairs, guessed(asked), order_shown=run.order_shown)
     place, *features = preferences(in_both_orders(pairs) if unknown else pairs)
-    board = leaderboard(study.kind(index, "pairwise", PLAYED), leads_of(study.questions))
     totals = answered.select(
         *(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median()
     )
@@ -280,22 +275,18 @@ def judge_result(
         by_encoding=_cells(pairs, rankings, scorings, ("task", "encoding")),
         by_error_type=_cells(pairs, rankings, scorings, ("error_type",)),
         by_margin=accuracy_cells(pairs, ("margin_bin",)) if study.has_scores else (),
-        by_task_error_type=accuracy_cells(pairs, ("task", "error_type")),
-        cells=accuracy_cells(pairs, CELL),
         bias=(with_swap(place, pairwise), *features),
         sensitivity=curves(scopes, resampling, guessed_among_allowed(asked)),
         encodings=_encodings(pairs, guessed_by_task(asked)),
         variance=_variance(pairs, study.questions),
-        leaderboard=board if study.has_scores else board.without_scores(),
+        leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED), leads_of(study.questions)),
         unread=unread(study, index),
         own_scores=benchmark_scores(
             study.joined[index], study.questions, benchmarks_of(study.meta)
         ),
         probes=probe_results(answered),
-        tool_trust=tool_trust(answered),
         photograph=photograph_need(answered),
-        above_baseline=above_baseline(study, index, baseline, guessed(asked)),
-        rater_checks=run.checks,
+        above_baseline=above_baseline(study, index, baseline),
         identity=identity,
     )
     return result_without_truth(result) if unknown else result
@@ -342,7 +333,6 @@ def pairwise_figures(
         macro=macro(pairs, "task"),
         position_p=binomial_p(int(pairs["said_first"].sum() or 0), told),
         swap=swap_figures(both_orders(pairs)),
-        published=as_published(pairs),
         ties=_ties(pairs),
         kappa=kappa_with_truth(pairs),
     )

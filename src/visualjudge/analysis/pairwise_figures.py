@@ -162,10 +162,6 @@ class Pairwise:
     position_p: float | None
     """Exact binomial p of "the first option" against ½, with verdicts treated as independent."""
     swap: Swap
-    published: Mapping[str, Share]
-    """Accuracy as well-known benchmarks define it, by key of
-    :data:`visualjudge.analysis.benchmark_pair_rules.RULES`.
-    """
     ties: float | None = None
     """Share of the usable replies that call it a tie; None if none does."""
     kappa: Estimate = NOTHING
