@@ -18,8 +18,6 @@ from visualjudge.analysis.accuracy_cells import (
     guessed,
     guessed_among_allowed,
     guessed_by_task,
-    kappa_with_truth,
-    macro,
     margin_bin,
     pairwise_asked,
 )
@@ -42,6 +40,7 @@ from visualjudge.analysis.figures import (
     Results,
     Variance,
 )
+from visualjudge.analysis.figures_of_pairs import FIGURES
 from visualjudge.analysis.identity import moved, served_by
 from visualjudge.analysis.leaderboard import PLAYED, leaderboard, leads_of
 from visualjudge.analysis.leaks import NEEDED, leak_audit, with_order_shown
@@ -330,11 +329,10 @@ def pairwise_figures(
         questions=pairs["question"].n_unique(),
         chance=chance,
         constant=constant_answer(pairs) if order_shown or once else None,
-        macro=macro(pairs, "task"),
         position_p=binomial_p(int(pairs["said_first"].sum() or 0), told),
         swap=swap_figures(both_orders(pairs)),
         ties=_ties(pairs),
-        kappa=kappa_with_truth(pairs),
+        figures={row.key: row.of(pairs) for row in FIGURES},
     )
     return found if truth else pairwise_without_truth(found)
 

@@ -23,6 +23,7 @@ from visualjudge.analysis.figure_text import (
     ranks,
     with_ends,
 )
+from visualjudge.analysis.figures_of_pairs import FIGURES, PairFigure
 from visualjudge.analysis.pairwise_figures import Accuracy, Preference, Swap, unanswered
 from visualjudge.analysis.table_layout import (
     Column,
@@ -300,8 +301,7 @@ def _pairwise(judge: f.JudgeResult) -> Json:
         "questions": p.questions,
         "chance": p.chance,
         "constant_answer": plain(p.constant),
-        "macro": ESTIMATE.json(p.macro),
-        "kappa": ESTIMATE.json(p.kappa),
+        **{key: ESTIMATE.json(found) for key, found in p.figures.items()},
         "answered_tie": plain(p.ties),
         "position_p": plain(p.position_p),
         "position_preference": PREFERENCE.json(position),
@@ -356,6 +356,13 @@ def _flat_cells(name: str) -> Column:
     )
 
 
+def _of_pairs(row: PairFigure) -> Column:
+    def value(judge: f.JudgeResult) -> float | None:
+        return None if judge.pairwise.accuracy.none else judge.pairwise.figures[row.key].value
+
+    return Column(None, value, row.title, row.show)
+
+
 JUDGE: Table[f.JudgeResult] = Table(
     (
         Column("judge", "name"),
@@ -370,11 +377,7 @@ JUDGE: Table[f.JudgeResult] = Table(
         Column(None, "pairwise.accuracy.share.n", "Verdicts on pairs", number),
         Column(None, "pairwise.accuracy.share.images", "Images", number),
         Column(None, "pairwise.accuracy.shown", "Accuracy (95 %)", with_ends),
-        of_row(
-            "Accuracy, mean over tasks",
-            lambda j: percent(None if j.pairwise.accuracy.none else j.pairwise.macro.value),
-        ),
-        Column(None, "pairwise.kappa.value", "Cohen’s κ", number),
+        *map(_of_pairs, FIGURES),
         of_row("Without an answer", words.unanswered_of),
         Column(None, "pairwise.accuracy.parsed.value", "Accuracy of the replies read", percent),
         Column(None, "pairwise.constant", "Best constant answer", percent),

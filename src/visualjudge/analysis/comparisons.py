@@ -22,11 +22,11 @@ from visualjudge.analysis.accuracy_cells import (
     ImageSums,
     estimate_of,
     image_sums,
-    kappa_of_two,
     known,
 )
 from visualjudge.analysis.estimate import gap_ends, gap_p, holm, images_needed
 from visualjudge.analysis.figures import Comparison, TaskGap
+from visualjudge.analysis.figures_of_pairs import kappa_of_two
 from visualjudge.analysis.study_table import Run, Study
 from visualjudge.analysis.value_and_interval import NOTHING, Estimate
 from visualjudge.analysis.without_truth import comparison_without_truth

@@ -38,9 +38,8 @@ def pairwise_without_truth(found: Pairwise) -> Pairwise:
         found,
         accuracy=_accuracy(found.accuracy),
         constant=None,
-        macro=_unknown(found.macro),
         swap=replace(found.swap, right_in_both=_unknown(found.swap.right_in_both)),
-        kappa=_unknown(found.kappa),
+        figures={key: _unknown(one) for key, one in found.figures.items()},
     )
 
 

@@ -247,7 +247,7 @@ def scores(analysis: Analysis) -> Figure | LeftOut:
     return Figure(
         "scores",
         "Scores of the judge by the true score",
-        "Mean score of the judge in each tenth of the true scores; on the dashed line both are equal.",
+        "Mean score of the judge in each tenth of the scale; on the dashed line both are equal.",
         ("judge", "true_score", "mean_score", "n"),
         tuple(data),
         lambda width: scatters(charts, (0.0, 10.0), ("True score", "Judge’s score"), width),
