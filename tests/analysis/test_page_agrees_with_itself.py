@@ -11,7 +11,7 @@ import pytest
 
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import Analysis, analyse
-from visualjudge.analysis.decisions.card import usual_card
+from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.figure_text import variance_share
 from visualjudge.analysis.figures import Leak, Variance
 from visualjudge.analysis.plots.figure import Figure, unbroken
@@ -68,7 +68,7 @@ def test_the_lean_to_the_place_has_one_interval(opposite_judges: Analysis) -> No
     figure = PLOTS["leanings"](opposite_judges)
     assert isinstance(figure, Figure)
     for judge, card in zip(
-        opposite_judges.metrics["judges"], usual_card(opposite_judges).judges, strict=True
+        opposite_judges.metrics["judges"], card_of(opposite_judges).judges, strict=True
     ):
         (row,) = (row for row in judge["bias"] if row["feature"] == "position")
         (check,) = (line for line in card.checks if line.name == "lean")

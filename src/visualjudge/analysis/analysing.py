@@ -107,10 +107,10 @@ class Analysis:
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
         """The content of metrics.json."""
-        from visualjudge.analysis.decisions.card import usual_card
+        from visualjudge.analysis.decisions.card import card_of
         from visualjudge.analysis.metrics_json import document
 
-        return document(self.results, usual_card(self))
+        return document(self.results, card_of(self))
 
     @cached_property
     def tables(self) -> dict[str, pl.DataFrame]:

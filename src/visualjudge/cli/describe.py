@@ -74,14 +74,13 @@ def _describe_data(folder: Path, json: Path | None, task: list[str] | None) -> N
     from visualjudge.data.folder import DataFolder
     from visualjudge.dataset.describe import describe as describe_task
 
-    with DataFolder(folder) as data:
-        tasks = [name for name in data.tasks if not task or name in task]
-        described = [
-            describe_task(name, [entry.annotation for entry in data.entries(name)])
-            for name in tasks
-        ]
-        equal = [reason for name in tasks for reason in equal_sources(data, name)]
-        ranges, problems = data.other_ranges(tasks), list(data.problems)
+    data = DataFolder(folder)
+    tasks = [name for name in data.tasks if not task or name in task]
+    described = [
+        describe_task(name, [entry.annotation for entry in data.entries(name)]) for name in tasks
+    ]
+    equal = [reason for name in tasks for reason in equal_sources(data, name)]
+    ranges, problems = data.other_ranges(tasks), list(data.problems)
     if json:
         tasks_json = [each.to_json() for each in described]
         write_json(json, {"tasks": tasks_json, "invalid_records": len(problems)})

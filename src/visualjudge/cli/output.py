@@ -33,7 +33,7 @@ _BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _CONTROLS = {*range(32), *range(127, 160), *_BIDI, 0x2028, 0x2029} - {ord("\n"), ord("\t")}
 _ESCAPED = {code: f"\\u{code:04x}" for code in _CONTROLS}
 # The options that name an output in any command; some name a folder, which its writer checks.
-OUTPUTS = ("out", "json", "badge", "summary")
+OUTPUTS = ("out", "json", "summary")
 # Suffixes of outputs that are files: their folder must exist.
 FILES = frozenset((".csv", ".html", ".json", ".jsonl", ".lock", ".pdf", ".png", ".svg", ".xlsx"))
 

@@ -43,9 +43,6 @@ def plan(
     ] = None,
     price: PriceOption = None,
     dataset: MovedDataset = None,
-    thresholds: Annotated[
-        Path | None, typer.Option(help="Your own thresholds, YAML.", metavar="FILE")
-    ] = None,
     seed: SeedOption = 42,
 ) -> None:
     """Plan a study before you pay: images, pairs, orders, repeats, cost and power.
@@ -64,7 +61,6 @@ def plan(
         encodings=encoding or (),
         prices=Prices(*price_of(price)),
         dataset=dataset,
-        thresholds=thresholds,
         seed=seed,
     )
     typer.echo(str(result))

@@ -40,7 +40,8 @@ def report(
     Example: visualjudge report runs/gpt runs/qwen --out report.html --json metrics.json
     """
     from visualjudge.analysis import analyse
-    from visualjudge.analysis.decisions.report_opening import opening
+    from visualjudge.analysis.decisions.card import card_of, gamed
+    from visualjudge.analysis.decisions.card_page import tasks_table
     from visualjudge.analysis.plots.figure import Figure
     from visualjudge.analysis.report.page import html
     from visualjudge.analysis.report.paired import differences, named_run, opening_notes
@@ -59,21 +60,21 @@ def report(
             write_json(json, analysis.metrics)
         if csv is not None:
             _write_tables(analysis, csv)
-    answers = opening(analysis)
+    judges = [card_of(analysis).judges[i] for i in analysis.results.shown]
     if two is not None:
         difference = differences(analysis, *two)
         typer.echo("\n".join(opening_notes(analysis, *two)))
         if isinstance(difference, Figure):
             typer.echo(difference.finding)
-    typer.echo(text(analysis.results, answers.sentences))
-    if answers.gamed:
-        typer.echo(answers.gamed)
-    if answers.tasks is not None:
-        typer.echo(answers.tasks.text())
+    typer.echo(text(analysis.results, [judge.answer for judge in judges]))
+    if warning := gamed(analysis):
+        typer.echo(warning)
+    if by_task := tasks_table(judges):
+        typer.echo(by_task.text())
     following("card", *runs, *(w for condition in part.conditions for w in ("--where", condition)))
-    judges = analysis.metrics["judges"]
-    say(*analysis.metrics["warnings"], *(line for judge in judges for line in judge["warnings"]))
-    end_with(line for judge in judges for line in judge["problems"])
+    found = analysis.metrics["judges"]
+    say(*analysis.metrics["warnings"], *(line for judge in found for line in judge["warnings"]))
+    end_with(line for judge in found for line in judge["problems"])
 
 
 def _write_tables(analysis: Analysis, folder: Path) -> None:

@@ -135,13 +135,13 @@ def build(
         raise UsageError(f"--set form must be one of {', '.join(FORMS)}, got {form!r}")
     target = Path(out)
     check_target(target, force)
-    with DataFolder(data, chosen.score_range) as folder:
-        tasks = asked_tasks(folder, chosen)
-        with staged(target) as stage, open_workers(folder, tasks, engine, workers) as running:
-            built = _fill(stage, folder, tasks, chosen, running, progress)
-            if form == "parquet" or (form is None and built.questions > MOST_IN_JSON):
-                pack(stage)
-            return built
+    folder = DataFolder(data, chosen.score_range)
+    tasks = asked_tasks(folder, chosen)
+    with staged(target) as stage, open_workers(folder, tasks, engine, workers) as running:
+        built = _fill(stage, folder, tasks, chosen, running, progress)
+        if form == "parquet" or (form is None and built.questions > MOST_IN_JSON):
+            pack(stage)
+        return built
 
 
 def _fill(

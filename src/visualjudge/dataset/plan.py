@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A valid annotation, the place of its prediction, and the labels that determine its colours.
+    """A valid annotation, and the labels that determine its colours.
 
     ``classes`` are the labels of all predictions for the same image and class of interest, so that
     all options of a question agree, and one image of the prediction serves every question about it.

@@ -189,7 +189,7 @@ def render(job: Job) -> Piece:
     for (task, name), stems in sorted(needed.items()):
         member = job.unit.members[task, name]
         try:
-            prediction = _prediction(member.entry.load(), contexts[task], root, job.max_side)
+            prediction = _prediction(member.entry.annotation, contexts[task], root, job.max_side)
         except DataError as error:
             piece.problems.append(as_problem(error, member.entry, job.root))
             continue

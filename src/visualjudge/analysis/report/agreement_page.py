@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
+from markupsafe import Markup
 
-from visualjudge.analysis.decisions.card_page import style
 from visualjudge.analysis.figure_text import number, percent, percents, plain_name, span
 from visualjudge.analysis.people_agreement import PeopleAgreement, RaterRow
-from visualjudge.analysis.plots.figure import Figure, LeftOut
+from visualjudge.analysis.plots.figure import Figure, LeftOut, page_style
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
+from visualjudge.analysis.report.page import asset, environment
 from visualjudge.analysis.report.plots import ESTIMATE, MOST_SERIES, figures_of
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
@@ -134,15 +134,15 @@ def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
 
 
 def html(result: PeopleAgreement) -> str:
-    """Return a self-contained page: the figure, then the table."""
+    """Return a self-contained page: the figure, then the tables."""
     figure = agreement_figure(result)
-    drawn = (
-        f"<p>{escape(figure.reason)}</p>" if isinstance(figure, LeftOut) else figure.element("h2")
+    drawn = Markup(figure.element("h2")) if isinstance(figure, Figure) else figure.reason
+    return (
+        environment()
+        .get_template("agreement.html.j2")
+        .render(
+            style=Markup(page_style(asset("agreement.css"))),
+            figure=drawn,
+            tables=[Markup(table.html()) for table in tables_of(result)],
+        )
     )
-    tables = "".join(table.html() for table in tables_of(result))
-    head = (
-        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Agreement with people</title><style>{style()}</style>"
-    )
-    body = f"<main><h1>How far do judges agree with people?</h1>{drawn}{tables}</main>"
-    return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.card import usual_card
+from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.decisions.pairs_figure import pairs_figure
 from visualjudge.analysis.figure_text import (
     above_rows,
@@ -266,7 +266,7 @@ def _means(truth: np.ndarray, stated: np.ndarray) -> tuple[tuple[float, float, i
 
 def reliability(analysis: Analysis) -> Figure | LeftOut:
     """Draw stated probabilities against observed frequencies."""
-    card, charts, data = usual_card(analysis), [], []
+    card, charts, data = card_of(analysis), [], []
     for k, i in enumerate(order(analysis)):
         stated = card.judges[i].probabilities
         if stated is not None:
@@ -375,7 +375,7 @@ def judges(analysis: Analysis) -> Figure | LeftOut:
 
 def pairs(analysis: Analysis) -> Figure | LeftOut:
     """Draw each pair of models by truth and by judge."""
-    card = usual_card(analysis)
+    card = card_of(analysis)
     return pairs_figure([card.judges[i] for i in order(analysis)])
 
 

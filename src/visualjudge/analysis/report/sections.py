@@ -15,11 +15,10 @@ from visualjudge.analysis.columns import (
 )
 from visualjudge.analysis.comparisons import not_compared
 from visualjudge.analysis.decisions.card import Card
-from visualjudge.analysis.decisions.card_page import TASKS_NOTE
+from visualjudge.analysis.decisions.card_page import TASKS_NOTE, checks_table
 from visualjudge.analysis.decisions.checks import ICONS
 from visualjudge.analysis.decisions.model_answer import short_answer
 from visualjudge.analysis.decisions.pairs_figure import resolution, separated
-from visualjudge.analysis.decisions.report_opening import opening
 from visualjudge.analysis.figure_text import NONE, listed, many, number, percent, plain_name
 from visualjudge.analysis.figures import ALL, JudgeResult
 from visualjudge.analysis.identity import efforts
@@ -49,6 +48,7 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
     """
     judges = [analysis.results.judges[i] for i in shown]
     every = [analysis.results.judges[i] for i in analysis.results.shown]
+    cards = [card.judges[i] for i in analysis.results.shown]
     found = [
         _answers(judges, card),
         _compared(analysis, judges, drawn),
@@ -75,7 +75,7 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
             [headline_grid(every)],
             detail=True,
         ),
-        Section("checks", "Checks", "", [opening(analysis).table], detail=True),
+        Section("checks", "Checks", "", [checks_table(cards, words.names_of(every))], detail=True),
         *_details(judges),
     ]
     return [section for section in found if section.filled]

@@ -18,7 +18,6 @@ def card(
     runs: Runs,
     *,
     dataset: str | Path | None = None,
-    thresholds: str | Path | None = None,
     seed: int = 0,
     where: Sequence[str] = (),
 ) -> Card:
@@ -31,8 +30,6 @@ def card(
         Runs, or their folders.
     dataset
         Folder of the dataset, if it has moved since the runs.
-    thresholds
-        YAML file with your own thresholds; None = those of the package.
     seed
         Seed of the bootstrap.
     where
@@ -41,7 +38,7 @@ def card(
     Raises
     ------
     DataError
-        If a run or the thresholds cannot be read.
+        If a run cannot be read.
     UsageError
         If no question fits ``where``.
 
@@ -53,11 +50,8 @@ def card(
     """
     from visualjudge.analysis.analysing import analyse
     from visualjudge.analysis.decisions.card import card_of
-    from visualjudge.analysis.decisions.checks import read_thresholds
 
-    rules = read_thresholds(thresholds)
-    found = analyse(folders_of(runs), dataset=dataset, seed=seed, where=where)
-    return card_of(found, rules)
+    return card_of(analyse(folders_of(runs), dataset=dataset, seed=seed, where=where))
 
 
 def correct(
@@ -117,8 +111,8 @@ def label(
         ``"scoring"``, ``"pairwise"`` or ``"ranking"``; None = the first of scoring, pairwise and
         ranking that the runs answered.
     labels
-        Existing labels, from any number of rounds: their items are not drawn again, and appear in
-        the queue with their probability over all rounds.
+        Existing labels, drawn with equal probabilities: their items are not drawn again, and appear
+        in the queue.
     dataset
         Folder of the dataset, if it has moved since the runs.
     seed

@@ -19,7 +19,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from visualjudge import __version__
-from visualjudge.analysis.decisions.checks import read_thresholds
+from visualjudge.analysis.decisions.checks import THRESHOLDS
 from visualjudge.analysis.figure_text import many, percent
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Pool, Studies
@@ -123,7 +123,6 @@ def plan(
     encodings: Sequence[str] = (),
     prices: Prices | None = None,
     dataset: str | Path | None = None,
-    thresholds: str | Path | None = None,
     seed: int = 42,
 ) -> Plan:
     """Plan a study: the smallest number of images, pairs, orders and repeats that answers a
@@ -149,8 +148,6 @@ def plan(
         Prices of tokens; with them, designs are ordered by cost.
     dataset
         Folder of the pilot's dataset, if it has moved.
-    thresholds
-        YAML file with your own thresholds of the card.
     seed
         Seed of the simulation and of the questions that ``build --plan`` draws.
 
@@ -174,7 +171,7 @@ def plan(
         raise UsageError(f"--goal must be one of {', '.join(get_args(Goal))}, got {goal}")
     if not 0.05 <= power <= 0.99:
         raise UsageError(f"--power must be from 0.05 to 0.99, got {power:g}")
-    limit = read_thresholds(thresholds).checks["macro_accuracy"].value
+    limit = THRESHOLDS["macro_accuracy"].value
     there = read_target(target, task, encodings, dataset, seed)
     question = (_rank if goal == "rank" else _right)(there, effect, limit)
     search = _Search(there, question, prices or Prices(), seed)

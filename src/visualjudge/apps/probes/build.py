@@ -87,28 +87,28 @@ def build_probes(
         raise UsageError(f"--n must be at least 2, got {number}")
     target, chosen = Path(out), options or BuildOptions()
     check_target(target, force)
-    with DataFolder(data) as folder:
-        tasks = asked_tasks(folder, chosen)
-        with staged(target) as stage, open_workers(folder, tasks, engine, workers) as opened:
-            (stage / MEDIA).mkdir()
-            blind = {kind.pool for kind in kinds.values()} & {"grey", "other"}
-            found = pools(folder, stage, tasks, number, chosen, opened, blind)
-            made = {
-                name: _questions(kind, found, number, partial(_edit, stage))
-                for name, kind in kinds.items()
-            }
-            compared = [q for name, kind in kinds.items() if kind.compared for q in made[name]]
-            made = {CONTROL: _controls(compared, found["image"]), **made}
-            if not any(made.values()):
-                raise DataError(f"{data}: no record fits a probe of: {', '.join(kinds)}")
-            write_dataset(
-                stage,
-                [q for questions in made.values() for q in questions],
-                _meta(chosen, kinds, number),
-            )
-            return Probed(
-                {name: len(questions) for name, questions in made.items()}, tuple(folder.problems)
-            )
+    folder = DataFolder(data)
+    tasks = asked_tasks(folder, chosen)
+    with staged(target) as stage, open_workers(folder, tasks, engine, workers) as opened:
+        (stage / MEDIA).mkdir()
+        blind = {kind.pool for kind in kinds.values()} & {"grey", "other"}
+        found = pools(folder, stage, tasks, number, chosen, opened, blind)
+        made = {
+            name: _questions(kind, found, number, partial(_edit, stage))
+            for name, kind in kinds.items()
+        }
+        compared = [q for name, kind in kinds.items() if kind.compared for q in made[name]]
+        made = {CONTROL: _controls(compared, found["image"]), **made}
+        if not any(made.values()):
+            raise DataError(f"{data}: no record fits a probe of: {', '.join(kinds)}")
+        write_dataset(
+            stage,
+            [q for questions in made.values() for q in questions],
+            _meta(chosen, kinds, number),
+        )
+        return Probed(
+            {name: len(questions) for name, questions in made.items()}, tuple(folder.problems)
+        )
 
 
 def _meta(
