@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from visualjudge.analysis.figures_of_pairs import macro
 from visualjudge.analysis.estimate import holm, shares
+from visualjudge.analysis.figures_of_pairs import macro
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
 from visualjudge.analysis.statistics.kappa import kappa, kappa_interval
