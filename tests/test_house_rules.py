@@ -66,7 +66,7 @@ OVER: dict[str, tuple[int, str]] = {
     "data": (1132, "staging in the writer"),
     "clients": (2089, "local weights, batches of one provider, the tool loop"),
     "runs": (1535, "the second half of the batch ledger"),
-    "analysis": (7715, "figures of pairs of judges, encodings, sources and raters; decisions"),
+    "analysis": (7738, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
         6362,
         "in adopt: three benchmarks, two logs, files fetched into a data folder",
