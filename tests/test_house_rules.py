@@ -64,8 +64,8 @@ OVER: dict[str, tuple[int, str]] = {
     "vision": (5132, "tools of judges, matched errors, features of the local judge"),
     "formats": (1863, "panoptic PNGs"),
     "data": (1132, "staging in the writer"),
-    "clients": (2232, "local weights, image shrinking, batches of one provider, the tool loop"),
-    "runs": (1561, "the second half of the batch ledger"),
+    "clients": (2089, "local weights, batches of one provider, the tool loop"),
+    "runs": (1535, "the second half of the batch ledger"),
     "analysis": (8375, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
         6362,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from judges.made_question import PROMPT, question
-from visualjudge.clients import ScriptedClient
+from scripted_client import ScriptedClient
 from visualjudge.clients.base import Alternative, ImagePart, Reply, TextPart, Token
 from visualjudge.core.errors import DataError, TransportError
 from visualjudge.core.records import Spans, Verdict

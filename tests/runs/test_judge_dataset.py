@@ -10,7 +10,8 @@ import pytest
 
 from runs.chaotic_server import RATES, ChaoticServer, completion, serving
 from runs.made_dataset import make_dataset
-from visualjudge.clients import RetryPolicy, ScriptedClient, open_client
+from scripted_client import ScriptedClient
+from visualjudge.clients import RetryPolicy, open_client
 from visualjudge.clients.base import Reply
 from visualjudge.core.errors import ApiError, DataError, UsageError
 from visualjudge.dataset.folder import Dataset, load_dataset

@@ -11,7 +11,8 @@ import pytest
 from aiohttp import web
 
 from runs.made_dataset import make_dataset
-from visualjudge.clients import ScriptedClient, open_client
+from scripted_client import ScriptedClient
+from visualjudge.clients import open_client
 from visualjudge.clients.base import Identity, Reply
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.core.records import Served

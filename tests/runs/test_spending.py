@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from runs.made_dataset import make_dataset
-from visualjudge.clients import ScriptedClient
+from scripted_client import ScriptedClient
 from visualjudge.clients.base import Reply
 from visualjudge.clients.cache import Cached
 from visualjudge.core.errors import TransportError

@@ -134,7 +134,8 @@ _SCROLL = (
     "linear-gradient(270deg,var(--soft),transparent) 100%/7px 100% no-repeat var(--b)}"
     "@media screen{.wide td:first-child,.wide th:first-child,.keys td:nth-child(2),"
     ".keys th:nth-child(2){position:sticky;left:0;z-index:1;background:var(--b)}"
-    ".keys td:first-child,.keys th:first-child{min-width:122px;max-width:122px;width:122px}"
+    ".keys td:first-child,.keys th:first-child{min-width:122px;max-width:122px;width:122px;"
+    "overflow-wrap:anywhere}"
     ".keys td:nth-child(2),.keys th:nth-child(2){left:122px}}"
 )
 """A table wider than its page has a shade at the edge that hides more columns; the columns that

@@ -112,7 +112,9 @@ def _answers(judges: Sequence[JudgeResult], card: Card) -> Section:
     names = {judge.name for judge in judges}
     for own in (own for own in card.judges if own.judge in names and len(own.tasks) > 1):
         for task in own.tasks:
-            below = f"{separated(task)} pairs; resolution {resolution(task)}"
+            below = f"{separated(task)} pairs"
+            if task.models.resolution is not None:
+                below += f"; resolution {resolution(task)}"
             word, icon = short_answer(task), ICONS[task.state]
             cell = Styled(word, below=below, state=task.state, icon=icon)
             cells[plain_name(task.task), own.judge] = cell

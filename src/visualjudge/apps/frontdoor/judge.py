@@ -73,7 +73,7 @@ def client(
         (:class:`~visualjudge.clients.batch.batched_client.Settings`).
     fields
         Options of the backend: ``base_url``, ``api_key``, ``temperature``, ``max_tokens``,
-        ``timeout`` (seconds) …; also ``concurrency``, ``attempts`` and ``max_image_side`` (pixels).
+        ``timeout`` (seconds) …; also ``concurrency`` and ``attempts``.
         Keep keys in the environment.
 
     Raises
