@@ -1,9 +1,9 @@
 """Read runs and datasets from disk as tables.
 
 In a people's run, questions that check the raters are kept separate. Known questions are the
-easiest ones, and a repeat is asked of the same rater again. Neither is an additional answer, so
-only the checks count them. A rater sees each ordinary question once, in one of the two orders, so
-the answers of two raters do not show the effect of the order.
+easiest ones, and a repeat is asked of the same rater again. Neither is an additional answer: the
+studio's overview counts them, and no figure does. A rater sees each ordinary question once, in one
+of the two orders, so the answers of two raters do not show the effect of the order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Any
 import polars as pl
 
 from visualjudge.analysis.answers import join
-from visualjudge.analysis.figures import RaterChecks
 from visualjudge.analysis.question_table import find, merged
 from visualjudge.analysis.study_table import WORD, Run, Study
 from visualjudge.analysis.verdict_table import read_verdicts
@@ -26,20 +25,12 @@ from visualjudge.dataset.question_filter import chosen
 from visualjudge.options import MeasureOptions, Selection, keywords
 from visualjudge.runs.folder import RunFolder, check_questions, distinct_names, excluded_raters
 
-CLOSE = 1.0
-"""Maximum distance at which a score counts as right, and at which two scores count as the same
-answer.
-"""
 KEYS = ("id", "order", "repeat")
 
 
-def ordinary_and_checks(
-    home: Path, answered: pl.DataFrame
-) -> tuple[pl.DataFrame, tuple[RaterChecks, ...]]:
-    """Return the verdicts on ordinary questions with their ``rater``, and each rater's results on
-    control questions.
-
-    Raters whom the study's own rules exclude appear only in the checks. All verdicts have the same
+def of_ordinary_questions(home: Path, answered: pl.DataFrame) -> pl.DataFrame:
+    """Return the verdicts on ordinary questions with their ``rater``, without raters whom the
+    study's own rules exclude. All verdicts have the same
     ``order`` (``said_first`` accounts for the order that was shown) and a ``repeat`` per rater.
     """
     named = answered.join(_purposes(home, answered), on=KEYS, how="inner", maintain_order="left")
@@ -50,7 +41,7 @@ def ordinary_and_checks(
         order=pl.lit("AB").cast(WORD),
         repeat=pl.concat_str(asked, "rater").rank("dense").cast(pl.Int32) - 1,
     )
-    return once.drop("purpose"), _checks(named)
+    return once.drop("purpose")
 
 
 def without_order(answered: pl.DataFrame) -> pl.DataFrame:
@@ -85,38 +76,6 @@ def _purposes(home: Path, answered: pl.DataFrame) -> pl.DataFrame:
     ]
     table = pl.DataFrame(rows, schema=[*KEYS, "rater", "purpose"], orient="row")
     return table.with_columns(pl.col(name).cast(answered.schema[name]) for name in KEYS)
-
-
-def _checks(named: pl.DataFrame) -> tuple[RaterChecks, ...]:
-    near = (pl.col("number") - pl.col("truth")).abs() <= CLOSE
-    right = pl.col("usable") & (
-        (pl.col("text") == pl.col("answer")).fill_null(False) | near.fill_null(False)
-    )
-    said = ["question", "rater", "order", "text", "number"]
-    first = (
-        named.filter(pl.col("purpose") == "question")
-        .select(said)
-        .unique(["question", "rater"], keep="first")
-    )
-    again = named.filter(pl.col("purpose") == "repeat").select(said)
-    both = again.join(first, on=["question", "rater"], suffix="_first")
-    close = (
-        pl.col("number") - pl.col("number_first")
-    ).abs() <= CLOSE  # null where either is no score
-    same = pl.col("text").eq_missing(pl.col("text_first")) & close.fill_null(
-        pl.col("number").is_null() & pl.col("number_first").is_null()
-    )
-    turned = pl.col("order") != pl.col("order_first")
-    known = (
-        named.filter(pl.col("purpose") == "known")
-        .group_by("rater")
-        .agg(known=pl.len(), known_right=right.sum())
-    )
-    repeats = both.group_by("rater").agg(
-        repeats=pl.len(), same=same.sum(), turned=turned.sum(), same_turned=(same & turned).sum()
-    )
-    rows = known.join(repeats, on="rater", how="full", coalesce=True).fill_null(0).sort("rater")
-    return tuple(RaterChecks(**row) for row in rows.iter_rows(named=True))
 
 
 def read_reply(run: Run, offset: int | None) -> Mapping[str, Any]:
@@ -288,5 +247,5 @@ def _run(
         return replace(run, answered=without_order(answered))
     if not run.of_people:
         return run
-    ordinary, checks = ordinary_and_checks(home, answered)
-    return replace(run, answered=ordinary, checks=checks, checked=answered.height - ordinary.height)
+    ordinary = of_ordinary_questions(home, answered)
+    return replace(run, answered=ordinary, checked=answered.height - ordinary.height)
