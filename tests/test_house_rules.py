@@ -52,7 +52,7 @@ BUDGET = {
     "clients": 2000,
     "replies": 800,
     "judges": 1500,
-    "runs": 1400,
+    "runs": 1398,
     "analysis": 6300,
     "apps": 5300,
     "studio": 2600,
@@ -65,7 +65,6 @@ OVER: dict[str, tuple[int, str]] = {
     "formats": (1863, "panoptic PNGs"),
     "data": (1132, "staging in the writer"),
     "clients": (2089, "local weights, batches of one provider, the tool loop"),
-    "runs": (1535, "the second half of the batch ledger"),
     "analysis": (8375, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
         6362,
