@@ -122,10 +122,6 @@ ENDINGS = {
         lambda made: ("mmbench", "eval", replies(made), "--data", choices(made)),
         "mmbench",
     ),
-    "mmbench report": (
-        lambda made: ("mmbench", "report", replies(made), "--data", choices(made)),
-        "mmbench",
-    ),
 }
 
 
