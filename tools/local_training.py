@@ -193,9 +193,9 @@ def looked_at(
     root: str | Path, progress: Progress = _silent
 ) -> Iterator[tuple[Annotation, Features]]:
     """Yield every valid prediction of a data folder with its features, by task and image."""
-    with DataFolder(root) as folder:
-        for task in folder.tasks:
-            yield from _looked_at(folder, task, progress)
+    folder = DataFolder(root)
+    for task in folder.tasks:
+        yield from _looked_at(folder, task, progress)
 
 
 def _looked_at(

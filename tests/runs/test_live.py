@@ -11,13 +11,14 @@ import pytest
 from aiohttp import web
 
 from runs.made_dataset import make_dataset
-from visualjudge.clients import ScriptedClient, open_client
+from scripted_client import ScriptedClient
+from visualjudge.clients import open_client
 from visualjudge.clients.base import Identity, Reply
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.core.records import Served
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.judges.question_judge import QuestionJudge
-from visualjudge.runs.asks import RunSettings
+from visualjudge.options import RunSettings
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judge_dataset import RunReport, run_judge
 from visualjudge.runs.live import PREFLIGHT

@@ -17,7 +17,7 @@ import skimage.data
 from making import make_folder
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Pixels, Question
-from visualjudge.dataset.build import BuildOptions, build
+from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.predictions_file import PREDICTIONS, ShownPredictions
 from visualjudge.judges.base import Ask, Judged
@@ -25,6 +25,7 @@ from visualjudge.judges.local.features import features_of
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.local.model import shipped
 from visualjudge.judges.local.questions import QuestionFeatures
+from visualjudge.options import BuildOptions
 from visualjudge.vision.depth.colormaps import decoded
 from visualjudge.vision.depth.features import nearness_of
 from visualjudge.vision.encode import encode
