@@ -7,17 +7,15 @@ import numpy as np
 from visualjudge.core.records import Mask, Size, Xyxy
 from visualjudge.vision.boxes.record import Detections
 from visualjudge.vision.drawing.canvas import pixel_box
-from visualjudge.vision.masks.features import mask_features
-from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.raster.masks import empty_mask
 from visualjudge.vision.view import Features, Given
+from visualjudge.vision.view_items import region_features
 
 
 def box_features(found: Detections, given: Given) -> Features:
     """Return the features of the boxes of one image."""
-    size = given.view.size
-    items = (Instance(item.label, _rectangle(item.xyxy, size)) for item in found.items)
-    return mask_features(Masks(size, tuple(items)), given)
+    regions = [_rectangle(item.xyxy, given.view.size) for item in found.items]
+    return region_features(given.view, [item.label for item in found.items], regions)
 
 
 def _rectangle(box: Xyxy, size: Size) -> Mask:
