@@ -18,7 +18,7 @@ from visualjudge.core.errors import RunError, UsageError
 from visualjudge.core.records import Served
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.judges.question_judge import QuestionJudge
-from visualjudge.runs.asks import RunSettings
+from visualjudge.options import RunSettings
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judge_dataset import RunReport, run_judge
 from visualjudge.runs.live import PREFLIGHT

@@ -20,33 +20,17 @@ from visualjudge.core.records import Question, Served
 from visualjudge.dataset.folder import MEDIA, Dataset
 from visualjudge.dataset.question_storage import columns
 from visualjudge.judges.base import ORDERS, Ask, Key
+from visualjudge.options import RunSettings
 from visualjudge.runs.budget import PAID, Prices, Spending
 from visualjudge.runs.folder import RunFolder
 from visualjudge.vision.raster.images import image_size
 
 
-@dataclass(frozen=True, slots=True)
-class RunSettings:
-    """The extent of a run and how to continue it. ``limit`` is a number of questions; None means
-    all.
-    """
-
-    swap: bool = False
-    repeats: int = 1
-    limit: int | None = None
-    concurrency: int = 8
-    resume: bool = False
-    # With ``resume``: repeat asks that ended in an api_error.
-    retry_errors: bool = False
-    name: str | None = None
-    # With ``resume``: continue with different settings, and record both.
-    accept_changes: bool = False
-
-    def keys(self, question_id: str, question_type: str) -> Iterator[Key]:
-        """Yield the keys of a question's verdicts."""
-        for order in ORDERS[: 1 + (self.swap and question_type == "pairwise")]:
-            for repeat in range(self.repeats):
-                yield question_id, order, repeat
+def keys_of(settings: RunSettings, question_id: str, question_type: str) -> Iterator[Key]:
+    """Yield the keys of a question's verdicts."""
+    for order in ORDERS[: 1 + (settings.swap and question_type == "pairwise")]:
+        for repeat in range(settings.repeats):
+            yield question_id, order, repeat
 
 
 @dataclass
@@ -93,7 +77,7 @@ def asks_of(
 ) -> Iterator[Ask]:
     """Yield what is left to ask, reading each question when it is asked."""
     for question in questions[: settings.limit]:
-        for key in settings.keys(question.id, question.question_type):
+        for key in keys_of(settings, question.id, question.question_type):
             if hash(key) not in done:
                 yield Ask(question, *key[1:])
 
@@ -104,7 +88,7 @@ def count_asks(
     """Return the number of asks, and how many of them are left."""
     total = left = 0
     for question_id, kind in columns(questions[: settings.limit], "id", "question_type"):
-        for key in settings.keys(question_id, kind):
+        for key in keys_of(settings, question_id, kind):
             total += 1
             left += hash(key) not in done
     return total, left

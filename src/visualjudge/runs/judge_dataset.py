@@ -22,9 +22,9 @@ from visualjudge.dataset.folder import Dataset
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.judges.base import Ask, Judge, Judged, most_calls
 from visualjudge.judges.question_judge import QuestionJudge
+from visualjudge.options import RunSettings
 from visualjudge.runs.asks import (
     Answered,
-    RunSettings,
     asks_of,
     changes,
     check_changes,
