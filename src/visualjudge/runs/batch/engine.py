@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -68,8 +68,8 @@ class BatchEngine:
 
     async def __call__(self, todo: Todo, ask: AskOne[Ask], control: Runner) -> Progress:
         self._stop, settings = control.stop, self.client.settings
-        self.client.result, self.client.note = self._result, self._note
         with BatchJournal(self.run, self.provider, settings.size) as self.journal:
+            self.client.result, self.client.note = self._result, self.journal.add
             try:
                 await self._recall()
                 while self._stop.reason is None:
@@ -85,6 +85,7 @@ class BatchEngine:
                             f"no batch was made: {self._problem}; continue with --resume"
                         )
                     elif next(self._unanswered(todo), None) is None:
+                        self.journal.remove()
                         break
             finally:
                 await asyncio.shield(self.provider.aclose())
@@ -99,10 +100,6 @@ class BatchEngine:
             return None
         user = self._users.setdefault(name, self._asker)
         return replace(result, is_counted=user != self._asker)
-
-    def _note(self, name: str, body: Sequence[bytes]) -> None:
-        if not self.journal.is_open(name):
-            self.journal.add(name, body)
 
     def _unanswered(self, todo: Todo) -> Iterator[Ask]:
         # Yield the asks that have no verdict and do not wait for a batch.
@@ -151,14 +148,15 @@ class BatchEngine:
         self.journal.plan()
         for part in self.journal.open_parts():
             if part.batch is None and self._stop.reason is None and self._problem is None:
-                submit = partial(self._submit, part)
                 try:
-                    await retried(submit, PATIENCE, failed=self._goes_on, sleep=self._sleep)
+                    await retried(
+                        partial(self._submit, part),
+                        PATIENCE,
+                        failed=lambda _failures, _error: self._stop.reason is None,
+                        sleep=self._sleep,
+                    )
                 except ClientError as error:  # the run ends once the other batches have ended
                     self._problem = str(error)
-
-    def _goes_on(self, _failures: int, _error: ClientError) -> bool:
-        return self._stop.reason is None
 
     async def _submit(self, part: Part) -> None:
         part = part._replace(since=datetime.now(UTC).isoformat())
