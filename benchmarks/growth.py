@@ -23,14 +23,15 @@ import polars as pl
 from visualjudge import encode, read_reply, score
 from visualjudge.analysis import study_of
 from visualjudge.analysis.analysing import analyse_study
-from visualjudge.analysis.decisions.card import usual_card
+from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.people_agreement import agreement
 from visualjudge.analysis.statistics import pooled_means
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.records import Annotation, Question, Verdict
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.plan import stems_of
-from visualjudge.dataset.sampling import SUBSETS, Caps, sample
+from visualjudge.dataset.sampling import sample
+from visualjudge.options import SUBSETS, Caps
 from visualjudge.vision.predictions import Detection, Detections
 from visualjudge.vision.scoring.average_precision import CocoImages
 
@@ -135,7 +136,7 @@ def tasks(count: int) -> Callable[[], object]:
 
 
 def _analysed(study: Study) -> Callable[[], object]:
-    return lambda: usual_card(analyse_study(study))
+    return lambda: card_of(analyse_study(study))
 
 
 def sources(count: int) -> Callable[[], object]:

@@ -119,24 +119,24 @@ def main() -> None:
 
 def looked_at(root: Path, model: Model) -> Iterator[Seen]:
     """Every valid prediction of a data folder that the model knows the task of."""
-    with DataFolder(root) as folder:
-        for task in (task for task in folder.tasks if task in model.tasks):
-            records = folder.images(task)
-            entries = sorted(folder.entries(task), key=lambda entry: entry.annotation.image_id)
-            names = sorted({entry.annotation.image_id for entry in entries})
-            for name, same in groupby(entries, key=lambda entry: entry.annotation.image_id):
-                record, at = records.get(name), names.index(name)
-                given = given_of_record(task, record, root)
-                grey, others = over_grey(given), [
-                    over_other(given, given_of_record(task, records.get(other), root))
-                    for other in dict.fromkeys(
-                        names[(at + k) % len(names)] for k in range(1, 1 + OTHERS)
-                    )
-                    if other != name
-                ]  # fmt: skip
-                for entry in same:
-                    if check_entry(entry, record, str(root)).problem is None:
-                        yield _seen(entry.load(), given, grey, others, root)
+    folder = DataFolder(root)
+    for task in (task for task in folder.tasks if task in model.tasks):
+        records = folder.images(task)
+        entries = sorted(folder.entries(task), key=lambda entry: entry.annotation.image_id)
+        names = sorted({entry.annotation.image_id for entry in entries})
+        for name, same in groupby(entries, key=lambda entry: entry.annotation.image_id):
+            record, at = records.get(name), names.index(name)
+            given = given_of_record(task, record, root)
+            grey, others = over_grey(given), [
+                over_other(given, given_of_record(task, records.get(other), root))
+                for other in dict.fromkeys(
+                    names[(at + k) % len(names)] for k in range(1, 1 + OTHERS)
+                )
+                if other != name
+            ]  # fmt: skip
+            for entry in same:
+                if check_entry(entry, record, str(root)).problem is None:
+                    yield _seen(entry.load(), given, grey, others, root)
 
 
 def _seen(note: Annotation, given: Given, grey: Given, others: Sequence[Given], root: Path) -> Seen:
@@ -146,12 +146,10 @@ def _seen(note: Annotation, given: Given, grey: Given, others: Sequence[Given], 
 
 
 def over_other(given: Given, other: Given) -> Given:
-    """The same images with another question's photograph and control image, resized."""
-    image, control = (
-        None if one is None or two is None else reduced(two, (one.shape[1], one.shape[0]))
-        for one, two in ((given.image, other.image), (given.control, other.control))
-    )
-    return Given(image, control, given.hole)
+    """Another question's photograph or control image, resized."""
+    if given.image is None or other.image is None:
+        return Given()
+    return Given(reduced(other.image, (given.image.shape[1], given.image.shape[0])))
 
 
 def table(seen: Iterable[Seen], model: Model) -> list[Row]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from visualjudge.analysis import study_of
 from visualjudge.analysis.analysing import analyse_study
-from visualjudge.analysis.decisions.card import usual_card
+from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.metrics_json import document
 from visualjudge.analysis.report.page import html
 from visualjudge.analysis.study_table import Study
@@ -69,7 +69,7 @@ def main() -> None:
     before, peak = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     analysis = analyse_study(made)
     figures = time.process_time() - before
-    card = usual_card(analysis)
+    card = card_of(analysis)
     whole = time.process_time() - before
     size = 0
     if chosen.part == "report":

@@ -13,14 +13,11 @@ no bias, and take prompts of its own.
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import judgecal.fixtures
 from judgecal.executors import MockJudgeExecutor
@@ -28,10 +25,8 @@ from judgecal.probes import ProbeConfig, analyze_suite, plan_suite
 from judgecal.report import build_card
 from judgekit import synthetic
 from judgekit.audit import run_audit
-from typer.testing import CliRunner
 
 import visualjudge as vj
-from visualjudge.cli.main import app
 
 PAIRS = 300
 BAND = 0.05
@@ -55,7 +50,7 @@ Flags = Iterator[tuple[str, str]]
 
 
 def ours(rows: list[dict[str, str]]) -> Flags:
-    """What the report flags, what lies beyond the band, and the card's self-preference."""
+    """What the report flags, and what lies beyond the band."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         run = vj.adopt(rows, home / "study").runs[0]
@@ -65,28 +60,6 @@ def ours(rows: list[dict[str, str]]) -> Flags:
             low, high = row["ci95"] or (0, 0)
             if low > BAND or high < -BAND:
                 yield "interval", FEATURES[row["feature"]]
-        if rows[0]["model_a"] != "a":
-            own = files("visualjudge.analysis.decisions").joinpath("thresholds.yaml").read_text()
-            (home / "t.yaml").write_text(
-                own.replace("families: {}", f"families: {{{OWN}: [{OWN}]}}")
-            )
-            card = ["card", str(run), "--thresholds", str(home / "t.yaml")]
-            CliRunner().invoke(app, [*card, "--json", str(home / "card.json")])
-            for found in _named(json.loads((home / "card.json").read_text()), "self_preference"):
-                if found["p"] is not None and found["p"] < 0.05 and found["value"] > 0:
-                    yield "report", "own family"
-                if found["ci95"] and found["ci95"][0] > BAND:
-                    yield "interval", "own family"
-
-
-def _named(value: Any, name: str) -> Iterator[dict[str, Any]]:
-    """Every object under a name."""
-    if isinstance(value, dict):
-        if isinstance(value.get(name), dict):
-            yield value[name]
-        value = list(value.values())
-    for item in value if isinstance(value, list) else ():
-        yield from _named(item, name)
 
 
 def kit(seed: int, dials: dict[str, float]) -> Flags:

@@ -22,7 +22,7 @@ import polars as pl
 
 from visualjudge import __version__
 from visualjudge.analysis import Analysis, analyse
-from visualjudge.analysis.decisions.card import usual_card
+from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.decisions.model_answer import SHORT
 from visualjudge.analysis.figure_text import many, percent, percents, points
 from visualjudge.analysis.pairwise_figures import constant_answer
@@ -159,7 +159,7 @@ def _measured(benchmark: str, runs: Sequence[Path]) -> Iterator[AtlasRow]:
 
 
 def _part(benchmark: str, part: str, found: Analysis) -> Iterator[AtlasRow]:
-    cards = usual_card(found).judges
+    cards = card_of(found).judges
     for judge, card, joined in zip(found.results.judges, cards, found.study.joined, strict=True):
         pairs = joined.filter(pl.col("kind") == "pairwise")
         if pairs.is_empty():

@@ -104,16 +104,13 @@ def failed(verdicts: list[Verdict]) -> list[Verdict]:
     return [replace(verdict, value="Failed", status="refusal") for verdict in verdicts]
 
 
-def without_truth(questions: list[Question]) -> list[Question]:
-    return [replace(question, answer="", final_scores=()) for question in questions]
-
-
 def test_the_sentence_says_what_is_known_and_what_to_do() -> None:
     """Situations of new users: each first sentence has content."""
     asked = questions_of()
     good = choices_of(asked, 0.97, swap=True)
     few = questions_of(8)
     close = questions_of(20, 3, gap=0.05)
+    scores = World.of(40, 3, gap=1.0).scoring_questions()
     turned = [replace(v, value={"A": "B", "B": "A"}[str(v.value)]) for v in good]
     cases = {
         "yes": ("Yes, for differences of", card(asked, good)),
@@ -122,6 +119,13 @@ def test_the_sentence_says_what_is_known_and_what_to_do() -> None:
         "all failed": ("Not known: ", card(asked, failed(good))),
         "close": ("Not with these images: none of 3 pairs", card(close, choices_of(close, 0.9))),
         "guesses": ("Not with these images: ", card(asked, choices_of(asked, 0.5, swap=True))),
+        "ties": ("No: it is right in 0.0 %", card(asked, [said(q, "tie") for q in asked])),
+        "nameless": (
+            "Not known: no question compares two named sources of one task; it is right in 9",
+            card([replace(question, sources=(None, None)) for question in asked], good),
+        ),
+        "scores": ("In part: 2 of 3 pairs", card(scores, scores_of(scores, 0.8))),
+        "half failed": ("Yes, ", card(asked, [*failed(good[::2]), *good[1::2]])),
     }
     for name, (start, found) in cases.items():
         assert found.models.sentence.startswith(start), (name, found.models.sentence)

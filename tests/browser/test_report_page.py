@@ -13,8 +13,6 @@ from PIL import Image
 from browsing import faults
 from judged_records import pair, said, scoring, write_dataset, write_run
 from visualjudge.analysis import analyse
-from visualjudge.analysis.decisions import card_page
-from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.report.page import html
 
 
@@ -47,7 +45,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     page = root / "report.html"
     analysis = analyse(runs)
     page.write_text(html(analysis), "utf-8")
-    (root / "card.html").write_text(card_page.html(card_of(analysis)), "utf-8")
     return page.as_uri()
 
 
@@ -57,7 +54,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
         ("report", "light", 1440),
         ("report", "dark", 1024),
         ("report", "light", 400),
-        ("card", "dark", 400),
     ],
 )
 def test_axe_finds_no_serious_fault(

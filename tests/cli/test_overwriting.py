@@ -33,19 +33,23 @@ def places(tmp_path: Path) -> Path:
     [
         ("correct run --labels labels.csv --json labels.csv", "labels.csv", "is an input file"),
         ("agreement labels.csv --json labels.csv", "labels.csv", "is an input file"),
-        ("card run --json ds/questions.json", "ds/questions.json", "is part of the dataset"),
-        ("card run --badge run/verdicts.jsonl", "run/verdicts.jsonl", "is part of the run"),
+        ("card run --json ds/questions.json", "ds/questions.json", "is part of a dataset, run"),
+        ("report run --summary run/verdicts.jsonl", "run/verdicts.jsonl", "is part of a dataset"),
         (
             "describe data --json data/annotations/object_detection_annotations.json",
             "",
-            "is part of the data folder",
+            "is part of a dataset, run",
         ),
-        ("report run --out run/../run/verdicts.jsonl", "", "is part of the run"),
-        ("report run --json run/run.json", "", "is part of the run"),
+        (
+            "report run --out run/../run/verdicts.jsonl",
+            "",
+            "is part of a dataset, run",
+        ),
+        ("report run --json run/run.json", "", "is part of a dataset, run"),
         (
             "export ds --format sharegpt --out ds/questions.json --force",
             "ds/questions.json",
-            "is part of the dataset",
+            "is part of a dataset, run",
         ),
     ],
 )
@@ -74,19 +78,19 @@ def test_two_outputs_of_a_command_are_two_files(
 ) -> None:
     monkeypatch.chdir(places)
     monkeypatch.setattr(
-        "sys.argv", ["visualjudge", "card", "run", "--out", "card.html", "--json", "./card.html"]
+        "sys.argv", ["visualjudge", "report", "run", "--out", "a.html", "--json", "./a.html"]
     )
     with pytest.raises(SystemExit) as ended:
         run()
     assert ended.value.code == 2
-    assert "card.html is what --json writes; name another file" in capsys.readouterr().err
-    assert not (places / "card.html").exists()
+    assert "a.html is what --json writes; name another file" in capsys.readouterr().err
+    assert not (places / "a.html").exists()
 
 
 @pytest.mark.parametrize(
     ("command", "suffixes"),
     [
-        ("card run --out ds.txt", ".html"),
+        ("report run --out ds.txt", ".html or .htm or .pdf"),
         ("report run --json ds.txt", ".json"),
     ],
 )

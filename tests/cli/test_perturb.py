@@ -60,9 +60,9 @@ def perturb(root: Path, *options: str, out: str = "data") -> Any:
 
 def test_every_annotation_is_valid_graded_and_shows_its_labels(coco: Path) -> None:
     assert perturb(coco, "--per-image", "3", "--pairing", "ladder").exit_code == 0
-    with DataFolder(coco / "data") as folder:
-        notes = list(folder.annotations("object_detection"))
-        assert folder.problems == []
+    folder = DataFolder(coco / "data")
+    notes = list(folder.annotations("object_detection"))
+    assert folder.problems == []
     groups: dict[Any, list[Any]] = {}
     for note in notes:
         groups.setdefault((note.image_id, note.error_type), []).append(note)
@@ -99,8 +99,8 @@ def test_bad_record_is_named_and_the_others_are_made(coco: Path) -> None:
     result = perturb(coco)
     assert result.exit_code == 1
     assert "gt.json: annotations[2]: bbox" in result.stderr
-    with DataFolder(coco / "data") as folder:
-        assert {note.image_id for note in folder.annotations("object_detection")} == {"1"}
+    folder = DataFolder(coco / "data")
+    assert {note.image_id for note in folder.annotations("object_detection")} == {"1"}
 
 
 def test_unknown_error_type_lists_those_there_are(coco: Path) -> None:
@@ -111,8 +111,8 @@ def test_unknown_error_type_lists_those_there_are(coco: Path) -> None:
 
 def test_matched_errors_are_the_default_and_say_so(coco: Path) -> None:
     assert perturb(coco, "--per-image", "4").exit_code == 0
-    with DataFolder(coco / "data") as folder:
-        notes = list(folder.annotations("object_detection"))
+    folder = DataFolder(coco / "data")
+    notes = list(folder.annotations("object_detection"))
     assert notes and all(note.metadata["pairing"] == "matched" for note in notes)
     assert all(0 < note.metadata["severity"] < 1 and note.final_score < 10 for note in notes)
 
@@ -120,7 +120,8 @@ def test_matched_errors_are_the_default_and_say_so(coco: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--blur", "3"), "perturb has no option --blur; the importer coco has --gt-pngs"),
+        (("--set", "blur=3"), "--set: must be one of task, gt, pred"),
+        (("--set", "gt_png=x"), "(did you mean gt_pngs?), got 'gt_png' (importer coco)"),
     ],
 )
 def test_pairings_that_do_not_fit_are_refused(

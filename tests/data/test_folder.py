@@ -264,15 +264,11 @@ def test_bad_image_record_is_told_with_the_annotation_that_needs_it(
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("this is {not json", "is not a JSON array"),
-        ('{"a": 1}', "is not a JSON array"),
-        ('[{"a": 1}', "is not a JSON array"),
-        ('[{"a": {"b": 1}', "cut short"),
-        ('{"a": 1}\n{"b": 1}', "name it .jsonl"),
-        ('[{"a": 1} {"b": 2}]', "unexpected text at byte"),
-        ("[1, 2]", "not a JSON array of objects"),
-        ('[{"a": tru}]', "is not JSON"),
-        ("", "an empty file"),
+        ("this is {not json", "line 1: is not JSON"),
+        ('{"a": 1}', "name it .jsonl"),
+        ('[{"a": {"b": 1}', "line 1: is not JSON"),
+        ("3", "must be a JSON array"),
+        ("", "is not JSON"),
     ],
 )
 def test_file_that_is_no_array_is_a_problem_that_names_it(
@@ -287,30 +283,16 @@ def test_file_that_is_no_array_is_a_problem_that_names_it(
 
 
 @pytest.mark.parametrize(
-    "bad",
-    [
-        '{"annotation_id": 1,, "x"}',
-        "garbage",
-        "{}}",
-        '{"final_score": 1' + "0" * 5000 + "}",
-        '{"source": "\\ud800"}',
-        '{"a":' * 2000 + "1" + "}" * 2000,
-    ],
+    "bad", ["garbage", "[1, 2]", '{"source": "\\ud800"}', '{"a":' * 2000 + "1" + "}" * 2000]
 )
-def test_one_malformed_record_costs_one_record(folder: Path, bad: str) -> None:
-    good = [json.dumps(detection(k, 5.0 + k)) for k in range(4)]
-    text = "[\n" + ",\n".join([good[0], good[1], bad, good[2], good[3]]) + "\n]"
-    (folder / "annotations/object_detection_annotations.json").write_text(text)
+def test_one_malformed_line_costs_one_record(folder: Path, bad: str) -> None:
+    path = folder / "annotations/object_detection_annotations.json"
+    good = [json.dumps(detection(k, 5.0 + k)) for k in range(2)]
+    path.unlink(missing_ok=True)
+    path.with_suffix(".jsonl").write_text("\n".join([good[0], bad, good[1]]))
     data = DataFolder(folder)
-    assert len(data.entries("object_detection")) == 4
-    assert data.problems
-
-
-def test_brackets_and_quotes_in_strings_are_no_structure(folder: Path) -> None:
-    record = detection(0, 5.0, source='a "}{\\" b', error_type="[{]")
-    write_records(folder, "object_detection", [record, detection(1, 6.0)])
-    notes = list(DataFolder(folder).annotations("object_detection"))
-    assert [note.source for note in notes] == ['a "}{\\" b', None]
+    assert len(data.entries("object_detection")) == 2
+    assert [problem.record for problem in data.problems] == ["record 2"]
 
 
 def test_json_lines_and_parquet_read_like_json(tmp_path: Path) -> None:
@@ -323,8 +305,8 @@ def test_json_lines_and_parquet_read_like_json(tmp_path: Path) -> None:
     assert list(DataFolder(tmp_path).annotations("object_detection")) == expected
     path.with_suffix(".jsonl").unlink()
     polars.DataFrame(records).write_parquet(path.with_suffix(".parquet"))
-    with DataFolder(tmp_path) as opened:
-        assert list(opened.annotations("object_detection")) == expected
+    opened = DataFolder(tmp_path)
+    assert list(opened.annotations("object_detection")) == expected
 
 
 def test_order_of_records_does_not_matter(tmp_path: Path) -> None:

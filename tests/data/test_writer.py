@@ -32,17 +32,17 @@ def note(source: str, *, score: float = 5.0, image_id: str = "a", **metadata: st
 
 
 def grow(root: Path, image: Path, *notes: Annotation, replace: bool = False) -> None:
-    writer = FolderWriter(root, TASK, replace=replace)
-    for one in notes:
-        writer.add_image(one.image_id, image)
-        writer.add(one)
-    writer.commit()
+    with FolderWriter(root, TASK, replace=replace) as writer:
+        for one in notes:
+            writer.add_image(one.image_id, image)
+            writer.add(one)
+        writer.commit()
 
 
 def read(root: Path) -> dict[str, float]:
-    with DataFolder(root) as folder:
-        found = {one.annotation_id: one.final_score for one in folder.annotations(TASK)}
-        assert folder.problems == []
+    folder = DataFolder(root)
+    found = {one.annotation_id: one.final_score for one in folder.annotations(TASK)}
+    assert folder.problems == []
     return found
 
 
@@ -114,11 +114,11 @@ def test_a_folder_whose_records_cannot_be_read_is_not_written_over(tmp_path: Pat
 
 
 def test_a_file_of_the_same_name_and_another_content_stays(tmp_path: Path) -> None:
-    writer = FolderWriter(tmp_path / "data", TASK)
-    first = writer.copied(photo(tmp_path / "p.png"), "name")
-    second = writer.copied(photo(tmp_path / "q.png", 9), "name")
-    assert first == "files/name.png" and second.startswith("files/name-")
-    assert writer.copied(tmp_path / "p.png", "name") == first
+    with FolderWriter(tmp_path / "data", TASK) as writer:
+        first = writer.copied(photo(tmp_path / "p.png"), "name")
+        second = writer.copied(photo(tmp_path / "q.png", 9), "name")
+        assert first == "files/name.png" and second.startswith("files/name-")
+        assert writer.copied(tmp_path / "p.png", "name") == first
 
 
 @pytest.mark.parametrize("text", ["a/b", "../a", "ä", "x" * 300, "a:b", "", "."])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from visualjudge.core.records import Annotation
 from visualjudge.dataset.describe import describe
 
@@ -27,6 +29,13 @@ def test_sources_are_told_apart_and_a_missing_one_is_named() -> None:
         ("a", 2),
         ("b", 1),
     ]
+
+
+def test_severities_of_controlled_errors_are_no_sources() -> None:
+    made = [replace(one, metadata={"severity": 0.4}) for one in NOTES[:2]]
+    parts = describe("keypoint", [*made, *NOTES[2:]]).to_json()
+    assert [part["name"] for part in parts["by_source"]] == ["(none)", "a"]
+    assert parts["by_error_type"][0]["annotations"] == 4
 
 
 def test_the_pairs_of_a_source_are_those_that_it_is_in() -> None:

@@ -100,7 +100,7 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
         "perturb": f"perturb {boxes} --out out",
         "report": f"report {made}/run --out report.html --json m.json",
         "report md": f"report {made}/run --out report.md --csv tables",
-        "card": f"card {made}/run --json c.json --out c.html --badge c.svg",
+        "card": f"card {made}/run --json c.json",
         "label": f"label {made}/run --n 5 --out labels.csv",
         "correct": f"correct {made}/run --labels {made}/labels.csv --kind pairwise --json c.json",
         "probe": f"probe {made}/data --out out --n 4 --workers 1",

@@ -42,7 +42,6 @@ COMMANDS = {
         "set/questions.json",
     ),
     "card {run} --dataset set": ("runs/run/run.json", "set/dataset.json"),
-    "card {run} --thresholds {bad}": ("bad.yaml",),
     "card {run} --people {bad}": ("bad.csv", "bad.jsonl", "bad.parquet"),
     "label {run} --out {out}.csv": ("runs/run/verdicts.jsonl",),
     "label {run} --out {out}.csv --labels {bad}": ("bad.csv",),
@@ -58,7 +57,6 @@ COMMANDS = {
         "data/photo.png",
     ),
     "build {data} --out {out} --plan {bad}": ("bad.json",),
-    "plan {data} --thresholds {bad}": ("bad.yaml",),
     "probe {data} --out {out}": ("data/annotations/object_detection_annotations.json",),
     "judge {set} --backend baseline --model first --out {out}": (
         "set/questions.json",

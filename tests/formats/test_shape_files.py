@@ -9,7 +9,6 @@ import io
 import json
 import os
 import pickle
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -39,16 +38,6 @@ def labelme(kind: str, points: Any, **more: Any) -> Any:
     return {"shapes": [shape], "imageHeight": HEIGHT, "imageWidth": WIDTH}
 
 
-def supervisely(kind: str, **geometry: Any) -> Any:
-    item = {
-        "classTitle": "cat",
-        "geometryType": kind,
-        "tags": [{"name": "confidence", "value": 0.75}],
-        **geometry,
-    }
-    return {"size": {"height": HEIGHT, "width": WIDTH}, "objects": [item]}
-
-
 def studio(kind: str, **value: Any) -> Any:
     result = {
         "type": kind,
@@ -74,8 +63,6 @@ def cvat(kind: str, **fields: Any) -> Any:
     }
 
 
-EXTERIOR = {"points": {"exterior": RING, "interior": []}}
-PACKED = {"data": base64.b64encode(zlib.compress(bitmap())).decode(), "origin": [2, 2]}
 PERCENT = {"x": 10, "y": 20, "width": 35, "height": 60}
 FORMS: dict[str, tuple[str, str, Any]] = {
     "labelme rectangle": ("labelme", "gt/a.json", labelme("rectangle", [[9, 8], [2, 2]])),
@@ -85,14 +72,6 @@ FORMS: dict[str, tuple[str, str, Any]] = {
         "gt/a.json",
         labelme("mask", [[2, 2], [9, 8]], mask=base64.b64encode(bitmap()).decode()),
     ),
-    "cartucho": ("cartucho", "gt/a.txt", "cat 2 2 9 8\n"),
-    "supervisely rectangle": (
-        "supervisely",
-        "gt/a.png.json",
-        supervisely("rectangle", points={"exterior": [[2, 2], [9, 8]]}),
-    ),
-    "supervisely polygon": ("supervisely", "gt/a.png.json", supervisely("polygon", **EXTERIOR)),
-    "supervisely bitmap": ("supervisely", "gt/a.png.json", supervisely("bitmap", bitmap=PACKED)),
     "label studio box": ("label-studio", "gt", studio("rectanglelabels", **PERCENT)),
     "label studio polygon": (
         "label-studio",
@@ -126,8 +105,8 @@ def test_one_object_is_read_where_it_is(tmp_path: Path, name: str, task: str) ->
 
 
 def test_predictions_have_confidences(tmp_path: Path) -> None:
-    form, gt = made(tmp_path, "cartucho")
-    dump(tmp_path / "pred/a.txt", "cat 0.625 3 3 9 8\n")
+    form, gt = made(tmp_path, "labelme polygon")
+    dump(tmp_path / "pred/a.json", labelme("rectangle", [[3, 3], [9, 8]], score=0.625))
     (sample,) = shapes("object_detection", gt, tmp_path / "pred", tmp_path / "images", form)
     assert isinstance(sample, Sample)
     assert [item.score for item in sample.prediction.items] == [0.625]  # type: ignore[attr-defined]
@@ -168,18 +147,6 @@ def test_predictions_have_confidences(tmp_path: Path) -> None:
             "mask: must lie inside the image",
         ),
         (
-            "cartucho",
-            "gt/a.txt",
-            "cat 2 2 9\n",
-            "line 1: must be 'class left top right bottom [difficult]'",
-        ),
-        (
-            "supervisely",
-            "gt/a.png.json",
-            supervisely("graph", points={"exterior": RING}),
-            "geometryType: must be",
-        ),
-        (
             "label-studio",
             "gt",
             studio("brushlabels", rle=[1]),
@@ -204,7 +171,7 @@ def test_what_cannot_be_read_is_one_problem(
 
 
 def test_unknown_format_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--format must be one of labelme, cartucho"):
+    with pytest.raises(UsageError, match="--format must be one of labelme, label-studio, cvat"):
         list(shapes("object_detection", tmp_path, None, tmp_path, "voc"))
 
 

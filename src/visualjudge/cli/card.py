@@ -1,4 +1,4 @@
-"""``visualjudge card``: one page on whether a judge can rank models."""
+"""``visualjudge card``: whether a judge can rank models."""
 
 from __future__ import annotations
 
@@ -7,48 +7,29 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.options import JsonFile, PageFile, PartOptions
+from visualjudge.cli.options import JsonFile
 from visualjudge.cli.output import end_with, following, unused
-from visualjudge.core.atomic import write_json, write_text
-from visualjudge.core.errors import UsageError
+from visualjudge.core.atomic import write_json
+from visualjudge.options import MeasureOptions
 
 
 def card(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
-    part: PartOptions,
+    options: MeasureOptions,
     json: JsonFile = None,
-    out: PageFile = None,
-    badge: Annotated[
-        Path | None, typer.Option(help="SVG badge, for one run.", metavar="FILE")
-    ] = None,
-    thresholds: Annotated[
-        Path | None, typer.Option(help="Your own thresholds, YAML.", metavar="FILE")
-    ] = None,
 ) -> None:
     """Answer whether a judge may rank your models, with the checks behind the answer.
 
-    Example: visualjudge card runs/gpt --json card.json --out card.html
+    Example: visualjudge card runs/gpt --json card.json
     """
-    from visualjudge.analysis.decisions import card_page
     from visualjudge.analysis.decisions.decision_json import card_json
     from visualjudge.apps.frontdoor.decisions import card as figures
 
-    if badge is not None and len(runs) > 1:
-        raise UsageError(f"--badge must be used with one run, got {len(runs)}")
-    result = figures(
-        runs,
-        dataset=part.dataset,
-        thresholds=thresholds,
-        where=part.conditions,
-    )
+    result = figures(runs, options=options)
     if json is not None:
         write_json(json, card_json(result))
-    if out is not None:
-        write_text(out, card_page.html(result))
-    if badge is not None:
-        write_text(badge, card_page.badge(result.judges[0]))
     typer.echo(str(result))
-    moved = () if part.dataset is None else ("--dataset", part.dataset)
+    moved = () if options.dataset is None else ("--dataset", options.dataset)
     judge, pairs = result.judges[0], result.judges[0].models.pairs
     undecided = [pair for pair in pairs if pair.state == "undecided"]
     if pairs and all(pair.truth is None for pair in pairs):

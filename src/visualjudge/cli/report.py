@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.options import JsonFile, PartOptions
-from visualjudge.cli.output import end_with, following, say, working
+from visualjudge.cli.options import JsonFile
+from visualjudge.cli.output import end_with, following, say, words_of, working
 from visualjudge.core.atomic import atomic_path, write_json, write_text
 from visualjudge.core.text_tables import harmless
+from visualjudge.options import MeasureOptions
 
 if TYPE_CHECKING:
     from visualjudge.analysis import Analysis
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
-    part: PartOptions,
+    options: MeasureOptions,
     out: Annotated[
         Path | None,
         typer.Option(help="Page, or .pdf (needs Chromium).", metavar="FILE.html|.htm|.pdf"),
@@ -40,14 +41,15 @@ def report(
     Example: visualjudge report runs/gpt runs/qwen --out report.html --json metrics.json
     """
     from visualjudge.analysis import analyse
-    from visualjudge.analysis.decisions.report_opening import opening
+    from visualjudge.analysis.decisions.card import card_of, gamed
+    from visualjudge.analysis.decisions.card_page import tasks_table
     from visualjudge.analysis.plots.figure import Figure
     from visualjudge.analysis.report.page import html
     from visualjudge.analysis.report.paired import differences, named_run, opening_notes
     from visualjudge.analysis.report.terminal import text
 
     with working("analysing") as working_on:
-        analysis = analyse(runs, dataset=part.dataset, where=part.conditions, progress=working_on)
+        analysis = analyse(runs, options=options, progress=working_on)
         a, b = (named_run(analysis, name) for name in compare) if compare else (None, None)
         two = None if a is None or b is None else (a, b)
         working_on("writing the report")
@@ -59,21 +61,21 @@ def report(
             write_json(json, analysis.metrics)
         if csv is not None:
             _write_tables(analysis, csv)
-    answers = opening(analysis)
+    judges = [card_of(analysis).judges[i] for i in analysis.results.shown]
     if two is not None:
         difference = differences(analysis, *two)
         typer.echo("\n".join(opening_notes(analysis, *two)))
         if isinstance(difference, Figure):
             typer.echo(difference.finding)
-    typer.echo(text(analysis.results, answers.sentences))
-    if answers.gamed:
-        typer.echo(answers.gamed)
-    if answers.tasks is not None:
-        typer.echo(answers.tasks.text())
-    following("card", *runs, *(w for condition in part.conditions for w in ("--where", condition)))
-    judges = analysis.metrics["judges"]
-    say(*analysis.metrics["warnings"], *(line for judge in judges for line in judge["warnings"]))
-    end_with(line for judge in judges for line in judge["problems"])
+    typer.echo(text(analysis.results, [judge.answer for judge in judges]))
+    if warning := gamed(analysis):
+        typer.echo(warning)
+    if by_task := tasks_table(judges):
+        typer.echo(by_task.text())
+    following("card", *runs, *words_of(options))
+    found = analysis.metrics["judges"]
+    say(*analysis.metrics["warnings"], *(line for judge in found for line in judge["warnings"]))
+    end_with(line for judge in found for line in judge["problems"])
 
 
 def _write_tables(analysis: Analysis, folder: Path) -> None:

@@ -56,7 +56,7 @@ def _are_equal(first: list[Entry], second: list[Entry], folder: DataFolder) -> b
 
 # Return the prediction with the checksum of each file in place of its path.
 def _content(entry: Entry, folder: DataFolder) -> str:
-    payload = entry.load().prediction
+    payload = entry.annotation.prediction
     text = json.dumps(payload, sort_keys=True)
     for _, path in type_of(entry.annotation.task).files(payload):
         text = text.replace(json.dumps(path), file_sha256(inside(folder.root, path)))

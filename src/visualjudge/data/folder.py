@@ -5,8 +5,7 @@ task holds records of several, such as ``lowlevel_annotations.json`` with ``lowl
 ``generation_annotations.json`` with ``generation_images.json``.
 
 An invalid record never stops the others: it becomes a :class:`~visualjudge.core.errors.Problem` and
-is skipped. Folders of any size are read in two steps: :meth:`DataFolder.entries` reads each record
-and the position of its prediction; :func:`check_entry` and :meth:`Entry.load` read the prediction.
+is skipped. :meth:`DataFolder.entries` reads the records, :func:`check_entry` checks a prediction.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord, Size
 from visualjudge.core.registry import lacking, note_made_with
 from visualjudge.core.untrusted import confined_path, read_file
 from visualjudge.data.record_checks import annotation_from_wire, image_from_wire, name_of
-from visualjudge.data.record_scan import FORMATS, Span, spans, spool_parquet
+from visualjudge.data.record_files import FORMATS, read_records
 from visualjudge.formats.outputs import given_score
 from visualjudge.vision.predictions import ReadContext, read_prediction, type_of
 from visualjudge.vision.raster.images import image_size
@@ -52,15 +51,10 @@ _CONTROL = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An annotation whose prediction is still on disk (``annotation.prediction`` is empty)."""
+    """An annotation whose prediction has not been checked, and the name of its file."""
 
     annotation: Annotation
-    span: Span
     file: str
-
-    def load(self) -> Annotation:
-        """Return the annotation with its prediction."""
-        return replace(self.annotation, prediction=self.span.read()["prediction"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +66,7 @@ class Checked:
 
 
 class DataFolder:
-    """An open data folder. Use it as a context manager if it may contain parquet files.
+    """An open data folder.
 
     ``problems`` grows as records are read; an invalid image record is reported with each annotation
     that needs it. ``name`` is the folder as given, ``root`` its path.
@@ -96,22 +90,12 @@ class DataFolder:
         self.score_range = score_range
         self.problems: list[Problem] = []
         _size_of.cache_clear()  # files of another folder, or of an earlier state, have these paths
-        self._spooled: list[Path] = []
         if not self.root.is_dir():
             raise UsageError(f"{root}: no such folder")
         layout = next((one for one in LAYOUTS if (self.root / one[0]).is_dir()), None)
         if layout is None:
             raise UsageError(f"{root} is not a data folder: {NO_ANNOTATIONS}")
         self._notes, self._indexes = (self.root / name for name in layout)
-
-    def __enter__(self) -> DataFolder:
-        return self
-
-    # Remove temporary files.
-    def __exit__(self, *_: object) -> None:
-        for path in self._spooled:
-            path.unlink(missing_ok=True)
-        self._spooled.clear()
 
     @functools.cached_property
     def files(self) -> Mapping[str, Path]:
@@ -141,39 +125,24 @@ class DataFolder:
     # is one of its own.
     def _tasks_in(self, path: Path, stem: str) -> list[str]:
         try:
-            spread = self._spread(path)
+            stated = [_task_of(raw) for raw in self._records(path)]
         except DataError as error:
             self.problems.append(_file_problem(path, error))
             return []
-        known = [task for task in spread if task in TASKS]
+        known = [task for task in TASKS if task in stated]
         if not known:
             reason = f"there is no task {stem!r}{lacking('task', stem)}"
             self.problems.append(Problem(path.name, "file name", "task", reason))
             return []
-        for task in spread.keys() - set(known):
-            reason = f"there is no task {task!r}{lacking('task', task)}"
-            self.problems += [
-                Problem(path.name, name_of(raw, position), "task", reason)
-                for position, (_, raw) in spread[task]
-            ]
+        for position, (task, raw) in enumerate(zip(stated, self._records(path), strict=True)):
+            if task not in TASKS:
+                reason = f"there is no task {task!r}{lacking('task', task)}"
+                self.problems.append(Problem(path.name, name_of(raw, position), "task", reason))
         return known
 
-    # Return the records of a file of several tasks by task, with their positions.
     @functools.cache  # noqa: B019 - a folder lives as long as a command
-    def _spread(self, path: Path) -> dict[str, list[tuple[int, tuple[Span, Any]]]]:
-        spread: dict[str, list[tuple[int, tuple[Span, Any]]]] = {}
-        for position, (span, raw) in enumerate(spans(self._source(path))):
-            task = str(raw.get("task")) if isinstance(raw, Mapping) else ""
-            spread.setdefault(task, []).append((position, (span, raw)))
-        return spread
-
-    # Return a file of JSON records with the content of path.
-    @functools.cache  # noqa: B019 - a folder lives as long as a command
-    def _source(self, path: Path) -> Path:
-        if path.suffix != ".parquet":
-            return path
-        self._spooled.append(spool_parquet(path))
-        return self._spooled[-1]
+    def _records(self, path: Path) -> list[Any]:
+        return read_records(path)
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -239,16 +208,17 @@ class DataFolder:
         for entry in self.entries(task):
             checked = check_entry(entry, records.get(entry.annotation.image_id), str(self.root))
             if checked.problem is None:
-                yield entry.load()
+                yield entry.annotation
             else:
                 self.problems.append(checked.problem)
 
     def _read(self, task: str) -> Iterator[Entry]:
         path = self.files[task]
         joint = path.stem.removesuffix(SUFFIX) != task
-        rows = self._spread(path)[task] if joint else enumerate(spans(self._source(path)))
         images = self._images(task)
-        for position, (span, raw) in rows:
+        for position, raw in enumerate(self._records(path)):
+            if joint and _task_of(raw) != task:
+                continue
             try:
                 if isinstance(raw, DataError):
                     reason = str(raw).removeprefix(f"{path.name}: ")
@@ -263,7 +233,7 @@ class DataFolder:
             except InvalidRecord as error:
                 self.problems.append(error.problem)
                 continue
-            yield Entry(replace(annotation, prediction={}), span, path.name)
+            yield Entry(annotation, path.name)
 
     def _check_image(
         self, note: Annotation, images: Mapping[str, tuple[ImageRecord | None, str]], file: str
@@ -314,6 +284,10 @@ class DataFolder:
             except DataError as error:
                 found[image_id] = (None, str(error))
         return found
+
+
+def _task_of(raw: Any) -> str:
+    return str(raw.get("task")) if isinstance(raw, Mapping) else ""
 
 
 def _file_problem(path: Path, error: DataError) -> Problem:
@@ -375,7 +349,7 @@ def check_entry(
     note = entry.annotation
     size = record_size(image, Path(root)) if image is not None else None
     try:
-        payload = entry.load().prediction
+        payload = note.prediction
         kind = type_of(note.task)
         for field, path in kind.files(payload):
             with in_field(field):

@@ -9,18 +9,19 @@ readable folder. A lock on the folder allows concurrent imports.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import filelock
 import numpy as np
+import orjson
 
+from visualjudge.core import jsons
 from visualjudge.core.atomic import write_json, writing
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError, in_field
@@ -34,12 +35,13 @@ from visualjudge.vision.raster.masks import mask_from_png, resized_mask
 from visualjudge.vision.tasks import TASKS, task_named
 
 FILES = "files"
+FILE_FIELDS = ("file", "mask", "control")
 LONGEST_STEM = 100
 # Files that show that a folder is not a data folder; nothing is written to it.
 NOT_DATA = {"dataset.json": "a dataset", "run.json": "a run"}
 # EXIF orientations above this one swap height and width.
 _LAST_UPRIGHT = 4
-ID_REMEDY = "give --id-prefix, such as '{folder}_'"
+ID_REMEDY = "give --id-prefix, such as '{folder}_', or an image_id of its own"
 
 
 class FolderWriter:
@@ -77,16 +79,22 @@ class FolderWriter:
         self.replace = replace
         self._images: dict[str, dict[str, Any]] = {}
         self._given: dict[str, dict[str, Path | None]] = {}
-        self._annotations: dict[str, dict[str, Any]] = {}
+        self._annotations: dict[str, Annotation] = {}
         self.sources: set[str | None] = set()
-        self._files = WaitingFiles(self.root)
+        self._is_new = not self.root.exists()
 
     def __enter__(self) -> Self:
+        self.root.mkdir(parents=True, exist_ok=True)
+        self._stage = Path(tempfile.mkdtemp(prefix=".import-", dir=self.root))
+        (self._stage / FILES).mkdir()
         return self
 
-    # Remove the files that were not committed.
+    # Remove the files that were not committed, and the folder if it was made for them.
     def __exit__(self, *_: object) -> None:
-        self._files.discard()
+        shutil.rmtree(self._stage, ignore_errors=True)
+        if self._is_new:
+            with suppress(OSError):  # not empty
+                self.root.rmdir()
 
     def __len__(self) -> int:
         return len(self._annotations)
@@ -112,9 +120,15 @@ class FolderWriter:
         DataError
             If the file is not an image, is truncated, or ``image_id`` already names another image.
         """
-        files = {"image": image, "mask": mask, "control": control}
+        files = {"file": image, "mask": mask, "control": control}
         if image_id in self._given:
-            self._check_same(image_id, files)
+            for name, path in files.items():
+                known = self._given[image_id][name]
+                if path != known and _sum(path) != _sum(known):
+                    raise DataError(
+                        f"image_id: {image_id!r} would name two {name}s, {known} and {path}; "
+                        f"{ID_REMEDY}"
+                    )
             return self._images[image_id]["height"], self._images[image_id]["width"]
         with in_field("image"):
             (height, width), turn = check_whole(image)
@@ -137,15 +151,6 @@ class FolderWriter:
         self._images[image_id] = record
         return height, width
 
-    def _check_same(self, image_id: str, files: Mapping[str, Path | None]) -> None:
-        for what, path in files.items():
-            known = self._given[image_id][what]
-            if path != known and (path is None or known is None or not _same(path, known)):
-                remedy = ID_REMEDY if what == "image" else "give each a unique image_id"
-                raise DataError(
-                    f"image_id: {image_id!r} would name two {what}s, {known} and {path}; {remedy}"
-                )
-
     def add(self, annotation: Annotation) -> None:
         """Add an annotation whose prediction's files were already added (:meth:`copied`,
         :meth:`payload`).
@@ -158,14 +163,14 @@ class FolderWriter:
         name = annotation.annotation_id
         if name in self._annotations:
             raise DataError(f"annotation_id {name!r} occurs twice in this import")
-        self._annotations[name] = _raw(annotation)
+        self._annotations[name] = annotation
 
     def payload(self, prediction: Prediction, stem: str) -> dict[str, Any]:
         """Return the exact payload of a typed prediction. Depth maps and images are written to
         ``files``.
         """
         return payload_of(
-            self.task, prediction, root=self._files.folder(), stem=stem_of(stem), digits=None
+            self.task, prediction, root=self._stage, stem=f"{FILES}/{slug(stem)}", digits=None
         )
 
     def copied(self, path: Path, stem: str) -> str:
@@ -175,13 +180,32 @@ class FolderWriter:
         If a different file of that name exists, the copy's name ends in a part of its content's
         hash.
         """
-        return self._files.copy(path, stem)
+        return self._written(read_file(path, "array"), stem, path.suffix.lower())
+
+    def _written(self, content: bytes, stem: str, suffix: str) -> str:
+        name = f"{FILES}/{slug(stem)}{suffix}"
+        there = self._path(name)
+        if there.exists():
+            if read_file(there, "array") == content:
+                return name
+            name = f"{FILES}/{slug(stem)}-{hashlib.sha256(content).hexdigest()[:12]}{suffix}"
+            if self._path(name).exists():
+                return name
+        path = self._stage / name
+        with writing(path):
+            path.write_bytes(content)
+        return name
+
+    # Return the current path of a file of the folder, staged or final.
+    def _path(self, name: str) -> Path:
+        staged = self._stage / name
+        return staged if staged.exists() else self.root / name
 
     # Copy the image, or write its stored frame as PNG if its EXIF orientation turn is ignored.
     def _image(self, path: Path, stem: str, turn: int) -> str:
         if oriented() or turn == 1:
             return self.copied(path, stem)
-        return self._files.write(png_bytes(read_rgb(path)), stem, ".png")
+        return self._written(png_bytes(read_rgb(path)), stem, ".png")
 
     def _mask(
         self, path: Path, stem: str, size: Size, white: Literal["fill", "keep"], resize: bool
@@ -197,7 +221,7 @@ class FolderWriter:
         if not dense.any():
             raise DataError(f"mask: {path} leaves no region to fill")
         pixels = np.repeat(dense[:, :, None].astype(np.uint8) * 255, 3, axis=2)
-        return self._files.write(png_bytes(pixels), stem, ".png")
+        return self._written(png_bytes(pixels), stem, ".png")
 
     def commit(self) -> None:
         """Merge the collected records into the folder's two files of the task.
@@ -213,10 +237,11 @@ class FolderWriter:
             confined_target(self.root, f"{folder}/x", of="a data folder")
         with filelock.FileLock(self.root / ".lock"):
             images = self._merged_images()
-            self._check_other_tasks()
             annotations = self._merged_annotations()
             self.sources = {record.get("source") for record in annotations}
-            self._files.move()
+            (self.root / FILES).mkdir(exist_ok=True)
+            for path in (self._stage / FILES).iterdir():
+                path.replace(self.root / FILES / path.name)
             write_json(self._image_file, images)
             write_json(self._annotation_file, annotations, indent=False)
             self._write_plugins()
@@ -226,8 +251,8 @@ class FolderWriter:
         kind = task_named(self.task).type
         rows: set[tuple[str, Any]] = {("task", self.task), ("prediction type", kind)}
         for record in self._annotations.values():
-            metric = str(record["metadata"].get("metric"))
-            rows |= {("metric", (kind, metric)), ("error type", (kind, record["error_type"]))}
+            metric = str(record.metadata.get("metric"))
+            rows |= {("metric", (kind, metric)), ("error type", (kind, record.error_type))}
         used = in_use(rows)
         if not used:
             return
@@ -253,109 +278,66 @@ class FolderWriter:
         return stem.with_suffix(".json")
 
     def _merged_images(self) -> dict[str, Any]:
-        path = self._image_file
-        there: dict[str, Any] = _parsed(path, dict)
+        there: dict[str, Any] = _parsed(self._image_file, dict)
         for image_id, record in self._images.items():
-            old = there.get(image_id)
-            if old is None:
-                there[image_id] = record
-                continue
-            if not isinstance(old, Mapping) or not self._images_agree(old, record):
-                raise self._taken(path, image_id, old, "image")
-            for name in ("mask", "control"):
-                if (
-                    name in record
-                    and name in old
-                    and self._content(old, name) != self._content(record, name, new=True)
-                ):
-                    raise DataError(
-                        f"{path}: {image_id}: {name}: is already {self._source(old, name)}, and "
-                        f"would become {self._given[image_id][name]}; give each a unique image_id"
-                    )
-            there[image_id] = {**old, **{name: record[name] for name in record if name not in old}}
+            old = there.get(image_id, record)
+            both = [name for name in FILE_FIELDS if name in record and name in old]
+            self._check_agrees(self._image_file, image_id, old, both)
+            there[image_id] = {**old, **record, **old}
+        # A dataset stores the original of an image_id once, for all tasks.
+        for path in sorted((self.root / "images").glob("*.json")):
+            tasks = [TASKS.get(name) for name in (self.task, path.stem)]
+            if path != self._image_file and all(task and task.sourced for task in tasks):
+                others = _parsed(path, dict)
+                for image_id in self._images.keys() & others.keys():
+                    self._check_agrees(path, image_id, others[image_id], ["file", "mask"])
         return there
 
-    # Check that an image_id names one image (and mask) in all tasks, because a dataset stores each
-    # original once.
-    def _check_other_tasks(self) -> None:
-        if not task_named(self.task).sourced:
-            return
-        for path in sorted((self.root / "images").glob("*.json")):
-            if path == self._image_file or path.stem not in TASKS or not TASKS[path.stem].sourced:
-                continue
-            there = _parsed(path, dict)
-            for image_id in self._images.keys() & there.keys():
-                old, new = there[image_id], self._images[image_id]
-                mask = self._content(new, "mask", new=True)
-                same_mask = isinstance(old, Mapping) and self._content(old, "mask") == mask
-                if not same_mask or not self._images_agree(old, new):
-                    raise self._taken(path, image_id, old, "image" if same_mask else "mask")
-
-    def _taken(self, path: Path, image_id: str, old: Any, what: str) -> DataError:
-        return DataError(
-            f"{path}: {image_id}: file: already names another {what}, {self._source(old)}, and "
-            "would name "
-            f"{self._given[image_id]['image']}; {ID_REMEDY}"
-        )
-
-    def _content(self, record: Mapping[str, Any], name: str, *, new: bool = False) -> str | None:
-        path = self._files.at(str(record.get(name))) if new else self.root / str(record.get(name))
-        return file_sha256(path) if record.get(name) is not None and path.is_file() else None
-
-    def _source(self, record: Any, name: str = "file") -> Path:
-        return self.root / str(record.get(name) if isinstance(record, Mapping) else record)
-
-    def _images_agree(self, old: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
-        stated = old.get("file")
-        path = self.root / str(stated)
-        return stated == record["file"] or (
-            path.is_file() and _same(path, self._files.at(record["file"]))
-        )
+    def _check_agrees(
+        self, path: Path, image_id: str, old: Mapping[str, Any], names: Sequence[str]
+    ) -> None:
+        for name in names:
+            stated, new = old.get(name), self._images[image_id].get(name)
+            if stated != new and _sum(stated and self.root / stated) != _sum(
+                new and self._path(new)
+            ):
+                what = "image" if name == "file" else name
+                raise DataError(
+                    f"{path}: {image_id}: {name}: already names another {what}, "
+                    f"{self.root / str(stated)}, and would name {self._given[image_id][name]}; "
+                    f"{ID_REMEDY}"
+                )
 
     def _merged_annotations(self) -> list[Any]:
         path = self._annotation_file
         there = _parsed(path, list)
-        changed = set()
-        for old in there:
-            new = self._annotations.get(_id_of(old))
-            if new is not None and new != old:
-                self._check_replaceable(old, new, path)
-                changed.add(new.get("source"))
-        kept = [old for old in there if old.get("source") not in changed] if changed else there
-        self._check_metric(kept, path)
+        # as read back from JSON, so that a record compares equal after a round trip
+        added = orjson.loads(orjson.dumps([_raw(one) for one in self._annotations.values()]))
+        new = {row["annotation_id"]: row for row in added}
+        changed = [old for old in there if new.get(_id_of(old), old) != old]
+        sources = [old.get("source") for old in changed]
+        kept = [old for old in there if not self.replace or old.get("source") not in sources]
+        for old in kept:
+            if added and _metric_of(old) != _metric_of(added[0]):
+                raise DataError(
+                    f"{path}: {_id_of(added[0])}: metadata.metric: must be {_metric_of(old)}, as "
+                    f"for source {old.get('source')!r}, got {_metric_of(added[0])}; give another "
+                    "--out, or --replace if it is the only source there"
+                )
+        for old in changed:
+            if old.get("source") != new[_id_of(old)]["source"]:
+                raise DataError(
+                    f"{path}: {_id_of(old)}: annotation_id: is already used by source "
+                    f"{old.get('source')!r}"
+                )
+            if not self.replace:
+                raise DataError(
+                    f"{path}: {_id_of(old)}: source {old.get('source')!r} has another prediction "
+                    "or score there; "
+                    "give another --source, or --replace to import this one again"
+                )
         names = {_id_of(old) for old in kept}
-        return kept + [new for name, new in self._annotations.items() if name not in names]
-
-    # Reject scores of two metrics, which cannot be compared.
-    def _check_metric(self, kept: list[Any], path: Path) -> None:
-        for new in [*self._annotations.values()][:1]:
-            other = next((old for old in kept if _metric_of(old) != _metric_of(new)), None)
-            if other is not None:
-                raise DataError(
-                    f"{path}: {_id_of(new)}: metadata.metric: must be {_metric_of(other)}, as for "
-                    f"source {other.get('source')!r}, got {_metric_of(new)}; give another --out"
-                )
-
-    def _check_replaceable(
-        self, old: Mapping[str, Any], new: Mapping[str, Any], path: Path
-    ) -> None:
-        if old.get("source") != new.get("source"):
-            raise DataError(
-                f"{path}: {_id_of(old)}: annotation_id: is already used by source "
-                f"{old.get('source')!r}"
-            )
-        if not self.replace:
-            if _metric_of(old) != _metric_of(new):
-                raise DataError(
-                    f"{path}: {_id_of(old)}: source {old.get('source')!r} was scored by "
-                    f"{_metric_of(old)}, this import by {_metric_of(new)}; give another --out, or "
-                    "--replace if it is the only source there"
-                )
-            raise DataError(
-                f"{path}: {_id_of(old)}: source {old.get('source')!r} has another prediction or "
-                "score there; "
-                "give another --source, or --replace to import this one again"
-            )
+        return kept + [row for name, row in new.items() if name not in names]
 
 
 def _metric_of(record: Mapping[str, Any]) -> str:
@@ -364,23 +346,20 @@ def _metric_of(record: Mapping[str, Any]) -> str:
     return "the default metric" if stated is None else str(stated)
 
 
-def _raw(annotation: Annotation) -> dict[str, Any]:
-    classes = annotation.class_of_interest
-    record = {
-        "annotation_id": annotation.annotation_id,
-        "image_id": annotation.image_id,
-        "task": annotation.task,
+def _raw(note: Annotation) -> dict[str, Any]:
+    classes = note.class_of_interest
+    return {
+        "annotation_id": note.annotation_id,
+        "image_id": note.image_id,
+        "task": note.task,
         "class_of_interest": None if classes is None else list(classes),
-        "error_type": annotation.error_type,
-        "prompt": annotation.prompt,
-        "prediction": dict(annotation.prediction),
-        "final_score": annotation.final_score,
-        "source": annotation.source,
-        "metadata": dict(annotation.metadata),
+        "error_type": note.error_type,
+        "prompt": note.prompt,
+        "prediction": dict(note.prediction),
+        "final_score": note.final_score,
+        "source": note.source,
+        "metadata": dict(note.metadata),
     }
-    # as read back from JSON, so that a record compares equal after a round trip
-    value: dict[str, Any] = json.loads(json.dumps(record))
-    return value
 
 
 def _id_of(record: Any) -> str:
@@ -390,93 +369,16 @@ def _id_of(record: Any) -> str:
 def _parsed(path: Path, kind: type[Any]) -> Any:
     if not path.exists():
         return kind()
-    try:
-        value = json.loads(read_file(path, "json"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: is not JSON, so nothing can be added to it: {error}") from None
-    if not isinstance(value, kind) or not all(
-        isinstance(v, Mapping) for v in value if kind is list
-    ):
-        raise DataError(f"{path}: is not a JSON {'array of objects' if kind is list else 'object'}")
+    value = jsons.lenient(read_file(path, "json"), str(path))
+    rows = value.values() if isinstance(value, dict) else value
+    if not isinstance(value, kind) or not all(isinstance(row, Mapping) for row in rows):
+        form = "an array" if kind is list else "an object"
+        raise DataError(f"{path}: must be {form} of JSON objects")
     return value
 
 
-def _same(first: Path, second: Path) -> bool:
-    return first.stat().st_size == second.stat().st_size and file_sha256(first) == file_sha256(
-        second
-    )
-
-
-class WaitingFiles:
-    """Files staged for the data folder ``root`` until :meth:`move` is called.
-
-    If a different file of the same name exists or is staged, the new file's name ends in a part of
-    its content's hash.
-    """
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._is_new = not root.exists()
-        self._stage: Path | None = None
-
-    def folder(self) -> Path:
-        """Return the hidden folder, created at first use."""
-        if self._stage is None:
-            self._root.mkdir(parents=True, exist_ok=True)
-            self._stage = Path(tempfile.mkdtemp(prefix=".import-", dir=self._root))
-            (self._stage / FILES).mkdir()
-        return self._stage
-
-    def at(self, name: str) -> Path:
-        """Return the current path of the file ``name`` (relative to the data folder), staged or
-        final.
-        """
-        waiting = None if self._stage is None else self._stage / name
-        return waiting if waiting is not None and waiting.exists() else self._root / name
-
-    def copy(self, path: Path, stem: str) -> str:
-        """Copy a file under a name that begins with ``stem``. Return its path relative to the data
-        folder."""
-        return self.write(read_file(path, "array"), stem, path.suffix.lower())
-
-    def write(self, content: bytes, stem: str, suffix: str) -> str:
-        """Write a file under a name that begins with ``stem``. Return its path relative to the data
-        folder."""
-        name = stem_of(stem) + suffix
-        there = self.at(name)
-        if there.exists():
-            if read_file(there, "array") == content:
-                return name
-            name = f"{stem_of(stem)}-{hashlib.sha256(content).hexdigest()[:12]}{suffix}"
-            if self.at(name).exists():
-                return name
-        path = self.folder() / name
-        with writing(path):
-            path.write_bytes(content)
-        return name
-
-    def move(self) -> None:
-        """Move the files to their final places."""
-        if self._stage is not None:
-            for path in [path for path in self._stage.rglob("*") if path.is_file()]:
-                target = self._root / path.relative_to(self._stage)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                path.replace(target)
-        self.discard()
-
-    def discard(self) -> None:
-        """Remove staged files, and the data folder if it was created for them."""
-        if self._stage is not None:
-            shutil.rmtree(self._stage, ignore_errors=True)
-            self._stage = None
-        if self._is_new:
-            with suppress(OSError):  # missing or not empty
-                self._root.rmdir()
-
-
-def stem_of(text: str) -> str:
-    """Return the path in a data folder, without its suffix, of a file named after ``text``."""
-    return f"{FILES}/{slug(text)}"
+def _sum(path: Path | None) -> str | None:
+    return file_sha256(path) if path is not None and path.is_file() else None
 
 
 def slug(text: str) -> str:

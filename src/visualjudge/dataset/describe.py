@@ -73,13 +73,15 @@ class Description:
 
 def describe(task: str, annotations: Sequence[Annotation]) -> Description:
     """Return counts, scores and margins of one task's annotations. A margin is the difference of
-    two scores of one group.
+    two scores of one group. A controlled error has a type, but is of no source: its severity is no
+    model.
     """
     groups = group(task, annotations)
+    of_models = [note for note in annotations if note.metadata.get("severity") is None]
     return Description(
         task,
         _slice(annotations, groups, "all", lambda _: "all"),
-        _slices(annotations, groups, lambda note: note.source or NONE),
+        _slices(of_models, groups, lambda note: note.source or NONE),
         _slices(annotations, groups, lambda note: note.error_type or NONE),
         _thresholds(annotations),
     )
@@ -98,8 +100,10 @@ def _threshold(source: str, data: Mapping[str, Any]) -> Threshold:
 def _slices(
     annotations: Sequence[Annotation], groups: Sequence[Group], name_of: NameOf
 ) -> list[Slice]:
-    names = sorted({name_of(note) for note in annotations})
-    return [_slice(annotations, groups, name, name_of) for name in names]
+    return [
+        _slice(annotations, groups, name, name_of)
+        for name in sorted(set(map(name_of, annotations)))
+    ]
 
 
 def _slice(

@@ -21,7 +21,8 @@ from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import ImageRecord, QuestionType
 from visualjudge.core.workers import Workers
 from visualjudge.data.folder import Checked, DataFolder, Entry, check_entry
-from visualjudge.dataset.sampling import Caps, Item, Stems, sample
+from visualjudge.dataset.sampling import Item, Stems, sample
+from visualjudge.options import Caps
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.raster.images import check_image, read_rgb
 from visualjudge.vision.raster.masks import mask_from_png
@@ -36,7 +37,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A valid annotation, the place of its prediction, and the labels that determine its colours.
+    """A valid annotation, and the labels that determine its colours.
 
     ``classes`` are the labels of all predictions for the same image and class of interest, so that
     all options of a question agree, and one image of the prediction serves every question about it.

@@ -103,8 +103,7 @@ _OWN = (
         "shapes",
         "visualjudge.formats.shape_files:shapes",
         ("detection", "instance"),
-        "Labelling tools: labelme, Cartucho's text files, Supervisely, Label Studio (JSON), CVAT "
-        "(Datumaro JSON).",
+        "Labelling tools: labelme, Label Studio (JSON), CVAT (Datumaro JSON).",
         "visualjudge import shapes --format labelme --task instance_segmentation "
         "--gt labels --pred out --images photos --source sam --out data",
     ),
@@ -172,6 +171,3 @@ def tasks_of(importer: Importer) -> list[str]:
     from visualjudge.vision.tasks import TASKS
 
     return [task.name for task in TASKS.values() if task.type in importer.types]
-
-
-# Importers whose input is easily given to another one, with the options that only they need.

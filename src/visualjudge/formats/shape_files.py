@@ -1,9 +1,7 @@
-"""Boxes and polygons from labelling tools: labelme, Cartucho's text files, Supervisely, Label
-Studio, CVAT.
+"""Boxes and polygons from labelling tools: labelme, Label Studio, CVAT.
 
-Formats: https://github.com/wkentaro/labelme · https://github.com/Cartucho/mAP ·
-https://docs.supervisely.com · https://labelstud.io/guide/export (JSON) · CVAT's export "Datumaro
-1.0" (JSON).
+Formats: https://github.com/wkentaro/labelme · https://labelstud.io/guide/export (JSON) · CVAT's
+export "Datumaro 1.0" (JSON).
 
 A rectangle of more than two corners is read as the polygon that it is, a turned box as its four
 corners, and shapes of one label and group as one object. Detection takes the upright box around.
@@ -14,7 +12,6 @@ from __future__ import annotations
 import base64
 import io
 import math
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -36,7 +33,6 @@ from visualjudge.formats.sample import (
     hull,
     images_by_key,
     read_json,
-    read_text,
     told_once,
     turned,
 )
@@ -47,8 +43,6 @@ from visualjudge.vision.raster.masks import mask_from_array, mask_from_polygons,
 
 # Number of corners of the polygon that approximates a circle.
 CIRCLE = 64
-# Maximum number of bytes of an unpacked bitmap.
-LARGEST_BITMAP = 1 << 26
 # Shapes of labelme and X-AnyLabeling that are an outline of points; a rectangle may have two.
 CLOSED = ("polygon", "rectangle", "rotation", "quadrilateral")
 # Shapes of Label Studio that are not read.
@@ -88,7 +82,7 @@ def shapes(task: str, gt: Path, pred: Path | None, images: Path, format: str) ->
     images
         Folder of the images.
     format
-        labelme, cartucho, supervisely, label-studio or cvat.
+        labelme, label-studio or cvat.
 
     Raises
     ------
@@ -224,55 +218,6 @@ def _labelme(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShap
         )
 
 
-def _cartucho(record: Any, _size: Size, predicted: bool) -> Iterator[LabelledShape]:
-    form = (
-        "class confidence left top right bottom"
-        if predicted
-        else "class left top right bottom [difficult]"
-    )
-    for number, line in enumerate(str(record).splitlines(), 1):
-        cells = line.split()
-        if not cells:
-            continue
-        difficult = not predicted and cells[-1] == "difficult"
-        try:
-            numbers = [float(cell) for cell in cells[1 : len(cells) - difficult]]
-        except ValueError:
-            numbers = []
-        if len(numbers) != 4 + predicted:
-            raise DataError(f"line {number}: must be {form!r}")
-        ring = _outline([tuple(numbers[-4:-2]), tuple(numbers[-2:])], rectangle=True)
-        score = numbers[0] if predicted else None
-        yield LabelledShape(cells[0], (ring,), score=score, iscrowd=difficult)
-
-
-def _supervisely(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
-    stated = record.get("size", {})
-    _same_size(stated.get("height"), stated.get("width"), size)
-    for item in record["objects"]:
-        label, kind = str(item["classTitle"]), item["geometryType"]
-        scores = [
-            _score(tag.get("value"))
-            for tag in item.get("tags", ())
-            if tag.get("name") in ("confidence", "score")
-        ]
-        if kind == "bitmap":
-            packed = zlib.decompressobj().decompress(
-                base64.b64decode(item["bitmap"]["data"]), LARGEST_BITMAP
-            )
-            shape = LabelledShape(label, mask=_bitmap(packed, item["bitmap"]["origin"], size))
-        elif kind in ("rectangle", "polygon"):
-            outer, holes = item["points"]["exterior"], item["points"].get("interior", ())
-            shape = LabelledShape(label, (_outline(outer, rectangle=kind == "rectangle"),))
-            if holes:
-                inside = mask_from_polygons([_outline(hole) for hole in holes], size).dense()
-                dense = _mask(shape, size).dense() & ~inside
-                shape = LabelledShape(label, mask=mask_from_array(dense))
-        else:
-            raise DataError(f"geometryType: must be rectangle, polygon or bitmap, got {kind!r}")
-        yield replace(shape, score=scores[0] if scores else None)
-
-
 def _label_studio(record: Any, size: Size, predicted: bool) -> Iterator[LabelledShape]:
     chosen = _only(record, predicted)
     labels = {
@@ -356,11 +301,6 @@ def _json_files(folder: Path, _predicted: bool) -> Records:
         yield name, str(path), record
 
 
-def _text_files(folder: Path, _predicted: bool) -> Records:
-    for path in sorted(folder_at(folder).glob("*.txt")):
-        yield path.stem, str(path), read_text(path)
-
-
 # Yield Label Studio's tasks by image name, without the prefix that uploads add (8 characters and a
 # hyphen): the annotations that were not cancelled, or the predictions.
 def _tasks(path: Path, predicted: bool) -> Records:
@@ -416,8 +356,6 @@ def _items(path: Path, _predicted: bool) -> Records:
 # For each format, a function that yields the images' records and a function that reads one record.
 FORMS: dict[str, tuple[Callable[[Path, bool], Records], Read]] = {
     "labelme": (_json_files, _labelme),
-    "cartucho": (_text_files, _cartucho),
-    "supervisely": (_json_files, _supervisely),
     "label-studio": (_tasks, _label_studio),
     "cvat": (_items, _cvat),
 }

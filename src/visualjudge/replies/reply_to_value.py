@@ -10,6 +10,7 @@ from typing import Literal, cast
 
 from visualjudge.core.finish_reasons import finish_of
 from visualjudge.core.records import FAILED, LETTERS, QuestionType as QuestionType
+from visualjudge.options import Tiers
 from visualjudge.replies.lines import best_first, read_lines
 from visualjudge.replies.marks import Mark, marks_of, statements
 from visualjudge.replies.sentences import (
@@ -25,7 +26,6 @@ from visualjudge.replies.words import Asked, plain
 
 Status = Literal["ok", "unparseable", "refusal", "truncated", "api_error"]
 Tier = Literal["marked", "prose"]
-Tiers = Literal["all", "marked"]
 Cause = Literal[
     "tie",
     "several answers",

@@ -175,9 +175,8 @@ def test_labels_that_are_there_are_kept_and_not_drawn_again(world: World, tmp_pa
     first = _random_scores(world, tmp_path / "labels.csv", 6)
     queue = label_study(_scored(world), 20, labels=first)
     before, after = queue.items[:30], queue.items[30:]
-    assert all(
-        item.said is not None and item.round == 1 and item.probability < 1 for item in before
-    )
+    assert all(item.said is not None for item in before)
+    assert {item.probability for item in queue.items} == {50 / 300}
     assert len(after) == 20 and not {i.name for i in before} & {i.name for i in after}
 
 
@@ -191,33 +190,15 @@ def _filled(world: World, queue: LabelQueue, path: Path) -> Path:
     return path
 
 
-def test_rounds_of_labels_count_alike_where_they_were_drawn_at_random(
-    world: World, tmp_path: Path
-) -> None:
+def test_labels_of_several_draws_count_as_one(world: World, tmp_path: Path) -> None:
     study = _scored(world)
     labels = None
     for number in (1, 2, 3):
         queue = label_study(study, 25, labels=labels)
-        assert sorted(item.round for item in queue.items) == [
-            r for r in range(1, number + 1) for _ in range(25)
-        ]
-        chances = np.array([item.probability for item in queue.items])
-        assert chances == pytest.approx(np.full(chances.size, chances[0]), rel=0.1)
+        assert {item.probability for item in queue.items} == {25 * number / 300}
         labels = _filled(world, queue, tmp_path / f"{number}.csv")
     board = correct_study(study, str(labels))
     assert board.labels == 75 and len({item.name for item in queue.items}) == 75
-
-
-def test_a_queue_without_rounds_is_one_round(world: World, tmp_path: Path) -> None:
-    """As version 0.2 wrote it."""
-    first = _filled(world, label_study(_scored(world), 30), tmp_path / "a.csv")
-    pl.read_csv(first, infer_schema=False).drop("round", "round_probability").write_csv(
-        tmp_path / "old.csv"
-    )
-    new, old = (
-        label_study(_scored(world), 20, labels=path) for path in (first, tmp_path / "old.csv")
-    )
-    assert new.items == old.items and [item.round for item in new.items] == [1] * 30 + [2] * 20
 
 
 def test_labels_that_name_questions_are_copied_to_a_queue_of_annotations(
@@ -231,20 +212,24 @@ def test_labels_that_name_questions_are_copied_to_a_queue_of_annotations(
     assert [item.said for item in queue.items] == ["5.0"] * 12 + [None] * 8
 
 
-@pytest.mark.parametrize(
-    ("column", "value"), [("round", "0"), ("round", "x"), ("round_probability", "1.5")]
-)
-def test_a_design_that_cannot_be_read_is_named(
-    world: World, tmp_path: Path, column: str, value: str
+def test_a_probability_that_is_none_is_named(world: World, tmp_path: Path) -> None:
+    path = _filled(world, label_study(_scored(world), 30), tmp_path / "a.csv")
+    rows = pl.read_csv(path, infer_schema=False).to_dicts()
+    rows[0]["probability"] = "1.5"
+    pl.DataFrame(rows).write_csv(path)
+    board = correct_study(_scored(world), path)
+    assert board.labels == 29 and "probability" in str(board.problems[0])
+
+
+def test_labels_drawn_with_different_probabilities_are_not_continued(
+    world: World, tmp_path: Path
 ) -> None:
     path = _filled(world, label_study(_scored(world), 30), tmp_path / "a.csv")
     rows = pl.read_csv(path, infer_schema=False).to_dicts()
-    rows[0][column] = value
+    rows[0]["probability"] = "0.5"
     pl.DataFrame(rows).write_csv(path)
-    board = correct_study(_scored(world), path)
-    assert (
-        board.labels == 29 and column in str(board.problems[0]) and value in str(board.problems[0])
-    )
+    with pytest.raises(DataError, match="probability must be equal for all labels"):
+        label_study(_scored(world), 10, labels=path)
 
 
 def test_the_queue_is_the_same_for_the_same_seed(world: World) -> None:

@@ -64,9 +64,9 @@ def test_every_record_of_the_data_folder_is_valid(task: str, tmp_path: Path) -> 
     pages = Pages(task, tmp_path)
     _FILL[TASKS[task].type](TASKS[task], pages, PHOTOS, 42)
     pages.close()
-    with DataFolder(tmp_path) as folder:
-        notes = list(folder.annotations(task))
-        assert folder.problems == []
+    folder = DataFolder(tmp_path)
+    notes = list(folder.annotations(task))
+    assert folder.problems == []
     assert len(notes) == len(
         json.loads((tmp_path / "annotations" / f"{task}_annotations.json").read_text())
     )

@@ -37,9 +37,9 @@ def test_other_seeds_show_other_views() -> None:
 def notes(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
     root = tmp_path_factory.mktemp("study")
     total = make_study(root, TASKS[0], seed=7)
-    with DataFolder(root) as folder:
-        found = list(folder.annotations(TASKS[0]))
-        assert folder.problems == []
+    folder = DataFolder(root)
+    found = list(folder.annotations(TASKS[0]))
+    assert folder.problems == []
     assert len(found) == total
     return [{"image": one.image_id, "model": one.source, "score": one.final_score} for one in found]
 

@@ -14,13 +14,7 @@ from visualjudge.analysis.analysing import PAIRED, Analysis, pairwise_figures
 from visualjudge.analysis.answer import AnswerState
 from visualjudge.analysis.bias import preference, with_swap
 from visualjudge.analysis.decisions.card_by_benchmark import BenchmarkRow, rows_of
-from visualjudge.analysis.decisions.checks import (
-    Check,
-    State,
-    Thresholds,
-    check,
-    read_thresholds,
-)
+from visualjudge.analysis.decisions.checks import LEAST_IMAGES, THRESHOLDS, Check, State, check
 from visualjudge.analysis.decisions.may_rank_models import System, system
 from visualjudge.analysis.decisions.model_answer import (
     Facts,
@@ -28,9 +22,10 @@ from visualjudge.analysis.decisions.model_answer import (
     model_answer,
 )
 from visualjudge.analysis.estimate import TAIL, shares, too_few
-from visualjudge.analysis.figure_text import listed, many, percent, percents
+from visualjudge.analysis.figure_text import listed, many, percent, percents, with_ends
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.pairwise_figures import Pairwise
+from visualjudge.analysis.rule_text import best_rule
 from visualjudge.analysis.statistics import (
     Calibration,
     ConformalRadius,
@@ -104,17 +99,16 @@ class JudgeCard(Answer):
 
 @dataclass(frozen=True, eq=False)
 class Card:
-    """The cards of all judges, and the thresholds applied."""
+    """The cards of all judges."""
 
     judges: tuple[JudgeCard, ...]
-    thresholds: Thresholds
     benchmarks: tuple[BenchmarkRow, ...] = ()
     """One row per judge, benchmark and type of question, if the runs are on several datasets."""
 
     def _repr_html_(self) -> str:
-        from visualjudge.analysis.decisions.card_page import body
+        from visualjudge.analysis.decisions.card_page import html
 
-        return body(self)
+        return html(self)
 
     def __str__(self) -> str:
         from visualjudge.analysis.decisions.card_page import text
@@ -122,23 +116,17 @@ class Card:
         return text(self)
 
 
-def card_of(analysis: Analysis, rules: Thresholds | None = None) -> Card:
-    """Return the card of an existing analysis."""
-    held, study = rules or read_thresholds(), analysis.study
-    results = analysis.results.judges
-    cards = tuple(_judge(study, run, result, held) for run, result in enumerate(results))
-    return Card(cards, held, rows_of(study, range(len(results))))
-
-
 @lru_cache(maxsize=1)
-def usual_card(analysis: Analysis) -> Card:
-    """Return the card with the package's thresholds, as in the report and metrics.json."""
-    return card_of(analysis)
+def card_of(analysis: Analysis) -> Card:
+    """Return the card of an existing analysis."""
+    study, results = analysis.study, analysis.results.judges
+    cards = tuple(_judge(study, run, result) for run, result in enumerate(results))
+    return Card(cards, rows_of(study, range(len(results))))
 
 
-def _judge(study: Study, run: int, result: JudgeResult, rules: Thresholds) -> JudgeCard:
+def _judge(study: Study, run: int, result: JudgeResult) -> JudgeCard:
     place = next((row.estimate for row in result.bias if row.feature == "position"), NOTHING)
-    whole = answer_of(study, run, result.pairwise, place, rules, proven(result))
+    whole = answer_of(study, run, result.pairwise, place, proven(result))
     names = [cell.name for cell in result.by_task]
     alone = (replace(whole, task=names[0]),) if len(names) == 1 else None
     return JudgeCard(
@@ -146,14 +134,14 @@ def _judge(study: Study, run: int, result: JudgeResult, rules: Thresholds) -> Ju
         whole.models,
         whole.checks,
         whole.system,
-        tasks=alone or tuple(_task(study, run, name, rules) for name in names),
+        tasks=alone or tuple(_task(study, run, name) for name in names),
         result=result,
         probabilities=_probabilities(study, run),
         score_radius=_radius(study, run),
     )
 
 
-def _task(study: Study, run: int, task: str, rules: Thresholds) -> Answer:
+def _task(study: Study, run: int, task: str) -> Answer:
     """Return the answer from the questions of one task."""
     table = study.joined[run].filter(pl.col("task") == task)
     own = replace(study, runs=(replace(study.runs[run], answered=table),))
@@ -166,7 +154,7 @@ def _task(study: Study, run: int, task: str, rules: Thresholds) -> Answer:
     )
     place = preference((in_both_orders(pairs) if unknown else pairs).filter("usable"), "position")
     place = with_swap(place, pairwise)
-    return replace(answer_of(own, 0, pairwise, place.estimate, rules), task=task)
+    return replace(answer_of(own, 0, pairwise, place.estimate), task=task)
 
 
 def answer_of(
@@ -174,7 +162,6 @@ def answer_of(
     run: int,
     pairwise: Pairwise,
     place: Estimate,
-    rules: Thresholds,
     qualifiers: Sequence[str] = (),
 ) -> Answer:
     """Return the answer from the figures of pairs, the position bias ``place`` and the order of
@@ -185,7 +172,7 @@ def answer_of(
     if pairwise.constant is not None:
         constant = f"a constant answer is right in {percent(pairwise.constant)}"
     estimates = (
-        ("macro_accuracy", pairwise.macro),
+        ("macro_accuracy", pairwise.figures["macro"]),
         ("right_in_both_orders", pairwise.swap.right_in_both),
         ("lean", place),
     )
@@ -193,14 +180,14 @@ def answer_of(
     for name, found in estimates:
         measured = _measured(found, pairwise, order_shown or name == "macro_accuracy")
         note = constant if name == "macro_accuracy" and measured.value is not None else None
-        lines.append(check(name, measured, rules, note or ""))
-    checks = (*lines, _failed(study, run, rules), _favour(ordered, rules))
+        lines.append(check(name, measured, note or ""))
+    checks = (*lines, _failed(study, run), _favour(ordered))
     facts = Facts(
         max(lines[0].images, ordered.images),
-        rules.least_images,
+        LEAST_IMAGES,
         _accuracy(pairwise),
         ordered.why,
-        _unskilled(pairwise, rules),
+        _unskilled(pairwise),
     )
     models = model_answer(ordered.models, facts, (*_failing(checks), *qualifiers))
     return Answer(study.runs[run].name, models, checks, ordered)
@@ -237,7 +224,7 @@ def _closed(ends: Ends | None) -> tuple[float, float] | None:
     return ends[0], ends[1]
 
 
-def _unskilled(pairwise: Pairwise, rules: Thresholds) -> str | None:
+def _unskilled(pairwise: Pairwise) -> str | None:
     """Say that the judge is proven to be no better than chance; or than a constant answer, where
     one would pass the check of accuracy. A reply that was not read is no wrong choice.
     """
@@ -245,7 +232,7 @@ def _unskilled(pairwise: Pairwise, rules: Thresholds) -> str | None:
     if accuracy is None or ends is None:
         return None
     least, than, constant = pairwise.chance, "chance", pairwise.constant
-    required = rules.checks["macro_accuracy"]
+    required = THRESHOLDS["macro_accuracy"]
     if constant is not None and required.state((constant, constant)) == "pass":
         least, than = constant, f"a constant answer ({percent(constant)})"
     return (
@@ -271,13 +258,13 @@ def _failing(checks: Sequence[Check]) -> list[str]:
     ]
 
 
-def _failed(study: Study, run: int, rules: Thresholds) -> Check:
+def _failed(study: Study, run: int) -> Check:
     """Check the share of unusable replies, over all kinds of questions. Without failures, a note
     says how many images may fail as a whole.
     """
     table = study.joined[run]
     if table.is_empty():
-        return check("failed", NOT_ASKED, rules)
+        return check("failed", NOT_ASKED)
     image, failed = clusters_of(table), (~table["usable"]).cast(pl.Float64).to_numpy()
     top = np.bincount(image, weights=np.asarray(failed, dtype=float)).astype(float)
     found = shares(top, np.bincount(image).astype(float))
@@ -286,19 +273,19 @@ def _failed(study: Study, run: int, rules: Thresholds) -> Check:
     note = f"no reply failed here, but all replies may fail on up to {may} of images"
     value = float(failed.mean())
     share = Estimate(value, found.interval(0), failed.size, images, found.why(0))
-    return check("failed", share, rules, "" if value else note)
+    return check("failed", share, "" if value else note)
 
 
-def _favour(ordered: System, rules: Thresholds) -> Check:
+def _favour(ordered: System) -> Check:
     """Check by how many ranks favouritism moves a source, if the favour is significant."""
     main = ordered.main
     if main is None or all(favour.p is None for favour in main.found.favours):
         unknown = f"each source is on {too_few()}" if main is None else UNTOLD
-        return check("favour", replace(NOT_ASKED, why=ordered.why or unknown), rules)
+        return check("favour", replace(NOT_ASKED, why=ordered.why or unknown))
     value, ends, told = main.moved()
     ranks = Estimate(value, ends, main.found.pairs, main.found.images)
     note = told.removeprefix("none shown").lstrip("; ")
-    return check("favour", ranks, rules, note, tested=True)
+    return check("favour", ranks, note, tested=True)
 
 
 def _probabilities(study: Study, run: int) -> Calibration | None:
@@ -334,3 +321,18 @@ def proven(result: JudgeResult) -> list[str]:
     if failed:
         told.append(f"it fails {listed([f'the probe “{name}”' for name in failed], 2)}")
     return told
+
+
+def gamed(analysis: Analysis) -> str:
+    """That a rule which never looks at the image reaches the accuracy that a judge must show; empty
+    where none does.
+    """
+    best = best_rule(row for row in analysis.results.leaks if row.scope == "all" and row.flagged)
+    if best is None or (best.share.value or 0.0) < THRESHOLDS["macro_accuracy"].value:
+        return ""
+    return (
+        f"These questions can be gamed: “{best.rule}” is right in "
+        f"{with_ends(best.share)} of the {best.share.n:,} questions that it can "
+        f"decide, without using the image. A similar accuracy of a judge does not "
+        f"show that the judge uses the image."
+    )

@@ -1,27 +1,21 @@
-"""The card as text, one HTML page, and a badge (SVG). All names are escaped, and nothing is
-loaded.
-"""
+"""The card as text, and as HTML for a notebook."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from importlib import resources
 from typing import TYPE_CHECKING
 
-import visualjudge
 from visualjudge.analysis.decisions.card_by_benchmark import benchmarks_table
 from visualjudge.analysis.decisions.checks import ICONS, LABELS, STATES
 from visualjudge.analysis.decisions.decision_tables import GROUPS_NOTE, RANKS_NOTE, number, span
 from visualjudge.analysis.decisions.model_answer import short_answer
 from visualjudge.analysis.decisions.pairs_figure import (
-    pairs_figure,
     pairs_table,
     resolution,
     separated,
 )
 from visualjudge.analysis.figure_text import (
-    OWN_SCORES,
     listed,
     many,
     own_score,
@@ -30,8 +24,6 @@ from visualjudge.analysis.figure_text import (
     plain_name,
     ranks,
 )
-from visualjudge.analysis.plots.canvas import LIGHT
-from visualjudge.analysis.plots.figure import Figure, page_style
 from visualjudge.core.text_tables import Styled, Table, folded
 
 if TYPE_CHECKING:
@@ -177,82 +169,12 @@ def text(card: Card) -> str:
     return "\n".join(parts).rstrip()
 
 
-def body(card: Card, *, page: bool = False) -> str:
-    """Return the answers, their checks and all tables, for a notebook or for the ``page`` with its
-    stylesheet.
-    """
-    answers = "".join(
-        f'<div class="answer {judge.state}"><strong>'
-        + (f"{escape(judge.judge)}: " if len(card.judges) > 1 else "")
-        + f'<span aria-hidden="true">{ICONS[judge.state]}</span> '
-        f"{escape(short_answer(judge))}</strong>"
-        + "".join(f"<p>{escape(line)}</p>" for line in _told(judge))
-        + "</div>"
-        + "".join(f'<p class="remark">{escape(line)}</p>' for line in judge.remarks.lines)
-        for judge in card.judges
-    )
-    pairs = pairs_figure(card.judges)
-    drawn = ""
-    if isinstance(pairs, Figure):
-        drawn = pairs.element("h2") if page else pairs._repr_html_()
-    parts = [
-        f'<div class="slide"><div>{answers}</div>{drawn}</div>',
-        *(table.html() for table in _over_all(card)),
-    ]
+def html(card: Card) -> str:
+    """Return the card for a notebook."""
+    parts = [table.html() for table in _over_all(card)]
     for judge in card.judges:
-        simulated = " (simulated)" if judge.result.simulated else ""
-        parts.append(f"<h2>{escape(judge.judge)}{simulated}</h2>")
+        lines = (*_told(judge), *judge.remarks.lines)
+        parts += [f"<p>{escape(line)}</p>" for line in lines]
         parts += [table.html() for table in _tables(judge)]
         parts += [f"<p>{escape(line)}</p>" for line in _extras(judge)]
-    return "".join([*parts, f"<h2>Methods</h2><p>{escape(methods(card))}</p>"])
-
-
-def methods(card: Card) -> str:
-    """Return a paragraph for the Methods section of a paper, with the source of each statistic."""
-    checks = card.judges[0].checks if card.judges else ()
-    asked = "; ".join(f"{LABELS[line.name].lower()} {line.required}" for line in checks)
-    return (
-        f"Judges were tested with visualjudge {visualjudge.__version__}. Pairs of models are "
-        "compared by the share of direct comparisons or by Bradley and Terry’s strengths (1952), "
-        "adjusted by Holm (1979) over the pairs. Checks compare a 95 % interval with a threshold "
-        f"({asked}), on at least {card.thresholds.least_images} images. Intervals treat the image "
-        "as the unit: those of shares are Korn and Graubard’s (1998), those of means leave out "
-        "each image in turn (Bell & McCaffrey 2002). Ranks are sets (Mogstad et al. 2024); further "
-        f"images are those for a power of 80 % (Lachin 2011). {OWN_SCORES}"
-    )
-
-
-def style() -> str:
-    """Return the stylesheet of the card's page, and of other pages of tables."""
-    return page_style(
-        resources.files("visualjudge.analysis.decisions").joinpath("card.css").read_text("utf-8")
-    )
-
-
-def html(card: Card) -> str:
-    """Return one self-contained page whose first screen is a slide."""
-    several = len(card.judges) > 1
-    title = f"May I rank my models with {'these judges' if several else 'this judge'}?"
-    head = (
-        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Judge card: {title}</title><style>{style()}</style>"
-    )
-    page = f"<main><h1>{title}</h1>{body(card, page=True)}</main>"
-    return f'<!doctype html><html lang="en"><head>{head}</head><body>{page}</body></html>\n'
-
-
-def badge(judge: JudgeCard) -> str:
-    """Return an SVG badge: the judge's answer in its colour."""
-    answer = f"{ICONS[judge.state]} {short_answer(judge)}"
-    left, right = 52, 18 + 7 * len(answer)
-    label = escape(f"{judge.judge}: {short_answer(judge)}", quote=True)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" '
-        f'aria-label="{label}">'
-        f"<title>{label}</title>"
-        f'<rect width="{left + right}" height="20" rx="3" fill="#444"/>'
-        f'<rect x="{left}" width="{right}" height="20" rx="3" fill="{LIGHT[judge.state]}"/>'
-        f'<g fill="#fff" font-family="Verdana,sans-serif" font-size="11" text-anchor="middle">'
-        f'<text x="{left / 2}" y="14">judge</text>'
-        f'<text x="{left + right / 2}" y="14">{answer}</text></g></svg>\n'
-    )
+    return "".join(parts)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.analysis import columns
+from visualjudge.analysis.decisions.checks import LEAST_IMAGES
 from visualjudge.analysis.table_layout import plain
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def card_json(card: Card) -> Json:
     """Return ``{"judges": [{"judge", "models": {...}, "checks": [...], "system": {...}}]}``."""
     return {
         "judges": [_judge(judge) for judge in card.judges],
-        "least_images": card.thresholds.least_images,
+        "least_images": LEAST_IMAGES,
         "benchmarks": [plain(asdict(row)) for row in card.benchmarks],
     }
 
@@ -127,7 +128,7 @@ def _task(task: Answer) -> Json:
 
 
 def _as_before(found: Answer) -> Json:
-    """Return the keys of 1.0, filled from the answer."""
+    """Return the keys of 1.0, filled from the answer; checks need no images by themselves."""
     needed = found.models.needs_images
     return {
         "state": found.state,
@@ -146,6 +147,7 @@ def _check(line: Check) -> Json:
         "direction": line.threshold.direction,
         "state": line.state,
         "images": line.images,
+        "needs_images": None,
         "why": line.why,
     }
 

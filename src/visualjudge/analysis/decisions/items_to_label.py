@@ -1,4 +1,4 @@
-"""Items to label next, drawn at random with known probabilities; rounds of labels count together.
+"""Items to label next, drawn at random with equal probabilities: later draws add to earlier ones.
 
 Drawing by the judge's doubt instead would save 10 to 17 % of the variance at best (Zrnic & Candès
 2024), and nothing where a judge errs on whole images.
@@ -14,12 +14,11 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.decisions.judged_items import NOUNS, Items, items, kinds, require_sources
-from visualjudge.analysis.decisions.label_files import FORMS, Placed, of_kind, place, read_labels
+from visualjudge.analysis.decisions.label_files import FORMS, of_kind, place, read_labels
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.statistics import draw, pooled_probabilities
+from visualjudge.analysis.statistics import draw
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
 USUAL = 50
@@ -33,8 +32,7 @@ class Drawn:
     """An item to label: its ``name`` (annotation or question), and the probability with which it
     was drawn.
 
-    ``probability`` is over all rounds, and ``round_probability`` within its own ``round``, among
-    the items that remained. ``said`` is an existing label.
+    ``said`` is an existing label.
     """
 
     name: str
@@ -42,8 +40,6 @@ class Drawn:
     image: str
     sources: tuple[str, ...]
     probability: float
-    round: int
-    round_probability: float
     said: str | None = None
 
 
@@ -66,8 +62,6 @@ class LabelQueue:
             self.by: [item.name for item in self.items],
             FORMS[self.by]: [item.said for item in self.items],
             "probability": [repr(item.probability) for item in self.items],
-            "round": [str(item.round) for item in self.items],
-            "round_probability": [repr(item.round_probability) for item in self.items],
             "task": [item.task for item in self.items],
             "image_id": [item.image for item in self.items],
             "sources": ["|".join(item.sources) for item in self.items],
@@ -92,14 +86,14 @@ def label(
         scoring, pairwise or ranking; None: scoring if the runs hold scores, else pairwise, else
         ranking.
     labels
-        Existing labels, from any number of rounds: their items are not drawn again, and appear in
-        the queue with their probability over all rounds.
+        Existing labels, drawn with equal probabilities: their items are not drawn again, and appear
+        in the queue.
 
     Raises
     ------
     DataError
-        If a run cannot be read or does not name two sources, or if no unlabelled items, or fewer
-        than ``n``, remain.
+        If a run cannot be read or does not name two sources, if no unlabelled items, or fewer than
+        ``n``, remain, or if existing labels were drawn with different probabilities.
     """
     return label_study(load_study(runs, dataset=dataset), n, kind=kind, labels=labels, seed=seed)
 
@@ -118,42 +112,26 @@ def label_study(
         chosen, known = of_kind(read_labels(labels), study, kind)
         found = require_sources(items(study, chosen))
         placed = place(known, found, study, "labels")
+        if np.unique(placed.probability[np.isfinite(placed.probability)]).size > 1:
+            raise DataError(
+                f"{labels}: probability must be equal for all labels, to draw more; got several"
+            )
     else:
         found = require_sources(items(study, chosen))
     heads = np.sort(np.unique(found.item.to_numpy(), return_index=True)[1])
     done = np.zeros(heads.size, dtype=bool) if placed is None else np.isfinite(placed.y)[heads]
     left = heads[~done]
     many = _number(n, left.size, NOUNS[chosen])
-    chances = np.full(left.size, many / left.size)
-    picked = draw(chances, rng_for(seed, "label", chosen, many), found.source[left])
+    picked = draw(left.size, many, rng_for(seed, "label", chosen, many), found.source[left])
     rows = np.concatenate([heads[done], left[picked]])
-    numbers, own = _rounds(placed, heads[done], chances[picked])
-    strata = found.source if chosen == "scoring" else found.task
-    sizes = np.bincount(strata[heads], minlength=int(strata.max()) + 1)
-    pooled = pooled_probabilities(own, numbers, strata[rows], sizes)
-    own = np.where(np.isfinite(own), own, pooled)
+    chance = rows.size / heads.size
     meta, told = _meta(study, chosen), {} if placed is None else placed.said
     drawn = tuple(
-        Drawn(_name(found, row), *meta[found.item[row]], chance, number, alone, told.get(row))
-        for row, chance, number, alone in zip(
-            rows.tolist(), pooled.tolist(), numbers.tolist(), own.tolist(), strict=True
-        )
+        Drawn(_name(found, row), *meta[found.item[row]], chance, told.get(row))
+        for row in rows.tolist()
     )
     by = "annotation_id" if chosen == "scoring" else "question_id"
     return LabelQueue(by, drawn, int(left.size), remarks_on(study.runs))
-
-
-def _rounds(
-    placed: Placed | None, done: IntArray, chances: FloatArray
-) -> tuple[IntArray, FloatArray]:
-    """Return the round of every item, labelled ones first, and its probability in that round; NaN:
-    equal.
-    """
-    if placed is None:
-        return np.ones(chances.size, dtype=np.int64), chances
-    before = placed.round[done]
-    new = np.full(chances.size, int(before.max(initial=0)) + 1)
-    return np.concatenate([before, new]), np.concatenate([placed.drawn[done], chances])
 
 
 def _number(wanted: int | None, left: int, noun: str) -> int:

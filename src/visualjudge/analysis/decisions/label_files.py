@@ -2,9 +2,7 @@
 run answered by people.
 
 A ``probability`` column (as ``visualjudge label`` writes it) holds the probability with which each
-item was chosen; the answers of a people's run (``visualjudge studio --items``) have it too. With
-more than one round, it is the probability over all rounds; ``round`` and ``round_probability`` are
-then the round in which the item was drawn, and its probability there.
+item was chosen; the answers of a people's run (``visualjudge studio --items``) have it too.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ import polars as pl
 from visualjudge.analysis.decisions.judged_items import Items
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.errors import DataError, Problem
-from visualjudge.core.records import LETTERS, FloatArray, IntArray
+from visualjudge.core.records import LETTERS, FloatArray
 from visualjudge.core.tables import csv_table
 from visualjudge.runs.folder import RunFolder, excluded_raters
 
@@ -32,16 +30,13 @@ PEOPLE = "people"
 
 @dataclass(frozen=True)
 class Label:
-    """A person's label of one annotation (a score) or question (an answer), and how it was drawn.
-
-    ``probability`` is over all rounds, ``drawn`` within its own round; None: equal for all.
+    """A person's label of one annotation (a score) or question (an answer), and the probability
+    with which it was drawn; None: equal for all.
     """
 
     name: str
     said: str
     probability: float | None
-    round: int = 1
-    drawn: float | None = None
 
 
 @dataclass(frozen=True)
@@ -96,17 +91,14 @@ Cells = Mapping[str, str | None]
 
 def _label(row: Cells, by: str) -> Label:
     """Return the label of a row, or raise ValueError with what is wrong with it."""
-    name, answer, number = ((row.get(key) or "").strip() for key in (by, FORMS[by], "round"))
+    name, answer = ((row.get(key) or "").strip() for key in (by, FORMS[by]))
     if not name:
         raise ValueError("is empty")
-    if number and (not number.isdecimal() or int(number) < 1):
-        raise ValueError(f"round must be a whole number from 1, got {number}")
-    chance, drawn = (_probability(row, key) for key in ("probability", "round_probability"))
-    return Label(name, answer, chance, int(number or 1), chance if drawn is None else drawn)
+    return Label(name, answer, _probability(row))
 
 
-def _probability(row: Cells, column: str) -> float | None:
-    text = (row.get(column) or "").strip()
+def _probability(row: Cells) -> float | None:
+    text = (row.get("probability") or "").strip()
     if not text:
         return None
     try:
@@ -114,7 +106,7 @@ def _probability(row: Cells, column: str) -> float | None:
     except ValueError:
         value = 0.0
     if not 0 < value <= 1:
-        raise ValueError(f"{column} must be above 0 and at most 1, got {text}")
+        raise ValueError(f"probability must be above 0 and at most 1, got {text}")
     return value
 
 
@@ -137,7 +129,7 @@ def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
     drawn: dict[str, float] = {}
     for row in table.iter_rows(named=True):
         try:
-            chance = _probability(row, "probability")
+            chance = _probability(row)
         except ValueError as error:
             raise DataError(f"{path}: {row[by]}: {error}") from None
         if chance is None:
@@ -176,11 +168,7 @@ def _answers(run: RunFolder) -> Labels:
             said.setdefault(verdict.id, []).append(verdict.value)
             chances[verdict.id] = verdict.extra.get("probability")
     found = {name: _agreed(values) for name, values in said.items()}
-    labels = {
-        name: Label(name, answer, chances[name], drawn=chances[name])
-        for name, answer in found.items()
-        if answer
-    }
+    labels = {name: Label(name, answer, chances[name]) for name, answer in found.items() if answer}
     if not labels:
         raise DataError(f"{run.path}: holds no label; nobody has answered yet")
     return Labels("question_id", labels, ())
@@ -200,14 +188,12 @@ def _agreed(values: list[Any]) -> str | None:
 class Placed:
     """Labels on the rows of :class:`Items`: ``y`` and ``probability`` (R,), NaN where undefined.
 
-    ``drawn`` is the probability in the label's own ``round``, and ``said`` the label of a row.
+    ``said`` is the label of a row.
     """
 
     y: FloatArray
     probability: FloatArray
     problems: tuple[Problem, ...]
-    round: IntArray
-    drawn: FloatArray
     said: Mapping[int, str]
 
 
@@ -250,8 +236,7 @@ def place(labels: Labels, items: Items, study: Study, file: str) -> Placed:
             rows.setdefault(annotations[row], []).append(row)
     if labels.by == "question_id" and items.kind == "scoring":
         rows = _by_question(rows, study)
-    y, chances, drawn = (np.full(len(items.item), np.nan) for _ in range(3))
-    rounds = np.ones(len(items.item), dtype=np.int64)
+    y, chances = (np.full(len(items.item), np.nan) for _ in range(2))
     told: dict[int, str] = {}
     problems = []
     for label in labels.labels.values():
@@ -263,10 +248,8 @@ def place(labels: Labels, items: Items, study: Study, file: str) -> Placed:
             continue
         y[where] = values
         chances[where] = np.nan if label.probability is None else label.probability
-        drawn[where] = np.nan if label.drawn is None else label.drawn
-        rounds[where] = label.round
         told |= dict.fromkeys(where, label.said)
-    return Placed(y, chances, tuple(problems), rounds, drawn, told)
+    return Placed(y, chances, tuple(problems), told)
 
 
 def _by_question(rows: Mapping[str, list[int]], study: Study) -> dict[str, list[int]]:

@@ -171,7 +171,9 @@ def _without_truth(pairs: Sequence[PairOfModels], total: str) -> str:
 
 
 def _unknown(facts: Facts) -> str:
-    known = facts.accuracy or f"it was asked about {many(facts.images, 'image')}"
+    known = f"it was asked about {many(facts.images, 'image')}"
+    if facts.accuracy:
+        known = f"it is right in {facts.accuracy}"
     advice = "Import or perturb predictions of two models."
     if facts.why == NO_ANSWER:
         advice = "`visualjudge report` says why its replies could not be used."

@@ -161,7 +161,8 @@ def pairs_table(found: JudgeCard) -> Table | None:
         more = "" if twice is None else f", {twice:.1f} with twice the images"
         notes.append(
             f"Resolution: {found.models.resolution:.1f} points{more}; the smallest difference "
-            "of two models that these images separate with a power of 80 %."
+            "of two models that these images separate with a power of 80 %. A point is 0.1 of the "
+            "metric that the scores were computed by."
         )
     if len(pairs) > len(rows):
         notes.append(f"{number(len(rows))} of {many(len(pairs), 'pair')} are listed.")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from importlib import resources
 from typing import Any
 
@@ -17,10 +19,9 @@ from markupsafe import Markup
 import visualjudge
 from visualjudge.analysis import figure_text as words
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.card import JudgeCard, usual_card
+from visualjudge.analysis.decisions.card import JudgeCard, card_of, gamed
 from visualjudge.analysis.decisions.checks import ICONS, State
 from visualjudge.analysis.decisions.model_answer import short_answer
-from visualjudge.analysis.decisions.report_opening import gamed
 from visualjudge.analysis.plots.figure import LeftOut, page_style, unbroken
 from visualjudge.analysis.report.methods import SOURCES, TERMS, methods
 from visualjudge.analysis.report.paired import pair
@@ -56,11 +57,17 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters |= {"unbroken": unbroken, "plain": words.plain_name}
+    env.filters |= {"unbroken": _sentence, "plain": words.plain_name}
     return env
 
 
-def _asset(name: str) -> str:
+def _sentence(text: str) -> Markup:
+    """Return a sentence with its numbers unbroken, and its commands (in backticks) as code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", escape(unbroken(text))))
+
+
+def asset(name: str) -> str:
+    """Return a file of the templates' folder."""
     return resources.files(__package__).joinpath(f"templates/{name}").read_text("utf-8")
 
 
@@ -96,7 +103,7 @@ def context(
     analysis: Analysis, compare: tuple[int, int] | None = None, *, summary: bool = False
 ) -> dict[str, Any]:
     """Return the template's variables."""
-    results, card = analysis.results, usual_card(analysis)
+    results, card = analysis.results, card_of(analysis)
     shown, tabled = order(analysis), order(analysis, MOST_TABLED)
     every = [results.judges[i] for i in results.shown]
     drawn = {name: draw(analysis) for name, draw in PLOTS.items()}
@@ -104,7 +111,7 @@ def context(
         summary_sections(analysis, shown) if summary else sections(analysis, tabled, card, drawn)
     )
     first = Section("figures", "", plots=[drawn["pairs"], drawn["tasks"]][: 1 if summary else 2])
-    script = _asset("report.js")
+    script = asset("report.js")
     folders = [str(run.folder) for run in analysis.study.runs if run.folder is not None]
     return {
         "pair": None if compare is None else pair(analysis, *compare),
@@ -116,7 +123,7 @@ def context(
             [card.judges[i] for i in results.shown], [j.name for j in every if j.simulated]
         ),
         "first": first.figures,
-        "gamed": gamed(analysis, card),
+        "gamed": gamed(analysis),
         "left_out": [plot for plot in drawn.values() if isinstance(plot, LeftOut)],
         "questions": [section for section in found if not section.detail],
         "details": [section for section in found if section.detail],
@@ -131,7 +138,7 @@ def context(
             (judge.name, orjson.dumps(judge.info, option=orjson.OPT_INDENT_2).decode())
             for judge in every
         ],
-        "style": Markup(page_style(_asset("report.css"))),
+        "style": Markup(page_style(asset("report.css"))),
         "script": Markup(script),
         "policy": _policy(script),
     }

@@ -36,5 +36,4 @@ from visualjudge.analysis.statistics.reliability import (
 )
 from visualjudge.analysis.statistics.sampling import (
     draw as draw,
-    pooled_probabilities as pooled_probabilities,
 )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
+from visualjudge.options import MeasureOptions, keywords
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card
@@ -14,14 +14,8 @@ if TYPE_CHECKING:
     from visualjudge.analysis.decisions.items_to_label import LabelQueue
 
 
-def card(
-    runs: Runs,
-    *,
-    dataset: str | Path | None = None,
-    thresholds: str | Path | None = None,
-    seed: int = 0,
-    where: Sequence[str] = (),
-) -> Card:
+@keywords(MeasureOptions)
+def card(runs: Runs, *, options: MeasureOptions) -> Card:
     """Decide whether a judge may rank your models, overall and by task, from its checks and the
     order of the sources.
 
@@ -31,19 +25,17 @@ def card(
         Runs, or their folders.
     dataset
         Folder of the dataset, if it has moved since the runs.
-    thresholds
-        YAML file with your own thresholds; None = those of the package.
     seed
         Seed of the bootstrap.
-    where
-        Only questions that fit each ``FIELD=VALUE``, such as ``task=keypoint``.
+    tasks, encodings, types, where
+        Use only these questions; each of ``where`` is ``FIELD=VALUE``, such as ``margin>2``.
 
     Raises
     ------
     DataError
-        If a run or the thresholds cannot be read.
+        If a run cannot be read.
     UsageError
-        If no question fits ``where``.
+        If no question is selected.
 
     Examples
     --------
@@ -53,11 +45,8 @@ def card(
     """
     from visualjudge.analysis.analysing import analyse
     from visualjudge.analysis.decisions.card import card_of
-    from visualjudge.analysis.decisions.checks import read_thresholds
 
-    rules = read_thresholds(thresholds)
-    found = analyse(folders_of(runs), dataset=dataset, seed=seed, where=where)
-    return card_of(found, rules)
+    return card_of(analyse(folders_of(runs), options=options))
 
 
 def correct(
@@ -117,8 +106,8 @@ def label(
         ``"scoring"``, ``"pairwise"`` or ``"ranking"``; None = the first of scoring, pairwise and
         ranking that the runs answered.
     labels
-        Existing labels, from any number of rounds: their items are not drawn again, and appear in
-        the queue with their probability over all rounds.
+        Existing labels, drawn with equal probabilities: their items are not drawn again, and appear
+        in the queue.
     dataset
         Folder of the dataset, if it has moved since the runs.
     seed

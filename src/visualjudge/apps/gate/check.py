@@ -124,10 +124,10 @@ def check_canaries(lock: Lock, analysis: Analysis, tolerance: float) -> Check:
 
 
 def _answer(analysis: Analysis) -> str:
-    from visualjudge.analysis.decisions.card import usual_card
+    from visualjudge.analysis.decisions.card import card_of
     from visualjudge.analysis.decisions.decision_json import card_json
 
-    return str(card_json(usual_card(analysis))["judges"][0]["verdict"])
+    return str(card_json(card_of(analysis))["judges"][0]["verdict"])
 
 
 def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:

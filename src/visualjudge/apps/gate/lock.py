@@ -16,7 +16,7 @@ import yaml
 
 from visualjudge import __version__
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.card import usual_card
+from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.decisions.decision_json import card_json
 from visualjudge.analysis.estimate import shares
 from visualjudge.core.atomic import write_text
@@ -177,7 +177,7 @@ def lock_of(analysis: Analysis, folder: Path, dataset: Dataset, *, seed: int = 0
         raise DataError(f"{folder}: must be a finished run; visualjudge judge … --resume goes on")
     if asks > MOST_ASKS:
         raise DataError(f"{folder}: must have at most {MOST_ASKS} answers a question, got {asks}")
-    judge = card_json(usual_card(analysis))["judges"][0]
+    judge = card_json(card_of(analysis))["judges"][0]
     answers = {row["task"]: row["card"]["answer"] for row in judge["tasks"]}
     tasks = {
         task: {"answer": answers.get(task), **accuracy_of(table.filter(pl.col("task") == task))}

@@ -19,7 +19,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from visualjudge import __version__
-from visualjudge.analysis.decisions.checks import read_thresholds
+from visualjudge.analysis.decisions.checks import THRESHOLDS
 from visualjudge.analysis.figure_text import many, percent
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Pool, Studies
@@ -30,7 +30,8 @@ from visualjudge.core.errors import DataError, UsageError, must_end_in
 from visualjudge.core.records import BoolArray
 from visualjudge.core.seeding import rng_for
 from visualjudge.core.text_tables import Table, folded
-from visualjudge.dataset.sampling import Caps, pairs_of, spread
+from visualjudge.dataset.sampling import pairs_of, spread
+from visualjudge.options import Caps, Selection, keywords
 from visualjudge.runs.budget import Prices, money
 
 Goal = Literal["rank", "right"]
@@ -113,17 +114,16 @@ class Plan:
         return Path(path)
 
 
+@keywords(Selection)
 def plan(
     target: str | Path,
     *,
+    options: Selection,
     goal: Goal = "rank",
     effect: float | None = None,
     power: float = 0.8,
-    task: str | None = None,
-    encodings: Sequence[str] = (),
     prices: Prices | None = None,
     dataset: str | Path | None = None,
-    thresholds: str | Path | None = None,
     seed: int = 42,
 ) -> Plan:
     """Plan a study: the smallest number of images, pairs, orders and repeats that answers a
@@ -142,15 +142,14 @@ def plan(
         0.1).
     power
         Probability with which the study must reach its goal.
-    task, encodings
-        The task, if there are several; the encodings of the pilot to plan from. The first one is
-        planned; without any, that with the most right verdicts in the pilot.
+    tasks, encodings, where
+        The task, if there are several; the encodings and questions of the pilot or dataset to plan
+        from. The first encoding is planned; without any, that with the most right verdicts in the
+        pilot.
     prices
         Prices of tokens; with them, designs are ordered by cost.
     dataset
         Folder of the pilot's dataset, if it has moved.
-    thresholds
-        YAML file with your own thresholds of the card.
     seed
         Seed of the simulation and of the questions that ``build --plan`` draws.
 
@@ -174,8 +173,8 @@ def plan(
         raise UsageError(f"--goal must be one of {', '.join(get_args(Goal))}, got {goal}")
     if not 0.05 <= power <= 0.99:
         raise UsageError(f"--power must be from 0.05 to 0.99, got {power:g}")
-    limit = read_thresholds(thresholds).checks["macro_accuracy"].value
-    there = read_target(target, task, encodings, dataset, seed)
+    limit = THRESHOLDS["macro_accuracy"].value
+    there = read_target(target, options, dataset, seed)
     question = (_rank if goal == "rank" else _right)(there, effect, limit)
     search = _Search(there, question, prices or Prices(), seed)
     found, short = search.designs(power)
