@@ -63,7 +63,7 @@ class GoogleBatches(Provider):
             "X-Goog-Upload-Header-Content-Length": str(path.stat().st_size),
         }
         start = self.client.address("/upload/v1beta/files")
-        answer = await self._wire.send("POST", start, headers, about)
+        answer = await self.client.wire.send("POST", start, headers, about)
         if answer.status >= 300:
             self.client.object_of(answer)
         # Only to the same server, whatever it says, because the headers contain the key.
@@ -73,7 +73,8 @@ class GoogleBatches(Provider):
         target = urlunsplit((own.scheme, own.netloc, stated.path, stated.query, ""))
         rest = {"X-Goog-Upload-Offset": "0", "X-Goog-Upload-Command": "upload, finalize"}
         with path.open("rb") as file:
-            answer = await self._wire.send("POST", target, self.client.headers() | rest, file)
+            headers = self.client.headers() | rest
+            answer = await self.client.wire.send("POST", target, headers, file, bulk=True)
         return self.id_in(member(self.client.object_of(answer), "file"), "name")
 
     def fits(self, row: Mapping[str, Any], part: Part) -> bool:

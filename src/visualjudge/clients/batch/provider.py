@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import orjson
 
@@ -97,7 +97,6 @@ class Provider(ABC):
 
     def __init__(self, client: RemoteClient) -> None:
         self.client = client
-        self._wire = client.wire(stalls=True)
 
     @abstractmethod
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
@@ -162,24 +161,21 @@ class Provider(ABC):
         """
         return self.looked(await self.call("GET", self.batch.format(batch)))
 
-    async def download(self, file: str, into: BinaryIO) -> None:
-        """Write a result file to ``into``."""
+    async def download(self, file: str) -> bytes:
+        """Return a file of results, with secrets masked."""
+        url = self.client.address(self.results.format(self.id_in({"id": file})))
 
-        async def once() -> None:
-            into.seek(0)
-            into.truncate()
-            url = self.client.address(self.results.format(self.id_in({"id": file})))
-            answer = await self._wire.send("GET", url, self.client.headers(), into=into)
+        async def once() -> bytes:
+            answer = await self.client.wire.send("GET", url, self.client.headers(), bulk=True)
             if not 200 <= answer.status < 300:
                 self.client.object_of(answer)
+            return answer.body
 
-        await self.patiently(once)
+        return await self.patiently(once)
 
     def result_of(self, line: bytes) -> tuple[str, Result]:
-        """Return the result of :meth:`read` with secrets masked, because it is written to a
-        file.
-        """
-        name, result = self.read(orjson.loads(self.client.masked.body(line)))
+        """Return the result of :meth:`read` for a line of results."""
+        name, result = self.read(orjson.loads(line))
         if not isinstance(name, str):
             raise ValueError("a request's name must be a text")
         return name, replace(result, cause=result.cause and word_of(result.cause))
@@ -197,16 +193,13 @@ class Provider(ABC):
             raise TransportError(f"the reply has no usable {key}", cause="no reply in body")
         return stated
 
-    async def aclose(self) -> None:
-        """Close connections."""
-        await self._wire.aclose()
-
     async def call(self, method: str, path: str, data: Any = None, **extra: str) -> dict[str, Any]:
         """Make one call and return the server's JSON object."""
         headers = {**self.client.headers(), **extra}
         if not (isinstance(data, bytes) or extra):
             del headers["Content-Type"]
-        answer = await self._wire.send(method, self.client.address(path), headers, data)
+        url = self.client.address(path)
+        answer = await self.client.wire.send(method, url, headers, data, bulk=True)
         return self.client.object_of(answer)
 
     async def make(self, path: str, data: Any, part: Part) -> str:
