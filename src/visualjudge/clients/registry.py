@@ -46,7 +46,6 @@ BATCH_REGISTRY: Registry[str, Any] = Registry(
         "api": "visualjudge.clients.batch.openai:OpenAiBatches",
         "vllm": "visualjudge.clients.batch.openai:OpenAiBatches",
         "anthropic": "visualjudge.clients.batch.anthropic:AnthropicBatches",
-        "google": "visualjudge.clients.batch.google:GoogleBatches",
     },
 )
 
