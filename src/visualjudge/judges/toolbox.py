@@ -103,7 +103,7 @@ class Tools:
             letter: partial(self._prediction, question, name, images["original"])
             for letter, name in zip(LETTERS, ids if known else (), strict=False)
         }
-        evidence = Evidence(images, predictions, LETTERS[: len(ids)], question.encoding)
+        evidence = Evidence(images, predictions, LETTERS[: len(ids)], kind)
         tools = {tool.name: tool for tool in (*GENERAL, *kind.tools)}
         usable = [
             tools[name] for name in self.names if name in tools and tools[name].applies(evidence)
