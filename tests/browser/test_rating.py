@@ -115,17 +115,11 @@ def test_undo_note_and_cannot_tell_by_keyboard(browser: Any, rating: Studio) -> 
     assert second["note"] == "why?"
 
 
-def _rankings(home: Path) -> Path:
-    ids = home / "rankings.txt"
-    ids.write_text("".join(f"q{i}\n" for i in range(6)))
-    return ids
-
-
 def test_a_corrected_ranking_is_written_with_the_new_order(
     browser: Any, folder: Path, tmp_path: Path
 ) -> None:
     people = ("--people", str(tmp_path / "people"), "--rater", "anna")
-    people += ("--questions", str(_rankings(tmp_path)))
+    people += ("--type", "ranking", "--show", "all")
     study = Studio(str(folder / "ds"), *people, cache=folder / "cache")
     try:
         browser.open(study.links["anna"])
@@ -147,7 +141,7 @@ def test_a_letter_of_a_ranking_does_not_change_the_view(
     browser: Any, folder: Path, tmp_path: Path
 ) -> None:
     people = ("--people", str(tmp_path / "people"), "--rater", "anna")
-    people += ("--questions", str(_rankings(tmp_path)))
+    people += ("--type", "ranking", "--show", "all")
     study = Studio(str(folder / "ds"), *people, cache=folder / "cache")
     try:
         browser.open(study.links["anna"])

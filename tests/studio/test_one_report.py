@@ -20,9 +20,9 @@ from scipy.stats import spearmanr
 from commanding import command
 from judged_records import pair, write_dataset
 from visualjudge.core.seeding import rng_for
-from visualjudge.dataset.folder import load_dataset
+from visualjudge.options import Selection
 from visualjudge.studio.people.pages import people_app, people_pages
-from visualjudge.studio.people.plan import Settings, StudyFiles
+from visualjudge.studio.people.plan import Settings
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
 
@@ -89,12 +89,12 @@ def dataset(tmp_path: Path) -> Path:
 
 def _people(dataset: Path, folder: Path) -> dict[str, dict[str, float]]:
     """Three raters answer the questions of one task; what each of them said, 1 for option A."""
-    settings = Settings(overlap=1.0, raters_per_question=3)
-    asked = folder.parent / "questions.txt"
-    detections = (q for q in load_dataset(dataset).questions if q.task == "object_detection")
-    asked.write_text("".join(f"{question.id}\n" for question in detections))
-    site = Site(find_places([dataset]), folder.parent / "cache")
-    pages = people_pages(site, folder, settings, RATERS, StudyFiles(questions=asked))
+    settings = Settings(
+        overlap=1.0, raters_per_question=3, filter=Selection(tasks=("object_detection",)).text
+    )
+    pages = people_pages(
+        Site(find_places([dataset]), folder.parent / "cache"), folder, settings, RATERS
+    )
     client = TestClient(people_app(pages), base_url="http://127.0.0.1:1")
     for rater in RATERS:
         headers, rng = {"x-studio-token": pages.tokens.token(rater)}, rng_for(7, rater)

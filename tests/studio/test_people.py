@@ -31,6 +31,7 @@ from judged_records import pair, ranking, scoring, write_dataset
 from visualjudge.analysis.decisions.label_files import read_labels
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.dataset.folder import load_dataset
+from visualjudge.options import Selection
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.people.access import ADMIN, Tokens
 from visualjudge.studio.people.choosing import plan_of
@@ -547,6 +548,19 @@ def test_what_was_answered_survives_kill_9(dataset: Path) -> None:
         2,
     )  # one answer may be written and not confirmed at each kill
     assert len({(line["id"], line["turn"]) for line in written}) == len(written)
+
+
+def test_people_are_asked_the_questions_that_a_judge_would_be_asked(dataset: Path) -> None:
+    site = Site(find_places([dataset]), dataset.parent / "cache")
+    shelf = site.shelf(site.places.datasets[0].slug)
+    part = Selection(types=("ranking", "scoring"))
+    plan = plan_of(shelf, Settings(filter=part.text))
+    assert {item.id for item in plan.items} == {q.id for q in load_dataset(dataset).choose(part)}
+    assert len(plan_of(shelf, Settings(filter=part.text, sample=5, known=1)).items) == 5
+    with pytest.raises(UsageError, match="--task must be one of"):
+        plan_of(shelf, Settings(filter=Selection(tasks=("none",)).text))
+    with pytest.raises(UsageError, match="does not read"):
+        plan_of(shelf, Settings(filter="?type=ranking"))
 
 
 def test_known_items_are_pairs_with_the_widest_margins_drawn_before_written(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""Chooses the questions of a study, from a queue or a file of ids, and its known items."""
+"""Chooses the questions of a study, from a selection, a queue or a file of ids, and its known
+items.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,13 @@ from visualjudge.analysis.decisions.label_files import read_queue
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import QuestionType
 from visualjudge.core.seeding import rng_for
+from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.question_filter import read_ids
+from visualjudge.options import Selection
 from visualjudge.studio.people.plan import Item, Plan, Settings
 from visualjudge.studio.selection import Shelf, State
 
-# How the predictions of an ``--encoding`` are shown; others show all.
+# How the predictions of a question are shown, by ``--show``; others show all.
 _KINDS = {"drawn": {"pixel"}, "text": {"text"}}
 
 
@@ -67,17 +71,17 @@ def plan_of(
     named: Sequence[int] | None = None,
     known: Sequence[int] | None = None,
 ) -> Plan:
-    """Return the plan: the questions of the queue (``drawn``), the ids (``named``) or a sample, and
-    the known questions.
+    """Return the plan: the questions from the selection, the queue (``drawn``), the ids (``named``)
+    or a sample, and the known questions.
 
     ``known`` gives the rows of the known questions, instead of the easiest; they need not be among
     the others.
     """
-    facts = _facts(shelf)
+    facts, fit = _facts(shelf), _selected(shelf, settings.filter)
     kinds = [form for *_, form in facts]
     allowed = _KINDS.get(settings.encoding, {*kinds})
-    rows = [row for row, form in enumerate(kinds) if form in allowed]
-    left_out = len(kinds) - len(rows)
+    rows = [row for row in fit if kinds[row] in allowed]
+    left_out = len(fit) - len(rows)
     for some in (drawn, named):
         rows = [row for row in rows if some is None or row in some]
     if settings.sample is not None and settings.sample < len(rows):
@@ -85,7 +89,7 @@ def plan_of(
         rows = [rows[place] for place in sorted(order[: settings.sample])]
     if not rows:
         raise UsageError(
-            f"--encoding {settings.encoding or 'all'}: no question to ask is shown this way; "
+            f"--show {settings.encoding or 'all'}: no question that is selected is shown this way; "
             "choose another (drawn, text or all)"
         )
     rows = sorted({*rows, *(known or ())})
@@ -109,6 +113,19 @@ def _facts(shelf: Shelf) -> list[Facts]:
         "SELECT of_type, options, difference, changed, of_form FROM question ORDER BY row"
     )
     return [(values["type"][k][0], *rest, values["form"][f][0]) for k, *rest, f in found]
+
+
+def _selected(shelf: Shelf, text: str) -> list[int]:
+    """Return the rows of the questions that ``text`` selects."""
+    if not text:
+        return sorted(shelf.select(State()))
+    if not text.startswith("{"):
+        raise UsageError(
+            f"this study asks the questions of a grid's address ({text}), which 1.1 does not read; "
+            "give their ids with --questions and a new --people"
+        )
+    dataset = load_dataset(shelf.study.root).choose(Selection.of_text(text))
+    return shelf.study.rows_of(question.id for question in dataset)
 
 
 def _easiest(rows: Sequence[int], facts: Sequence[Facts]) -> list[int]:

@@ -477,7 +477,7 @@ def going_on(folder: Path, settings: Settings, *, named: bool) -> Settings:
     """
     stored = RunFolder(folder).manifest().get("parameters")
     if not isinstance(stored, dict):
-        drawn = not (settings.encoding or named)
+        drawn = not (settings.encoding or named or "encodings" in settings.filter)
         return replace(settings, encoding="drawn") if drawn else settings
     if settings == Settings() and not named:
         names = {one.name for one in fields(Settings)} - {one.name for one in fields(StudyFiles)}

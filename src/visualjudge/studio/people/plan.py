@@ -42,7 +42,9 @@ class Settings:
         Questions with the largest margins that each rater is asked, to find who answers without
         looking.
     sample
-        Questions drawn from all or from those that are named; None = all of them.
+        Questions drawn from those that the selection leaves; None = all.
+    filter
+        The selection as text; empty = the whole dataset.
     items
         SHA-256 of the queue of ``visualjudge label`` whose items are asked; empty = none.
     questions
@@ -66,6 +68,7 @@ class Settings:
     repeats: int = 0
     known: int = 0
     sample: int | None = None
+    filter: str = ""
     items: str = ""
     questions: str = ""
     known_questions: str = ""

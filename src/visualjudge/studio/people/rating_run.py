@@ -20,6 +20,7 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import FAILED, TIES, Answer, QuestionType, Status
 from visualjudge.runs.asks import changes
 from visualjudge.runs.folder import PEOPLE, RunFolder, excluded_raters
+from visualjudge.runs.journal import read_records
 from visualjudge.studio.people.plan import (
     REPEAT_AFTER,
     Plan,
@@ -119,7 +120,7 @@ def as_shown(value: Answer, slot: Slot) -> Answer:
 
 # Settings that every study states; others stand in ``run.json`` where they are not as by default,
 # so that a study of an earlier version goes on.
-_FIRST = ("seed", "overlap", "raters_per_question", "repeats", "known", "sample", "items")
+_FIRST = ("seed", "overlap", "raters_per_question", "repeats", "known", "sample", "filter", "items")
 _DEFAULTS = asdict(Settings())
 _DROPPED = ("exclude", "break_every")
 
@@ -186,7 +187,7 @@ class RatingRun:
         if not old and path.exists() and path.stat().st_size:  # an empty one is left by 1.0
             raise UsageError(f"{folder}: holds verdicts without a run.json; name another --people")
         self._journal = self._folder.open_journal(resume=True)
-        for record in self._journal.records():
+        for record in read_records(self._journal.path):
             self._take_in(record)
         for name in [*known_raters(old), *raters]:
             self.join(name)
@@ -423,14 +424,11 @@ def _slot_of(record: Mapping[str, Any]) -> Slot:
 
 
 def _without_dropped(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Leave out the settings of 1.0 that no longer exist, so that its studies go on; one with a
-    filter, which chose its questions, does not.
-    """
+    """Leave out the settings of 1.0 that no longer exist, so that its studies go on."""
     stored = manifest.get("parameters")
     if not isinstance(stored, dict):
         return manifest
-    dropped = {*_DROPPED, *([] if stored.get("filter") else ["filter"])}
-    kept = {name: value for name, value in stored.items() if name not in dropped}
+    kept = {name: value for name, value in stored.items() if name not in _DROPPED}
     return manifest | {"parameters": kept}
 
 
