@@ -66,16 +66,16 @@ OVER: dict[str, tuple[int, str]] = {
     "data": (1132, "staging in the writer"),
     "clients": (2232, "local weights, image shrinking, batches of one provider, the tool loop"),
     "runs": (1561, "the second half of the batch ledger"),
-    "analysis": (8375, "figures of pairs of judges, encodings, sources and raters; decisions"),
+    "analysis": (8208, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
-        6362,
-        "in adopt: three benchmarks, two logs, files fetched into a data folder",
+        5830,
+        "in adopt: notes on what a table lacks; in mmbench: pairs of models; in pipelines: guards",
     ),
     "studio": (2746, "the lease of a rater, filters of a study beside files of ids"),
     "cli": (2030, "options of import and mmbench declared a second time"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 37_890, 466_000
+MOST_STATEMENTS, MOST_TOKENS = 36_890, 453_000
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {
