@@ -18,11 +18,8 @@ NEAR = 2.0
 
 
 def over_grey(given: Given) -> Given:
-    """Return the same images with uniform grey instead of the photograph and the control image."""
-    image, control = (
-        None if one is None else np.full_like(one, GREY) for one in (given.image, given.control)
-    )
-    return Given(image, control, given.hole)
+    """Return uniform grey instead of the photograph or the control image."""
+    return Given(None if given.image is None else np.full_like(given.image, GREY))
 
 
 def blind_features_of(task: str, prediction: Prediction, grey: Given) -> Features:

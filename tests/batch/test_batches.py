@@ -18,7 +18,7 @@ from runs.made_dataset import make_dataset
 from visualjudge.clients.batch.batched_client import Settings
 from visualjudge.clients.retry import RetryPolicy
 from visualjudge.core.errors import RunError, UsageError
-from visualjudge.runs.batch.batch_journal import BatchJournal, open_batches
+from visualjudge.runs.batch.batch_journal import BatchJournal, has_batches
 from visualjudge.runs.budget import Prices
 
 pytestmark = pytest.mark.filterwarnings("ignore:(?s)Pydantic serializer warnings")
@@ -231,10 +231,11 @@ def test_a_refused_key_is_an_error_and_nothing_is_lost(dataset: Path, tmp_path: 
     with FakeBatches() as fake, pytest.raises(RunError, match="404"):
         wrong = vj.client("api", model="m", base_url=f"{fake.url}/nowhere", cache=False, batch=True)
         vj.judge(dataset, wrong, tmp_path, progress=False)
-    assert open_batches(tmp_path) == 1
+    assert has_batches(tmp_path)
     with FakeBatches() as fake:
         judged(fake, dataset, tmp_path, accept_changes=True)
         check_once(fake, tmp_path)
+    assert not has_batches(tmp_path)
 
 
 def test_no_file_holds_the_key_and_the_ledger_goes_with_the_folder(

@@ -5,7 +5,6 @@ Source: https://ai.google.dev/api/generate-content.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 from urllib.parse import quote
@@ -24,11 +23,9 @@ from visualjudge.clients.tool_calls import (
     result_images,
     result_text,
 )
-from visualjudge.core.errors import UsageError
 from visualjudge.core.finish_reasons import finish_of
 from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Content, Text, google_style
 
-_VERSION = re.compile(r"v\d+\w*")
 # Request fields outside the generation configuration.
 _OF_THE_BODY = frozenset(
     {"safetySettings", "tools", "toolConfig", "cachedContent", "serviceTier", "store"}
@@ -55,11 +52,6 @@ class GoogleClient(RemoteClient):
         ``tools``), in either spelling that Google documents.
     api_version
         API version in the path.
-
-    Raises
-    ------
-    UsageError
-        If ``api_version`` is not a version, or a field is invalid.
     """
 
     backend: ClassVar[str] = "google"
@@ -70,8 +62,6 @@ class GoogleClient(RemoteClient):
     reply_is: ClassVar[str] = "has no candidate"
 
     def __init__(self, model_name: str, *, api_version: str = "v1beta", **fields: Any) -> None:
-        if not _VERSION.fullmatch(api_version):
-            raise UsageError(f"api_version must look like v1beta, got {api_version!r}")
         super().__init__(model_name, **fields)
         self.api_version = api_version
 

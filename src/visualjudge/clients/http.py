@@ -17,8 +17,6 @@ from typing import Any, BinaryIO
 from urllib.request import getproxies
 
 import aiohttp
-from aiohttp.abc import AbstractStreamWriter
-from aiohttp.payload import Payload
 
 from visualjudge.clients.masked_secrets import Redactor
 from visualjudge.clients.reply_bounds import LARGEST_BODY, LARGEST_DOWNLOAD
@@ -48,8 +46,6 @@ class Wire:
         Masks secrets in messages and bodies.
     timeout_s
         Seconds for one whole call; with ``stalls``, seconds without a byte sent or received.
-    largest_body
-        Maximum size of a body in bytes; a larger one is a failure.
     """
 
     def __init__(
@@ -58,11 +54,9 @@ class Wire:
         redact: Redactor,
         *,
         timeout_s: float,
-        largest_body: int = LARGEST_BODY,
         stalls: bool = False,
     ) -> None:
-        self._name, self._redact = name, redact
-        self._timeout_s, self._largest = timeout_s, largest_body
+        self._name, self._redact, self._timeout_s = name, redact, timeout_s
         stalled = aiohttp.ClientTimeout(total=None, sock_connect=timeout_s, sock_read=timeout_s)
         self._timeout = stalled if stalls else aiohttp.ClientTimeout(total=timeout_s)
         self._open: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = (
@@ -101,7 +95,7 @@ class Wire:
                 if into is not None and 200 <= response.status < 300:
                     await self._save(response, into)
                     return Answer(response.status, response.headers, b"")
-                chunks = chunks_within(self._largest, response, self._too_large)
+                chunks = chunks_within(LARGEST_BODY, response, self._too_large)
                 body = b"".join([chunk async for chunk in chunks])
                 return Answer(response.status, response.headers, self._redact.body(body))
         except TimeoutError:
@@ -176,30 +170,12 @@ def _reason(error: Exception) -> str:
     return str(error)
 
 
-class PreparedBody(Payload):
-    """A request body consisting of byte pieces of any size, which are written one by one and never
-    joined.
-
-    An image's base64 form is one piece, written to the socket without a copy. (aiohttp would join
-    the pieces, and warns about bodies above 1 MiB, because creating them may block the loop.)
+async def in_pieces(body: Sequence[bytes]) -> AsyncIterator[bytes]:
+    """Yield a request's body piece by piece, so that an image's base64 form goes to the socket
+    without a copy. The request states its length, or it would be sent in chunks.
     """
-
-    def __init__(self, pieces: Sequence[bytes]) -> None:
-        super().__init__(pieces, content_type="application/json")
-        self._pieces = pieces
-        self._size = sum(map(len, pieces))
-
-    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-        return b"".join(self._pieces).decode(encoding, errors)
-
-    async def write(self, writer: AbstractStreamWriter) -> None:
-        for piece in self._pieces:
-            await writer.write(piece)
-
-    async def write_with_length(
-        self, writer: AbstractStreamWriter, content_length: int | None
-    ) -> None:
-        await self.write(writer)
+    for piece in body:
+        yield piece
 
 
 def _close_later(loop: asyncio.AbstractEventLoop, session: aiohttp.ClientSession) -> None:

@@ -22,8 +22,7 @@ from pydantic import (
 from visualjudge.clients.base import Client
 from visualjudge.clients.batch.batched_client import Batched, Settings
 from visualjudge.clients.cache import Cached
-from visualjudge.clients.concurrency import Limited, within_limit
-from visualjudge.clients.image_parts import Shrinking
+from visualjudge.clients.concurrency import Limited, allow_files
 from visualjudge.clients.masked_secrets import check_url
 from visualjudge.clients.request_body import Effort
 from visualjudge.clients.retry import Retrying, RetryPolicy
@@ -76,7 +75,7 @@ _OTHER_NAMES = {
 _ELSEWHERE = frozenset(
     {
         *("retries", "prompt_info", "structured_output", "top_logprobs"),
-        *("backend", "cache_dir", "concurrency", "max_image_side", "attempts"),
+        *("backend", "cache_dir", "concurrency", "attempts"),
         *("ip_address", "port", "base_url", "api_key", "timeout"),
     }
 )
@@ -99,12 +98,10 @@ class ClientConfig(BaseModel):
     top_p: float | None = Field(default=None, gt=0, le=1)
     effort: Effort | None = None
     concurrency: PositiveInt | None = None
-    max_image_side: PositiveInt | None = None
     attempts: PositiveInt | None = None
     cache_dir: Path | None = None
-    headers: dict[str, Any] | None = None
+    headers: dict[str, str] | None = None
     extra_body: dict[str, Any] | None = None
-    largest_reply: PositiveInt | None = None
 
     @field_validator("effort", mode="before")
     @classmethod
@@ -132,10 +129,7 @@ def _checked(config: Mapping[str, Any]) -> dict[str, Any]:
         checked = ClientConfig.model_validate(dict(config))
     except ValidationError as error:
         place, reason = first_problem(error)
-        unknown = [name for name in config if name not in ClientConfig.model_fields]
-        meant = get_close_matches(place[-1], unknown, 1, 0.5) if place[-1] not in config else []
-        advice = f"; it has {meant[0]!r}, which is no field" if meant else ""
-        raise UsageError(f"client configuration: {'.'.join(place)}: {reason}{advice}") from None
+        raise UsageError(f"client configuration: {'.'.join(place)}: {reason}") from None
     if checked.base_url:
         check_url(checked.base_url, "base_url, --base-url")
     return {name: value for name, value in checked.model_dump().items() if value is not None}
@@ -197,8 +191,7 @@ def open_client(
     ----------
     config
         Fields of :func:`build_client` and ``backend``; also ``concurrency``, ``attempts`` (maximum
-        number of calls if the server fails), ``max_image_side`` (images are resized only if it is
-        given) and ``cache_dir``.
+        number of calls if the server fails) and ``cache_dir``.
     cache_dir
         Folder of the reply cache; None = no cache.
     retry
@@ -218,11 +211,10 @@ def open_client(
     if "attempts" in checked:
         policy = replace(policy, attempts=checked["attempts"], absent=checked["attempts"])
     backend: Client = build_client(**checked)
-    limit = within_limit(concurrency or checked.get("concurrency", 32))
+    limit = concurrency or checked.get("concurrency", 32)
+    allow_files(limit)
     client: Client = (
         Retrying(Limited(backend, limit), policy) if batch is None else Batched(backend, batch)
     )
     place = cache_dir or checked.get("cache_dir")
-    if place:
-        client = Cached(client, place)
-    return Shrinking(client, checked["max_image_side"]) if "max_image_side" in checked else client
+    return Cached(client, place) if place else client

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from visualjudge.core.untrusted import BOUNDS
 
-# Maximum size of a decompressed reply body in bytes; client option ``largest_reply``.
+# Maximum size of a decompressed reply body in bytes.
 LARGEST_BODY = BOUNDS["body"].size
 # Maximum size of a file of batch replies in bytes.
 LARGEST_DOWNLOAD = 4 * 2**30

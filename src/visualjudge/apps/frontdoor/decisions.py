@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
+from visualjudge.options import MeasureOptions, keywords
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card
@@ -14,13 +14,8 @@ if TYPE_CHECKING:
     from visualjudge.analysis.decisions.items_to_label import LabelQueue
 
 
-def card(
-    runs: Runs,
-    *,
-    dataset: str | Path | None = None,
-    seed: int = 0,
-    where: Sequence[str] = (),
-) -> Card:
+@keywords(MeasureOptions)
+def card(runs: Runs, *, options: MeasureOptions) -> Card:
     """Decide whether a judge may rank your models, overall and by task, from its checks and the
     order of the sources.
 
@@ -32,15 +27,15 @@ def card(
         Folder of the dataset, if it has moved since the runs.
     seed
         Seed of the bootstrap.
-    where
-        Only questions that fit each ``FIELD=VALUE``, such as ``task=keypoint``.
+    tasks, encodings, types, where
+        Use only these questions; each of ``where`` is ``FIELD=VALUE``, such as ``margin>2``.
 
     Raises
     ------
     DataError
         If a run cannot be read.
     UsageError
-        If no question fits ``where``.
+        If no question is selected.
 
     Examples
     --------
@@ -51,7 +46,7 @@ def card(
     from visualjudge.analysis.analysing import analyse
     from visualjudge.analysis.decisions.card import card_of
 
-    return card_of(analyse(folders_of(runs), dataset=dataset, seed=seed, where=where))
+    return card_of(analyse(folders_of(runs), options=options))
 
 
 def correct(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -39,8 +39,6 @@ class Part(NamedTuple):
 
     name: str
     requests: int
-    # The refused parameters that were known when the requests were written.
-    learned: frozenset[str] = frozenset()
     # Time of the first attempt to create the batch, ISO 8601, until the server refused it.
     since: str | None = None
     batch: str | None = None
@@ -139,9 +137,19 @@ class Provider(ABC):
         """Return the batch that was, or may have been, created for a part, searching all batches
         of the server except those ``known`` to be others.
         """
-        async for row in self._listed():
-            if self.fits(row, part) and (batch := self.id_in(row, self.id)) not in known:
-                return batch
+        address = self.listed
+        for _ in range(MOST_PAGES):
+            page = await self.patiently(partial(self.call, "GET", address))
+            rows = page.get(self.rows)
+            for row in rows if isinstance(rows, list) else ():
+                if isinstance(row, Mapping) and self.fits(row, part):
+                    batch = self.id_in(row, self.id)
+                    if batch not in known:
+                        return batch
+            last = self._last(page)
+            if last is None:
+                return None
+            address = f"{self.listed}&{self.after}={last}"
         return None
 
     async def look(self, batch: str) -> Look:
@@ -218,18 +226,6 @@ class Provider(ABC):
     async def patiently(self, call: Callable[[], Awaitable[Found]]) -> Found:
         """Return the result of a call that is safe to repeat, retrying as needed."""
         return await retried(call, PATIENCE)
-
-    async def _listed(self) -> AsyncIterator[Mapping[str, Any]]:
-        address = self.listed
-        for _ in range(MOST_PAGES):
-            page = await self.patiently(partial(self.call, "GET", address))
-            rows = page.get(self.rows)
-            for row in rows if isinstance(rows, list) else ():
-                yield row if isinstance(row, Mapping) else {}
-            last = self._last(page)
-            if last is None:
-                return
-            address = f"{self.listed}&{self.after}={last}"
 
     def _last(self, page: Mapping[str, Any]) -> str | None:
         # Return what names the end of a page if others follow.
