@@ -49,10 +49,10 @@ BUDGET = {
     "data": 950,
     "prompts": 450,
     "dataset": 1800,
-    "clients": 2000,
+    "clients": 1987,
     "replies": 800,
     "judges": 1500,
-    "runs": 1390,
+    "runs": 1380,
     "analysis": 6300,
     "apps": 5300,
     "studio": 2600,
@@ -64,8 +64,7 @@ OVER: dict[str, tuple[int, str]] = {
     "vision": (4832, "matched errors, chunks of PNG files, masks of all forms"),
     "formats": (1863, "panoptic PNGs"),
     "data": (1132, "staging in the writer"),
-    "clients": (2089, "local weights, batches of one provider, the tool loop"),
-    "analysis": (7708, "figures of pairs of judges, encodings, sources and raters; decisions"),
+    "analysis": (7689, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
         5828,
         "in adopt: notes on what a table lacks; in mmbench: pairs of models; in pipelines: guards",
@@ -74,7 +73,7 @@ OVER: dict[str, tuple[int, str]] = {
     "cli": (1951, "options of import declared a second time, progress and endings of commands"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 35_820, 437_000
+MOST_STATEMENTS, MOST_TOKENS = 35_690, 435_500
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {

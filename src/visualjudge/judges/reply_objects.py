@@ -48,10 +48,11 @@ def object_as_geditbench(text: str, schema: str | None) -> Object | None:
     fenced = (fence.search(text) for fence in _FENCED_JSON)
     block = next((found[1] for found in fenced if found), None)
     value = repaired((_braced(text) if block is None else block) or text, whole=False)
-    if value is None or schema not in THEIR_SCHEMAS:
+    fits = THEIR_SCHEMAS.get(schema or "")
+    if value is None or fits is None:
         return value
     try:
-        return THEIR_SCHEMAS[schema].model_validate(value).model_dump()
+        return fits.model_validate(value).model_dump()
     except ValidationError:
         return None
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 from visualjudge.clients.batch.batched_client import CANCELLED, QUEUED, Result
 from visualjudge.clients.batch.provider import Look, Part, Provider
-from visualjudge.clients.reply_bounds import LONGEST_LINE
 from visualjudge.core.atomic import writing
 from visualjudge.core.errors import RunError, TransportError, UsageError
 from visualjudge.core.untrusted import confined_target
@@ -184,12 +183,12 @@ class BatchJournal:
         )
         return Result(*rows[0]) if rows else None
 
-    def collect(self, part: Part, look: Look, sources: Iterable[BinaryIO]) -> int:
+    def collect(self, part: Part, look: Look, files: Iterable[bytes]) -> int:
         """Read the results of a part, recorded by the next step unless :meth:`undo` comes first.
         Return the number of replies.
         """
         replies = 0
-        for name, result in self._read(sources):
+        for name, result in self._read(files):
             known = self._settle(result, "name = ? AND part = ?", name, part.name)
             replies += known * (result.status == 200)
         self._settle(_absent(look, lost=replies < look.succeeded), "part = ?", part.name)
@@ -211,14 +210,11 @@ class BatchJournal:
             )
         )
 
-    def _read(self, sources: Iterable[BinaryIO]) -> Iterator[tuple[str, Result]]:
-        for source in sources:
-            source.seek(0)
-            while line := source.readline(LONGEST_LINE):
-                try:
+    def _read(self, files: Iterable[bytes]) -> Iterator[tuple[str, Result]]:
+        for file in files:
+            for line in file.splitlines():
+                with suppress(ValueError, KeyError, TypeError, AttributeError):
                     yield self._provider.result_of(line)
-                except (ValueError, KeyError, TypeError, AttributeError):
-                    continue
 
 
 def _absent(look: Look, *, lost: bool) -> Result:

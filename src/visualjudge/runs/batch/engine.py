@@ -14,12 +14,10 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryFile
 
 from visualjudge.clients.batch.batched_client import Batched, Result
 from visualjudge.clients.batch.provider import PATIENCE, Look, Part, Provider, Unsure
@@ -70,25 +68,20 @@ class BatchEngine:
         self._stop, settings = control.stop, self.client.settings
         with BatchJournal(self.run, self.provider, settings.size) as self.journal:
             self.client.result, self.client.note = self._result, self.journal.add
-            try:
-                await self._recall()
-                while self._stop.reason is None:
-                    jobs = self._unanswered(todo)
-                    await control.run(jobs, self._asking(ask), concurrency=1, give_up=False)
-                    await self._submit_all()
-                    if self._running():
-                        if not settings.wait:
-                            self._stop.request("submitted; the batches are at the server")
-                        await self._wait()
-                    elif self._problem is not None:
-                        raise RunError(
-                            f"no batch was made: {self._problem}; continue with --resume"
-                        )
-                    elif next(self._unanswered(todo), None) is None:
-                        self.journal.remove()
-                        break
-            finally:
-                await asyncio.shield(self.provider.aclose())
+            await self._recall()
+            while self._stop.reason is None:
+                jobs = self._unanswered(todo)
+                await control.run(jobs, self._asking(ask), concurrency=1, give_up=False)
+                await self._submit_all()
+                if self._running():
+                    if not settings.wait:
+                        self._stop.request("submitted; the batches are at the server")
+                    await self._wait()
+                elif self._problem is not None:
+                    raise RunError(f"no batch was made: {self._problem}; continue with --resume")
+                elif next(self._unanswered(todo), None) is None:
+                    self.journal.remove()
+                    break
         control.progress.stopped = self._stop.reason
         return control.progress
 
@@ -215,18 +208,15 @@ class BatchEngine:
         return True
 
     async def _collected(self, part: Part, look: Look) -> int:
-        # Download the results and return the number of replies. A kill leaves no file behind.
-        with ExitStack() as opened:
-            sources = []
-            for file in look.files:
-                into = opened.enter_context(TemporaryFile(dir=self.journal.path.parent))
-                try:
-                    await self.provider.download(file, into)
-                    sources.append(into)
-                except ClientError as error:  # the replies that can be had are kept
-                    if error.retryable:
-                        raise
-            return self.journal.collect(part, look, sources)
+        # Download the results and return the number of replies.
+        files = []
+        for file in look.files:
+            try:
+                files.append(await self.provider.download(file))
+            except ClientError as error:  # the replies that can be had are kept
+                if error.retryable:
+                    raise
+        return self.journal.collect(part, look, files)
 
     async def _sleep(self, seconds: float) -> None:
         # Sleep, at most as long as between two polls, until a stop is requested.
