@@ -66,7 +66,7 @@ OVER: dict[str, tuple[int, str]] = {
     "data": (1132, "staging in the writer"),
     "analysis": (7689, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
-        5828,
+        5831,
         "in adopt: notes on what a table lacks; in mmbench: pairs of models; in pipelines: guards",
     ),
     "studio": (2746, "the lease of a rater, filters of a study beside files of ids"),
