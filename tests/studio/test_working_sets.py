@@ -4,8 +4,6 @@ files.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -80,21 +78,9 @@ def test_one_tag_is_a_filter_and_so_is_none(client: TestClient, slug: str) -> No
     }
 
 
-def test_a_selection_as_a_file(client: TestClient, slug: str, tmp_path: Path, folder: Path) -> None:
-    _post(client, f"/d/{slug}/marks", ids=["s3"], note="=1+1", star=True)
-    rows = list(
-        csv.DictReader(io.StringIO(client.get(f"/d/{slug}/selection.csv?type=scoring").text))
-    )
-    assert [row["id"] for row in rows] == ["s0", "s1", "s2", "s3", "s4"]
-    assert (rows[3]["star"], rows[3]["note"], rows[0]["two: outcome"]) == (
-        "true",
-        "'=1+1",
-        "not asked",
-    )
-    pairs = list(
-        csv.DictReader(io.StringIO(client.get(f"/d/{slug}/selection.csv?type=pairwise").text))
-    )
-    assert (pairs[0]["margin"], pairs[0]["two: outcome"]) == ("7.0", "mixed")
+def test_a_selection_as_a_file_of_ids(
+    client: TestClient, slug: str, tmp_path: Path, folder: Path
+) -> None:
     (tmp_path / "questions.txt").write_bytes(
         client.get(f"/d/{slug}/selection.txt?type=scoring&sort=-length").content
     )

@@ -28,6 +28,7 @@ from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.image_storage import Place
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import Question
+from visualjudge.runs.budget import money
 from visualjudge.studio import question_views as views
 from visualjudge.studio.facets import named_pairs, shown_facet, spaced
 from visualjudge.studio.guard import LOOPBACK, Guard
@@ -47,8 +48,6 @@ MOST_CARDS = 120
 MOST_REPLIES = 30
 # Number of characters of an option's text and of a prompt on a card.
 EXCERPT, LONGEST_PROMPT = 220, 600
-# Facets of a question that are columns of the CSV.
-COLUMNS = ("task", "encoding", "type", "image", "error_type", "probe", "answer")
 MARKS = {
     "right": "✓",
     "wrong": "✕",
@@ -86,6 +85,7 @@ def templates() -> Environment:
         "filepath": lambda text: quote(str(text), safe="/"),
         "count": "{:,}".format,
         "share": lambda part, whole: f"{100 * part / whole:.1f} %" if whole else "\N{EN DASH}",
+        "money": money,
         "moment": lambda text: str(text)[:16].replace("T", " "),
         "shell": lambda path: shlex.quote(str(path)),
         "query": urlencode,
@@ -157,7 +157,6 @@ class Pages:
             "/d/{slug}/cards": self.cards,
             "/d/{slug}/judges": self.judges,
             "/d/{slug}/slices": self.slices,
-            "/d/{slug}/selection.csv": self.table,
             "/d/{slug}/selection.txt": self.identities,
             "/r/{slug}": self.run,
             "/r/{slug}/state": self.state,
@@ -238,7 +237,6 @@ class Pages:
                 "total": len(shelf.select(state)),
                 "of": shelf.study.count,
                 "facets": shown,
-                "behind": shelf.behind(),
             }
         )
 
@@ -275,35 +273,6 @@ class Pages:
         names = shelf.study.identities(shelf.select(_state(request)))
         text = "".join(f"{name}\n" for name in names)
         return _file(text, "text/plain; charset=utf-8", "questions.txt")
-
-    def table(self, request: Request) -> Response:
-        """Return the selection as CSV: one row per question, with its notes and each run's
-        verdict.
-        """
-        _, shelf = self._shelf(request)
-        rows, facets = shelf.select(_state(request)), shelf.facets()
-        facets = [f for f in facets if f.name in COLUMNS or f.name.startswith("outcome.")]
-        columns = ", ".join(["q.row", "q.difference", *(facet.column for facet in facets)])
-        codes = {row: some for row, *some in shelf.rows(_state(request), columns)}
-        marks, held = shelf.working.marks(), []
-        for row, name in zip(rows, shelf.study.identities(rows), strict=True):
-            margin, *own = codes[row]
-            mark = marks.get(name, UNMARKED)
-            held.append(
-                {
-                    "id": name,
-                    **{
-                        f"{facet.group}: outcome" if facet.group else facet.name: value[0]
-                        for facet, code in zip(facets, own, strict=True)
-                        for value in [facet.values[code]]
-                    },
-                    "margin": None if margin is None else round(margin, 4),
-                    "star": mark.star,
-                    "tags": " | ".join(mark.tags),
-                    "note": mark.note,
-                }
-            )
-        return csv_file(held, "selection.csv")
 
     # ---------------------------------------------------------------- comparisons
 

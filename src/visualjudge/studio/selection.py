@@ -94,13 +94,7 @@ class Shelf:
     def refresh(self) -> None:
         """Read new verdicts of running judges, except of a run that another thread is reading."""
         for _, run in self.runs:
-            if run.behind is None:
-                run.refresh(wait=False)
-
-    def behind(self) -> dict[str, float]:
-        """Return by name the indexed share of each run that is far behind."""
-        shares = {place.name: run.behind for place, run in self.runs}
-        return {name: share for name, share in shares.items() if share is not None}
+            run.refresh(wait=False)
 
     @property
     def generation(self) -> tuple[int, ...]:

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from visualjudge.core.errors import DataError, UsageError, VisualJudgeError
+from visualjudge.core.errors import DataError, VisualJudgeError
 from visualjudge.core.workers import Workers
-from visualjudge.runs.budget import Spending, money, spent_before
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
 from visualjudge.studio.probed import Judged, judged
 from visualjudge.studio.selection import Shelf, State
@@ -44,8 +43,6 @@ class RunState:
     done: int
     asked: int | None
     totals: Totals | None
-    tokens: int
-    cost: str | None
 
 
 class StillIndexing(Exception):
@@ -116,7 +113,6 @@ class Site:
             self._shelves[place.slug] = shelf
         for _, run in shelf.runs:
             run.refresh(self._stopped)
-        study.index_prompts()
         shelf.counts(State())  # so that the first grid need not wait
         self._shelves[place.slug] = shelf
         return shelf
@@ -156,11 +152,9 @@ class Site:
         for slug, error in list(self._indexing.items()):
             name, shelf = self._datasets[slug].name, self._shelves.get(slug)
             if shelf is not None:
-                behind = shelf.behind() or {"prompts": 0.0}
-                parts = ", ".join(f"{what} {share:.0%}" for what, share in behind.items())
                 told.append(
-                    f"{name}: indexing ({parts}). Until then, search and the filters of judges "
-                    "cover only what is indexed so far"
+                    f"{name}: reading the replies. Until then, search and the filters of judges "
+                    "cover only what has been read"
                 )
             elif error is None:
                 told.append(f"{name}: reading the questions. The grid opens when this is done")
@@ -194,15 +188,9 @@ class Site:
         totals = verdicts.totals() if verdicts else None
         done = totals.verdicts if totals else sum((info.get("statuses") or {}).values())
         asked: int | None = info.get("asked")
-        paid = Spending(*(totals.tokens if totals else (0, 0)))
-        try:
-            spent = spent_before(paid, info)
-        except UsageError:  # prices that cannot be
-            spent = spent_before(paid, {**info, "prices": None})
         state = _state(run, info, complete=asked is not None and done >= asked)
-        cost = money(spent.cost) if spent.tokens and spent.cost is not None else None
         known = state if run.dataset else "no dataset"
-        return RunState(run, info, known, done, asked, totals, spent.tokens, cost)
+        return RunState(run, info, known, done, asked, totals)
 
 
 def _state(run: RunPlace, info: Mapping[str, Any], *, complete: bool) -> str:
