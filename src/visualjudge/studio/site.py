@@ -134,17 +134,16 @@ class Site:
                     self._open(place)
                 del self._indexing[place.slug]
             except VisualJudgeError as error:
-                if not self._stopped.is_set():
-                    logging.getLogger("visualjudge").error("visualjudge: %s", error)
+                logging.getLogger("visualjudge").error("visualjudge: %s", error)
                 self._indexing[place.slug] = NotIndexed(str(error))
                 self._shelves.pop(place.slug, None)
 
     def stop(self) -> None:
         """End the thread of :meth:`open_all`, so that no partial file is left."""
         self._stopped.set()
-        forget_scratch(self.home)
         if self._thread is not None:
             self._thread.join(STOPPED_WITHIN_S)
+        forget_scratch(self.home)
 
     def indexing(self) -> list[str]:
         """Say which datasets are not fully indexed, and what does not work yet."""

@@ -230,7 +230,7 @@ def scratch_of(path: Path) -> Path:
 
 
 def forget_scratch(home: Path) -> None:
-    """Remove what this process builds, which ends its building."""
+    """Remove what this process has not finished building."""
     for scratch in home.glob(f"*.{os.getpid()}.*.part"):
         scratch.unlink(missing_ok=True)
 
@@ -242,7 +242,7 @@ def _build(place: tuple[Path, Path, Path]) -> None:
         connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN")
         for statement in _SCHEMA.split(";"):
             connection.execute(statement)
-        _fill(connection, root, scratch)
+        _fill(connection, root)
         connection.execute("COMMIT")
         connection.close()
         with suppress(FileExistsError):  # another studio was first
@@ -252,15 +252,13 @@ def _build(place: tuple[Path, Path, Path]) -> None:
         scratch.unlink(missing_ok=True)
 
 
-def _fill(db: sqlite3.Connection, root: Path, scratch: Path) -> None:
+def _fill(db: sqlite3.Connection, root: Path) -> None:
     dataset = load_dataset(root)
     codes: dict[str, dict[tuple[str, ...], int]] = {name: {} for name in FACETS}
     prompts: dict[int, int] = {}
     pairs: dict[int, int] = {}
     left, first = iter(dataset.questions), 0
     while batch := list(islice(left, _BATCH)):
-        if not scratch.is_file():
-            raise RunError(f"{scratch}: was removed: the studio has stopped")
         rows, texts, records = [], [], []
         for row, question in enumerate(batch, first):
             words = words_of(question.prompt)
