@@ -45,7 +45,7 @@ def test_marks_are_facets_and_stay(client: TestClient, slug: str, site: Site, fo
         "q1": {"star": True, "tags": ["hard", "odd"], "note": "why?"},
         "r0": {"star": True, "tags": ["hard"]},
     }
-    assert site.shelf(slug).working.marks() == WorkingSets(folder / "ds.studio").marks()
+    assert site.shelf(slug).working.marks() == WorkingSets(folder / "ds").marks()
 
 
 def test_a_whole_selection_is_tagged_and_taken_back(client: TestClient, slug: str) -> None:
@@ -136,13 +136,14 @@ def test_two_studios_keep_each_others_marks(tmp_path: Path) -> None:
 
 
 def test_a_file_edited_by_hand_is_read_and_a_bad_one_named(tmp_path: Path) -> None:
-    sets = WorkingSets(tmp_path)
-    (tmp_path / "marks.json").write_text('{"a": {"tags": ["y", "x"]}}')
+    sets = WorkingSets(tmp_path / "ds")
+    sets.path.parent.mkdir()
+    sets.path.write_text('{"a": {"tags": ["y", "x"]}}')
     assert sets.marks()["a"].tags == ("x", "y")
     for bad in ("[]", "{", '{"a": 1}', '{"a": {"tags": [1]}}', '{"a": {"star": "yes"}}'):
-        (tmp_path / "marks.json").write_text(bad)
-        broken = WorkingSets(tmp_path)
+        sets.path.write_text(bad)
+        broken = WorkingSets(tmp_path / "ds")
         for act in (broken.marks, broken.marks, lambda: broken.change(["b"], Change(star=True))):  # noqa: B023
             with pytest.raises(DataError, match=r"marks\.json"):
                 act()
-        assert (tmp_path / "marks.json").read_text() == bad
+        assert sets.path.read_text() == bad

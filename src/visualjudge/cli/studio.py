@@ -58,9 +58,6 @@ def studio(
     questions: Annotated[
         Path | None, typer.Option(help="Ask those with these ids.", metavar="FILE")
     ] = None,
-    known_questions: Annotated[
-        Path | None, typer.Option(help="Ids of the known questions.", metavar="FILE")
-    ] = None,
     instructions: Annotated[
         Path | None, typer.Option(help="Markdown that raters read first.", metavar="FILE")
     ] = None,
@@ -104,7 +101,7 @@ def studio(
         least_seconds=least_seconds,
         encoding=show or "",
     )
-    asked = StudyFiles(items, questions, known_questions, instructions)
+    asked = StudyFiles(items, questions, instructions)
     serve_people(folders or [Path()], people, rater or [], settings, asked, port, url)
 
 

@@ -8,7 +8,6 @@ from array import array
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypeVar
 
 import orjson
@@ -74,17 +73,12 @@ class State:
         )
 
 
-def working_folder(dataset: Path) -> Path:
-    """Return the folder for notes on a dataset: next to it, since a build replaces its contents."""
-    return dataset.with_name(f"{dataset.name}.studio")
-
-
 class Shelf:
     """One dataset with its runs and notes, and its cached selections."""
 
     def __init__(self, study: Study, runs: Sequence[tuple[RunPlace, RunVerdicts]]) -> None:
         self.study = study
-        self.working = WorkingSets(working_folder(study.root))
+        self.working = WorkingSets(study.root)
         self.runs = tuple(runs)
         self._own = question_facets(study)
         self._noted: tuple[int, list[Facet]] | None = None

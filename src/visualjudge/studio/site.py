@@ -14,6 +14,7 @@ from typing import Any
 
 from visualjudge.core.errors import DataError, VisualJudgeError
 from visualjudge.core.workers import Workers
+from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
 from visualjudge.studio.probed import Judged, judged
 from visualjudge.studio.selection import Shelf, State
@@ -59,8 +60,8 @@ class Site:
     def __init__(self, places: Places, home: Path | None = None) -> None:
         self.places = places
         self.home = home or cache_home()
-        self._datasets = {place.slug: place for place in places.datasets}
-        self._runs = {place.slug: place for place in places.runs}
+        self.datasets = {place.slug: place for place in places.datasets}
+        self.runs = {place.slug: place for place in places.runs}
         self._shelves: dict[str, Shelf] = {}
         self._judged: dict[str, tuple[int, Judged]] = {}
         self._opening = threading.Lock()
@@ -68,14 +69,6 @@ class Site:
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._indexing: dict[str, NotIndexed | None] = {}
-
-    def dataset(self, slug: str) -> DatasetPlace | None:
-        """Return the dataset with this slug."""
-        return self._datasets.get(slug)
-
-    def run(self, slug: str) -> RunPlace | None:
-        """Return the run with this slug."""
-        return self._runs.get(slug)
 
     def shelf(self, slug: str, *, refresh: bool = True) -> Shelf:
         """Return the open dataset, with the current verdicts of its runs.
@@ -95,7 +88,7 @@ class Site:
         if slug in self._indexing:
             raise self._indexing[slug] or StillIndexing(slug)
         with self._opening:
-            return self._shelves.get(slug) or self._open(self._datasets[slug])
+            return self._shelves.get(slug) or self._open(self.datasets[slug])
 
     def opened(self, slug: str) -> Shelf | None:
         """Return the dataset like :meth:`shelf`, or None if it is not open (yet)."""
@@ -121,7 +114,7 @@ class Site:
         """Open every dataset in a thread, which is returned, while pages are served; wait briefly
         for small ones.
         """
-        self._indexing = dict.fromkeys(self._datasets)
+        self._indexing = dict.fromkeys(self.datasets)
         self._thread = threading.Thread(target=self._open_each, name="studio-opening", daemon=True)
         self._thread.start()
         self._thread.join(SHOWN_AFTER_S)
@@ -149,7 +142,7 @@ class Site:
         """Say which datasets are not fully indexed, and what does not work yet."""
         told = []
         for slug, error in list(self._indexing.items()):
-            name, shelf = self._datasets[slug].name, self._shelves.get(slug)
+            name, shelf = self.datasets[slug].name, self._shelves.get(slug)
             if shelf is not None:
                 told.append(
                     f"{name}: reading the replies. Until then, search and the filters of judges "
@@ -198,5 +191,6 @@ def _state(run: RunPlace, info: Mapping[str, Any], *, complete: bool) -> str:
     """
     if info.get("finished") or complete:
         return "finished" if not info.get("stopped") and not info.get("missing") else "stopped"
-    file = run.journal if run.journal.is_file() else run.root
+    journal = RunFolder(run.root).journal_path
+    file = journal if journal.is_file() else run.root
     return "running" if time.time() - file.stat().st_mtime < STALE_AFTER_S else "stopped"
