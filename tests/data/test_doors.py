@@ -1,11 +1,10 @@
-"""Data sets that other libraries hold: Hugging Face on disk, supervision and FiftyOne in memory,
+"""Data sets that other libraries hold: Hugging Face on disk, supervision in memory,
 published ratings.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -251,7 +250,7 @@ def test_what_is_no_data_set_is_one_line(tmp_path: Path, make: Any, message: str
         )
 
 
-# ---------------------------------------------------------------- supervision and FiftyOne
+# ---------------------------------------------------------------- supervision
 
 
 def supervision_detections(**more: Any) -> Any:
@@ -322,77 +321,3 @@ def test_a_sample_without_truth_needs_a_score_from_0_to_10(
         )
     notes = list(data.annotations("object_detection"))
     assert [(note.image_id, note.final_score) for note in notes] == [("good", 7)]
-
-
-@dataclass
-class Item:
-    """What FiftyOne's Detection has, as its documentation states it."""
-
-    label: str
-    bounding_box: list[float]
-    confidence: float | None = None
-    mask: Any = None
-
-
-@dataclass
-class Items:
-    detections: list[Item]
-
-
-@dataclass
-class OneSample:
-    filepath: str
-    fields: dict[str, Any] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> Any:
-        return self.fields[name]
-
-
-def test_samples_of_fiftyone_are_read_by_their_attributes(
-    photos: list[str], tmp_path: Path
-) -> None:
-    height, width = image_size(photos[0])
-    truth = Items([Item("cat", [0.25, 0.25, 0.5, 0.5])])
-    fields = {"ground_truth": truth, "yolo": Items([Item("cat", [0.25, 0.25, 0.5, 0.5], 0.9)])}
-    samples = [
-        OneSample(photos[0], fields),
-        OneSample(photos[1], {"ground_truth": truth, "yolo": None}),
-    ]
-    found = list(vj.from_fiftyone(samples, "yolo"))
-    assert found[0].prediction.items[0].xyxy == (width / 4, height / 4, width * 0.75, height * 0.75)
-    assert [one.prediction.count for one in found] == [1, 0]
-    data = vj.import_samples("object_detection", found, tmp_path / "data", source="yolo")
-    assert sorted(note.final_score for note in data.annotations("object_detection")) == [0, 10]
-
-
-def test_masks_of_fiftyone_lie_in_their_boxes(photos: list[str]) -> None:
-    height, width = image_size(photos[0])
-    mask = np.ones((height // 2, width // 2), bool)
-    mask[0] = False
-    sample = OneSample(
-        photos[0], {"ground_truth": Items([Item("cat", [0.5, 0.5, 0.5, 0.5], mask=mask)])}
-    )
-    (one,) = vj.from_fiftyone([sample], None, task="instance_segmentation")
-    dense = one.prediction.items[0].mask.dense()
-    assert dense[height // 2 + 1 :, width // 2 :].all() and dense.sum() == mask.sum()
-
-
-def test_a_box_in_pixels_is_refused_as_one_of_fiftyone(photos: list[str]) -> None:
-    sample = OneSample(photos[0], {"ground_truth": Items([Item("cat", [10, 10, 50, 50])])})
-    (problem,) = vj.from_fiftyone([sample], None)
-    assert str(problem) == (
-        "FiftyOne: street0.png: bounding_box: must be fractions of the image, 0 to 1, got [10, 10, "
-        "50, 50]"
-    )
-
-
-def test_fiftyone_itself_where_it_is_installed(photos: list[str]) -> None:
-    fo = pytest.importorskip(
-        "fiftyone", reason="FiftyOne needs a database server and is not installed"
-    )
-    sample = fo.Sample(filepath=photos[0])
-    sample["ground_truth"] = fo.Detections(
-        detections=[fo.Detection(label="cat", bounding_box=[0.1, 0.1, 0.5, 0.5])]
-    )
-    (one,) = vj.from_fiftyone([sample], None)
-    assert one.prediction.labels == ("cat",)

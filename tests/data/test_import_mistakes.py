@@ -13,7 +13,7 @@ import pytest
 
 from visualjudge.core.errors import PluginError
 from visualjudge.data import import_mistakes
-from visualjudge.data.import_mistakes import Tried, likely_mistake
+from visualjudge.data.import_mistakes import Sides, likely_mistake
 from visualjudge.vision.boxes.record import Detection, Detections
 from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.images.record import WholeImage
@@ -62,12 +62,9 @@ def _restored(rng: np.random.Generator) -> WholeImage:
     return WholeImage(small.repeat(10, axis=0).repeat(10, axis=1))
 
 
-def _tried(make: Callable[[np.random.Generator], Any], spoil: Callable[[Any], Any]) -> Tried:
-    tried = Tried()
-    for seed in range(IMAGES):
-        truth = make(np.random.default_rng(seed))
-        tried.keep(spoil(truth), truth)
-    return tried
+def _tried(make: Callable[[np.random.Generator], Any], spoil: Callable[[Any], Any]) -> list[Sides]:
+    truths = [make(np.random.default_rng(seed)) for seed in range(IMAGES)]
+    return [(spoil(truth), truth) for truth in truths]
 
 
 def _boxes_as(change: Callable[..., Any]) -> Callable[[Detections], Detections]:
@@ -147,28 +144,18 @@ def test_a_mistake_is_named(told: str) -> None:
 def test_predictions_that_are_right_or_only_bad_are_not_accused(told: str) -> None:
     task, make, _ = MISTAKES[told]
     assert likely_mistake(task, _tried(make, lambda truth: truth), {}) is None
-    others = Tried(
-        [
-            (make(np.random.default_rng(100 + k)), make(np.random.default_rng(k)))
-            for k in range(IMAGES)
-        ]
-    )
+    others = [
+        (make(np.random.default_rng(100 + k)), make(np.random.default_rng(k)))
+        for k in range(IMAGES)
+    ]
     assert likely_mistake(task, others, {}) is None
 
 
 def test_predictions_that_belong_to_the_next_image_are_named() -> None:
     truths = [_boxes(np.random.default_rng(seed)) for seed in range(IMAGES)]
-    shifted = Tried(list(zip(truths[1:], truths[:-1], strict=True)))
+    shifted = list(zip(truths[1:], truths[:-1], strict=True))
     found = likely_mistake("object_detection", shifted, {})
     assert found is not None and "belongs to the image after" in found
-
-
-def test_few_pixels_are_kept() -> None:
-    tried = Tried()
-    large = WholeImage(np.zeros((6000, 5000, 3), np.uint8))
-    tried.keep(large, large)
-    tried.keep(large, large)
-    assert len(tried.sides) == 1
 
 
 @pytest.mark.parametrize("field", ["overlap", "misreadings"])
@@ -188,7 +175,7 @@ def test_a_mistake_that_cannot_be_tried_stops_no_import(
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_poor_detector_is_no_mistake_of_size(seed: int) -> None:
-    rng, tried = np.random.default_rng(seed), Tried()
+    rng, tried = np.random.default_rng(seed), list[Sides]()
     for _ in range(IMAGES):
         truth = _boxes(rng)
         shown = []
@@ -202,5 +189,5 @@ def test_a_poor_detector_is_no_mistake_of_size(seed: int) -> None:
                 y1 + (down + size) * (y2 - y1),
             )
             shown.append(replace(item, xyxy=(x1, y1, x2, y2)))
-        tried.keep(Detections(tuple(shown)), truth)
+        tried.append((Detections(tuple(shown)), truth))
     assert likely_mistake("object_detection", tried, {}) is None

@@ -43,12 +43,13 @@ from visualjudge.data import record_files
 from visualjudge.data.record_checks import annotation_from_wire, image_from_wire
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.json_form import question_from_wire
+from visualjudge.formats.class_names import class_table
 from visualjudge.formats.coco import coco
 from visualjudge.formats.outputs import outputs
 from visualjudge.formats.referring import referring
 from visualjudge.formats.shape_files import shapes
 from visualjudge.formats.voc import voc
-from visualjudge.formats.yolo import class_names, yolo
+from visualjudge.formats.yolo import yolo
 from visualjudge.replies import read_reply
 from visualjudge.runs.journal import read_records
 from visualjudge.vision.predictions import read_prediction
@@ -193,7 +194,7 @@ TARGETS: dict[str, Target] = {
     "refs": _imported(
         "refs.p", lambda path, images: referring("referring_segmentation", path, path, images)
     ),
-    "class-names": _file(".yaml", class_names),
+    "class-names": _file(".yaml", class_table),
     "workbook": _file(".xlsx", read_workbook),
     "config": _file(".yaml", lambda path: build_pipes(read_config(path))),
     "dataset": _dataset,

@@ -375,7 +375,7 @@ def _tell(done: Imported, task: str, source: str | None, out: Path, *, predicted
         print("no --pred: the ground truth itself was imported as the predictions")
     for line in notices(task, done):
         print(line)
-    ap = precision_of(task, done)
+    ap = precision_of(done)
     kind = type_of(task)
     if predicted and 0 < done.predictions == done.unscored and kind.ranked is not None:
         print(

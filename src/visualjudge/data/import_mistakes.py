@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,10 @@ from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.score import score
 
-FEW_SAMPLES, MOST_SAMPLES = 4, 12
+FEW_SAMPLES, MOST_TRIED = 4, 12
 # Minimum gain of each image if few images changed: for two or three images and another number
 # format, which rarely helps other predictions; and for one image, or other labels or pairs.
 FORM_GAIN, FEW_GAIN = 1.0, 3.0
-# Maximum number of pixels of all predictions kept for trying corrections.
-MOST_PIXELS = 50_000_000
 # A mistake is reported if the mean score is below the first value and rises by the second without
 # it, and the third share of the images whose score changes gains.
 LOW, GAIN, MOST_IMAGES = 7.0, 1.5, 0.75
@@ -135,33 +133,16 @@ def _check_exchange(given: Sequence[Sample], file: str) -> None:
         )
 
 
-@dataclass(eq=False)
-class Tried:
-    """The first images of an import that fit a memory limit."""
-
-    sides: list[Sides] = field(default_factory=list)
-    pixels: int = 0
-
-    def keep(self, prediction: Prediction, truth: Prediction) -> None:
-        """Add an image if there is room."""
-        height, width = truth.extent or (
-            truth.image.shape[:2] if truth.image is not None else (0, 0)
-        )
-        if len(self.sides) < MOST_SAMPLES and self.pixels + height * width <= MOST_PIXELS:
-            self.sides.append((prediction, truth))
-            self.pixels += height * width
-
-
-def likely_mistake(task: str, tried: Tried, options: Mapping[str, Any]) -> str | None:
+def likely_mistake(task: str, tried: Sequence[Sides], options: Mapping[str, Any]) -> str | None:
     """Return the mistake whose correction scores best, as a sentence, or None if none explains a
     low score.
     """
-    before = _scores(task, tried.sides, options)
+    before = _scores(task, tried, options)
     if before is None or not before.size or before.mean() >= LOW:
         return None
     best: tuple[float, str] | None = None
     forms = type_of(task).misreadings
-    for number, (told, sides) in enumerate(_without_mistakes(task, tried.sides)):
+    for number, (told, sides) in enumerate(_without_mistakes(task, tried)):
         least = FORM_GAIN if number < len(forms) and before.size > 1 else FEW_GAIN
         after = _scores(task, sides, options)
         if after is None or not after.size:

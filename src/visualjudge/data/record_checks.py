@@ -32,12 +32,18 @@ LONGEST_TEXT = 20_000
 LONGEST_NAME = 180
 
 
-def _without_mark(text: str) -> str:
+def _writable(text: str) -> str:
+    if _CONTROL.search(text):
+        raise ValueError("must not contain control characters or unpaired surrogates")
+    return text
+
+
+def _plain(text: str) -> str:
     if IMAGE_MARK in text:
         raise ValueError(
             f"contains {IMAGE_MARK!r}, which marks an image in the questions; replace it"
         )
-    return text
+    return _writable(text)
 
 
 def _short(text: str) -> str:
@@ -46,18 +52,10 @@ def _short(text: str) -> str:
     return text
 
 
-def _writable(text: str) -> str:
-    if _CONTROL.search(text):
-        raise ValueError("must not contain control characters or unpaired surrogates")
-    return text
-
-
 _Filled = StringConstraints(min_length=1, max_length=LONGEST_TEXT)
 Text = Annotated[str, StringConstraints(max_length=LONGEST_TEXT), AfterValidator(_writable)]
-Line = Annotated[str, _Filled, AfterValidator(_writable), AfterValidator(_without_mark)]
-Name = Annotated[
-    str, _Filled, AfterValidator(_writable), AfterValidator(_without_mark), AfterValidator(_short)
-]
+Line = Annotated[str, _Filled, AfterValidator(_plain)]
+Name = Annotated[str, _Filled, AfterValidator(_plain), AfterValidator(_short)]
 Pixels = Annotated[int, Field(gt=0)]
 Wire = TypeVar("Wire", bound=BaseModel)
 

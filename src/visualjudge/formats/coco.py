@@ -34,7 +34,7 @@ from visualjudge.formats.sample import (
     turned,
     whole,
 )
-from visualjudge.vision.fields import crowd
+from visualjudge.vision.fields import crowd, score
 from visualjudge.vision.predictions import (
     Detection,
     Detections,
@@ -49,7 +49,6 @@ from visualjudge.vision.raster.masks import mask_from_array, mask_from_wire, res
 
 KEYPOINT_NUMBERS = 51
 LARGEST_FLOAT = sys.float_info.max
-_MOST_KEYS = 5
 # The prefix of 2014 image names in LVIS; the 2017 folders contain the same images without it.
 _COCO_2014 = re.compile(r"^COCO_(train|val|test)2014_")
 FEDERATED = ("neg_category_ids", "not_exhaustive_category_ids")
@@ -255,11 +254,11 @@ def _results(pred: Path) -> dict[Any, list[tuple[str, Any]]]:
     content = read_json(pred)
     rows = content.get("annotations") if isinstance(content, Mapping) else content
     if not isinstance(rows, list):
-        got = ""
-        if isinstance(content, Mapping):
-            keys = ", ".join(map(repr, list(content)[:_MOST_KEYS])) or "no keys"
-            got = f", or an object with 'annotations'; got an object with {keys}"
-        raise DataError(f"{pred}: must be a COCO results file: an array of objects{got}")
+        keys = f"; got an object with {', '.join(map(repr, content))}" if content else ""
+        raise DataError(
+            f"{pred}: must be a COCO results file: an array of objects, or an object with "
+            f"'annotations'{keys:.200}"
+        )
     return _by_image(rows, f"{pred}: ")
 
 
@@ -350,8 +349,8 @@ def _detection(raw: Mapping[str, Any], label: str, image: ImageEntry, _resize: b
     stated = raw.get("attributes")  # as CVAT writes them
     turn = stated.get("rotation") if isinstance(stated, Mapping) else 0
     if turn and _finite(turn):
-        return Detection(label, hull(turned(box, turn)), _score(raw), crowd(raw))
-    return Detection(label, corners, _score(raw), crowd(raw), (float(box[2]), float(box[3])))
+        return Detection(label, hull(turned(box, turn)), score(raw), crowd(raw))
+    return Detection(label, corners, score(raw), crowd(raw), (float(box[2]), float(box[3])))
 
 
 def _instance(raw: Mapping[str, Any], label: str, image: ImageEntry, resize: bool) -> Instance:
@@ -362,7 +361,7 @@ def _instance(raw: Mapping[str, Any], label: str, image: ImageEntry, resize: boo
         mask = mask_from_wire(raw["segmentation"], image.size)
     if mask.size != image.size and not resize:
         raise other_size("segmentation:", mask.size, image.size, image.path, remedy=RESIZE)
-    return Instance(label, resized_mask(mask, image.size), _score(raw), crowd(raw))
+    return Instance(label, resized_mask(mask, image.size), score(raw), crowd(raw))
 
 
 def _person(raw: Mapping[str, Any], _label: str, _image: ImageEntry, _resize: bool) -> Person:
@@ -386,7 +385,7 @@ def _person(raw: Mapping[str, Any], _label: str, _image: ImageEntry, _resize: bo
     )
     box = _xyxy(raw["bbox"]) if raw.get("bbox") is not None else None
     points = np.array(numbers, dtype=np.float64).reshape(17, 3)
-    return Person(points, box, area, crowd(raw), _score(raw))
+    return Person(points, box, area, crowd(raw), score(raw))
 
 
 def _sample(
@@ -417,15 +416,6 @@ def _xyxy(box: Any) -> Xyxy:
     if w < 0 or h < 0:
         raise DataError("bbox: must be [x, y, width, height], got a negative width or height")
     return x, y, x + w, y + h
-
-
-def _score(raw: Mapping[str, Any]) -> float | None:
-    score = raw.get("score")
-    if score is None:
-        return None
-    if not _finite(score):
-        raise DataError(f"score: must be a finite number, got {score!r:.40}")
-    return float(score)
 
 
 def _finite(value: Any) -> bool:
@@ -516,23 +506,16 @@ def _segments(rows: Rows, image: ImageEntry, truth: CocoTruth, file: Path, pngs:
         try:
             label, mask = _label(segment, truth), mask_from_array(ids == segment.get("id"))
             if mask.area == 0:
-                raise DataError(f"id: {_absent(segment.get('id'), path, colours)}")
+                hint = "" if colours[..., 2].any() else "; it looks like a two-channel PNG"
+                raise DataError(
+                    f"id: must be a value of {path.name}, got {segment.get('id')!r}{hint}"
+                )
             items.append(Instance(label, mask, None, crowd(segment)))
         except DataError as error:
             raise InvalidRecord(
                 Problem.of(error, file.name, f"{where}.segments_info[{k}]")
             ) from None
     return Masks(image.size, tuple(items))
-
-
-def _absent(number: Any, path: Path, colours: Any) -> str:
-    hint = ""
-    if isinstance(number, int) and number >= 1 << 16 and not colours[..., 2].any():
-        hint = (
-            "; the file looks like a two-channel PNG of category and instance, which "
-            "panopticapi's 2channels2panoptic_coco_format.py converts"
-        )
-    return f"must be a value of {path.name}, got {number!r}{hint}"
 
 
 def _by_class(side: Masks, _things: set[str]) -> Masks:

@@ -11,17 +11,18 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from visualjudge.core.atomic import write_bytes, write_json
+from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.tables import table_metadata, table_parts
-from visualjudge.core.untrusted import confined_path, read_file
+from visualjudge.core.untrusted import confined_path
+from visualjudge.formats.class_names import class_table
 from visualjudge.formats.coco import CocoTruth, ImageEntry, detections_of, samples_of
-from visualjudge.formats.label_maps import label_maps
-from visualjudge.formats.sample import Found, check_type, class_name, read_json
+from visualjudge.formats.label_maps import maps_of
+from visualjudge.formats.sample import Found, Sample, check_type, class_name, read_json
 from visualjudge.vision.raster.images import image_size
 
 STATE, SPLITS = "state.json", "dataset_dict.json"
@@ -39,16 +40,6 @@ COLUMNS = {
 }
 
 
-@dataclass(frozen=True)
-class Table:
-    """The rows of a data set, with images as paths below ``scratch``, and the class names of each
-    column.
-    """
-
-    names: Mapping[str, tuple[str, ...]]
-    rows: Iterator[dict[str, Any]]
-
-
 def is_hugging_face(path: Path) -> bool:
     """Return whether ``path`` is a data set's folder, one of its files, or a pattern of Parquet
     files.
@@ -56,8 +47,11 @@ def is_hugging_face(path: Path) -> bool:
     return path.is_dir() or path.suffix in (".parquet", ".arrow")
 
 
-def read_data_set(path: Path, scratch: Path) -> Table:
-    """Read a data set on disk. Each image is written below ``scratch`` when its row is read.
+def read_data_set(
+    path: Path, scratch: Path
+) -> tuple[dict[str, list[str]], Iterator[dict[str, Any]]]:
+    """Return the class names of each column, and the rows of a data set on disk. Each image is a
+    path below ``scratch``, written when its row is read.
 
     Raises
     ------
@@ -67,14 +61,8 @@ def read_data_set(path: Path, scratch: Path) -> Table:
         If a file cannot be read.
     """
     files = _files(path)
-    features = _features(files[0])
-    names = {
-        column: tuple(found)
-        for column, node in features.items()
-        for found in [_class_names(node)]
-        if found
-    }
-    return Table(names, _rows(files, scratch))
+    names = {column: _class_names(node) for column, node in _features(files[0]).items()}
+    return names, _rows(files, scratch)
 
 
 def hugging_face(
@@ -139,33 +127,41 @@ class _Side:
         """Yield (row number, image name, image file, value of ``column``) for each row; rows
         without them become problems.
         """
-        table = read_data_set(self.path, self.folder)
-        self.names = dict(enumerate(table.names.get(self.columns[column], ())))
-        for number, row in enumerate(table.rows):
-            needed = {one: self.columns[one] for one in ("image", column)}
-            absent = [name for name in needed.values() if name not in row]
+        names, rows = read_data_set(self.path, self.folder)
+        self.names = dict(enumerate(names.get(self.columns[column], ())))
+        places: dict[str, int] = {}
+        for number, row in enumerate(rows):
+            needed = [self.columns[one] for one in ("image", column)]
+            absent = [name for name in needed if name not in row]
             if absent and not number:
                 raise DataError(
                     f"{self.path}: must have a column {absent[0]!r}, got {', '.join(row)}; "
                     "--column maps a column with another name"
                 )
-            cells = {name: row.get(name) for name in needed.values()}
-            reason = next((f"{k}: {_flaw(v)}" for k, v in cells.items() if _flaw(v)), None)
-            image, value = (cells[name] for name in needed.values())
-            if reason is not None or not isinstance(image, Path):
-                told = reason or f"{needed['image']}: must be an image"
-                self.left_out(number, DataError(told))
+            try:
+                image, value = (_cell(row, name) for name in needed)
+                if not isinstance(image, Path):
+                    raise DataError(f"{needed[0]}: must be an image")
+                stated = row.get(self.columns["image_id"])
+                name = str(image.stem if stated is None else stated).replace("/", "_")
+                if name in places:
+                    raise DataError(f"image_id: {name!r} is that of row {places[name]} too")
+            except DataError as error:
+                self.left_out(number, error)
                 continue
-            name = row.get(self.columns["image_id"])
-            yield number, str(image.stem if name is None else name).replace("/", "_"), image, value
+            places[name] = number
+            yield number, name, image, value
 
     def left_out(self, number: int, error: DataError) -> None:
         """Note why a row is left out."""
         self.problems.append(Problem.of(error, self.path.name, f"row {number}"))
 
 
-def _flaw(cell: Any) -> str | None:
-    return "is missing" if cell is None else str(cell) if isinstance(cell, DataError) else None
+def _cell(row: Mapping[str, Any], column: str) -> Any:
+    cell = row.get(column)
+    if cell is None or isinstance(cell, DataError):
+        raise DataError(f"{column}: {'is missing' if cell is None else cell}")
+    return cell
 
 
 def _detections(sides: Sequence[_Side], _classes: Path | None, corners: bool) -> Found:
@@ -189,12 +185,10 @@ Objects = dict[Any, list[tuple[str, Any]]]
 
 
 def _objects(side: _Side, corners: bool) -> tuple[dict[Any, ImageEntry], Objects]:
-    images, places, made = dict[Any, ImageEntry](), dict[str, int](), Objects()
+    images, made = dict[Any, ImageEntry](), Objects()
     for number, name, image, objects in side.rows("objects"):
         try:
             size = image_size(image, side.columns["image"])
-            if name in images:
-                raise DataError(f"image_id: {name!r} is that of row {places[name]} too")
             made[name] = [
                 (f"row {number}: objects[{k}]", _object(side, item, corners))
                 for k, item in enumerate(_items(objects))
@@ -202,7 +196,7 @@ def _objects(side: _Side, corners: bool) -> tuple[dict[Any, ImageEntry], Objects
         except DataError as error:
             side.left_out(number, error)
             continue
-        images[name], places[name] = ImageEntry(image.stem, image, size), number
+        images[name] = ImageEntry(image.stem, image, size)
     return images, made
 
 
@@ -233,54 +227,56 @@ def _items(objects: Any) -> list[Mapping[str, Any]]:
 
 
 def _label_maps(sides: Sequence[_Side], classes: Path | None, _corners: bool) -> Found:
-    folders = []
+    images: dict[str, Path] = {}
+    maps: list[dict[str, Path]] = []
     for side in sides:
-        place = side.folder / "maps"
+        maps.append({})
         for number, name, image, value in side.rows("label"):
             if not isinstance(value, Path):
                 side.left_out(number, DataError(f"{side.columns['label']}: must be an image"))
                 continue
-            write_bytes(place / f"{name}{value.suffix}", read_file(value, "image"))
-            write_bytes(side.folder / "images" / f"{name}{image.suffix}", read_file(image, "image"))
-        folders.append(str(place))
-    if classes is None:
-        if not sides[0].names:
-            raise UsageError(f"{sides[0].path}: the features name no classes; give --classes")
-        classes = sides[0].folder / "classes.json"
-        write_json(classes, {str(number): name for number, name in sides[0].names.items()})
+            maps[-1][name] = value
+            if side is sides[0]:
+                images[name] = image
+    table = class_table(classes) if classes else sides[0].names
+    if not table:
+        raise UsageError(f"{sides[0].path}: the features name no classes; give --classes")
     yield from (problem for side in sides for problem in side.problems)
-    pred = folders[1] if len(folders) > 1 else None
-    images = str(sides[0].folder / "images")
-    yield from label_maps("semantic_segmentation", folders[0], pred, images, classes)
+    names = {image: name for name, image in images.items()}
+    for one in maps_of(images, maps[0], maps[1] if len(maps) > 1 else None, table):
+        yield (
+            replace(one, image_id=names[one.image])
+            if isinstance(one, Sample) and one.image
+            else one
+        )
 
 
 _READERS = {"detection": _detections, "semantic": _label_maps}
 
 
 def _files(path: Path) -> list[Path]:
+    found, splits = list[Path](), list[str]()
     if "*" in path.name:
         found = sorted(path.parent.glob(path.name))
     elif path.is_file():
         found = [path]
     elif (path / SPLITS).is_file():
-        names = ", ".join(str(path / name) for name in read_json(path / SPLITS).get("splits", ()))
-        raise UsageError(f"{path}: has several splits; give one of {names}")
+        splits = [str(path / name) for name in read_json(path / SPLITS).get("splits", ())]
     elif (path / STATE).is_file():
         stated = read_json(path / STATE).get("_data_files", ())
         found = [confined_path(path, row.get("filename"), of=str(path)) for row in stated]
     else:
         found = sorted(path.rglob("*.parquet"))
-        splits = {file.name.partition("-")[0] for file in found}
-        if len(splits) > 1:
-            names = ", ".join(f"'{found[0].parent}/{split}-*.parquet'" for split in sorted(splits))
-            raise UsageError(f"{path}: has several splits; give one of {names}")
-    if not found and not path.exists():
-        raise UsageError(
-            f"{path}: no such file or folder; data sets of the hub must be saved first: "
-            "datasets.load_dataset(NAME).save_to_disk(FOLDER)"
+        splits = sorted(
+            {f"'{file.parent}/{file.name.partition('-')[0]}-*.parquet'" for file in found}
         )
+    if splits and len(splits) != len(found[:1]):
+        raise UsageError(f"{path}: has several splits; give one of {', '.join(splits)}")
     if not found:
-        raise UsageError(f"{path} is not a Hugging Face data set: {STATE} and *.parquet not found")
+        raise UsageError(
+            f"{path} is not a Hugging Face data set: {STATE} and *.parquet not found; data sets of "
+            "the hub must be saved first: datasets.load_dataset(NAME).save_to_disk(FOLDER)"
+        )
     return found
 
 

@@ -272,6 +272,6 @@ def _path(row: Mapping[str, Any], field: str, root: Path) -> Path | None:
 def _read(file: Path, scratch: Path | None) -> Iterator[dict[str, Any]]:
     if scratch is None or not is_hugging_face(file):
         return iter(read_table(file))
-    if file.suffix == ".parquet":
+    if file.is_file():
         check_table(file)
-    return read_data_set(file, scratch).rows
+    return read_data_set(file, scratch)[1]

@@ -319,28 +319,10 @@ def _decoded(path: Path) -> Iterator[None]:
         ) from None
 
 
-def check_names(path: Path) -> None:
-    """Check that ``path`` could be a file of class names.
-
-    Raises
-    ------
-    UsageError
-        If it is a folder or an image.
-    """
-    image = path.suffix.lower() in IMAGE_SUFFIXES
-    if path.is_dir() or image:
-        raise UsageError(
-            f"--classes must be a file of class names, such as one name per line, got the "
-            f"{'image' if image else 'folder'} {path}"
-        )
+Files = str | Path | Mapping[str, Path]
 
 
-def names_by_line(path: Path) -> dict[int, str]:
-    """Read a file with one name per line, counted from 0. Empty lines are counted but skipped."""
-    return {k: line.strip() for k, line in enumerate(read_text(path).splitlines()) if line.strip()}
-
-
-def files_by_key(where: str | Path) -> dict[str, Path]:
+def files_by_key(where: Files) -> dict[str, Path]:
     """Return files by key: the part of the name that an image, its ground truth and its prediction
     share.
 
@@ -348,7 +330,8 @@ def files_by_key(where: str | Path) -> dict[str, Path]:
     ----------
     where
         A folder (key: file name without suffix), a pattern with one ``*`` (key: the part that ``*``
-        matches, which may span folders), or one file (key: its name without suffix).
+        matches, which may span folders), one file (key: its name without suffix), or the files by
+        key.
 
     Raises
     ------
@@ -357,6 +340,8 @@ def files_by_key(where: str | Path) -> dict[str, Path]:
     DataError
         If two files have the same key.
     """
+    if isinstance(where, Mapping):
+        return dict(where)
     text = str(where)
     if text.count("*") > 1:
         raise UsageError(f"{text}: a pattern must have one *, got {text.count('*')}")
@@ -385,9 +370,7 @@ def _by_stem(files: Iterable[Path]) -> dict[str, Path]:
     return by_name(((file.stem, str(file), file) for file in sorted(files)), "files")
 
 
-def aligned(
-    images: str | Path, *others: str | Path | None
-) -> Iterator[tuple[str, Path, list[Path | None]]]:
+def aligned(images: Files, *others: Files | None) -> Iterator[tuple[str, Path, list[Path | None]]]:
     """Yield each image's key and path, and the paths with the same key in ``others`` (None if there
     is none).
 
@@ -397,18 +380,15 @@ def aligned(
     sides = [{} if where is None else files_by_key(where) for where in others]
     singles = all(where is None or Path(str(where)).is_file() for where in (images, *others))
     for key, image in sorted(shown.items()):
-        yield (
-            key,
-            image,
-            [next(iter(side.values()), None) if singles else side.get(key) for side in sides],
-        )
+        found = [next(iter(side.values()), None) if singles else side.get(key) for side in sides]
+        yield key, image, found
 
 
 def paired(
     what: str,
-    images: str,
-    gt: str,
-    pred: str | None,
+    images: Files,
+    gt: Files,
+    pred: Files | None,
     read: Callable[[Path, Path, bool], Side],
 ) -> Iterator[Problem | tuple[Path, Side, Side, Path]]:
     """Yield each image, its prediction, its truth and the prediction's file: a ``what`` of the same

@@ -36,7 +36,7 @@ from visualjudge.formats.sample import (
     told_once,
     turned,
 )
-from visualjudge.vision.fields import flag
+from visualjudge.vision.fields import flag, number
 from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, Prediction
 from visualjudge.vision.raster.images import image_size, opened
 from visualjudge.vision.raster.masks import mask_from_array, mask_from_polygons, mask_from_rle
@@ -139,8 +139,8 @@ def _gathered(
 # Return the objects: shapes of one label and group become one.
 def _joined(shapes: Iterator[LabelledShape], size: Size) -> list[LabelledShape]:
     found: dict[Any, LabelledShape] = {}
-    for number, shape in enumerate(shapes):
-        name = number if shape.group is None else (shape.label, str(shape.group))
+    for place, shape in enumerate(shapes):
+        name = place if shape.group is None else (shape.label, str(shape.group))
         first = found.get(name)
         if first is None:
             found[name] = shape
@@ -255,15 +255,13 @@ def _label_studio(record: Any, size: Size, predicted: bool) -> Iterator[Labelled
 def _only(record: Any, predicted: bool) -> Any:
     if len(record) > 1 and not predicted:
         record = [one for one in record if one.get("ground_truth")] or record
-    if len(record) > 1 and predicted:
+    if len(record) > 1:
         versions = ", ".join(dict.fromkeys(str(one.get("model_version")) for one in record))
         raise DataError(
             f"predictions: must be one, got {len(record)} of model version {versions}; export one"
-        )
-    if len(record) > 1:
-        raise DataError(
-            f"annotations: must be one, or one marked as ground truth, got {len(record)}; which "
-            "annotator is right is not known"
+            if predicted
+            else f"annotations: must be one, or one marked as ground truth, got {len(record)}; "
+            "which annotator is right is not known"
         )
     return record[0] if record else {"result": []}
 
@@ -396,13 +394,9 @@ def _bitmap(content: bytes, origin: Any, size: Size) -> Mask:
     return mask_from_array(dense)
 
 
+# Return a confidence, which some tools write as text.
 def _score(value: Any) -> float | None:
-    if value is None:
-        return None
-    score = float(value)
-    if not np.isfinite(score):
-        raise DataError(f"score: must be a finite number, got {value!r}")
-    return score
+    return None if value is None else number(float(value), "score")
 
 
 def _same_size(height: Any, width: Any, size: Size) -> None:

@@ -20,16 +20,15 @@ import numpy as np
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.core.records import FloatArray, Size
 from visualjudge.core.yamls import read_yaml
+from visualjudge.formats.class_names import YAML, class_table
 from visualjudge.formats.sample import (
     Found,
     Sample,
-    check_names,
     check_type,
     class_name,
     folder_at,
     hull,
     images_by_key,
-    names_by_line,
     read_text,
 )
 from visualjudge.vision.predictions import (
@@ -45,7 +44,6 @@ from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.raster.masks import mask_from_polygons
 
 BOX, JOINTS = 4, 17
-YAML = (".yaml", ".yml")
 # Number of files of a side in which the order of a line's numbers is looked at.
 LOOKED_AT = 200
 # Smallest share of boxes that leave their image and would fit it with the confidence first.
@@ -83,7 +81,7 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
     images
         Folder of the images.
     classes
-        Class names: data.yaml, or a text file with one name per line.
+        Class names: data.yaml, a table, or a text file with one name per line.
 
     Raises
     ------
@@ -94,7 +92,7 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
     """
     item, gather = _READERS[check_type(task, _READERS, "YOLO")]
     joints, numbers = _pose_shape(classes)
-    lines = Lines(class_names(classes), joints, numbers)
+    lines = Lines(class_table(classes), joints, numbers)
     folders = [folder_at(folder) for folder in (gt, pred) if folder is not None]
     by_key = images_by_key(images)
     if not by_key:
@@ -129,22 +127,6 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
                 yield Problem(
                     path.name, path.stem, "image", f"image {path.stem} not found in {images}"
                 )
-
-
-def class_names(path: Path) -> dict[int, str]:
-    """Read class names by number: ``names`` in data.yaml (list or mapping), or a text file with one
-    name per line.
-    """
-    check_names(path)
-    if path.suffix.lower() not in YAML:
-        return names_by_line(path)
-    content = read_yaml(path)
-    names = content.get("names") if isinstance(content, dict) else None
-    if isinstance(names, list):
-        names = dict(enumerate(names))
-    if not isinstance(names, dict) or not all(isinstance(k, int) for k in names):
-        raise DataError(f"{path}: names: must be a list of class names, or number: name")
-    return {k: str(name) for k, name in names.items()}
 
 
 # Return kpt_shape of data.yaml: keypoints of a person, and numbers of each.
