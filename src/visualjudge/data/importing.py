@@ -132,7 +132,7 @@ def import_samples(
     done, how = Imported(), intake or Intake()
     threshold = how.min_score
     samples = (_checked(one, file) for one in samples)
-    if type_of(writer.task).ranked is not None:
+    if writer.kind.ranked is not None:
         samples = list(samples)
         check_forms(writer.task, samples, file)
         done.evaluated = _evaluated(writer.task, samples, how)
@@ -277,9 +277,10 @@ def _note(sample: Sample, done: Imported) -> None:
 def _content(value: Any) -> Hashable:
     if isinstance(value, np.ndarray):
         return value.shape, value.tobytes()
-    if is_dataclass(value) and type(value).__eq__ is object.__eq__:
+    kind: Any = type(value)
+    if kind.__eq__ is object.__eq__ and is_dataclass(value):
         return tuple(_content(getattr(value, one.name)) for one in fields(value))
-    return value if isinstance(value, Hashable) else id(value)
+    return id(value) if kind.__hash__ is None else value
 
 
 # Reject a class that occurs nowhere; with both sides empty, it would score 10 on every image.
@@ -319,7 +320,7 @@ def _add(
             mask_white=sample.mask_white,
             resize_mask=sample.resize_mask,
         )
-        if not type_of(writer.task).is_image:
+        if not writer.kind.is_image:
             sample.prediction.check(size)
     for interest, value in rows:
         writer.add(_annotation(writer, sample, sample.source or source, interest, float(value)))
@@ -384,7 +385,7 @@ def _payload(
     writer: FolderWriter, sample: Sample, name: str, interest: tuple[str, ...] | None
 ) -> dict[str, Any]:
     if sample.file is not None:
-        field_name = str(type_of(writer.task).file_field)
+        field_name = str(writer.kind.file_field)
         return {field_name: writer.copied(sample.file, f"{writer.task}_{name}"), **sample.extra}
     shown = sample.prediction if interest is None else sample.prediction.only(interest)
     return writer.payload(shown, f"{writer.task}_{name}")

@@ -29,7 +29,7 @@ from visualjudge.core.records import Annotation, Size
 from visualjudge.core.registry import in_use
 from visualjudge.core.untrusted import confined_target, read_file
 from visualjudge.data.folder import LAYOUTS, PLUGINS, read_plugins
-from visualjudge.vision.predictions import Prediction, payload_of
+from visualjudge.vision.predictions import Prediction, WriteContext, type_of
 from visualjudge.vision.raster.images import check_whole, oriented, png_bytes, read_rgb
 from visualjudge.vision.raster.masks import mask_from_png, resized_mask
 from visualjudge.vision.tasks import TASKS, task_named
@@ -76,6 +76,7 @@ class FolderWriter:
                 f"{root}: has the document's layout, which is only read; give a new --out"
             )
         self.task = task_named(task).name
+        self.kind = type_of(task)
         self.replace = replace
         self._images: dict[str, dict[str, Any]] = {}
         self._given: dict[str, dict[str, Path | None]] = {}
@@ -169,9 +170,7 @@ class FolderWriter:
         """Return the exact payload of a typed prediction. Depth maps and images are written to
         ``files``.
         """
-        return payload_of(
-            self.task, prediction, root=self._stage, stem=f"{FILES}/{slug(stem)}", digits=None
-        )
+        return self.kind.write(prediction, WriteContext(self._stage, f"{FILES}/{slug(stem)}", None))
 
     def copied(self, path: Path, stem: str) -> str:
         """Copy a file into the folder under a name that begins with ``stem``. Return its path
@@ -184,8 +183,7 @@ class FolderWriter:
 
     def _written(self, content: bytes, stem: str, suffix: str) -> str:
         name = f"{FILES}/{slug(stem)}{suffix}"
-        there = self._path(name)
-        if there.exists():
+        if (there := self._path(name)).exists():
             if read_file(there, "array") == content:
                 return name
             name = f"{FILES}/{slug(stem)}-{hashlib.sha256(content).hexdigest()[:12]}{suffix}"
@@ -248,7 +246,7 @@ class FolderWriter:
 
     # Add the plug-ins whose rows the new records need to those already stated.
     def _write_plugins(self) -> None:
-        kind = task_named(self.task).type
+        kind = self.kind.name
         rows: set[tuple[str, Any]] = {("task", self.task), ("prediction type", kind)}
         for record in self._annotations.values():
             metric = str(record.metadata.get("metric"))

@@ -6,10 +6,11 @@ Formats: https://cocodataset.org/#format-data and #format-results; https://www.l
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ from visualjudge.vision.raster.images import image_size, opened, stored_samples
 from visualjudge.vision.raster.masks import mask_from_array, mask_from_wire, resized_mask
 
 KEYPOINT_NUMBERS = 51
+_NUMBERS = (float, int)
 LARGEST_FLOAT = sys.float_info.max
 # The prefix of 2014 image names in LVIS; the 2017 folders contain the same images without it.
 _COCO_2014 = re.compile(r"^COCO_(train|val|test)2014_")
@@ -183,6 +185,8 @@ def _truth(content: Any, gt: Path, images: Path) -> CocoTruth:
             f"'annotations'{hint}"
         )
     truth = CocoTruth(gt, _labels(content.get("categories"), gt), {})
+    with os.scandir(images) as entries:  # one look for all images
+        files = {entry.name for entry in entries if entry.is_file(follow_symlinks=False)}
     for k, raw in enumerate(content["images"]):
         try:
             number = whole(raw.get("id")) if isinstance(raw, Mapping) else None
@@ -190,7 +194,7 @@ def _truth(content: Any, gt: Path, images: Path) -> CocoTruth:
                 raise invalid(gt, f"images[{k}]", "id", "must be a whole number or a string")
             if number in truth.images:
                 raise invalid(gt, f"images[{k}]", "id", f"{number!r} occurs twice")
-            truth.images[number] = _image(raw, f"images[{k}]", gt, images)
+            truth.images[number] = _image(raw, f"images[{k}]", gt, images, files)
         except InvalidRecord as error:
             truth.problems.append(error.problem)
     truth.images = dict(sorted(truth.images.items(), key=lambda item: _by_number(item[0])))
@@ -226,15 +230,17 @@ def _labels(categories: Any, gt: Path) -> dict[Any, str]:
     return labels
 
 
-def _image(raw: Mapping[str, Any], where: str, gt: Path, images: Path) -> ImageEntry:
+def _image(
+    raw: Mapping[str, Any], where: str, gt: Path, images: Path, files: Collection[str]
+) -> ImageEntry:
     name = str(raw.get("file_name") or "") or str(raw.get("coco_url", "")).rpartition("/")[2]
     if not name:
         raise invalid(gt, where, "file_name", "the field is missing")
     try:
         renamed = _COCO_2014.sub("", name)
-        if renamed != name and not (images / name).is_file() and (images / renamed).is_file():
+        if name not in files and renamed in files:
             name = renamed
-        path = confined_path(images, name, of=str(images))
+        path = images / name if name in files else confined_path(images, name, of=str(images))
         size = image_size(path)
     except DataError as error:
         raise invalid(gt, where, "file_name", str(error)) from None
@@ -242,7 +248,7 @@ def _image(raw: Mapping[str, Any], where: str, gt: Path, images: Path) -> ImageE
     if stated != size:
         field_name = "height" if stated[0] != size[0] else "width"
         got = f"{stated[0]!r}×{stated[1]!r} (height×width){exif_hint(stated, size, path)}"
-        form = "" if all(map(_finite, stated)) else " as numbers, not text,"
+        form = "" if _all_finite(stated) else " as numbers, not text,"
         raise invalid(
             gt, where, field_name, f"must match {name}, {size[0]}×{size[1]},{form} got {got}"
         )
@@ -264,13 +270,14 @@ def _results(pred: Path) -> dict[Any, list[tuple[str, Any]]]:
 
 def _by_image(rows: Iterable[Any], file: str) -> dict[Any, list[tuple[str, Any]]]:
     found: dict[Any, list[tuple[str, Any]]] = defaultdict(list)
+    within = file.rpartition(": ")[2]
     for k, raw in enumerate(rows):
-        number = whole(raw.get("image_id")) if isinstance(raw, Mapping) else None
-        if not isinstance(number, int | str):
+        number = whole(raw.get("image_id")) if isinstance(raw, dict) else None
+        if not isinstance(number, (int, str)):
             raise DataError(
                 f"{file}[{k}]: image_id: must be a whole number or a string, got {number!r:.40}"
             )
-        found[number].append((f"{file.rpartition(': ')[2]}[{k}]", raw))
+        found[number].append((f"{within}[{k}]", raw))
     return found
 
 
@@ -332,8 +339,8 @@ def _of_rows(kind: str, truth: CocoTruth, pred: Path, resize: bool) -> Typed:
 
 
 def _label(raw: Mapping[str, Any], truth: CocoTruth) -> str:
-    number = whole(raw.get("category_id")) if isinstance(raw, Mapping) else None
-    if not isinstance(number, int | str) or number not in truth.labels:
+    number = whole(raw.get("category_id")) if isinstance(raw, dict) else None
+    if not isinstance(number, (int, str)) or number not in truth.labels:
         if number is None:
             raise DataError("category_id: the field is missing; class names are not accepted")
         first, name = next(iter(truth.labels.items()))
@@ -347,7 +354,7 @@ def _label(raw: Mapping[str, Any], truth: CocoTruth) -> str:
 def _detection(raw: Mapping[str, Any], label: str, image: ImageEntry, _resize: bool) -> Detection:
     corners, box = _xyxy(raw.get("bbox")), raw["bbox"]
     stated = raw.get("attributes")  # as CVAT writes them
-    turn = stated.get("rotation") if isinstance(stated, Mapping) else 0
+    turn = stated.get("rotation") if isinstance(stated, dict) else 0
     if turn and _finite(turn):
         return Detection(label, hull(turned(box, turn)), score(raw), crowd(raw))
     return Detection(label, corners, score(raw), crowd(raw), (float(box[2]), float(box[3])))
@@ -371,7 +378,7 @@ def _person(raw: Mapping[str, Any], _label: str, _image: ImageEntry, _resize: bo
     if (
         not isinstance(numbers, list)
         or len(numbers) != KEYPOINT_NUMBERS
-        or not all(map(_finite, numbers))
+        or not _all_finite(numbers)
     ):
         got = f"{len(numbers)} values" if isinstance(numbers, list) else f"{numbers!r:.40}"
         raise DataError(
@@ -408,7 +415,7 @@ def _sample(
 def _xyxy(box: Any) -> Xyxy:
     if box is None:
         raise DataError("bbox: the field is missing")
-    if not isinstance(box, list) or len(box) != 4 or not all(map(_finite, box)):
+    if not isinstance(box, list) or len(box) != 4 or not _all_finite(box):
         raise DataError(
             f"bbox: must be [x, y, width, height], four finite numbers, got {box!r:.60}"
         )
@@ -419,9 +426,12 @@ def _xyxy(box: Any) -> Xyxy:
 
 
 def _finite(value: Any) -> bool:
-    return (
-        type(value) in (float, int) and -LARGEST_FLOAT <= value <= LARGEST_FLOAT
-    )  # NaN compares false
+    return _all_finite((value,))
+
+
+# The sum of numbers with an infinite one or a NaN, which compares false, is no finite one.
+def _all_finite(values: Sequence[Any]) -> bool:
+    return all(type(one) in _NUMBERS for one in values) and abs(sum(values)) <= LARGEST_FLOAT
 
 
 # Return instances as a label map: each pixel takes the class of the smallest instance that covers

@@ -172,8 +172,9 @@ def named(sample: Sample, prefix: str) -> str:
     """Return the ``image_id`` of a sample: ``prefix``, in which ``{folder}`` stands for its image's
     folder, and its own name.
     """
-    folder = "" if sample.image is None else sample.image.resolve().parent.name
-    return prefix.replace("{folder}", folder) + sample.image_id
+    if sample.image is not None and "{folder}" in prefix:
+        prefix = prefix.replace("{folder}", sample.image.resolve().parent.name)
+    return prefix.replace("{folder}", "") + sample.image_id
 
 
 def whole(value: Any) -> Any:
