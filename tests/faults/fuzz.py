@@ -39,7 +39,7 @@ from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.jsons import lenient
 from visualjudge.core.records import TIES
 from visualjudge.core.seeding import rng_for
-from visualjudge.data import record_files
+from visualjudge.data import record_checks
 from visualjudge.data.record_checks import annotation_from_wire, image_from_wire
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.json_form import question_from_wire
@@ -150,8 +150,8 @@ def _published(raw: bytes, place: Path) -> object:
 
 
 TARGETS: dict[str, Target] = {
-    "records-json": _file(".json", record_files.read_records),
-    "records-jsonl": _file(".jsonl", record_files.read_records),
+    "records-json": _file(".json", record_checks.read_records),
+    "records-jsonl": _file(".jsonl", record_checks.read_records),
     "annotation": lambda raw, _: annotation_from_wire(
         _object(raw), file="f", task="object_detection", position=0
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from visualjudge.data.import_mistakes import MOST_TRIED, Sides, check_forms, lik
 from visualjudge.data.record_checks import LONGEST_NAME
 from visualjudge.data.writer import FolderWriter
 from visualjudge.formats.sample import Sample, named
+from visualjudge.vision.fields import number
 from visualjudge.vision.metrics import metrics_of
 from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.raster.limits import check_items
@@ -196,42 +197,28 @@ def _check_given(sample: Sample) -> None:
     given = sample.final_score
     if given is None and sample.truth is None:
         raise DataError("truth: must be given if there is no final_score, got neither")
-    if given is not None and not (_is_number(given) and 0 <= given <= 10):
+    if given is not None and not 0 <= number(given, "final_score") <= 10:
         raise DataError(f"final_score: must be a number from 0 to 10, got {given!r:.40}")
 
 
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
-
-
-def check_predicted(done: Imported, pred: str) -> None:
-    """Check that ``pred`` predicts something for at least one image; otherwise all images with a
-    ground truth would score 0.
+def check_sides(done: Imported, gt: str, pred: str | None) -> None:
+    """Check that at least one image has ground truth, and that ``pred`` predicts something for one;
+    otherwise all predictions would be wrong, or all images would score 0.
 
     Raises
     ------
     DataError
-        If it does not.
-    """
-    if done.images and not done.predictions:
-        raise DataError(
-            f"{pred}: must contain predictions for images of the ground truth, got none "
-            + ("that is valid" if done.problems else f"for its {len(done.images)} images")
-        )
-
-
-def check_truths(done: Imported, file: str) -> None:
-    """Check that at least one image has ground truth; otherwise all predictions would be wrong.
-
-    Raises
-    ------
-    DataError
-        If none has.
+        If none does.
     """
     if done.paired and not done.real:
         raise DataError(
-            f"{file}: must contain ground truth for at least one image, got none for "
+            f"{gt}: must contain ground truth for at least one image, got none for "
             f"{pluralize(done.paired, 'image')}"
+        )
+    if pred is not None and done.images and not done.predictions:
+        raise DataError(
+            f"{pred}: must contain predictions for images of the ground truth, got none "
+            + ("that is valid" if done.problems else f"for its {len(done.images)} images")
         )
 
 

@@ -26,9 +26,8 @@ from visualjudge.core.atomic import write_json, writing
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError, in_field
 from visualjudge.core.records import Annotation, Size
-from visualjudge.core.registry import in_use
 from visualjudge.core.untrusted import confined_target, read_file
-from visualjudge.data.folder import LAYOUTS, PLUGINS, read_plugins
+from visualjudge.data.folder import LAYOUTS
 from visualjudge.vision.predictions import Prediction, WriteContext, type_of
 from visualjudge.vision.raster.images import check_whole, oriented, png_bytes, read_rgb
 from visualjudge.vision.raster.masks import mask_from_png, resized_mask
@@ -83,6 +82,7 @@ class FolderWriter:
         self._annotations: dict[str, Annotation] = {}
         self.sources: set[str | None] = set()
         self._is_new = not self.root.exists()
+        self._image_file = self.root / "images" / f"{self.task}.json"
 
     def __enter__(self) -> Self:
         self.root.mkdir(parents=True, exist_ok=True)
@@ -242,28 +242,6 @@ class FolderWriter:
                 path.replace(self.root / FILES / path.name)
             write_json(self._image_file, images)
             write_json(self._annotation_file, annotations, indent=False)
-            self._write_plugins()
-
-    # Add the plug-ins whose rows the new records need to those already stated.
-    def _write_plugins(self) -> None:
-        kind = self.kind.name
-        rows: set[tuple[str, Any]] = {("task", self.task), ("prediction type", kind)}
-        for record in self._annotations.values():
-            metric = str(record.metadata.get("metric"))
-            rows |= {("metric", (kind, metric)), ("error type", (kind, record.error_type))}
-        used = in_use(rows)
-        if not used:
-            return
-        known = {str(one.get("name")): one for one in read_plugins(self.root)}
-        for one in used:
-            before = known.get(one["name"], {}).get("rows")
-            listed = before if isinstance(before, list) else []
-            known[one["name"]] = {**one, "rows": sorted({*one["rows"], *map(str, listed)})}
-        write_json(self.root / PLUGINS, [known[name] for name in sorted(known)])
-
-    @property
-    def _image_file(self) -> Path:
-        return self.root / "images" / f"{self.task}.json"
 
     @property
     def _annotation_file(self) -> Path:
@@ -285,10 +263,11 @@ class FolderWriter:
         # A dataset stores the original of an image_id once, for all tasks.
         for path in sorted((self.root / "images").glob("*.json")):
             tasks = [TASKS.get(name) for name in (self.task, path.stem)]
-            if path != self._image_file and all(task and task.sourced for task in tasks):
-                others = _parsed(path, dict)
-                for image_id in self._images.keys() & others.keys():
-                    self._check_agrees(path, image_id, others[image_id], ["file", "mask"])
+            if path == self._image_file or not all(task and task.sourced for task in tasks):
+                continue
+            others = _parsed(path, dict)
+            for image_id in self._images.keys() & others.keys():
+                self._check_agrees(path, image_id, others[image_id], ["file", "mask"])
         return there
 
     def _check_agrees(

@@ -41,7 +41,10 @@ def class_table(path: Path) -> dict[int, str]:
         )
     if suffix in YAML:
         content = read_yaml(path)
-        content = content.get("names") if isinstance(content, dict) else None
+        content = content if isinstance(content, dict) else {}
+        if "kpt_shape" in content:
+            raise UsageError(f"{path}: poses of YOLO are not read; import coco reads COCO's")
+        content = content.get("names")
     elif suffix in (".csv", ".tsv"):
         content = read_table(path)
     elif suffix == ".json":

@@ -119,8 +119,14 @@ def coco(
         If a whole file cannot be read.
     """
     content = read_json(gt)
-    segments = _is_panoptic(content)
-    kind = check_type(task, _FROM_PANOPTIC if segments else _READERS, "COCO")
+    rows = content.get("annotations") if isinstance(content, dict) else None
+    first = rows[0] if rows and isinstance(rows, list) else None
+    segments = isinstance(first, dict) and "segments_info" in first
+    kind = (
+        check_type(task, _FROM_PANOPTIC, "COCO panoptic")
+        if segments
+        else (check_type(task, _READERS, "COCO instance"))
+    )
     if segments and (gt_pngs is None or (pred is not None and pred_pngs is None)):
         raise UsageError("panoptic files need --gt-pngs, and a --pred-pngs for each --pred")
     truth = _truth(content, gt, folder_at(images))
@@ -128,24 +134,9 @@ def coco(
     if segments:
         typed = _of_segments(kind, content, truth, pred or gt, gt_pngs, pred_pngs)
     else:
-        typed = _of_rows(kind, truth, pred or gt, resize_pred)
+        typed = reader_of_rows(kind, truth, pred or gt, resize=resize_pred)
         _warn_of_ids(truth)
     yield from samples_of(truth, results, pred or gt, typed)
-
-
-def lvis(
-    task: str, gt: Path, pred: Path | None, images: Path, *, resize_pred: bool = False
-) -> Found:
-    """Yield the samples of an LVIS file; see :func:`coco`.
-
-    Parameters
-    ----------
-    gt
-        Ground truth file.
-    images
-        Folder of the images.
-    """
-    return coco(task, gt, pred, images, resize_pred=resize_pred)
 
 
 def samples_of(
@@ -162,11 +153,6 @@ def samples_of(
             yield error.problem
     if results is not None:
         yield from _of_unknown_images(results, truth, pred)
-
-
-def detections_of(truth: CocoTruth, pred: Path) -> Typed:
-    """Return the reader of records of boxes, for other formats that have COCO's fields."""
-    return _of_rows("detection", truth, pred, resize=False)
 
 
 # Read the categories, images and annotations of a COCO file (annotations unchanged).
@@ -303,8 +289,7 @@ def _of_unknown_images(results: Mapping[Any, Rows], truth: CocoTruth, pred: Path
             pred.name,
             where,
             "image_id",
-            f"must be the id of an image of {truth.file.name}{example}, got {number!r}"
-            f"{_other_type(number, truth.images)}",
+            f"must be the id of an image of {truth.file.name}{example}, got {number!r}",
         )
         for number, rows in results.items()
         if number not in known and not truth.problems
@@ -312,16 +297,8 @@ def _of_unknown_images(results: Mapping[Any, Rows], truth: CocoTruth, pred: Path
     ]
 
 
-# What to change if an id is text where ids are numbers, or the reverse; else empty.
-def _other_type(number: Any, known: Mapping[Any, Any]) -> str:
-    if isinstance(number, str) and number.isdecimal() and int(number) in known:
-        return "; it is text: write a number, without quotes"
-    if str(number) in known:
-        return "; it is a number: write text, in quotes"
-    return ""
-
-
-def _of_rows(kind: str, truth: CocoTruth, pred: Path, resize: bool) -> Typed:
+def reader_of_rows(kind: str, truth: CocoTruth, pred: Path, *, resize: bool) -> Typed:
+    """Return the reader of records of a type, for other formats that have COCO's fields, too."""
     read, gather = _READERS[kind]
 
     def typed(rows: Rows, image: ImageEntry, predicted: bool) -> Prediction:
@@ -346,7 +323,7 @@ def _label(raw: Mapping[str, Any], truth: CocoTruth) -> str:
         first, name = next(iter(truth.labels.items()))
         raise DataError(
             f"category_id: must be a category of {truth.file.name}, such as {first!r} ({name}), "
-            f"got {number!r}{_other_type(number, truth.labels)}"
+            f"got {number!r}"
         )
     return truth.labels[number]
 
@@ -434,24 +411,9 @@ def _all_finite(values: Sequence[Any]) -> bool:
     return all(type(one) in _NUMBERS for one in values) and abs(sum(values)) <= LARGEST_FLOAT
 
 
-# Return instances as a label map: each pixel takes the class of the smallest instance that covers
-# it. Crowds count as instances.
-def _flattened(image: ImageEntry, items: Sequence[Instance]) -> Masks:
-    ordered = sorted(items, key=lambda item: -item.mask.area)
-    labels = sorted({item.label for item in ordered})
-    values = np.zeros(image.size, dtype=np.int32)
-    for item in ordered:
-        values[item.mask.window][item.mask.crop] = labels.index(item.label) + 1
-    parts = (
-        (label, mask_from_array(values == number)) for number, label in enumerate(labels, start=1)
-    )
-    return Masks(image.size, tuple(Instance(label, mask) for label, mask in parts if mask.area))
-
-
 _READERS: dict[str, tuple[Callable[..., Any], Callable[[ImageEntry, Any], Prediction]]] = {
     "detection": (_detection, lambda _image, items: Detections(items)),
     "instance": (_instance, lambda image, items: Masks(image.size, items)),
-    "semantic": (_instance, _flattened),
     "keypoint": (_person, lambda _image, items: People(items)),
 }
 
@@ -459,19 +421,9 @@ _READERS: dict[str, tuple[Callable[..., Any], Callable[[ImageEntry, Any], Predic
 # ---------------------------------------------------------------- panoptic
 
 
-def _is_panoptic(content: Any) -> bool:
-    rows = content.get("annotations") if isinstance(content, Mapping) else None
-    return (
-        bool(rows)
-        and isinstance(rows, list)
-        and isinstance(rows[0], Mapping)
-        and "segments_info" in rows[0]
-    )
-
-
 # Return the reader of COCO panoptic records: segments, and PNGs with id = R + 256 G + 65536 B and 0
-# = void. Semantic segmentation merges the segments of a class. Instance segmentation and detection
-# use the segments of isthing categories.
+# = void. Semantic segmentation merges the segments of a class; instance segmentation uses those of
+# isthing categories.
 def _of_segments(
     kind: str,
     content: Mapping[str, Any],
@@ -533,15 +485,7 @@ def _by_class(side: Masks, _things: set[str]) -> Masks:
     return side.with_items(Instance(label, mask_from_array(dense)) for label, dense in joined)
 
 
-def _boxes_of_things(side: Masks, things: set[str]) -> Detections:
-    found = side.only(things).items
-    return Detections(
-        tuple(Detection(item.label, item.mask.box, item.score, item.iscrowd) for item in found)
-    )
-
-
 _FROM_PANOPTIC: dict[str, Callable[[Masks, set[str]], Prediction]] = {
     "semantic": _by_class,
     "instance": lambda side, things: side.only(things),
-    "detection": _boxes_of_things,
 }

@@ -3,7 +3,7 @@ read with polars; ``datasets`` is not needed.
 
 An image is a struct of ``bytes`` and ``path``, and class names are in the schema's metadata; see
 https://huggingface.co/docs/datasets/about_arrow and /object_detection. Images are unpacked into a
-folder, which is then read as COCO or as label maps.
+folder, and objects are read as COCO's.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,8 @@ from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.tables import table_metadata, table_parts
 from visualjudge.core.untrusted import confined_path
-from visualjudge.formats.class_names import class_table
-from visualjudge.formats.coco import CocoTruth, ImageEntry, detections_of, samples_of
-from visualjudge.formats.label_maps import maps_of
-from visualjudge.formats.sample import Found, Sample, check_type, class_name, read_json
+from visualjudge.formats.coco import CocoTruth, ImageEntry, reader_of_rows, samples_of
+from visualjudge.formats.sample import Found, check_type, class_name, read_json
 from visualjudge.vision.raster.images import image_size
 
 STATE, SPLITS = "state.json", "dataset_dict.json"
@@ -35,16 +33,7 @@ SUFFIXES = {
 }
 # Number of rows in memory at a time; each may contain a large image.
 ROWS = 64
-COLUMNS = {
-    name: name for name in ("image", "image_id", "objects", "label", "bbox", "category", "score")
-}
-
-
-def is_hugging_face(path: Path) -> bool:
-    """Return whether ``path`` is a data set's folder, one of its files, or a pattern of Parquet
-    files.
-    """
-    return path.is_dir() or path.suffix in (".parquet", ".arrow")
+COLUMNS = {name: name for name in ("image", "image_id", "objects", "bbox", "category", "score")}
 
 
 def read_data_set(
@@ -70,7 +59,6 @@ def hugging_face(
     gt: str,
     pred: str | None,
     scratch: Path,
-    classes: Path | None = None,
     *,
     box_format: str = "xywh",
     column: Mapping[str, str] | None = None,
@@ -86,22 +74,19 @@ def hugging_face(
         ``pred`` takes the same forms. Rows of both are matched by image name.
     scratch
         Folder for the unpacked files; must be kept until the samples are written.
-    classes
-        Label maps: class table, if the features contain no names.
     box_format
         Format of objects.bbox: xywh or xyxy.
     column
         OURS=THEIRS, such as prompt=text.
 
-        OURS is ``image``, ``image_id``, ``objects`` with ``bbox``, ``category`` and ``score``, or
-        ``label`` (the label-map image).
+        OURS is ``image``, ``image_id``, or ``objects`` with ``bbox``, ``category`` and ``score``.
 
     Raises
     ------
     UsageError
-        If the task is neither object_detection nor semantic_segmentation, or an option is invalid.
+        If the task is not object_detection, or an option is invalid.
     """
-    kind = check_type(task, _READERS, "Hugging Face")
+    check_type(task, ("detection",), "Hugging Face")
     if box_format not in ("xywh", "xyxy"):
         raise UsageError(f"--box-format must be xywh or xyxy, got {box_format!r}")
     known = {**COLUMNS, **(column or {})}
@@ -110,7 +95,19 @@ def hugging_face(
         for one, name in ((gt, "gt"), (pred, "pred"))
         if one is not None
     ]
-    yield from _READERS[kind](sides, classes, box_format == "xyxy")
+    images, rows = _objects(sides[0], box_format == "xyxy")
+    predicted = _objects(sides[1], box_format == "xyxy")[1] if pred is not None else None
+    labels = {
+        raw["category_id"]: raw["category_id"]
+        for found in (rows, predicted or {})
+        for objects in found.values()
+        for _, raw in objects
+    }
+    content = CocoTruth(sides[0].path, labels, images, defaultdict(list, rows))
+    yield from (problem for side in sides for problem in side.problems)
+    place = sides[-1].path
+    typed = reader_of_rows("detection", content, place, resize=False)
+    yield from samples_of(content, predicted, place, typed)
 
 
 @dataclass
@@ -164,22 +161,6 @@ def _cell(row: Mapping[str, Any], column: str) -> Any:
     return cell
 
 
-def _detections(sides: Sequence[_Side], _classes: Path | None, corners: bool) -> Found:
-    truth, *others = sides
-    images, rows = _objects(truth, corners)
-    _, predicted = _objects(others[0], corners) if others else ({}, None)
-    labels = {
-        raw["category_id"]: raw["category_id"]
-        for found in (rows, predicted or {})
-        for objects in found.values()
-        for _, raw in objects
-    }
-    content = CocoTruth(truth.path, labels, images, defaultdict(list, rows))
-    yield from (problem for side in sides for problem in side.problems)
-    pred = sides[-1].path
-    yield from samples_of(content, predicted, pred, detections_of(content, pred))
-
-
 # The objects of each image in COCO's form, with a name as their category.
 Objects = dict[Any, list[tuple[str, Any]]]
 
@@ -226,34 +207,6 @@ def _items(objects: Any) -> list[Mapping[str, Any]]:
     raise DataError("objects: must be a list of objects, or an object of lists of equal length")
 
 
-def _label_maps(sides: Sequence[_Side], classes: Path | None, _corners: bool) -> Found:
-    images: dict[str, Path] = {}
-    maps: list[dict[str, Path]] = []
-    for side in sides:
-        maps.append({})
-        for number, name, image, value in side.rows("label"):
-            if not isinstance(value, Path):
-                side.left_out(number, DataError(f"{side.columns['label']}: must be an image"))
-                continue
-            maps[-1][name] = value
-            if side is sides[0]:
-                images[name] = image
-    table = class_table(classes) if classes else sides[0].names
-    if not table:
-        raise UsageError(f"{sides[0].path}: the features name no classes; give --classes")
-    yield from (problem for side in sides for problem in side.problems)
-    names = {image: name for name, image in images.items()}
-    for one in maps_of(images, maps[0], maps[1] if len(maps) > 1 else None, table):
-        yield (
-            replace(one, image_id=names[one.image])
-            if isinstance(one, Sample) and one.image
-            else one
-        )
-
-
-_READERS = {"detection": _detections, "semantic": _label_maps}
-
-
 def _files(path: Path) -> list[Path]:
     found, splits = list[Path](), list[str]()
     if "*" in path.name:
@@ -289,27 +242,16 @@ def _rows(files: Sequence[Path], scratch: Path) -> Iterator[dict[str, Any]]:
                 number += 1
 
 
-# Return the row with each image, including images in lists, replaced by its path, or by the error
-# that it cannot be read.
+# Return the row with each image replaced by its path, or by the error that it cannot be read.
 def _unpacked(row: dict[str, Any], number: int, file: Path, scratch: Path) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    made = dict(row)
     for column, value in row.items():
-        cells = value if isinstance(value, list) and value else [value]
-        made[column] = value
-        if all(map(_is_image, cells)):
+        if isinstance(value, dict) and value.keys() == {"bytes", "path"}:
             try:
-                paths = [
-                    _image(one, f"{number:06d}{f'_{k}' * (cells is value)}", file, scratch / column)
-                    for k, one in enumerate(cells)
-                ]
-                made[column] = paths if cells is value else paths[0]
+                made[column] = _image(value, f"{number:06d}", file, scratch / column)
             except DataError as error:
                 made[column] = error
     return made
-
-
-def _is_image(value: Any) -> bool:
-    return isinstance(value, dict) and value.keys() == {"bytes", "path"}
 
 
 # Write an image into folder under its name in the data set, or under its number if it has none.

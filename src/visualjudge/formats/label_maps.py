@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.formats.class_names import class_table
 from visualjudge.formats.sample import (
-    Files,
     Found,
     Sample,
     check_type,
@@ -38,7 +37,6 @@ def label_maps(
     classes: Path,
     *,
     unlabelled: Sequence[int] = (),
-    channel: int | None = None,
     resize_pred: bool = False,
 ) -> Found:
     """Yield samples of label maps paired by name. Without ``pred``, the ground truth is its own
@@ -58,31 +56,15 @@ def label_maps(
         Value of unlabelled pixels, in addition to 0 and 255.
 
         0 and 255 mean unlabelled only if the table does not name them.
-    channel
-        Channel of the label map, counted from 0, if it has several.
     resize_pred
         Resize predicted maps to the size of their image (nearest neighbour).
     """
     check_type(task, ("semantic",), "label-map")
     table = class_table(classes)
-    yield from maps_of(images, gt, pred, table, unlabelled, channel, resize=resize_pred)
-
-
-def maps_of(
-    images: Files,
-    gt: Files,
-    pred: Files | None,
-    table: Mapping[int, str],
-    unlabelled: Sequence[int] = (),
-    channel: int | None = None,
-    *,
-    resize: bool = False,
-) -> Found:
-    """Yield samples of label maps paired by name, whose values ``table`` names."""
     skipped = {*unlabelled, *(value for value in UNNAMED if value not in table)}
 
     def read(file: Path, image: Path, predicted: bool) -> Masks:
-        return _read(file, table, skipped, channel, image, resize=resize and predicted)
+        return _read(file, table, skipped, image, resize=resize_pred and predicted)
 
     for one in paired("label map", images, gt, pred, read):
         if isinstance(one, Problem):
@@ -96,13 +78,12 @@ def _read(
     path: Path,
     table: Mapping[int, str],
     skipped: set[int],
-    channel: int | None,
     image: Path,
     *,
     resize: bool,
 ) -> Masks:
     size = image_size(image)
-    values = fitted(_values(path, channel), size, path, image, resize=resize)
+    values = fitted(_values(path), size, path, image, resize=resize)
     classes: dict[str, Any] = {}
     found = [value for value in np.unique(values).tolist() if value not in skipped]
     unknown = [value for value in found if value not in table]
@@ -122,7 +103,7 @@ def _read(
     return Masks(size, tuple(Instance(name, mask_from_array(classes[name])) for name in classes))
 
 
-def _values(path: Path, channel: int | None) -> NDArray[Any]:
+def _values(path: Path) -> NDArray[Any]:
     with opened(path, path.name) as file:
         if file.format == "JPEG":
             raise DataError(
@@ -133,17 +114,11 @@ def _values(path: Path, channel: int | None) -> NDArray[Any]:
     if values.ndim == 2:
         return values
     colours = values[:, :, :3]
-    if channel is None and values.shape[2] != 2 and (colours == colours[:, :, :1]).all():
+    if values.shape[2] != 2 and (colours == colours[:, :, :1]).all():
         return np.asarray(values[:, :, 0])
-    if channel is None or not 0 <= channel < values.shape[2]:
-        count = len(np.unique(colours.reshape(-1, colours.shape[2]), axis=0))
-        likely = (
-            f"{count} colours, like a photograph: {PLACES}; --channel selects"
-            if count > MOST_COLOURS
-            else f"{count} colours: convert them to class numbers, or use --channel to select"
-        )
-        raise DataError(
-            f"{path.name}: must have one channel of class numbers, got {values.shape[2]} channels "
-            f"and {likely} the channel with the classes"
-        )
-    return np.asarray(values[:, :, channel])
+    count = len(np.unique(colours.reshape(-1, colours.shape[2]), axis=0))
+    likely = f", like a photograph: {PLACES}" if count > MOST_COLOURS else ""
+    raise DataError(
+        f"{path.name}: must have one channel of class numbers, got {values.shape[2]} channels and "
+        f"{count} colours{likely or ': convert them to class numbers'}"
+    )

@@ -90,7 +90,8 @@ def _typed(task: str, sample: Sample, folder: Path) -> Sample:
     given = sample.prediction, sample.truth
     if file is None and isinstance(given[0], str | Path):
         file = Path(given[0])
-    size = image_size(image) if image is not None and not all(map(_is_record, given)) else None
+    typed = all(one is None or isinstance(one, Prediction) for one in given)
+    size = None if image is None or typed else image_size(image)
     prediction = _record(task, "prediction", given[0], size, sample.prompt)
     truth = None if given[1] is None else _record(task, "truth", given[1], size, sample.prompt)
     labels = sample.labels or (() if truth is None else truth.labels)
@@ -107,10 +108,6 @@ def _path(name: str, value: Any, folder: Path) -> Path | None:
     file = folder / f"{len(list(folder.iterdir()))}.png"
     write_png(file, pixels)
     return file
-
-
-def _is_record(value: Any) -> bool:
-    return value is None or isinstance(value, Prediction)
 
 
 def _record(

@@ -57,9 +57,6 @@ class Sample:
     mask: Path | None = None
     control: Path | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    # Whether the input itself names the image. Otherwise image_id is the image's file name without
-    # its suffix.
-    named: bool = False
     # Whether white in mask is the region to fill or the region to keep.
     mask_white: Literal["fill", "keep"] = "fill"
     # Whether a mask of another size than the image is resized to it.
@@ -68,7 +65,6 @@ class Sample:
 
 T = TypeVar("T")
 Side = TypeVar("Side", bound=Prediction)
-LARGEST_FILE = 1 << 30
 Found = Iterator[Sample | Problem]
 
 
@@ -260,16 +256,14 @@ def read_pickle(path: Path) -> Any:
         If there is no such file, or it is larger than 1 GiB, is not a pickle, or contains more than
         plain data.
     """
-    try:
-        with open_file(path, "table") as file:
+    with open_file(path, "table") as file:
+        try:
             value = _DataOnly(file, encoding="latin1").load()
-        if is_deep(value):
-            raise ValueError(f"must be nested at most {DEEPEST_JSON} levels deep")
-        return value
-    except DataError:
-        raise
-    except Exception as error:  # an unpickler of a damaged file raises anything
-        raise DataError(f"{path}: must be a pickle of plain data: {error}") from None
+        except Exception as error:  # an unpickler of a damaged file raises anything
+            raise DataError(f"{path}: must be a pickle of plain data: {error}") from None
+    if is_deep(value):
+        raise DataError(f"{path}: must be nested at most {DEEPEST_JSON} levels deep")
+    return value
 
 
 def read_table(path: Path) -> list[dict[str, Any]]:
@@ -320,10 +314,7 @@ def _decoded(path: Path) -> Iterator[None]:
         ) from None
 
 
-Files = str | Path | Mapping[str, Path]
-
-
-def files_by_key(where: Files) -> dict[str, Path]:
+def files_by_key(where: str | Path) -> dict[str, Path]:
     """Return files by key: the part of the name that an image, its ground truth and its prediction
     share.
 
@@ -331,8 +322,7 @@ def files_by_key(where: Files) -> dict[str, Path]:
     ----------
     where
         A folder (key: file name without suffix), a pattern with one ``*`` (key: the part that ``*``
-        matches, which may span folders), one file (key: its name without suffix), or the files by
-        key.
+        matches, which may span folders), or one file (key: its name without suffix).
 
     Raises
     ------
@@ -341,8 +331,6 @@ def files_by_key(where: Files) -> dict[str, Path]:
     DataError
         If two files have the same key.
     """
-    if isinstance(where, Mapping):
-        return dict(where)
     text = str(where)
     if text.count("*") > 1:
         raise UsageError(f"{text}: a pattern must have one *, got {text.count('*')}")
@@ -371,7 +359,9 @@ def _by_stem(files: Iterable[Path]) -> dict[str, Path]:
     return by_name(((file.stem, str(file), file) for file in sorted(files)), "files")
 
 
-def aligned(images: Files, *others: Files | None) -> Iterator[tuple[str, Path, list[Path | None]]]:
+def aligned(
+    images: str | Path, *others: str | Path | None
+) -> Iterator[tuple[str, Path, list[Path | None]]]:
     """Yield each image's key and path, and the paths with the same key in ``others`` (None if there
     is none).
 
@@ -387,9 +377,9 @@ def aligned(images: Files, *others: Files | None) -> Iterator[tuple[str, Path, l
 
 def paired(
     what: str,
-    images: Files,
-    gt: Files,
-    pred: Files | None,
+    images: str,
+    gt: str,
+    pred: str | None,
     read: Callable[[Path, Path, bool], Side],
 ) -> Iterator[Problem | tuple[Path, Side, Side, Path]]:
     """Yield each image, its prediction, its truth and the prediction's file: a ``what`` of the same
@@ -411,6 +401,24 @@ def paired(
             yield Problem(image.name, key, "prediction" if sides else "truth", str(error))
             continue
         yield image, sides[-1], sides[0], files[-1] or image
+
+
+def compared(
+    images: Iterable[tuple[str, Path]],
+    truth: Callable[[str, Path], Side],
+    pred: Callable[[str, Path], Side] | None,
+) -> Found:
+    """Yield the sample of each (key, image), whose sides are read by key and image. Without
+    ``pred``, the truth is its own prediction. An invalid record becomes a problem.
+    """
+    for key, image in images:
+        try:
+            real = truth(key, image)
+            found = real.without_crowds() if pred is None else pred(key, image)
+        except InvalidRecord as error:
+            yield error.problem
+        else:
+            yield Sample(image.stem, image, found, real)
 
 
 def _matching(pattern: str) -> dict[str, Path]:

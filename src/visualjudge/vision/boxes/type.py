@@ -91,7 +91,6 @@ DETECTION = PredictionType(
     context=classes,
     look=features.box_features,
     places=record.corners,
-    overlap=score.box_similarity,
     misreadings=misread.MISREADINGS,
     tools=tools.TOOLS,
 )

@@ -204,7 +204,6 @@ INSTANCE = PredictionType(
     look=features.mask_features,
     places=record.corners,
     arrays=record.instances_from_arrays,
-    overlap=score.mask_similarity,
     tools=tools.TOOLS,
 )
 
@@ -347,7 +346,6 @@ SEMANTIC = PredictionType(
     look=features.mask_features,
     places=record.corners,
     arrays=record.label_map_from_arrays,
-    overlap=score.mask_similarity,
     tools=tools.TOOLS,
 )
 
