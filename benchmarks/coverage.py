@@ -166,9 +166,6 @@ def strengths(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[
         yield "strength", held(ends, true.strengths[int(name[1])])
         inside = row.rank_set is None or row.rank_set[0] <= int(name[1]) + 1 <= row.rank_set[1]
         yield "a rank set", (inside, float(np.subtract(*(row.rank_set or (0, 0))[::-1])))
-    sure = [row.rank_set_all[0] <= int(n[1]) + 1 <= row.rank_set_all[1]  # type: ignore[index]
-            for n, row in place.items()]  # fmt: skip
-    yield "all rank sets", (all(sure), np.nan)
 
 
 def leanings(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[float, float]]]:

@@ -146,12 +146,10 @@ def _seen(note: Annotation, given: Given, grey: Given, others: Sequence[Given], 
 
 
 def over_other(given: Given, other: Given) -> Given:
-    """The same images with another question's photograph and control image, resized."""
-    image, control = (
-        None if one is None or two is None else reduced(two, (one.shape[1], one.shape[0]))
-        for one, two in ((given.image, other.image), (given.control, other.control))
-    )
-    return Given(image, control, given.hole)
+    """Another question's photograph or control image, resized."""
+    if given.image is None or other.image is None:
+        return Given()
+    return Given(reduced(other.image, (given.image.shape[1], given.image.shape[0])))
 
 
 def table(seen: Iterable[Seen], model: Model) -> list[Row]:

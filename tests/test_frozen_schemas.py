@@ -17,10 +17,10 @@ FIELDS = {
     "verdict": "id order value status raw_response usage latency_s",
     "run": """
         backend base_url model parameters judge simulated swap repeats dataset version statuses""",
-    "metrics": "judges warnings comparisons judge_agreement leak_audit dataset bootstrap",
+    "metrics": "judges warnings comparisons leak_audit dataset bootstrap",
     "judge": """
         judge simulated verdicts questions status tokens latency_median_s pairwise ranking scoring
-        by_task by_encoding by_error_type by_margin by_task_error_type cells bias variance
+        by_task by_encoding by_error_type by_margin bias variance
         leaderboard probabilities photograph tasks answer warnings problems""",
     "task": "task answer card",
     "answer": "state sentence resolution pairs",

@@ -14,9 +14,9 @@ import numpy as np
 from visualjudge import __version__
 from visualjudge.apps.audit.pair_fit import Pair, held_out, loss_of, ridge, table_of
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import Annotation, BoolArray, FloatArray, ImageRecord, Pixels
+from visualjudge.core.records import Annotation, FloatArray, ImageRecord
 from visualjudge.data.folder import DataFolder, check_entry
-from visualjudge.judges.local.features import features_of, given_of
+from visualjudge.judges.local.features import features_of
 from visualjudge.judges.local.model import Model, Weights
 from visualjudge.vision.encode import context_image
 from visualjudge.vision.predictions import read_prediction, type_of
@@ -220,16 +220,8 @@ def given_of_record(task: str, record: ImageRecord | None, root: Path) -> Given:
         return Given()
     image = read_rgb(root / str(record.file))
     if record.mask is not None:
-        return marked(image, mask_from_png(root / record.mask).dense())
-    separate = record.control is not None and record.control != record.file
-    return given_of(task, image, read_rgb(root / str(record.control)) if separate else None, None)
-
-
-def marked(image: Pixels, hole: BoolArray) -> Given:
-    """Return an H×W×3 uint8 image with its region to fill (H×W bool) drawn on it, as in
-    questions.
-    """
-    return Given(context_image(image, hole), hole=hole)
+        image = context_image(image, mask_from_png(root / record.mask))
+    return Given(image)
 
 
 def note_features(

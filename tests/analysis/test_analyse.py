@@ -186,10 +186,6 @@ def test_ranking_counts_failed_as_not_exact_and_leaves_them_out_of_tau() -> None
     block = judged(questions, verdicts)["ranking"]
     assert block["kendall_tau"] == pytest.approx((1 - 1 + 1 / 3) / 3)
     assert (block["exact"], block["top1"], block["failed"]) == (0.25, 0.5, 1)
-    assert block["kendall_tau_bounds"] == (
-        pytest.approx((1 / 3 - 1) / 4),
-        pytest.approx((1 / 3 + 1) / 4),
-    )
 
 
 def test_scoring_constants_are_null_not_nan() -> None:
@@ -306,22 +302,6 @@ def test_encodings_are_compared_on_the_same_pairs_only() -> None:
     assert task["comparisons"][0]["pairs"] == 240
 
 
-def test_without_a_difference_no_encoding_is_recommended_but_the_cheapest_equivalent_is_named() -> (
-    None
-):
-    questions, verdicts = [], []
-    for i in range(240):
-        for encoding, tokens in (("text_xyxy", 50), ("0305", 900)):
-            q = pair(i, (9.0, 1.0), id=f"{encoding}{i}", encoding=encoding)
-            questions.append(q)
-            wrong = i % 10 == 0 or (encoding == "text_xyxy" and i % 120 == 1)
-            verdicts.append(said(q, "B" if wrong else "A", usage={"prompt_tokens": tokens}))
-    (task,) = judged(questions, verdicts)["encodings"]
-    assert task["encodings"][0]["encoding"] == "0305"
-    assert (task["recommended"], task["reason"]) == (None, "no difference shown")
-    assert task["cheapest"] == "text_xyxy"
-
-
 def test_comparison_is_on_common_questions() -> None:
     questions = pairs(60)
     good = [said(q, q.answer) for q in questions]
@@ -343,7 +323,8 @@ def test_leaderboard_counts_contradictory_orders_as_ties() -> None:
         for v in (said(q, "A", "AB"), said(q, "A" if int(q.id[1:]) % 2 else "B", "BA"))
     ]
     board = judged(questions, verdicts)["leaderboard"]
-    assert board["ties"] == 20
+    strengths = {row["source"]: row["strength"] for row in board["rows"]}
+    assert strengths["one"] - strengths["two"] == pytest.approx(math.log(3)), "30 points of 40"
     assert [row["source"] for row in board["rows"]] == ["one", "two"]
 
 

@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import krippendorff
-import numpy as np
 import pytest
 
 from judged_records import pair, said, scoring, write_dataset, write_run
@@ -76,26 +74,18 @@ def test_accuracy_counts_ordinary_answers_only(found: Analysis) -> None:
 
 
 def test_every_rater_is_compared_with_a_judge(people: Path, tmp_path: Path) -> None:
-    """Anna is right and Ben wrong: a judge that is always right is 50 points above people, and
-    agrees with Anna.
-    """
+    """Anna is right and Ben wrong: a judge that is always right is 50 points above people."""
     verdicts = [*(said(q, "A") for q in QUESTIONS[:12]), said(QUESTIONS[12], 7.0)]
     judge = write_run(tmp_path / "vlm", tmp_path / "ds", verdicts)
     results = analyse([judge, people]).results
     (row,) = results.comparisons
     assert (row.verdicts, row.accuracy_a, row.accuracy_b, row.gap.value) == (24, 1.0, 0.5, 0.5)
-    ratings = np.array([[1.0] * 12, [1.0] * 12, [0.0] * 12])
-    expected = krippendorff.alpha(reliability_data=ratings, level_of_measurement="nominal")
-    assert next(
-        row for row in results.agreement if row.kind == "pairwise"
-    ).alpha.value == pytest.approx(expected)
 
 
 def test_two_raters_in_two_orders_are_no_swap(found: Analysis) -> None:
     pairwise = found.results.judges[0].pairwise
     assert (pairwise.swap.consistency.n, pairwise.swap.consistency.value) == (0, None)
     assert pairwise.accuracy.answered_a == 1.0  # both chose the option that they saw first
-    assert pairwise.published["mmrb2"].n == 0 and pairwise.published["vl_rewardbench_micro"].n == 24
 
 
 def test_order_inside_an_image_is_that_of_each_rater(tmp_path: Path) -> None:

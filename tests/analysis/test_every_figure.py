@@ -107,22 +107,6 @@ def ends(told: Mapping[str, Any], value: str, interval: str) -> list[Any]:
     return [told[value], low, high, told["n"], told["images"]]
 
 
-RULES = {
-    "position": ("the option shown first", "the option shown second"),
-    "text_chars": ("the longer text", "the shorter text"),
-    "png_bytes": ("the larger image file", "the smaller image file"),
-}
-
-
-def turned(told: Mapping[str, Any]) -> list[Any]:
-    """A rule, or its opposite with the accuracy of that, if the rule is mostly wrong."""
-    value, low, high, *counts = ends(told, "accuracy", "ci95")
-    name, other = RULES[told["rule"]]
-    return [name, value, low, high, *counts] if value >= 0.5 else [
-        other, 1 - value, 1 - high, 1 - low, *counts
-    ]  # fmt: skip
-
-
 def of_judges(
     metrics: Mapping[str, Any], rows: Callable[[Mapping[str, Any]], list[Row]]
 ) -> list[Row]:
@@ -227,11 +211,6 @@ EXPECTED: Mapping[str, Callable[[Analysis], list[Row]]] = {
     "errors": accuracies("by_error_type"),
     "pairs": pairs,
     "judges": differences,
-    "judges_by_task": lambda a: [
-        [f"{row['a']} minus {row['b']}", plain(task), *ends(told, "difference", "ci95")]
-        for row in a.metrics["comparisons"]
-        for task, told in row["by_task"].items()
-    ],
     "baseline": lambda a: of_judges(
         a.metrics,
         lambda j: [
@@ -255,11 +234,6 @@ EXPECTED: Mapping[str, Callable[[Analysis], list[Row]]] = {
         a.metrics,
         lambda j: [list(row.values()) for row in (j["probabilities"] or {"bins": []})["bins"]],
     ),
-    "rules": lambda a: [
-        ["rule", *turned(row)]
-        for row in a.metrics["leak_audit"]
-        if row["scope"] == "all" and row["n"]
-    ],
     "photograph": lambda a: of_judges(a.metrics, gains),
     "probes": lambda a: of_judges(
         a.metrics,

@@ -11,15 +11,15 @@ import pytest
 
 import visualjudge as vj
 from runs.made_dataset import make_dataset
+from scripted_client import ScriptedClient
 from visualjudge.analysis import analyse
 from visualjudge.analysis.identity import efforts
 from visualjudge.analysis.report.paired import opening_notes
-from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import Reply
 from visualjudge.core.records import Served
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges.question_judge import QuestionJudge
-from visualjudge.runs.asks import RunSettings
+from visualjudge.options import RunSettings
 from visualjudge.runs.judge_dataset import run_judge
 
 

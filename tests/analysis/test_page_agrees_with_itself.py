@@ -12,8 +12,8 @@ import pytest
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import Analysis, analyse
 from visualjudge.analysis.decisions.card import card_of
-from visualjudge.analysis.figure_text import gains, variance_share
-from visualjudge.analysis.figures import Gain, Leak, Variance
+from visualjudge.analysis.figure_text import variance_share
+from visualjudge.analysis.figures import Leak, Variance
 from visualjudge.analysis.plots.figure import Figure, unbroken
 from visualjudge.analysis.report.plots import PLOTS
 from visualjudge.analysis.rule_text import as_right
@@ -50,11 +50,9 @@ def opposite_judges(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
 
 
 def test_a_difference_that_tasks_hide_from_each_other_is_found(opposite_judges: Analysis) -> None:
-    found = PLOTS["judges_by_task"](opposite_judges)
-    assert isinstance(found, Figure)
-    values = {row[1]: row[2] for row in found.rows}
-    assert values["object detection"] > 0 > values["instance segmentation"]
     (row,) = opposite_judges.metrics["comparisons"]
+    values = {task: told["difference"] for task, told in row["by_task"].items()}
+    assert values["object_detection"] > 0 > values["instance_segmentation"]
     for task in TASKS:
         accuracy = [
             judge["by_task"][task]["pairwise"]["accuracy"]
@@ -83,22 +81,16 @@ def test_the_lean_to_the_place_has_one_interval(opposite_judges: Analysis) -> No
         assert drawn[2:5] == (row["preference"], *row["ci95"])
 
 
-def variance(ends: tuple[float, float], gain: tuple[float, float] | None) -> Variance:
+def variance(ends: tuple[float, float]) -> Variance:
     return Variance(
         "task", 100, 0.12, None, None, 0.08, None, 0.2, {},
         ends={"item": ends, "order": (0.05, 0.1)},
-        gains=(Gain("item", 0.4, gain), Gain("order", 0.5, (0.3, 0.7))),
     )  # fmt: skip
 
 
 def test_a_share_that_its_images_cannot_tell_is_not_shown() -> None:
-    known, unknown = variance((0.1, 0.14), (0.2, 0.6)), variance((-0.2, 0.4), (-1.1, 1.9))
-    assert variance_share(known, "item") == "60 %"
-    assert variance_share(unknown, "item") == "–"
-    assert gains(known) == "pairs 40 % (20 to 60), orders 50 % (30 to 70)"
-    assert gains(unknown) == "orders 50 % (30 to 70)"
-    assert gains(variance((0.1, 0.14), (-0.1, 0.6))).startswith("pairs 40 % (0 to 60)")
-    assert gains(variance((0.1, 0.14), None)) == "orders 50 % (30 to 70)"
+    assert variance_share(variance((0.1, 0.14)), "item") == "60 %"
+    assert variance_share(variance((-0.2, 0.4)), "item") == "–"
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,6 @@ def test_what_has_no_data_is_left_out_with_its_reason(analysis: Analysis) -> Non
         "photograph",
         "probes",
         "errors",
-        "rules",
     }
     text = page(analysis)
     for name, reason in left.items():

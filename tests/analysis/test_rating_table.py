@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from visualjudge.analysis.people_agreement import agreement, pair_order
 from visualjudge.analysis.plots.figure import Figure
 from visualjudge.analysis.rating_table import read_ratings
-from visualjudge.analysis.report.agreement_page import agreement_figure
+from visualjudge.analysis.report.agreement_page import agreement_figure, agreement_tables
 from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.seeding import rng_for
@@ -196,6 +196,17 @@ def test_the_page_of_agreement_draws_the_table_s_figures(tmp_path: Path) -> None
     assert done.exit_code == 0, done.output
     text = page.read_text()
     assert 'id="figure-agreement"' in text and "<script" not in text and "<td>gpt</td>" in text
+
+
+def test_scores_and_choices_have_a_table_each_without_rows_that_say_nothing() -> None:
+    scores = long_table()
+    choices = scores.with_columns(dimension=pl.lit("two_tasks/pairwise"))
+    few = scores.filter(pl.col("item") == "i0").with_columns(dimension=pl.lit("few/pairwise"))
+    result = agreement(pl.concat([scores, choices, few]), ["gpt"])
+    tables = agreement_tables(result)
+    assert [{row[0] for row in table.rows} for table in tables] == [{"quality"}, {"two tasks"}]
+    assert [len(table.notes) for table in tables] == [1, 2]
+    assert agreement_tables(agreement(scores, ["gpt"])) == tables[:1]
 
 
 def test_a_page_of_agreement_must_be_html(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_a_judge_that_declined_everything_is_compared_with_none(tmp_path: Path) 
         assert "an answer of silent" in str(rows[pair_of].gap.why)
     assert rows["local", "other"].gap.value == 0
     judge = found.results.judges[0]
-    assert judge.above_baseline == ()
+    assert judge.above_baseline is None
     shown = dict(zip(JUDGE.titles, JUDGE.cells(judge), strict=True))
     assert shown["Accuracy (95 %)"] == shown["Accuracy, mean over tasks"] == "–"
     assert JUDGE.json(judge)["pairwise"]["accuracy"] == 0  # without an answer is wrong

@@ -66,41 +66,35 @@ def causes(out: Path) -> Counter[str]:
     return Counter(line.get("cause") or line["status"] for line in lines)
 
 
-def test_a_closed_batch_is_looked_at_before_it_is_paid_for_again(
+def test_a_batch_that_cannot_be_looked_at_is_not_paid_for_again(
     dataset: Path, tmp_path: Path
 ) -> None:
     with Refusing({("GET", "/batches/batch_2"): 401}) as fake:
-        judged(fake, dataset, tmp_path)
-        assert causes(tmp_path) == {"ok": 4, "batch lost: HTTP 401": 2}
-        judged(fake, dataset, tmp_path)
-        assert causes(tmp_path)["batch lost: HTTP 401"] == 2, (
-            "a resumed run asks for no failure again"
-        )
+        for _ in range(2):
+            with pytest.raises(RunError, match="batch batch_2: HTTP 401: not for you; continue"):
+                judged(fake, dataset, tmp_path, retry_errors=True)
         fake.refused = {}
-        judged(fake, dataset, tmp_path, retry_errors=True)
+        judged(fake, dataset, tmp_path)
         assert causes(tmp_path) == {"ok": 6}
         assert set(fake.paid.values()) == {1}
         assert len(fake.batches) == 3
 
 
-def test_a_closed_batch_that_is_gone_is_submitted_again_on_request_once_an_invocation(
-    dataset: Path, tmp_path: Path
-) -> None:
+def test_a_batch_that_is_gone_is_submitted_again_on_request(dataset: Path, tmp_path: Path) -> None:
     with Refusing({("GET", "/batches/batch_2"): 404}) as fake:
-        judged(fake, dataset, tmp_path)
+        for _ in range(2):
+            judged(fake, dataset, tmp_path)
+            assert causes(tmp_path) == {"ok": 4, "batch lost": 2}
         judged(fake, dataset, tmp_path, retry_errors=True)
         assert causes(tmp_path) == {"ok": 6}
         assert len(fake.batches) == 4
 
 
 def test_the_replies_that_can_be_had_are_kept(dataset: Path, tmp_path: Path) -> None:
-    with Refusing({("GET", "/files/error-batch_1"): 403}) as fake:
-        fake.refuse = {}
-        run = FakeBatches._run
-        outcomes = iter(["ok", "failing", *["ok"] * 4])
-        fake._run = lambda body: (run(fake, body), next(outcomes))[1]  # type: ignore[method-assign]
+    with Refusing({("GET", "/files/output-batch_1"): 403}) as fake:
         judged(fake, dataset, tmp_path)
-        assert causes(tmp_path) == {"ok": 5, "batch lost: HTTP 403": 1}
+        assert causes(tmp_path) == {"ok": 4, "result lost": 2}
+        assert len(fake.batches) == 3
 
 
 def cancelled(dataset: Path, out: Path, fake: FakeBatches) -> None:

@@ -13,21 +13,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scripted_client import ScriptedClient
 from visualjudge.clients import (
     Reply,
     Request,
     RetryPolicy,
-    ScriptedClient,
     TextPart,
     image_part,
 )
 from visualjudge.clients.base import Alternative, Diagnostics, Identity, ImagePart, Token
 from visualjudge.clients.cache import FILE, Cached, cache_key
 from visualjudge.clients.concurrency import Limited
-from visualjudge.clients.image_parts import Shrinking
 from visualjudge.clients.retry import Retrying
 from visualjudge.core.errors import ApiError, TransportError
-from visualjudge.vision.raster.images import rgb_of
 
 HELLO = Request((TextPart("hello"),))
 
@@ -334,19 +332,6 @@ def test_failures_are_not_kept(tmp_path: Path) -> None:
     assert run(Cached(inner, tmp_path).ask(HELLO)).text == "A"
 
 
-def test_two_equal_requests_at_once_are_asked_once(tmp_path: Path) -> None:
-    crowd = Crowd()
-
-    async def main() -> list[bool]:
-        client = Cached(crowd, tmp_path)
-        return sorted(
-            reply.cached for reply in await asyncio.gather(*(client.ask(HELLO) for _ in range(5)))
-        )
-
-    assert run(main()) == [False, True, True, True, True]
-    assert crowd.asked == 1
-
-
 def test_a_cache_that_cannot_be_written_is_one_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -372,23 +357,3 @@ def test_a_copied_cache_works_and_a_damaged_one_is_told_once(
 
 
 # ---------------------------------------------------------------- smaller images
-
-
-def test_images_are_shrunk_by_option_and_each_is_noted() -> None:
-    inner = ScriptedClient(["A"])
-    big, small = (
-        image_part(np.full((40, 80, 3), 7, np.uint8)),
-        image_part(np.zeros((5, 5, 3), np.uint8)),
-    )
-    reply = run(Shrinking(inner, 20).ask(Request((small, TextPart("x"), big))))
-    assert reply.notes == ("image 2 resized from 80×40 to 20×10",)
-    first, _, third = inner.requests[0].parts
-    assert first is small
-    assert isinstance(third, ImagePart)
-    import io
-
-    from PIL import Image
-
-    pixels = rgb_of(Image.open(io.BytesIO(third.data)))
-    assert pixels.shape == (10, 20, 3)
-    assert (pixels == 7).all()

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import resource
+from collections.abc import Iterator
 
-CODE = """
-import logging, resource, sys
-logging.basicConfig(format="%(message)s")
-resource.setrlimit(resource.RLIMIT_NOFILE, ({limit}, {limit}))
-from visualjudge.clients.concurrency import within_limit
-print(within_limit(200))
-"""
+import pytest
+
+from visualjudge.clients.concurrency import allow_files
+
+NOFILE = resource.RLIMIT_NOFILE
 
 
-def told(limit: int) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", CODE.format(limit=limit)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+@pytest.fixture(autouse=True)
+def soft() -> Iterator[int]:
+    """A soft limit of 100 files, as a system may set it."""
+    before = resource.getrlimit(NOFILE)
+    resource.setrlimit(NOFILE, (100, before[1]))
+    yield 100
+    resource.setrlimit(NOFILE, before)
 
 
-def test_concurrency_is_lowered_with_a_warning() -> None:
-    done = told(64)
-    assert done.stdout.strip() == "24"
-    assert "concurrency lowered to 24: only 64 open files" in done.stderr
+@pytest.mark.parametrize(("calls", "files"), [(20, 100), (200, 240)])
+def test_the_limit_is_raised_as_far_as_the_calls_need(calls: int, files: int) -> None:
+    allow_files(calls)
+    assert resource.getrlimit(NOFILE)[0] == files
 
 
-def test_enough_descriptors_change_nothing() -> None:
-    assert told(1024).stdout.strip() == "200"
+def test_no_call_needs_more_than_the_system_allows() -> None:
+    hard = resource.getrlimit(NOFILE)[1]
+    allow_files(hard)
+    assert resource.getrlimit(NOFILE) == (hard, hard)

@@ -21,7 +21,6 @@ from visualjudge.clients import (
 )
 from visualjudge.clients.base import Alternative, Token
 from visualjudge.clients.concurrency import Limited
-from visualjudge.clients.image_parts import Shrinking
 from visualjudge.clients.masked_secrets import Redactor, key_secret, public_url
 from visualjudge.clients.registry import Registry
 from visualjudge.clients.reply_fields import LOGPROBS_UNUSABLE
@@ -272,15 +271,15 @@ def test_tokens_are_all_that_is_billed(
 
 def test_further_fields_for_gemini_stand_where_its_protocol_has_them() -> None:
     extra = {
-        "thinking_config": {"thinking_budget": 0},
+        "thinkingConfig": {"thinkingBudget": 0},
         "topK": 3,
-        "max_output_tokens": 5,
+        "maxOutputTokens": 5,
         "tools": [{"a": 1}],
     }
     _, server = ask(
         "google", [gemini("A")], Request((TextPart("x"),), max_tokens=9), extra_body=extra
     )
-    how = {"maxOutputTokens": 5, "thinkingConfig": {"thinking_budget": 0}, "topK": 3}
+    how = {"maxOutputTokens": 5, "thinkingConfig": {"thinkingBudget": 0}, "topK": 3}
     assert server.bodies[0] == {
         "contents": [{"role": "user", "parts": [{"text": "x"}]}],
         "generationConfig": how,
@@ -502,14 +501,13 @@ def test_a_wrong_field_is_named_and_its_value_is_not_shown(
 
 
 def test_an_opened_client_retries_and_is_limited() -> None:
-    config = {"model_name": "m", "base_url": "http://h", "attempts": 2, "max_image_side": 64}
+    config = {"model_name": "m", "base_url": "http://h", "attempts": 2}
     client = open_client(config, concurrency=5)
-    assert isinstance(client, Shrinking)
-    assert isinstance(client.inner, Retrying)
-    assert client.inner.policy.attempts == 2
-    assert isinstance(client.inner.inner, Limited)
-    assert client.inner.inner.limit.ceiling == 5
-    assert isinstance(client.inner.inner.inner, CLIENT_REGISTRY["api"])
+    assert isinstance(client, Retrying)
+    assert client.policy.attempts == 2
+    assert isinstance(client.inner, Limited)
+    assert client.inner.limit.ceiling == 5
+    assert isinstance(client.inner.inner, CLIENT_REGISTRY["api"])
 
 
 # ---------------------------------------------------------------- plain calls, secrets

@@ -14,9 +14,9 @@ import pytest
 
 from clients.loopback import Loopback, refused, serving
 from clients.tool_protocols import BACKENDS, REPLY, base_url, call, openai
-from visualjudge.clients import ScriptedClient, build_client
+from scripted_client import ScriptedClient
+from visualjudge.clients import build_client
 from visualjudge.clients.base import (
-    ImagePart,
     Reply,
     Request,
     TextPart,
@@ -25,9 +25,8 @@ from visualjudge.clients.base import (
     ToolSpec,
 )
 from visualjudge.clients.cache import Cached, cache_key
-from visualjudge.clients.image_parts import Shrinking, image_part
+from visualjudge.clients.image_parts import image_part
 from visualjudge.clients.tool_calls import (
-    MADE_BEFORE,
     MOST_AT_ONCE,
     NONE_LEFT,
     UNNAMED,
@@ -36,7 +35,6 @@ from visualjudge.clients.tool_calls import (
     converse,
 )
 from visualjudge.core.errors import ClientError, TransportError
-from visualjudge.vision.raster.images import png_bytes
 
 IMAGE = image_part(np.full((3, 4, 3), 200, np.uint8))
 SHOWN = image_part(np.full((5, 6, 3), 100, np.uint8))
@@ -315,12 +313,6 @@ def test_an_answer_after_the_last_warning_counts() -> None:
     assert (done.ending, done.reply.text) == ("answered", "Answer: B")
 
 
-def test_circles_are_told_and_counted() -> None:
-    done = scripted(*[calling('{"x": 1}')] * 9, most=4)
-    assert words(done) == ["a region", *[MADE_BEFORE] * 3, NONE_LEFT]
-    assert done.ending == "tool_limit"
-
-
 def test_calls_without_ids_get_different_ones_in_each_turn() -> None:
     _, server = talk(
         "api", [openai(None, [call("zoom", {"x": k}, None)]) for k in (1, 2)] + [openai("A")]
@@ -375,18 +367,3 @@ def test_every_turn_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_requests_without_tools_have_the_cache_key_that_they_had() -> None:
     key = cache_key(ScriptedClient(["A"]).identity, Request((TextPart("Which?"), IMAGE), seed=3))
     assert key == "5726436e9cfe956fe25e539d3223b0a8d2faf1ee515055171763ab744216fd73"
-
-
-def test_images_of_results_keep_to_the_largest_side() -> None:
-    async def enlarged(called: ToolCall) -> ToolResult:
-        return ToolResult(
-            called, (TextPart("x"), ImagePart(png_bytes(np.zeros((90, 60, 3), np.uint8))))
-        )
-
-    asked = ScriptedClient([calling('{"x": 1}'), "A"])
-    done = asyncio.run(converse(Shrinking(asked, 30).ask, REQUEST, enlarged, 6))
-    (image,) = (
-        part for part in asked.requests[1].turns[0].results[0].parts if isinstance(part, ImagePart)
-    )
-    assert image.data == png_bytes(np.zeros((30, 20, 3), np.uint8))
-    assert "image 2 resized from 60×90 to 20×30" in done.notes

@@ -11,11 +11,11 @@ import pytest
 
 from making import make_folder
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.dataset.build import BuildOptions, build
+from visualjudge.dataset.build import build
 from visualjudge.dataset.exports import export
 from visualjudge.dataset.exports.vlmevalkit import numbered
 from visualjudge.dataset.folder import Dataset, load_dataset
-from visualjudge.dataset.sampling import Caps
+from visualjudge.options import BuildOptions, Caps
 
 TASKS = ("object_detection", "generation_t2i")
 

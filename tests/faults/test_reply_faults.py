@@ -12,7 +12,8 @@ import orjson
 import pytest
 
 from faults.chaos import KEY, Chaos, chaos, texts_said
-from visualjudge.clients import Request, RetryPolicy, ScriptedClient, TextPart, build_client
+from scripted_client import ScriptedClient
+from visualjudge.clients import Request, RetryPolicy, TextPart, build_client
 from visualjudge.clients.base import Reply
 from visualjudge.clients.cache import Cached
 from visualjudge.clients.retry import Retrying
@@ -150,10 +151,14 @@ def test_what_is_a_good_reply_with_a_bad_margin_is_kept(outcomes: Outcomes) -> N
 
 
 @pytest.mark.parametrize("backend", ["api", "google", "anthropic"])
-def test_a_bomb_costs_no_more_memory_than_the_limit(backend: str, tmp_path: Path) -> None:
+def test_a_bomb_costs_no_more_memory_than_the_limit(
+    backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("visualjudge.clients.http.LARGEST_BODY", 2**20)
+
     async def main() -> None:
         async with chaos(backend) as server:
-            client = opened(backend, server, tmp_path, largest_reply=2**20)
+            client = opened(backend, server, tmp_path)
             await outcome(client, "good enough")
             tracemalloc.start()
             begun = time.perf_counter()

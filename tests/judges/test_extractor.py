@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from judges.made_question import question
-from visualjudge.clients import ScriptedClient
+from scripted_client import ScriptedClient
 from visualjudge.clients.base import Reply
 from visualjudge.core.errors import TransportError
 from visualjudge.core.records import Verdict

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from visualjudge.clients import ImagePart, Reply, Request, ScriptedClient, TextPart
+from scripted_client import ScriptedClient
+from visualjudge.clients import ImagePart, Reply, Request, TextPart
 from visualjudge.core.errors import ApiError, DataError, PromptError, UsageError
 from visualjudge.judges import (
     PIPE_REGISTRY,

@@ -25,7 +25,7 @@ from aiohttp import web
 import visualjudge as vj
 from clients.tool_protocols import call, openai
 from runs.made_dataset import make_dataset
-from visualjudge.clients import ScriptedClient
+from scripted_client import ScriptedClient
 from visualjudge.clients.base import ImagePart, Reply, Request, ToolCall
 from visualjudge.core.errors import UsageError
 from visualjudge.core.seeding import rng_for

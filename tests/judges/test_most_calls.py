@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from judges.made_question import question
-from visualjudge.clients import ScriptedClient
+from scripted_client import ScriptedClient
 from visualjudge.clients.base import Reply
 from visualjudge.judges.base import Ask, most_calls
 from visualjudge.judges.question_judge import QuestionJudge

@@ -10,14 +10,16 @@ import pytest
 
 from runs.chaotic_server import RATES, ChaoticServer, completion, serving
 from runs.made_dataset import make_dataset
-from visualjudge.clients import RetryPolicy, ScriptedClient, open_client
+from scripted_client import ScriptedClient
+from visualjudge.clients import RetryPolicy, open_client
 from visualjudge.clients.base import Reply
 from visualjudge.core.errors import ApiError, DataError, UsageError
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.panel import PanelJudge
 from visualjudge.judges.question_judge import QuestionJudge
-from visualjudge.runs.asks import RunSettings, check_images
+from visualjudge.options import RunSettings
+from visualjudge.runs.asks import check_images
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judge_dataset import RunReport, run_judge

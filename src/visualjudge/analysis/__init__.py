@@ -10,6 +10,7 @@ Main modules, in the order in which data flows::
     load              run folders and datasets read from disk
     statistics/       pure functions: agreement, ranks, systems, corrected means, risk
     accuracy_cells    accuracy by cell, with sums by image
+    figures_of_pairs  further figures of pairs, a row each
     bias              preferences for a position, length, count or size; answers after a swap
     scores            ranking and scoring questions
     psychometric      accuracy against margin

@@ -8,7 +8,7 @@ ties has a guessing accuracy of one half.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -17,10 +17,9 @@ from visualjudge.analysis import estimate
 from visualjudge.analysis.estimate import Shares, ratio, shares
 from visualjudge.analysis.figures import Cell
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy
-from visualjudge.analysis.statistics.kappa import kappa, kappa_interval
 from visualjudge.analysis.study_table import WORD, Study, ordered, unchanged
-from visualjudge.analysis.value_and_interval import NO_SHARE, NOTHING, UNANSWERED, Estimate, Share
-from visualjudge.core.records import TIES, FloatArray, IntArray
+from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate, Share
+from visualjudge.core.records import FloatArray, IntArray
 
 MARGINS = (0.5, 1.0, 2.0, 3.0, 5.0)
 MARGIN_LABELS = ("0-0.5", "0.5-1", "1-2", "2-3", "3-5", "5-10")
@@ -150,8 +149,6 @@ def margin_bin() -> pl.Expr:
     return place.replace_strict(dict(enumerate(MARGIN_LABELS)), return_dtype=pl.String)
 
 
-CELL = ("task", "encoding", "error_type", "margin_bin")
-"""Columns by which verdicts are counted."""
 _COUNTS = {
     "n": pl.col("usable").is_not_null(),
     "right": pl.col("right"),
@@ -202,78 +199,6 @@ def accuracy(table: pl.DataFrame) -> Accuracy:
     """Return the accuracy over all rows of ``table``."""
     rows = accuracy_cells(table, ())
     return rows[0].accuracy if rows else NO_ACCURACY
-
-
-CHOICES = {answer: k for k, answer in enumerate(("A", "B", *TIES))}
-"""The numbers of the answers to pairs, for statistics of several raters."""
-ONE_ANSWER = "all the same"
-
-
-def kappa_with_truth(pairs: pl.DataFrame) -> Estimate:
-    """Return Cohen's κ of the verdicts and the right answers. A failed reply agrees with no answer,
-    so that declining is no way to raise it.
-    """
-    if pairs.is_empty():
-        return NOTHING
-    if not pairs["usable"].any():
-        images = pairs["cluster"].n_unique()
-        return Estimate(None, None, pairs.height, images, UNANSWERED)
-    said = _choices(pairs, "text", "usable", -1.0)
-    true = pairs["answer"].cast(pl.String).replace_strict(CHOICES, default=-1.0)
-    return _kappa(np.stack([said, true.to_numpy().astype(float)]), pairs["cluster"].to_numpy())
-
-
-def kappa_of_two(both: pl.DataFrame) -> Estimate:
-    """Return Cohen's κ of two judges on the questions that both answered; the columns of the second
-    end in ``_b``.
-    """
-    told = both.filter(pl.col("usable") & pl.col("usable_b"))
-    if told.is_empty():
-        return NOTHING
-    said = [_choices(told, f"text{end}", f"usable{end}", np.nan) for end in ("", "_b")]
-    return _kappa(np.stack(said), told["cluster"].to_numpy())
-
-
-def _choices(table: pl.DataFrame, text: str, parsed: str, failed: float) -> FloatArray:
-    """Return the number of each answer, and ``failed`` where there is none."""
-    known = table[text].cast(pl.String).replace_strict(CHOICES, default=None)
-    numbers = known.cast(pl.Float64).fill_null(failed).to_numpy()
-    return np.where(table[parsed].to_numpy(), numbers, failed)
-
-
-def _kappa(ratings: FloatArray, clusters: IntArray) -> Estimate:
-    value = kappa(ratings)
-    ends = None if value is None else kappa_interval(ratings, clusters)
-    why = ONE_ANSWER if value is None else None if ends else estimate.too_few()
-    return Estimate(value, ends, ratings.shape[1], int(np.unique(clusters).size), why)
-
-
-def macro(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Share:
-    """Return the unweighted mean of the accuracies of the values of ``by``.
-
-    The result has no interval if a value of ``by`` has too few images: a few that agree by chance
-    would make the interval too narrow. An image contributes its number of right answers minus the
-    number expected from the shares of its cells.
-    """
-    if table.is_empty():
-        return NO_SHARE
-    right = pl.col("right") if top is None else top
-    sums = image_sums(table, [by], {"top": right, "n": pl.col("right").is_not_null()})
-    n, cell, count = sums.columns["n"], sums.cell, sums.total("n")
-    value = sums.total("top") / count
-    weight = (n.sum() / sums.cells / count)[cell]
-    image, place = estimate.renumbered(sums.cluster)
-    bottom, squares, beyond = (
-        estimate.sums(place, values, image.size)
-        for values in (weight * n, weight**2 * n, weight * (sums.columns["top"] - value[cell] * n))
-    )
-    share = share_of(shares(beyond + value.mean() * bottom, bottom, squares=squares))
-    few = np.bincount(cell, minlength=sums.cells) < estimate.LEAST_IMAGES
-    if not few.any():
-        return share
-    first, more = sums.keys[by].cast(pl.String).filter(pl.Series(few))[0], int(few.sum()) - 1
-    why = f"a {by} with {estimate.too_few()}: {first}" + (f" and {more} more" if more else "")
-    return replace(share, interval=None, n=int(n.sum()), why=why)
 
 
 def guessed(questions: pl.DataFrame) -> float:

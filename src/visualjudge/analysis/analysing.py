@@ -12,19 +12,15 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import (
-    CELL,
     NO_ACCURACY,
     accuracy,
     accuracy_cells,
     guessed,
     guessed_among_allowed,
     guessed_by_task,
-    kappa_with_truth,
-    macro,
     margin_bin,
     pairwise_asked,
 )
-from visualjudge.analysis.benchmark_pair_rules import as_published
 from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
 from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures, with_swap
 from visualjudge.analysis.comparisons import (
@@ -32,7 +28,6 @@ from visualjudge.analysis.comparisons import (
     asked_like,
     baseline_of,
     comparisons,
-    judge_agreement,
     nothing_in_common,
 )
 from visualjudge.analysis.encoding_choice import recommend
@@ -45,12 +40,13 @@ from visualjudge.analysis.figures import (
     Results,
     Variance,
 )
+from visualjudge.analysis.figures_of_pairs import FIGURES
 from visualjudge.analysis.identity import moved, served_by
 from visualjudge.analysis.leaderboard import PLAYED, leaderboard, leads_of
 from visualjudge.analysis.leaks import NEEDED, leak_audit, with_order_shown
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.pairwise_figures import OF_TWO, Pairwise, constant_answer
-from visualjudge.analysis.probes import photograph_need, probe_results, tool_trust
+from visualjudge.analysis.probes import photograph_need, probe_results
 from visualjudge.analysis.psychometric import Scope, curves
 from visualjudge.analysis.scores import (
     RANKED,
@@ -68,6 +64,7 @@ from visualjudge.analysis.without_truth import (
     pairwise_without_truth,
     result_without_truth,
 )
+from visualjudge.options import MeasureOptions, keywords
 
 Progress = Callable[[str], None]
 PAIRED = (
@@ -126,13 +123,12 @@ class Analysis:
         return tables_of(self.metrics)
 
 
+@keywords(MeasureOptions)
 def analyse(
     runs: Sequence[str | Path],
     *,
-    dataset: str | Path | None = None,
-    seed: int = 0,
+    options: MeasureOptions,
     gap: float = GAP,
-    where: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Analysis:
     """Analyse run folders.
@@ -148,22 +144,19 @@ def analyse(
     gap
         The difference in accuracy between two judges, as a share, for which ``images_needed`` is
         computed.
-    where
-        Use only questions that match every ``FIELD=VALUE``, such as ``task=keypoint``. See
-        :data:`visualjudge.analysis.load.FIELDS` for the fields.
+    tasks, encodings, types, where
+        Use only these questions; each of ``where`` is ``FIELD=VALUE``, such as ``margin>2``.
 
     Raises
     ------
     DataError
         If a run or its dataset cannot be read.
     UsageError
-        If no question matches ``where``.
+        If no question is selected.
     """
     say = progress or (lambda _: None)
     say("reading verdicts")
-    return analyse_study(
-        load_study(runs, dataset=dataset, seed=seed, where=where), gap=gap, progress=progress
-    )
+    return analyse_study(load_study(runs, options=options), gap=gap, progress=progress)
 
 
 def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None = None) -> Analysis:
@@ -184,7 +177,6 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
             judges=tuple(judges),
             warnings=nothing_in_common(study),
             comparisons=comparisons(study, gap),
-            agreement=judge_agreement(study),
             leaks=leak_audit(
                 with_order_shown(
                     study.questions.lazy().filter(unchanged()).select(NEEDED).collect(), study.runs
@@ -248,7 +240,6 @@ def judge_result(
     asked, unknown = pairwise_asked(study, index), study.lacks_truth(index)
     pairwise = pairwise_figures(pairs, guessed(asked), order_shown=run.order_shown)
     place, *features = preferences(in_both_orders(pairs) if unknown else pairs)
-    board = leaderboard(study.kind(index, "pairwise", PLAYED), leads_of(study.questions))
     totals = answered.select(
         *(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median()
     )
@@ -280,22 +271,18 @@ def judge_result(
         by_encoding=_cells(pairs, rankings, scorings, ("task", "encoding")),
         by_error_type=_cells(pairs, rankings, scorings, ("error_type",)),
         by_margin=accuracy_cells(pairs, ("margin_bin",)) if study.has_scores else (),
-        by_task_error_type=accuracy_cells(pairs, ("task", "error_type")),
-        cells=accuracy_cells(pairs, CELL),
         bias=(with_swap(place, pairwise), *features),
         sensitivity=curves(scopes, resampling, guessed_among_allowed(asked)),
         encodings=_encodings(pairs, guessed_by_task(asked)),
         variance=_variance(pairs, study.questions),
-        leaderboard=board if study.has_scores else board.without_scores(),
+        leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED), leads_of(study.questions)),
         unread=unread(study, index),
         own_scores=benchmark_scores(
             study.joined[index], study.questions, benchmarks_of(study.meta)
         ),
         probes=probe_results(answered),
-        tool_trust=tool_trust(answered),
         photograph=photograph_need(answered),
-        above_baseline=above_baseline(study, index, baseline, guessed(asked)),
-        rater_checks=run.checks,
+        above_baseline=above_baseline(study, index, baseline),
         identity=identity,
     )
     return result_without_truth(result) if unknown else result
@@ -339,12 +326,10 @@ def pairwise_figures(
         questions=pairs["question"].n_unique(),
         chance=chance,
         constant=constant_answer(pairs) if order_shown or once else None,
-        macro=macro(pairs, "task"),
         position_p=binomial_p(int(pairs["said_first"].sum() or 0), told),
         swap=swap_figures(both_orders(pairs)),
-        published=as_published(pairs),
         ties=_ties(pairs),
-        kappa=kappa_with_truth(pairs),
+        figures={row.key: row.of(pairs) for row in FIGURES},
     )
     return found if truth else pairwise_without_truth(found)
 

@@ -9,12 +9,10 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 
 from visualjudge.analysis import figure_text as words, figures as f
-from visualjudge.analysis.benchmark_pair_rules import RULES
 from visualjudge.analysis.figure_text import (
     number,
     p_value,
@@ -25,8 +23,8 @@ from visualjudge.analysis.figure_text import (
     ranks,
     with_ends,
 )
+from visualjudge.analysis.figures_of_pairs import FIGURES, PairFigure
 from visualjudge.analysis.pairwise_figures import Accuracy, Preference, Swap, unanswered
-from visualjudge.analysis.source_figures import Control, Leaderboard, SourceRow
 from visualjudge.analysis.table_layout import (
     Column,
     Json,
@@ -35,12 +33,11 @@ from visualjudge.analysis.table_layout import (
     block,
     blocks,
     counts,
-    declared,
     figure,
     of_row,
     plain,
 )
-from visualjudge.analysis.value_and_interval import Estimate, Share
+from visualjudge.analysis.value_and_interval import Estimate
 
 HOLM = Column("p_holm", "p_holm", "p (Holm)", p_value)
 SCOPE = Column("value", "value", "Questions", text=True)
@@ -65,7 +62,6 @@ ACCURACY: Table[Accuracy] = Table(
         Column("accuracy_parsed", "parsed.value", "Accuracy of the replies read", percent),
         Column("accuracy_parsed_ci95", "parsed.interval"),
         *as_named("answered_a", "causes"),
-        *declared(Accuracy),
     )
 )
 
@@ -80,12 +76,7 @@ SWAP: Table[Swap] = Table(
         Column("always_first", lambda s: s.always_first if s.consistency.n else None),
         Column("always_second", lambda s: s.always_second if s.consistency.n else None),
         Column("ci95", "consistency.interval"),
-        *declared(Swap),
     )
-)
-
-PUBLISHED: Table[Mapping[str, Share]] = Table(
-    tuple(Column(rule.key, itemgetter(rule.key), rule.title, with_ends) for rule in RULES)
 )
 
 PREFERENCE: Table[Preference] = Table(
@@ -97,33 +88,31 @@ PREFERENCE: Table[Preference] = Table(
         HOLM,
         *as_named("chosen", "p", "flagged"),
         Column("preference_crude", "crude"),
-        *declared(Preference),
     )
 )
 
-FAILED = as_named("failed", "declined", "cannot_tell")
 RANKING: Table[f.Ranking] = Table(
     (
         *counts("exact"),
-        *FAILED,
-        *figure("kendall_tau", "tau", "Kendall τ-b", number, ends="ci95"),
-        Column("kendall_tau_bounds", "tau_bounds"),
-        *declared(f.Ranking),
+        Column("failed", "failed"),
+        *figure("kendall_tau", "tau", ends="ci95"),
+        *figure("exact", "exact"),
+        *figure("top1", "top1"),
     )
 )
 
 SCORING: Table[f.Scoring] = Table(
     (
-        Column("n", "n"),
+        *as_named("n", "failed"),
         Column("images", "mae.images"),
-        *FAILED,
         Column("within_image_tau", "within.value"),
         Column("within_image_ci95", "within.interval"),
         Column("within_image_n", "within.n"),
         Column("within_image_images", "within.images"),
         *figure("spearman", "spearman", ends="ci95"),
-        Column("spearman_if_failed", "spearman_if_failed"),
-        *declared(f.Scoring),
+        *figure("pearson", "pearson"),
+        *figure("mae", "mae"),
+        *figure("bias", "bias"),
     )
 )
 
@@ -136,7 +125,6 @@ SENSITIVITY: Table[f.Sensitivity] = Table(
         Column("ci95", "jnd.interval"),
         *as_named("scope", "alpha", "beta", "lapse", "floor", "reason", "slope_p"),
         Column("points", lambda s: [asdict(point) for point in s.points]),
-        *declared(f.Sensitivity),
     )
 )
 
@@ -145,8 +133,7 @@ ENCODING: Table[f.Encoding] = Table(
         Column("encoding", "name"),
         *counts("share"),
         *figure("accuracy", "share", ends="ci95"),
-        *as_named("tokens", "standing", "common_pairs", "recommended"),
-        *declared(f.Encoding),
+        *as_named("tokens", "standing"),
     )
 )
 
@@ -156,13 +143,12 @@ DUEL: Table[f.EncodingDuel] = Table(
         Column("pairs", "gap.n"),
         Column("images", "gap.images"),
         *figure("difference", "gap", ends="ci95"),
-        *declared(f.EncodingDuel),
     )
 )
 
 CHOICE: Table[f.EncodingChoice] = Table(
     (
-        *as_named("task", "recommended", "reason", "cheapest"),
+        *as_named("task", "recommended", "reason"),
         blocks("encodings", "encodings", ENCODING),
         blocks("comparisons", "duels", DUEL),
     )
@@ -188,14 +174,8 @@ VARIANCE: Table[f.Variance] = Table(
         *_part("order", "Order + chance"),
         *_part("repeat", "Repeat"),
         *as_named("total", "image"),
-        Column("ci95", lambda v: dict(v.ends)),
-        Column(
-            "gains",
-            lambda v: {gain.name: {"value": gain.value, "ci95": gain.interval} for gain in v.gains},
-        ),
+        Column("ci95", "ends"),
         of_row("From the image", lambda v: words.variance_share(v, "image")),
-        of_row("Doubling is worth this many more images", words.gains),
-        *declared(f.Variance),
     )
 )
 
@@ -205,7 +185,6 @@ UNREAD: Table[f.Unread] = Table(
         Column("declined", lambda u: unanswered(u.causes).declined),
         Column("cannot_tell", lambda u: unanswered(u.causes).cannot_tell),
         Column("no_reply", lambda u: unanswered(u.causes).no_reply),
-        *declared(f.Unread),
     )
 )
 
@@ -220,17 +199,6 @@ PROBE: Table[f.ProbeResult] = Table(
         Column("failed", "failed", "No answer", number),
         Column("state", "state", "State", words.PROBE_STATES.__getitem__, text=True),
         Column("example", "example"),
-        *declared(f.ProbeResult),
-    )
-)
-
-TRUST: Table[f.ToolTrust] = Table(
-    (
-        Column("probe", "probe"),
-        Column("confidence", "confidence", "Confidence claimed by the tool", number),
-        block("wrong_tool", "wrong_tool", ESTIMATE, "Follows a wrong tool", with_ends),
-        block("right_tool", "right_tool", ESTIMATE, "Follows a right tool", with_ends),
-        *declared(f.ToolTrust),
     )
 )
 
@@ -249,29 +217,16 @@ PHOTOGRAPH: Table[f.Photograph] = Table(
         Column(
             "state", "state", "The photograph is", words.PHOTOGRAPH_STATES.__getitem__, text=True
         ),
-        *declared(f.Photograph),
-    )
-)
-
-ABOVE: Table[f.Above] = Table(
-    (
-        *as_named("baseline", "scope", "p"),
-        SCOPE,
-        *counts("gap"),
-        *figure("difference", "gap", "Points above the baseline", points, ends="ci95"),
-        Column("declined", "declined", "Declined by the baseline", number),
-        Column("baseline_accuracy", "baseline_right", "Accuracy of the baseline", percent),
-        HOLM,
-        Column("standing", "standing", "Standing", text=True),
-        *declared(f.Above),
     )
 )
 
 TASK_GAP: Table[f.TaskGap] = Table(
     (
+        Column(None, "task", "Questions", plain_name, text=True),
         *counts("gap"),
         *figure("difference", "gap", "Points", points, ends="ci95"),
-        *as_named("p", "p_holm"),
+        Column("p", "p"),
+        HOLM,
     )
 )
 COMPARISON: Table[f.Comparison] = Table(
@@ -283,91 +238,38 @@ COMPARISON: Table[f.Comparison] = Table(
         *figure("difference", "gap", "Points", points, ends="ci95"),
         *as_named("verdicts", "accuracy_a", "accuracy_b", "p", "only_a_right", "only_b_right"),
         Column("mcnemar_p", "p"),
+        *figure("kappa", "kappa", "κ of the two", number),
         *as_named("images_needed", "more_images"),
         Column("gap", "asked_gap"),
         Column("images_needed_range", "images_range"),
         of_row("Images needed", words.images_needed),
         HOLM,
         Column("by_task", lambda c: {row.task: TASK_GAP.json(row) for row in c.by_task}),
-        *declared(f.Comparison),
-    )
-)
-
-CHECKED: Table[f.RaterChecks] = Table(
-    (
-        Column("rater", "rater", "Rater", text=True),
-        *as_named("known", "known_right", "repeats", "same", "turned", "same_turned"),
-        of_row("Known questions right", lambda r: words.part(r.known_right, r.known)),
-        of_row("Repeats with the same answer", lambda r: words.part(r.same, r.repeats)),
-        of_row(
-            "Same answer, of repeats shown in the other order",
-            lambda r: words.part(r.same_turned, r.turned),
-        ),
-        *declared(f.RaterChecks),
-    )
-)
-
-AGREEMENT: Table[f.Agreement] = Table(
-    (
-        Column("kind", "kind", "Questions", text=True),
-        Column("level", "level", "Level", text=True),
-        Column("judges", lambda a: len(a.names), "Judges"),
-        Column("names", lambda a: list(a.names), "Names", ", ".join, text=True),
-        Column("units", "alpha.n", "Units", number),
-        Column("images", "alpha.images", "Images", number),
-        *figure("alpha", "alpha", "α", number, ends="ci95"),
-        *declared(f.Agreement),
     )
 )
 
 
-def _with_bound(row: SourceRow) -> Estimate:
+def _with_bound(row: f.SourceRow) -> Estimate:
     """Return the strength as reports show it. A source without a loss, or without a win, has only
     one end of its interval.
     """
     return replace(row.strength, interval=row.strength.interval or row.bound)
 
 
-SOURCE: Table[SourceRow] = Table(
+SOURCE: Table[f.SourceRow] = Table(
     (
         Column("source", "source", "Source", text=True),
-        *as_named("group", "component", "bound"),
+        *as_named("group", "bound"),
         Column("images", "strength.images", "Images", number),
         *figure("strength", "strength", "Strength", number, ends="ci95", shown=_with_bound),
         *figure("controlled", "controlled", "Controlled", number),
-        Column("true_strength", "true_strength", "By truth", number),
-        Column("mean_score", "mean_score", "True score", number),
         Column("rank", "rank", "Rank"),
         Column("rank_set", "rank_set", "Ranks, 95 %", ranks),
-        Column("rank_set_all", "rank_set_all", "All together", ranks),
-        Column("true_rank", lambda r: r.true_rank or None, "Rank by truth", number),
-        *declared(SourceRow),
     )
 )
 
-CONTROL: Table[Control] = Table(
-    (
-        *as_named("group", "name"),
-        *figure("effect", "effect", ends="ci95"),
-        Column("games", "effect.n"),
-    )
-)
-
-LEADERBOARD: Table[Leaderboard] = Table(
-    (
-        blocks("rows", "rows", SOURCE),
-        blocks("controls", "controls", CONTROL),
-        *as_named("n", "components", "regularised", "ties"),
-        Column(
-            "rank_correlation",
-            lambda b: (
-                None
-                if b.spearman is None and b.kendall_tau is None
-                else {"spearman": b.spearman, "kendall_tau": b.kendall_tau}
-            ),
-        ),
-        *declared(Leaderboard),
-    )
+LEADERBOARD: Table[f.Leaderboard] = Table(
+    (blocks("rows", "rows", SOURCE), *as_named("n", "regularised"))
 )
 
 LEAK: Table[f.Leak] = Table(
@@ -378,7 +280,6 @@ LEAK: Table[f.Leak] = Table(
         *figure("accuracy", "share", "Accuracy", ends="ci95"),
         *as_named("p", "flagged"),
         HOLM,
-        *declared(f.Leak),
     )
 )
 
@@ -388,7 +289,6 @@ DATASET: Table[f.DatasetFacts] = Table(
         *as_named("by_question_type", "asked", "images_asked", "probed"),
         Column("prompts", lambda d: list(d.prompts)),
         Column("where", lambda d: list(d.where)),
-        *declared(f.DatasetFacts),
     )
 )
 
@@ -401,14 +301,12 @@ def _pairwise(judge: f.JudgeResult) -> Json:
         "questions": p.questions,
         "chance": p.chance,
         "constant_answer": plain(p.constant),
-        "macro": ESTIMATE.json(p.macro),
-        "kappa": ESTIMATE.json(p.kappa),
+        **{key: ESTIMATE.json(found) for key, found in p.figures.items()},
         "answered_tie": plain(p.ties),
         "position_p": plain(p.position_p),
         "position_preference": PREFERENCE.json(position),
         "swap_consistency": plain(p.swap.consistency.value),
         "swap": SWAP.json(p.swap),
-        "published": {key: ESTIMATE.json(share) for key, share in p.published.items()},
     }
 
 
@@ -420,6 +318,17 @@ def photograph(need: f.PhotographNeed | None) -> Json | None:
         return None
     by_task = {row.task: PHOTOGRAPH.json(row) for row in need.by_task}
     return {**PHOTOGRAPH.json(need.all), "by_task": by_task}
+
+
+def _above(judge: f.JudgeResult) -> list[Json]:
+    """Return the rows above the baseline: all questions, then each task."""
+    found, rows = judge.above_baseline, words.above_rows(judge)
+    named = {} if found is None else {"baseline": found.b, "baseline_accuracy": found.accuracy_b}
+    return [
+        {**TASK_GAP.json(row), "scope": "task" if k else f.ALL, "value": row.task}
+        | ({} if k else named)
+        for k, row in enumerate(rows)
+    ]
 
 
 def _cell(cell: f.Cell) -> Json:
@@ -447,6 +356,13 @@ def _flat_cells(name: str) -> Column:
     )
 
 
+def _of_pairs(row: PairFigure) -> Column:
+    def value(judge: f.JudgeResult) -> float | None:
+        return None if judge.pairwise.accuracy.none else judge.pairwise.figures[row.key].value
+
+    return Column(None, value, row.title, row.show)
+
+
 JUDGE: Table[f.JudgeResult] = Table(
     (
         Column("judge", "name"),
@@ -461,11 +377,7 @@ JUDGE: Table[f.JudgeResult] = Table(
         Column(None, "pairwise.accuracy.share.n", "Verdicts on pairs", number),
         Column(None, "pairwise.accuracy.share.images", "Images", number),
         Column(None, "pairwise.accuracy.shown", "Accuracy (95 %)", with_ends),
-        of_row(
-            "Accuracy, mean over tasks",
-            lambda j: percent(None if j.pairwise.accuracy.none else j.pairwise.macro.value),
-        ),
-        Column(None, "pairwise.kappa.value", "Cohen’s κ", number),
+        *map(_of_pairs, FIGURES),
         of_row("Without an answer", words.unanswered_of),
         Column(None, "pairwise.accuracy.parsed.value", "Accuracy of the replies read", percent),
         Column(None, "pairwise.constant", "Best constant answer", percent),
@@ -482,8 +394,6 @@ JUDGE: Table[f.JudgeResult] = Table(
         _cells("by_encoding"),
         _cells("by_error_type"),
         _flat_cells("by_margin"),
-        _flat_cells("by_task_error_type"),
-        Column("cells", lambda j: [_pairs_only(cell) for cell in j.cells]),
         blocks("bias", "bias", PREFERENCE),
         blocks("sensitivity", "sensitivity", SENSITIVITY),
         blocks("encodings", "encodings", CHOICE),
@@ -495,25 +405,7 @@ JUDGE: Table[f.JudgeResult] = Table(
             lambda j: {score.name: score.lacking for score in j.own_scores if score.lacking},
         ),
         blocks("probes", "probes", PROBE),
-        blocks("tool_trust", "tool_trust", TRUST),
         Column("photograph", lambda j: photograph(j.photograph)),
-        blocks("rater_checks", "rater_checks", CHECKED),
-        blocks("above_baseline", "above_baseline", ABOVE),
+        Column("above_baseline", _above),
     )
 )
-
-
-def own_scores(judge: f.JudgeResult) -> dict[str, str]:
-    """Return the run's values of the benchmark's own scores, by name, as shown in reports."""
-    return _known((score.name, words.own_score(score)) for score in judge.own_scores)
-
-
-def counted_as(judge: f.JudgeResult) -> dict[str, str]:
-    """Return the accuracy by each rule of PUBLISHED for which the run has verdicts, by the rule's
-    title.
-    """
-    return _known(zip(PUBLISHED.titles, PUBLISHED.cells(judge.pairwise.published), strict=True))
-
-
-def _known(cells: Iterable[tuple[str, str]]) -> dict[str, str]:
-    return {title: value for title, value in cells if value != words.NONE}

@@ -1,5 +1,5 @@
-"""Comparisons of judges: two judges on the questions that both answered, the agreement among judges
-that were asked the same questions, and each judge against the local baseline.
+"""Comparisons of judges: two judges on the questions that both answered, and each judge against the
+local baseline.
 
 p and interval come from one standard error (:func:`visualjudge.analysis.estimate.gap_ends`).
 
@@ -11,7 +11,6 @@ with every order and repeat of the judge.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, combinations
 
@@ -20,24 +19,20 @@ import polars as pl
 
 from visualjudge.analysis import estimate
 from visualjudge.analysis.accuracy_cells import (
-    CHOICES,
     ImageSums,
     estimate_of,
     image_sums,
-    kappa_of_two,
     known,
 )
 from visualjudge.analysis.estimate import gap_ends, gap_p, holm, images_needed
-from visualjudge.analysis.figures import Above, Agreement, Comparison, TaskGap
-from visualjudge.analysis.repeated_rows import ALL, above_verdicts, holm_apart, originals
-from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
+from visualjudge.analysis.figures import Comparison, TaskGap
+from visualjudge.analysis.figures_of_pairs import kappa_of_two
 from visualjudge.analysis.study_table import Run, Study
-from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate
+from visualjudge.analysis.value_and_interval import NOTHING, Estimate
 from visualjudge.analysis.without_truth import comparison_without_truth
-from visualjudge.core.records import FloatArray, IntArray
+from visualjudge.core.records import IntArray
 from visualjudge.judges.registry import LOCAL
 
-LEAST_UNITS = 5
 ALIKE = 0.95
 """Judges count as asked the same questions if they share at least this part of all questions that
 either was asked.
@@ -224,82 +219,6 @@ def not_compared(judges: int) -> str:
     )
 
 
-def _ratings(
-    study: Study, runs: Sequence[int], kind: str, value: pl.Expr
-) -> tuple[FloatArray, IntArray]:
-    """Return the usable replies as raters × units, NaN if a rater gave none, and the image of each
-    unit.
-
-    Each person who answered a question is a separate rater.
-    """
-    parts = []
-    for k in runs:
-        usable = study.joined[k].lazy().filter((pl.col("kind") == kind) & pl.col("usable"))
-        said = usable.select(*KEYS, "cluster", said=value.cast(pl.Float64)).collect()
-        each = said.partition_by("repeat") if study.runs[k].of_people else [said]
-        parts += (
-            [part.with_columns(repeat=pl.lit(0, pl.Int32)) for part in each]
-            if len(each) > 1
-            else each
-        )
-    units = pl.concat([part.select(*KEYS, "cluster") for part in parts]).unique(maintain_order=True)
-    table = [
-        units.join(part, on=KEYS, how="left", maintain_order="left")["said"].to_numpy()
-        for part in parts
-    ]
-    return np.array(table, dtype=float), units["cluster"].to_numpy()
-
-
-_LEVELS: tuple[tuple[str, Level, pl.Expr], ...] = (
-    (
-        "pairwise",
-        "nominal",
-        pl.col("text").replace_strict(CHOICES, default=None, return_dtype=pl.Float64),
-    ),
-    ("scoring", "interval", pl.col("number")),
-)
-
-
-def judge_agreement(study: Study) -> tuple[Agreement, ...]:
-    """Return Krippendorff's α among judges that were asked the same questions: nominal for pairwise
-    answers, interval for scores.
-
-    Simulated judges are excluded, and failed replies are missing values.
-    """
-    alike = asked_like(study)
-    out = []
-    for group in sorted(set(alike)):
-        runs = [k for k, run in enumerate(study.runs) if alike[k] == group and not run.simulated]
-        if len(runs) > 1:
-            out += [_agreement(study, runs, *level) for level in _LEVELS]
-    return tuple(out)
-
-
-def _agreement(
-    study: Study, runs: Sequence[int], kind: str, level: Level, value: pl.Expr
-) -> Agreement:
-    ratings, clusters = _ratings(study, runs, kind, value)
-    shared = np.isfinite(ratings).sum(0) > 1
-    units, images = int(shared.sum()), int(np.unique(clusters[shared]).size)
-    names = tuple(study.runs[k].name for k in runs)
-    if units < LEAST_UNITS:
-        return Agreement(
-            kind,
-            level,
-            names,
-            Estimate(None, None, units, images, f"fewer than {LEAST_UNITS} units"),
-        )
-    ends: Ends | None = alpha_interval(ratings, level, clusters)
-    found = Estimate(
-        alpha(ratings, level), ends, units, images, None if ends else estimate.too_few()
-    )
-    return Agreement(kind, level, names, found)
-
-
-SCOPES = ("task", "error_type")
-NOTHING_ANSWERED = Estimate(None, None, 0, 0, "the baseline answered none of these questions")
-
-
 def is_baseline(run: Run) -> bool:
     """Return whether a run is of the local judge."""
     return run.info.get("backend") == LOCAL
@@ -310,52 +229,19 @@ def baseline_of(study: Study) -> int | None:
     return next((k for k, run in enumerate(study.runs) if is_baseline(run)), None)
 
 
-def above_baseline(
-    study: Study, index: int, baseline: int | None, chance: float
-) -> tuple[Above, ...]:
-    """Return the gap between a judge and the baseline, overall and by task and error type.
-    ``chance`` is the accuracy of guessing.
-
-    Empty for the baseline itself and for a judge that answered nothing.
+def above_baseline(study: Study, index: int, baseline: int | None) -> Comparison | None:
+    """Compare a judge with the baseline on the questions that the baseline answered, with p by Holm
+    over the tasks; None for the baseline itself and for a judge that answered nothing.
     """
     if baseline is None or is_baseline(study.runs[index]):
-        return ()
-    kept = ("id", "right", "usable")
-    theirs = study.kind(baseline, "pairwise", kept).unique("id", keep="first", maintain_order=True)
-    both = study.kind(index, "pairwise", (*kept, "cluster", *SCOPES)).join(
-        theirs, on="id", suffix="_b", maintain_order="left"
-    )
-    if both.is_empty() or not both["usable"].any():
-        return ()
-    name = study.runs[baseline].name
-    return _with_p_holm(
-        [row for scope in (ALL, *SCOPES) for row in _rows(both, scope, name, chance)]
-    )
-
-
-def _with_p_holm(rows: list[Above]) -> tuple[Above, ...]:
-    """Adjust the p of tasks and error types by Holm."""
-    parts = [None if row.scope == ALL else row.p for row in rows]
-    adjusted = holm_apart(parts, originals(rows, above_verdicts))
-    return tuple(replace(row, p_holm=p) for row, p in zip(rows, adjusted, strict=True))
-
-
-def _rows(both: pl.DataFrame, scope: str, name: str, chance: float) -> Iterator[Above]:
-    by = [] if scope == ALL else [scope]
-    right, other, told = (pl.col(column) for column in ("right", "right_b", "usable_b"))
-    values = {
-        "n": told,
-        "gap": told * (right.cast(pl.Int8) - other.cast(pl.Int8)),
-        "apart": told & (right != other),
-        "declined": ~told,
-        "other": told & other,
-    }
-    sums = image_sums(both, by, values)
-    value, found = sums.ratio("gap", "n")
-    n, apart, declined = (sums.total(column) for column in ("n", "apart", "declined"))
-    ends, p = gap_ends(value, found, apart, n), gap_p(value, found, apart, n)
-    for k in range(sums.cells):
-        place = str(sums.keys[scope][k]) if by else ALL
-        gap = estimate_of(value, found, ends, int(n[k]), k) if n[k] else NOTHING_ANSWERED
-        theirs = float(sums.total("other")[k] / n[k]) if n[k] else None
-        yield Above(name, scope, place, gap, known(p[k]), int(declined[k]), chance, theirs)
+        return None
+    kept = ("question", "right", "usable")
+    theirs = study.kind(baseline, "pairwise", kept).unique("question", keep="first")
+    own = study.kind(index, "pairwise", (*kept, "cluster", "task"))
+    both = own.join(theirs.filter("usable"), on="question", suffix="_b", maintain_order="left")
+    if both.is_empty() or not own["usable"].any():
+        return None
+    found = paired(both, (study.runs[index].name, study.runs[baseline].name), 0.0)
+    adjusted = holm([row.p for row in found.by_task])
+    rows = zip(found.by_task, adjusted, strict=True)
+    return replace(found, by_task=tuple(replace(row, p_holm=p) for row, p in rows))

@@ -1,17 +1,16 @@
 """Which encoding should I use? Compares encodings on the same pairs, together with their costs.
 
 Two encodings of a task are compared over the pairs of annotations that the judge saw in both,
-clustered by image; p is adjusted by Holm over all comparisons of that judge and task. If no
-encoding is significantly worse than another, the table says that no difference is shown instead of
-naming a winner, because the best of six equally good encodings is best by chance.
-
-An encoding is never recommended unless the judge is shown to be better than chance with it. Its
-accuracy is biased upwards by the choice; measure it on other images.
+clustered by image; p is adjusted by Holm over all comparisons of that judge and task. The best
+encoding is the most accurate one that no other beats significantly. It is recommended only if
+another is significantly worse, because the best of six equally good encodings is best by chance,
+and only if the judge is shown to be better than chance with it. Its accuracy is biased upwards by
+the choice; measure it on other images.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -22,12 +21,12 @@ from visualjudge.analysis import estimate
 from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, known, share_of
 from visualjudge.analysis.estimate import gap_ends, gap_p, holm, ratio
 from visualjudge.analysis.figures import Encoding, EncodingChoice, EncodingDuel
+from visualjudge.analysis.value_and_interval import Share
 from visualjudge.core.records import FloatArray, IntArray
 
 LEVEL = 0.05
 MARGIN = 0.05
 LEAST_VERDICTS = 20
-LEAST_IMAGES = 5
 LEAST_COMMON = 10
 """Minimum number of pairs that an encoding must share with the best one. With fewer, the two were
 asked different questions.
@@ -82,101 +81,58 @@ def _duels(names: Sequence[str], right: FloatArray, places: IntArray) -> list[En
     return out
 
 
-def _lead(duels: Sequence[EncodingDuel], best: str, other: str) -> EncodingDuel | None:
-    """Return the comparison of ``best`` with ``other``, in this order; None without a common
-    pair.
-    """
-    for duel in duels:
-        if {duel.first, duel.second} == {best, other} and duel.gap.value is not None:
-            return duel if duel.first == best else duel.turned
-    return None
-
-
-def _beats(lead: EncodingDuel | None) -> bool:
-    shown = lead is not None and lead.p_holm is not None and lead.p_holm < LEVEL
-    return shown and lead is not None and (lead.gap.value or 0.0) > 0
-
-
-def _standing(lead: EncodingDuel | None) -> str:
-    """Return the standing of an encoding behind the best: worse (significantly), equivalent (at
-    most 5 points behind, 97.5 % sure), open, or unknown.
-    """
-    high = None if lead is None or lead.gap.interval is None else lead.gap.interval[1]
-    if lead is None or lead.p_holm is None or high is None:
-        return "unknown"
-    if _beats(lead):
-        return "worse"
-    return "equivalent" if high <= MARGIN else "open"
-
-
-def _rows(table: pl.DataFrame, duels: tuple[EncodingDuel, ...]) -> list[Encoding]:
-    """Return the encodings, most accurate first, and the standing of each relative to the best one
-    that no other beats.
-    """
-    sums = image_sums(table, ["encoding"], RIGHT)
-    found = sums.shares("right", "n")
-    tokens = dict(table.group_by("encoding").agg(pl.col("tokens_in").mean()).iter_rows())
-    shares = [(name, share_of(found, k)) for k, name in enumerate(sums.keys["encoding"].to_list())]
-    shares.sort(key=lambda row: (row[1].value or 0.0, row[0]), reverse=True)
-    names = [name for name, _ in shares]
-    best = next(
-        (n for n in names if not any(_beats(_lead(duels, other, n)) for other in names)), names[0]
-    )
-    rows = []
-    for name, share in shares:
-        lead = _lead(duels, best, name)
-        standing = "best" if name == best else _standing(lead)
-        common = None if name == best else lead.gap.n if lead else 0
-        rows.append(Encoding(name, share, tokens[name], standing, common, False))
-    return rows
+def _worse(duel: EncodingDuel) -> str:
+    """Return the encoding that is significantly less accurate; "" if neither is."""
+    if duel.p_holm is None or duel.p_holm >= LEVEL or not duel.gap.value:
+        return ""
+    return duel.second if duel.gap.value > 0 else duel.first
 
 
 def recommend(table: pl.DataFrame, task: str, chance: float = 0.5) -> EncodingChoice:
-    """Return the encodings of one judge and task, best first, their comparisons, and the
-    recommended one.
-
-    Nothing is recommended if there are fewer than two encodings, if one of them has fewer than 20
-    verdicts or 5 images, if no difference is shown, or if the interval of every candidate includes
-    ``chance``.
+    """Return the encodings of one judge and task, most accurate first, their comparisons, and the
+    recommended one, or the reason why there is none.
     """
     duels = compare_encodings(table)
-    rows = _rows(table, duels)
-    good = [row for row in rows if row.standing in ("best", "equivalent", "open")]
-    good = [row for row in good if row.share.interval and (row.share.interval[0] or 0) > chance]
-    reason = _why_none(rows, good)
-    if reason:
-        cheapest = _cheapest(rows, good) if reason == NO_DIFFERENCE else None
-        return EncodingChoice(task, None, reason, cheapest, tuple(rows), duels)
-    best = good[0]
-    cheaper = [row for row in good if row.standing == "equivalent" and _cheaper(row, best)]
-    chosen = min(cheaper, key=lambda row: (row.tokens or 0.0, row.name)) if cheaper else best
-    marked = tuple(replace(row, recommended=row.name == chosen.name) for row in rows)
-    return EncodingChoice(task, chosen.name, None, None, marked, duels)
+    sums = image_sums(table, ["encoding"], RIGHT)
+    found = sums.shares("right", "n")
+    tokens = dict(table.group_by("encoding").agg(pl.col("tokens_in").mean()).iter_rows())
+    names = sums.keys["encoding"].to_list()
+    shares = {name: share_of(found, k) for k, name in enumerate(names)}
+    names.sort(key=lambda name: (shares[name].value or 0.0, name), reverse=True)
+    beaten = {_worse(duel) for duel in duels}
+    best = next((name for name in names if name not in beaten), names[0])
+    sides = [side for duel in duels for side in (duel, duel.turned)]
+    apart = {duel.second: duel for duel in sides if duel.first == best}
+    rows = tuple(
+        Encoding(name, shares[name], tokens[name], _standing(name, best, apart)) for name in names
+    )
+    reason = _why_none(rows, shares[best], apart, chance)
+    return EncodingChoice(task, None if reason else best, reason, rows, duels)
 
 
-def _why_none(rows: list[Encoding], good: list[Encoding]) -> str | None:
+def _standing(name: str, best: str, apart: Mapping[str, EncodingDuel]) -> str:
+    """Return the standing of an encoding behind the best: worse (significantly), equivalent (at
+    most 5 points behind, 97.5 % sure), open, or unknown.
+    """
+    if name == best:
+        return "best"
+    duel = apart[name]
+    if duel.gap.interval is None or duel.p_holm is None:
+        return "unknown"
+    if _worse(duel) == name:
+        return "worse"
+    return "equivalent" if (duel.gap.interval[1] or 0.0) <= MARGIN else "open"
+
+
+def _why_none(
+    rows: Sequence[Encoding], best: Share, apart: Mapping[str, EncodingDuel], chance: float
+) -> str | None:
     """Return the reason why no encoding is recommended, or None if one is."""
     if len(rows) == 1:
         return f"only {rows[0].name}"
-    asked = all(row.share.n >= LEAST_VERDICTS and row.share.images >= LEAST_IMAGES for row in rows)
-    common = [row.common_pairs for row in rows if row.common_pairs is not None]
-    if not asked or min(common) < LEAST_COMMON:
+    asked = all(row.share.n >= LEAST_VERDICTS and row.share.interval for row in rows)
+    if not asked or min(duel.gap.n for duel in apart.values()) < LEAST_COMMON:
         return TOO_FEW
-    if not good:
-        return f"not significantly better than chance (best: {rows[0].name})"
+    if best.interval is None or (best.interval[0] or 0.0) <= chance:
+        return "not significantly better than chance"
     return None if any(row.standing == "worse" for row in rows) else NO_DIFFERENCE
-
-
-def _cheapest(rows: list[Encoding], good: list[Encoding]) -> str | None:
-    """Return the encoding with the fewest prompt tokens if all are shown to be at most 5 points
-    behind and their costs differ.
-    """
-    priced = {row.name: row.tokens for row in good if row.tokens is not None}
-    level = all(row.standing != "open" for row in good)
-    if not level or len(priced) < len(rows) or len(set(priced.values())) < 2:
-        return None
-    return min(priced, key=lambda name: (priced[name], name))
-
-
-def _cheaper(row: Encoding, than: Encoding) -> bool:
-    return row.tokens is not None and than.tokens is not None and row.tokens < than.tokens

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from visualjudge.analysis.figures import (
+    ALL,
     LEAST_QUESTIONS,
-    NO_PROOF,
-    UNDECIDED,
     Cell,
     Comparison,
     EncodingChoice,
@@ -15,10 +14,10 @@ from visualjudge.analysis.figures import (
     OwnScore,
     Photograph,
     Sensitivity,
+    TaskGap,
     Variance,
 )
 from visualjudge.analysis.pairwise_figures import Preference, unanswered
-from visualjudge.analysis.source_figures import SourceRow
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.plurals import plural
 from visualjudge.vision.encodings import encoding_title
@@ -70,25 +69,11 @@ STRENGTHS = (
     "Strengths are those of a Bradley–Terry model with ties (log odds, mean 0) and Firth’s "
     "penalty; a question answered differently when swapped is a tie. The interval of a source that "
     "never lost, or never won, is open on one side. Ranks, 95 %: the ranks that each source may "
-    "have by itself; “all together” covers all sources of the table at once. The matrix gives the "
-    "two-sided p, unadjusted, and the interval of the difference between the sources of row and "
-    "column. By truth: the strength computed from the right answers to the same pairs; "
-    f"{NONE} if the source is always better, or always worse, than those it is compared with. "
+    "have by itself. "
     "Controlled: the strength if order shown, number of objects, text length and file size were "
     "equal, given if enough pairs differ in one of them."
 )
 """Note below the table of sources."""
-TRUE_SCORES = (
-    "True score: the mean of the true scores over the annotations in these pairs, not over all "
-    "annotations of the source. Strengths and scores may order sources differently."
-)
-"""Additional note if true scores are known."""
-
-
-def sources_notes(rows: Iterable[SourceRow]) -> tuple[str, ...]:
-    """Return the notes below the tables of these sources."""
-    scored = any(row.mean_score is not None for row in rows)
-    return (STRENGTHS, TRUE_SCORES) if scored else (STRENGTHS,)
 
 
 def lower_first(text: str) -> str:
@@ -190,34 +175,36 @@ def graded(cell: Cell) -> dict[str, str]:
     return out
 
 
+def above_rows(judge: JudgeResult) -> list[TaskGap]:
+    """Return how far the judge is above the baseline, for all questions and each task."""
+    found = judge.above_baseline
+    if found is None:
+        return []
+    whole = TaskGap(ALL, found.gap, found.p)
+    return [whole, *(found.by_task if len(found.by_task) > 1 else ())]
+
+
 def above(judge: JudgeResult) -> str | None:
     """Return a sentence like "7.4 points above local baseline (3.1 to 11.6)" if there is a
     baseline.
     """
-    row = next(iter(judge.above_baseline), None)
-    if row is None or row.gap.value is None:
+    found = judge.above_baseline
+    if found is None or found.gap.value is None:
         return None
-    ends = percents(row.gap.interval) if row.gap.interval else row.gap.why
-    size = number(abs(100 * row.gap.value), 1)
-    left_out = (
-        f", without {number(row.declined)} that the baseline declined" if row.declined else ""
-    )
-    where = f"on {number(row.gap.n)} verdicts{left_out}"
-    side = "above" if row.gap.value >= 0 else "below"
-    text = f"{size} points {side} the {row.baseline} ({ends}, unadjusted) {where}"
-    if row.standing == NO_PROOF:
-        return (
-            f"{text}: this is no evidence, because the baseline is right in only "
-            f"{percent(row.baseline_right)}, which is below chance."
-        )
-    if row.standing == "better" or row.gap.interval is None:
+    low, high = found.gap.interval or (None, None)
+    ends = percents(found.gap.interval) if found.gap.interval else found.gap.why
+    size = number(abs(100 * found.gap.value), 1)
+    side = "above" if found.gap.value >= 0 else "below"
+    text = f"{size} points {side} the {found.b} ({ends}) on the {number(found.verdicts)} verdicts"
+    text += " on questions that it answered"
+    if low is None or high is None:
         return f"{text}."
-    unclear = row.standing == UNDECIDED
-    better = "can’t tell yet whether the judge is better" if unclear else "the judge is worse"
-    return f"{text}: {better}."
-
-
-UNITS = {"item": "pairs", "item_x_encoding": "encodings", "order": "orders", "repeat": "repeats"}
+    if low > 0 and found.accuracy_b is not None and found.accuracy_b < judge.pairwise.chance:
+        right = percent(found.accuracy_b)
+        return f"{text}: no evidence, because the baseline is right in only {right}."
+    if low <= 0 <= high:
+        return f"{text}: can’t tell yet whether the judge is better."
+    return f"{text}." if low > 0 else f"{text}: the judge is worse."
 
 
 def variance_share(row: Variance, name: str) -> str:
@@ -226,19 +213,6 @@ def variance_share(row: Variance, name: str) -> str:
     if value is None or ends is None or not 0 <= (ends[1] or 0) - (ends[0] or 0) <= row.total:
         return NONE
     return percent(min(1.0, max(0.0, value) / row.total), 0)
-
-
-def gains(row: Variance, units: Mapping[str, str] = UNITS) -> str:
-    """Format the gains: pairs 38 % (20 to 56), repeats 4 % (1 to 7). Gains whose interval spans 100
-    percentage points or more are left out.
-    """
-    said = []
-    for gain in row.gains:
-        low, high = gain.interval or (None, None)
-        if low is not None and high is not None and 0 < high - low < 1:
-            ends = span((100 * max(0.0, low), 100 * min(1.0, high)), 0)
-            said.append(f"{units[gain.name]} {percent(gain.value, 0)} ({ends})")
-    return ", ".join(said) or NONE
 
 
 def leanings(judge: JudgeResult) -> list[str]:
@@ -347,8 +321,7 @@ def recommended(choice: EncodingChoice) -> str:
     if choice.recommended:
         title = encoding_title(choice.task, choice.recommended)
         return f"{title} ({choice.recommended})"
-    cheapest = f"; cheapest of those within 5 points: {choice.cheapest}" if choice.cheapest else ""
-    return f"none: {choice.reason}{cheapest}"
+    return f"none: {choice.reason}"
 
 
 def part(count: int, whole: int) -> str:

@@ -15,55 +15,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Pairwise, Preference
-from visualjudge.analysis.source_figures import Leaderboard
-from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate, Share, column, minus
+from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate, Share, minus
 
-NO_PROOF = "baseline below chance"
-UNDECIDED = "undecided"
-LEVEL = 0.05
-
-
-@dataclass(frozen=True)
-class Above:
-    """The gap between a judge and the local baseline on the questions that the baseline did not
-    decline; ``gap`` is judge minus baseline.
-    """
-
-    baseline: str
-    scope: str
-    """``all``, ``task`` or ``error_type``."""
-    value: str
-    gap: Estimate
-    p: float | None
-    declined: int
-    """Verdicts of the judge on questions that the baseline declined."""
-    chance: float
-    """Accuracy of guessing on the judge's questions."""
-    baseline_right: float | None = None
-    """Accuracy of the baseline on these questions."""
-    p_holm: float | None = None
-    """``p`` adjusted by Holm over the tasks and error types; None for all questions together, which
-    are not one of several tests.
-    """
-
-    @property
-    def below_chance(self) -> bool:
-        """Whether the baseline is worse than guessing, so that being above it proves nothing."""
-        return self.baseline_right is not None and self.baseline_right < self.chance
-
-    @property
-    def standing(self) -> str:
-        """What the interval shows. For one of several tasks or error types, the adjusted test must
-        show it too.
-        """
-        low, high = self.gap.interval or (None, None)
-        if low is None or high is None:
-            return "cannot be told"
-        if self.p_holm is not None and self.p_holm >= LEVEL:
-            return UNDECIDED
-        if low > 0:
-            return NO_PROOF if self.below_chance else "better"
-        return "worse" if high < 0 else UNDECIDED
+ALL = "all"
+"""Name of the row of all questions, beside the rows of their parts."""
 
 
 @dataclass(frozen=True)
@@ -100,33 +55,8 @@ class Comparison:
     p_holm: float | None = None
     by_task: tuple[TaskGap, ...] = ()
     """The gap in each task of the common questions."""
-    kappa: Estimate = field(default=NOTHING, metadata=column("κ of the two"))
+    kappa: Estimate = NOTHING
     """Cohen's κ of their answers, where both gave one."""
-
-
-@dataclass(frozen=True)
-class RaterChecks:
-    """A rater's results on control questions. ``turned`` counts repeats that were shown in the
-    other order.
-    """
-
-    rater: str
-    known: int
-    known_right: int
-    repeats: int
-    same: int
-    turned: int
-    same_turned: int
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """Krippendorff's α among judges that were asked the same questions."""
-
-    kind: str
-    level: str
-    names: tuple[str, ...]
-    alpha: Estimate
 
 
 @dataclass(frozen=True)
@@ -197,18 +127,6 @@ class ProbeResult:
     """p for an effect of 0, adjusted by Holm over the probes of the judge; None if nothing was
     measured.
     """
-
-
-@dataclass(frozen=True)
-class ToolTrust:
-    """How often a judge follows a tool that claims ``confidence`` (0..1), when the tool is wrong
-    and when it is right.
-    """
-
-    probe: str
-    confidence: float
-    wrong_tool: Share
-    right_tool: Share
 
 
 MARGIN = 0.15
@@ -287,14 +205,8 @@ class Ranking:
 
     failed: int
     tau: Estimate
-    tau_bounds: Ends | None
-    exact: Share = field(metadata=column())
-    exact_bounds: Ends | None = field(metadata=column())
-    top1: Share = field(metadata=column())
-    top1_bounds: Ends | None = field(metadata=column())
-    declined: int = 0
-    cannot_tell: int = 0
-    """Failed replies in which a judge declined or a person said "cannot tell"."""
+    exact: Share
+    top1: Share
 
 
 @dataclass(frozen=True)
@@ -308,15 +220,9 @@ class Scoring:
     within: Estimate
     """Mean τ-b inside groups of one image; a group that the judge cannot tell apart counts as 0."""
     spearman: Estimate
-    spearman_if_failed: Ends | None
-    pearson: Estimate = field(metadata=column())
-    mae: Estimate = field(metadata=column())
-    mae_bounds: Ends | None = field(metadata=column())
-    bias: Estimate = field(metadata=column())
-    bias_bounds: Ends | None = field(metadata=column())
-    declined: int = 0
-    cannot_tell: int = 0
-    """See :class:`Ranking`."""
+    pearson: Estimate
+    mae: Estimate
+    bias: Estimate
 
 
 @dataclass(frozen=True)
@@ -379,8 +285,6 @@ class Encoding:
     tokens: float | None
     standing: str
     """best, worse, equivalent (at most 5 points behind), open, unknown."""
-    common_pairs: int | None
-    recommended: bool
 
 
 @dataclass(frozen=True)
@@ -406,21 +310,8 @@ class EncodingChoice:
     task: str
     recommended: str | None
     reason: str | None
-    cheapest: str | None
-    """If no difference is shown: the cheapest of the encodings that are at most 5 points apart."""
     encodings: tuple[Encoding, ...]
     duels: tuple[EncodingDuel, ...]
-
-
-@dataclass(frozen=True)
-class Gain:
-    """The share of additional images that would be as useful as doubling the pairs, encodings,
-    orders or repeats: ``value``, with its 95 % ``interval``.
-    """
-
-    name: str
-    value: float
-    interval: Ends | None
 
 
 @dataclass(frozen=True)
@@ -442,7 +333,6 @@ class Variance:
     """The part of ``item`` that all pairs of an image share."""
     ends: Mapping[str, Ends | None] = field(default_factory=dict)
     """95 % intervals of the components, by name."""
-    gains: tuple[Gain, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -462,6 +352,43 @@ class Unread:
     """Number of replies read by each tier (``marked``, ``prose``); not recorded in runs of older
     versions.
     """
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    """One source as ranked by the judge; strengths are log odds with mean 0 in a group."""
+
+    source: str
+    group: str
+    """The tasks in which it is compared, with a number if their sources fall into
+    unconnected sets.
+    """
+    strength: Estimate
+    rank: int
+    bound: Ends | None
+    """If the source never lost, or never won: the finite end of its interval, at 97.5 %."""
+    rank_set: tuple[int, int]
+    """The best and the worst rank that it may have at 95 %, for this source alone."""
+    controlled: Estimate
+    """The strength at equal covariates."""
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """The sources by group, strongest first, from ``n`` comparisons. ``regularised`` states that
+    some sources never lost to the others, or never won, so that the likelihood alone has no finite
+    maximum.
+    """
+
+    rows: tuple[SourceRow, ...]
+    n: int
+    regularised: bool
+
+    @property
+    def groups(self) -> tuple[tuple[str, tuple[SourceRow, ...]], ...]:
+        """Return each group's name and rows. Only the rows of a group have a common axis."""
+        names = dict.fromkeys(row.group for row in self.rows)
+        return tuple((name, tuple(row for row in self.rows if row.group == name)) for name in names)
 
 
 @dataclass(frozen=True)
@@ -515,8 +442,6 @@ class JudgeResult:
     by_encoding: tuple[Cell, ...]
     by_error_type: tuple[Cell, ...]
     by_margin: tuple[Cell, ...]
-    by_task_error_type: tuple[Cell, ...]
-    cells: tuple[Cell, ...]
     bias: tuple[Preference, ...]
     sensitivity: tuple[Sensitivity, ...]
     encodings: tuple[EncodingChoice, ...]
@@ -526,11 +451,9 @@ class JudgeResult:
     own_scores: tuple[OwnScore, ...]
     """The benchmark's own scores, if the dataset is a published benchmark."""
     probes: tuple[ProbeResult, ...] = ()
-    tool_trust: tuple[ToolTrust, ...] = ()
     photograph: PhotographNeed | None = None
-    above_baseline: tuple[Above, ...] = ()
-    rater_checks: tuple[RaterChecks, ...] = ()
-    """Control questions of a people's run; no other figure counts these verdicts."""
+    above_baseline: Comparison | None = None
+    """The comparison with the local baseline on the questions that it answered."""
     identity: tuple[ServedBy, ...] = ()
 
     @property
@@ -551,7 +474,6 @@ class Results:
     judges: tuple[JudgeResult, ...]
     warnings: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
-    agreement: tuple[Agreement, ...]
     leaks: tuple[Leak, ...]
     dataset: DatasetFacts
     clusters: int

@@ -1,4 +1,4 @@
-"""The sources as the judge ranks them, beside their ranks by true score.
+"""The sources as the judge ranks them.
 
 Strengths are Bradley and Terry's: a logistic regression of each question's points (1, ½ for a tie
 or for different answers in the two orders, 0) on the two sources, with errors clustered by image
@@ -16,9 +16,7 @@ connected by comparisons even through others, are in separate groups.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -33,12 +31,11 @@ from visualjudge.analysis.estimate import (
     sums,
     too_few,
 )
+from visualjudge.analysis.figures import Leaderboard, SourceRow
 from visualjudge.analysis.fits import Fit, fit, interval
-from visualjudge.analysis.source_figures import Control, Leaderboard, SourceRow
-from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.ranks import rank_sets
 from visualjudge.analysis.study_table import lead
-from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 Edge = tuple[str, str, str]
@@ -109,24 +106,10 @@ LEAST_GAMES = 10
 """Minimum number of games in which a covariate differs, per coefficient of the fit."""
 TOO_FEW = "too few games in which a covariate differs"
 NEVER_LOST, NEVER_WON = "it never lost", "it never won"
-PLAYED = (
-    "question",
-    "repeat",
-    "order",
-    "pair",
-    "cluster",
-    "task",
-    "usable",
-    "answer",
-    "text",
-    "sources",
-    "annotations",
-    "scores",
-)
+PLAYED = ("question", "repeat", "order", "cluster", "task", "usable", "text", "sources")
 """Columns of pairwise verdicts that a leaderboard needs."""
 EQUAL = 1e-9
 """Strengths that differ by less than this are equal."""
-EMPTY = Leaderboard((), 0, 0, False, 0, None, None)
 
 
 def points(answer: str) -> pl.Expr:
@@ -139,25 +122,18 @@ def duels(table: pl.DataFrame) -> pl.DataFrame:
     outcome for a (1, ½, 0), and whether a was shown first (1, −1, or 0 if both orders were asked or
     the order is not known).
     """
-    needed = table.select(
-        "question", "repeat", "order", "usable", "cluster", "task", "answer", "text", "sources"
-    )
-    known = needed.filter(pl.col("usable")).with_columns(
+    known = table.filter("usable").with_columns(
         a=pl.col("sources").list.get(0, null_on_oob=True),
         b=pl.col("sources").list.get(1, null_on_oob=True),
     )
-    named = known.filter(
-        pl.col("a").is_not_null() & pl.col("b").is_not_null() & (pl.col("a") != pl.col("b"))
+    first = pl.col("order").replace_strict(
+        {"AB": 1.0, "unknown": 0.0}, default=-1.0, return_dtype=pl.Float64
     )
+    named = known.filter(pl.col("a") != pl.col("b"))
     return named.group_by("question", "repeat", maintain_order=True).agg(
-        pl.col("task", "a", "b", "cluster", "answer").first(),
+        pl.col("task", "a", "b", "cluster").first(),
         outcome=points("text").mean(),
-        shown_first=pl.when(pl.col("order") == "unknown")
-        .then(0.0)
-        .when(pl.col("order") == "AB")
-        .then(1.0)
-        .otherwise(-1.0)
-        .mean(),
+        shown_first=first.mean(),
     )
 
 
@@ -167,75 +143,27 @@ def leads_of(questions: pl.DataFrame) -> pl.DataFrame:
     return pairs.select("question", *(pl.col(lead(name)) for name in LEADS.values()))
 
 
-def _true_scores(table: pl.DataFrame, places: pl.DataFrame) -> dict[int, float]:
-    """Return the mean score of each place over the distinct annotations in the questions."""
-    needed = table.select("pair", "task", "annotations", "sources", "scores")
-    firsts = needed.unique("pair", keep="first", maintain_order=True)
-    parts = [
-        firsts.select(
-            annotation=pl.col("annotations").list.get(side),
-            task=pl.col("task"),
-            source=pl.col("sources").list.get(side),
-            score=pl.col("scores").list.get(side),
-        )
-        for side in (0, 1)
-    ]
-    seen = (
-        pl.concat(parts)
-        .filter(pl.col("source").is_not_null())
-        .unique(["task", "annotation", "source"], maintain_order=True)
-    )
-    known = seen.with_columns(place=places_of(seen, places)).drop_nulls("place")
-    return dict(
-        known.group_by("place", maintain_order=True).agg(pl.col("score").mean()).iter_rows()
-    )
-
-
 def leaderboard(table: pl.DataFrame, leads: pl.DataFrame | None = None) -> Leaderboard:
-    """Return strengths by the judge and by the truth for every source, ranks, and the correlation
-    of the judge's order with the true scores.
+    """Return the judge's strength of every source and its possible ranks.
 
-    If ``components`` is above 1, some sources were never compared in the same tasks, not even
-    through others. Strengths are then comparable only within a component, which ``group`` names,
-    and there is no overall rank correlation. ``leads`` holds the covariates by question.
+    Strengths are comparable only within a ``group``: sources of several were never compared in the
+    same tasks, not even through others. ``leads`` holds the covariates by question.
     """
     games = duels(table)
     if leads is not None:
         games = games.join(leads, on="question", how="left", maintain_order="left")
     known, places = placed(games.select("task", "a", "b"))
     if len(known) < 2:
-        return replace(EMPTY, n=games.height)
-    scores = _true_scores(table, places)
+        return Leaderboard((), games.height, False)
     played = games.with_columns(a=places_of(games, places, "a"), b=places_of(games, places, "b"))
-    names = sorted({group for group, _ in known})
-    boards = []
-    for number, name in enumerate(names):
+    rows, penalised = list[SourceRow](), False
+    for name in sorted({group for group, _ in known}):
         own = [place for place, (group, _) in enumerate(known) if group == name]
         inside = played.filter(pl.col("a").is_in(own)).with_columns(pl.col("a", "b") - own[0])
-        rows = [
-            SourceRow(known[place][1], name, number, NOTHING, None, scores.get(place))
-            for place in own
-        ]
-        boards.append(_board(rows, inside))
-    ranked = tuple(chain.from_iterable(board.rows for board in boards))
-    return Leaderboard(
-        ranked,
-        games.height,
-        len(names),
-        any(board.endless for board in boards),
-        int((games["outcome"] == 0.5).sum()),
-        *(_agreement(ranked) if len(boards) == 1 else (None, None)),
-        tuple(chain.from_iterable(board.controls for board in boards)),
-    )
-
-
-@dataclass(frozen=True)
-class _Board:
-    """One group: its sources in the judge's order, and whether the fit was penalised."""
-
-    rows: tuple[SourceRow, ...]
-    endless: bool
-    controls: tuple[Control, ...]
+        board, endless = _board(name, [known[place][1] for place in own], inside)
+        rows += board
+        penalised |= endless
+    return Leaderboard(tuple(rows), games.height, penalised)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,47 +218,37 @@ class _Games:
         return np.bincount(own, minlength=self.size), number
 
 
-def _board(rows: list[SourceRow], games: pl.DataFrame) -> _Board:
-    """Return the strengths and ranks of ``rows``, the sources of one group, whose indices ``games``
-    uses.
+def _board(group: str, names: list[str], games: pl.DataFrame) -> tuple[list[SourceRow], bool]:
+    """Return the sources of a group, whose indices ``games`` uses, in the judge's order, and
+    whether the fit was penalised.
     """
-    place = {name: games[name].to_numpy().astype(np.int64) for name in ("a", "b")}
+    a, b = (games[name].to_numpy().astype(np.int64) for name in ("a", "b"))
     outcome = games["outcome"].to_numpy().astype(float)
-    image = renumbered(games["cluster"].to_numpy())[1]
-    judged = _Games(place["a"], place["b"], outcome, image, len(rows))
-    true = replace(judged, outcome=games.select(points("answer")).to_series().to_numpy())
+    judged = _Games(a, b, outcome, renumbered(games["cluster"].to_numpy())[1], len(names))
     found = judged.fit()
     images, effective = judged.images()
     why = _why(judged, images, effective)
-    known = np.array([reason in (None, NEVER_LOST, NEVER_WON) for reason in why])
     value, freedom = found.coefficients, np.maximum(effective - 1, 1)
     spread = found.variance(np.eye(value.size))
-    met = np.bincount(np.concatenate([judged.a, judged.b]), minlength=value.size)
-    estimates = [
-        _strength(float(value[i]), float(spread[i]), float(freedom[i]), int(met[i]),
-                  int(images[i]), why[i])
-        for i in range(value.size)
-    ]  # fmt: skip
+    met = np.bincount(np.concatenate([a, b]), minlength=value.size)
+    known = np.array([reason in (None, NEVER_LOST, NEVER_WON) for reason in why])
     apart = np.minimum(freedom[:, None], freedom)
-    values = np.where(known, value, np.nan)
-    sets = [
-        rank_sets(values, found.floored, apart, together=all_at_once)
-        for all_at_once in (False, True)
-    ]
-    every = (1, value.size)
-    filled = [
-        replace(row, strength=strength, bound=bound, rank_set=alone or every,
-                rank_set_all=together or every)
-        for row, (strength, bound), alone, together in zip(rows, estimates, *sets, strict=True)
-    ]  # fmt: skip
-    equal, controls = _with_controls(judged, games, rows[0].group, filled)
-    filled = [replace(row, controlled=own) for row, own in zip(filled, equal, strict=True)]
-    lost, won = true.never()
-    truth = np.where(won, np.inf, np.where(lost, -np.inf, true.fit().coefficients))
-    finite = [float(x) if np.isfinite(x) else None for x in truth]
-    named = [replace(row, true_strength=x) for row, x in zip(filled, finite, strict=True)]
-    ranked = _ranked(named, value, truth)
-    return _Board(ranked, found.penalised, controls)
+    sets = rank_sets(np.where(known, value, np.nan), found.floored, apart)
+    ranks = 1 + value.size - np.searchsorted(np.sort(value), value + EQUAL, side="right")
+    equal = _at_equal_covariates(judged, games)
+    rows = []
+    for i, name in enumerate(names):
+        low, high = interval(float(value[i]), float(spread[i]), float(freedom[i]))
+        bound = {NEVER_LOST: (low, None), NEVER_WON: (None, high)}.get(why[i] or "")
+        counts = (int(met[i]), int(images[i]), why[i])
+        strength = Estimate(float(value[i]), None if why[i] else (low, high), *counts)
+        told = equal[i]
+        controlled = Estimate(None, None, 0, 0, TOO_FEW)
+        if told is not None:
+            controlled = Estimate(told[0], None if why[i] else told[1], *counts)
+        rank_set = sets[i] or (1, value.size)
+        rows.append(SourceRow(name, group, strength, int(ranks[i]), bound, rank_set, controlled))
+    return sorted(rows, key=lambda row: row.rank), found.penalised
 
 
 def _why(games: _Games, images: IntArray, effective: FloatArray) -> list[str | None]:
@@ -343,70 +261,21 @@ def _why(games: _Games, images: IntArray, effective: FloatArray) -> list[str | N
     return [str(reason) or None for reason in found]
 
 
-def _strength(
-    value: float, variance: float, freedom: float, games: int, images: int, why: str | None
-) -> tuple[Estimate, Ends | None]:
-    """Return a strength with its interval, or with the finite end of an open one."""
-    low, high = interval(value, variance, freedom)
-    ends = {None: (low, high), NEVER_LOST: (low, None), NEVER_WON: (None, high)}.get(why)
-    open_side = why in (NEVER_LOST, NEVER_WON)
-    figure = Estimate(value, None if open_side else ends, games, images, why)
-    return figure, ends if open_side else None
-
-
-def _with_controls(
-    judged: _Games, games: pl.DataFrame, group: str, rows: Sequence[SourceRow]
-) -> tuple[list[Estimate], tuple[Control, ...]]:
-    """Return the strengths at equal covariates, and the effects of the covariates that differ in
-    enough games; in log odds per typical (root mean square) difference.
+def _at_equal_covariates(
+    judged: _Games, games: pl.DataFrame
+) -> list[tuple[float, tuple[float, float]] | None]:
+    """Return the strengths with their intervals in a fit with the covariates that differ in enough
+    games, per typical (root mean square) difference; None for all without such a covariate.
     """
-    found = {"order shown": games["shown_first"].to_numpy().astype(float)}
-    for name, feature in LEADS.items():
-        if lead(feature) in games.columns:
-            found[name] = games[lead(feature)].fill_null(0).to_numpy().astype(float)
-    told = {name: int((values != 0).sum()) for name, values in found.items()}
-    names = [name for name in found if told[name] >= LEAST_GAMES * (len(rows) + len(found))]
-    if not names:
-        return [Estimate(None, None, 0, 0, TOO_FEW) for _ in rows], ()
-    scales = {name: np.sqrt((found[name] ** 2).sum() / told[name]) for name in names}
-    fitted = judged.fit(np.stack([found[name] / scales[name] for name in names], axis=1))
-    variance = fitted.variance(np.eye(fitted.coefficients.size))
-    images, values = fitted.images, fitted.coefficients
-    ends = [interval(float(x), float(v), images - 1) for x, v in zip(values, variance, strict=True)]
-    strengths = [
-        Estimate(float(values[i]), None if row.strength.why else ends[i], row.strength.n,
-                 row.strength.images, row.strength.why)
-        for i, row in enumerate(rows)
-    ]  # fmt: skip
-    effects = tuple(
-        Control(group, name, Estimate(float(values[k]), ends[k], told[name], images))
-        for k, name in enumerate(names, len(rows))
-    )
-    return strengths, effects
-
-
-def _ranked(
-    rows: list[SourceRow], strength: FloatArray, by_truth: FloatArray
-) -> tuple[SourceRow, ...]:
-    """Return the rows of one group in the judge's order, with both ranks. Sources of equal strength
-    share the best rank.
-    """
-
-    def ranks(values: FloatArray) -> IntArray:
-        return 1 + values.size - np.searchsorted(np.sort(values), values + EQUAL, side="right")
-
-    both = zip(rows, ranks(strength).tolist(), ranks(by_truth).tolist(), strict=True)
-    ranked = [replace(row, rank=mine, true_rank=true) for row, mine, true in both]
-    return tuple(sorted(ranked, key=lambda row: row.rank))
-
-
-def _agreement(rows: Sequence[SourceRow]) -> tuple[float | None, float | None]:
-    """Return Spearman's ρ and Kendall's τ-b between the judge's strengths and the mean true scores;
-    None for fewer than three sources.
-    """
-    scores = [row.mean_score for row in rows]
-    if len(scores) < 3 or None in scores:
-        return None, None
-    strengths = [row.strength.value for row in rows]
-    mine, true = (np.round(np.array(values, float), 9) for values in (strengths, scores))
-    return correlation.spearman(mine, true), correlation.kendall(mine, true)
+    found = [games["shown_first"].to_numpy()]
+    found += [games[lead(name)].fill_null(0).to_numpy() for name in LEADS.values()
+              if lead(name) in games.columns]  # fmt: skip
+    least = LEAST_GAMES * (judged.size + len(found))
+    told = [x.astype(float) for x in found if (x != 0).sum() >= least]
+    if not told:
+        return [None] * judged.size
+    scaled = [x / np.sqrt((x**2).sum() / (x != 0).sum()) for x in told]
+    fitted = judged.fit(np.stack(scaled, axis=1))
+    values, freedom = fitted.coefficients.tolist(), fitted.images - 1
+    variance = fitted.variance(np.eye(len(values))).tolist()
+    return [(values[i], interval(values[i], variance[i], freedom)) for i in range(judged.size)]

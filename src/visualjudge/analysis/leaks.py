@@ -8,16 +8,16 @@ judge. What all properties of the predictions give away together is measured by 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import image_sums, share_of, test_of
-from visualjudge.analysis.figures import Leak
-from visualjudge.analysis.repeated_rows import holm_apart, leak_verdicts, originals
+from visualjudge.analysis.estimate import holm
+from visualjudge.analysis.figures import ALL, Leak
 from visualjudge.analysis.study_table import Run, lead
-from visualjudge.analysis.value_and_interval import NO_SHARE, Share
+from visualjudge.analysis.value_and_interval import Share
 from visualjudge.core.records import FloatArray
 
 RULES = ("position", "text_chars", "count", "area", "png_bytes")
@@ -62,47 +62,32 @@ def differences(pairs: pl.DataFrame) -> FloatArray:
     return told.to_numpy()
 
 
-def _rule_rows(pairs: pl.DataFrame, gaps: FloatArray, scope: str) -> list[Leak]:
-    truth = (pairs["answer"] == "A").to_numpy()
-    rows = []
-    for r, rule in enumerate(RULES):
-        told = gaps[:, r] != 0
-        hits = (gaps[told, r] > 0) == truth[told]
-        rows.append(
-            _row(
-                pairs.select("cluster").filter(pl.Series(told)), pl.Series("hit", hits), scope, rule
-            )
-        )
-    return rows
-
-
-def _row(pairs: pl.DataFrame, hits: pl.Series, scope: str, rule: str) -> Leak:
-    """Return a rule's accuracy on the questions to which it applies, with interval and p
-    against ½.
-    """
-    if pairs.is_empty():
-        return Leak(scope, rule, NO_SHARE, None)
-    frame = pairs.select("cluster").with_columns(hits)
-    sums = image_sums(frame, [], {"n": pl.col("hit").is_not_null(), "hit": pl.col("hit")})
-    value, found = sums.ratio("hit", "n")
-    return Leak(scope, rule, share_of(sums.shares("hit", "n")), test_of(value - 0.5, found))
+def _rows(pairs: pl.DataFrame, by: Sequence[str]) -> Iterator[Leak]:
+    """Yield each rule's accuracy, in each cell of ``by``, on the questions to which it applies."""
+    gaps, truth = differences(pairs), (pairs["answer"] == "A").to_numpy()
+    for rule, gap in zip(RULES, gaps.T, strict=True):
+        hits = pairs.select("cluster", "task", hit=pl.Series((gap > 0) == truth))
+        applies = hits.filter(pl.Series(gap != 0))
+        sums = image_sums(applies, by, {"n": pl.col("hit").is_not_null(), "hit": pl.col("hit")})
+        value, found = sums.ratio("hit", "n")
+        shares = sums.shares("hit", "n")
+        for k in range(sums.cells if applies.height or not by else 0):
+            scope = str(sums.keys["task"][k]) if by else ALL
+            yield Leak(scope, rule, share_of(shares, k), test_of(value - 0.5, found, k))
 
 
 def leak_audit(questions: pl.DataFrame) -> tuple[Leak, ...]:
-    """Return one row per rule and scope ("all", or a task). A row is ``flagged`` if p by Holm over
-    all rows is below 5 % and the interval also excludes ½: the test uses the share's own scale, and
-    the interval allows for few and unequal images.
+    """Return one row per rule and scope ("all", or a task that is not all). A row is ``flagged`` if
+    p by Holm over all rows is below 5 % and the interval also excludes ½: the test uses the share's
+    own scale, and the interval allows for few and unequal images.
     """
     pairs = questions.filter((pl.col("kind") == "pairwise") & pl.col("answer").is_in(["A", "B"]))
-    rows: list[Leak] = []
-    for scope, part in [
-        ("all", pairs),
-        *((str(key[0]), p) for key, p in sorted(pairs.group_by("task"))),
-    ]:
-        if part.is_empty():
-            continue
-        rows += _rule_rows(part, differences(part), scope)
-    adjusted = holm_apart([row.p for row in rows], originals(rows, leak_verdicts))
+    if pairs.is_empty():
+        return ()
+    rows = list(_rows(pairs, ()))
+    whole = {row.rule: row.share.n for row in rows}
+    rows += [row for row in _rows(pairs, ("task",)) if row.share.n < whole[row.rule]]
+    adjusted = holm([row.p for row in rows])
     return tuple(
         replace(row, p_holm=p, flagged=p is not None and p < LEVEL and _apart(row.share))
         for row, p in zip(rows, adjusted, strict=True)

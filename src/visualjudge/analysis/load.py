@@ -1,9 +1,9 @@
 """Read runs and datasets from disk as tables.
 
 In a people's run, questions that check the raters are kept separate. Known questions are the
-easiest ones, and a repeat is asked of the same rater again. Neither is an additional answer, so
-only the checks count them. A rater sees each ordinary question once, in one of the two orders, so
-the answers of two raters do not show the effect of the order.
+easiest ones, and a repeat is asked of the same rater again. Neither is an additional answer: the
+studio's overview counts them, and no figure does. A rater sees each ordinary question once, in one
+of the two orders, so the answers of two raters do not show the effect of the order.
 """
 
 from __future__ import annotations
@@ -16,27 +16,21 @@ from typing import Any
 import polars as pl
 
 from visualjudge.analysis.answers import join
-from visualjudge.analysis.figures import RaterChecks
 from visualjudge.analysis.question_table import find, merged
 from visualjudge.analysis.study_table import WORD, Run, Study
 from visualjudge.analysis.verdict_table import read_verdicts
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.dataset.folder import load_dataset
+from visualjudge.dataset.question_filter import chosen
+from visualjudge.options import MeasureOptions, Selection, keywords
 from visualjudge.runs.folder import RunFolder, check_questions, distinct_names, excluded_raters
 
-CLOSE = 1.0
-"""Maximum distance at which a score counts as right, and at which two scores count as the same
-answer.
-"""
 KEYS = ("id", "order", "repeat")
 
 
-def ordinary_and_checks(
-    home: Path, answered: pl.DataFrame
-) -> tuple[pl.DataFrame, tuple[RaterChecks, ...]]:
-    """Return the verdicts on ordinary questions with their ``rater``, and each rater's results on
-    control questions.
-
-    Raters whom the study's own rules exclude appear only in the checks. All verdicts have the same
+def of_ordinary_questions(home: Path, answered: pl.DataFrame) -> pl.DataFrame:
+    """Return the verdicts on ordinary questions with their ``rater``, without raters whom the
+    study's own rules exclude. All verdicts have the same
     ``order`` (``said_first`` accounts for the order that was shown) and a ``repeat`` per rater.
     """
     named = answered.join(_purposes(home, answered), on=KEYS, how="inner", maintain_order="left")
@@ -47,7 +41,7 @@ def ordinary_and_checks(
         order=pl.lit("AB").cast(WORD),
         repeat=pl.concat_str(asked, "rater").rank("dense").cast(pl.Int32) - 1,
     )
-    return once.drop("purpose"), _checks(named)
+    return once.drop("purpose")
 
 
 def without_order(answered: pl.DataFrame) -> pl.DataFrame:
@@ -82,38 +76,6 @@ def _purposes(home: Path, answered: pl.DataFrame) -> pl.DataFrame:
     ]
     table = pl.DataFrame(rows, schema=[*KEYS, "rater", "purpose"], orient="row")
     return table.with_columns(pl.col(name).cast(answered.schema[name]) for name in KEYS)
-
-
-def _checks(named: pl.DataFrame) -> tuple[RaterChecks, ...]:
-    near = (pl.col("number") - pl.col("truth")).abs() <= CLOSE
-    right = pl.col("usable") & (
-        (pl.col("text") == pl.col("answer")).fill_null(False) | near.fill_null(False)
-    )
-    said = ["question", "rater", "order", "text", "number"]
-    first = (
-        named.filter(pl.col("purpose") == "question")
-        .select(said)
-        .unique(["question", "rater"], keep="first")
-    )
-    again = named.filter(pl.col("purpose") == "repeat").select(said)
-    both = again.join(first, on=["question", "rater"], suffix="_first")
-    close = (
-        pl.col("number") - pl.col("number_first")
-    ).abs() <= CLOSE  # null where either is no score
-    same = pl.col("text").eq_missing(pl.col("text_first")) & close.fill_null(
-        pl.col("number").is_null() & pl.col("number_first").is_null()
-    )
-    turned = pl.col("order") != pl.col("order_first")
-    known = (
-        named.filter(pl.col("purpose") == "known")
-        .group_by("rater")
-        .agg(known=pl.len(), known_right=right.sum())
-    )
-    repeats = both.group_by("rater").agg(
-        repeats=pl.len(), same=same.sum(), turned=turned.sum(), same_turned=(same & turned).sum()
-    )
-    rows = known.join(repeats, on="rater", how="full", coalesce=True).fill_null(0).sort("rater")
-    return tuple(RaterChecks(**row) for row in rows.iter_rows(named=True))
 
 
 def read_reply(run: Run, offset: int | None) -> Mapping[str, Any]:
@@ -197,27 +159,21 @@ def _checked(run: Run, digest: str | None, *, named: bool) -> Run:
     return replace(run, warnings=tuple(notes), problems=tuple(problems))
 
 
-def load_study(
-    folders: Sequence[str | Path],
-    *,
-    dataset: str | Path | None = None,
-    seed: int = 0,
-    where: Sequence[str] = (),
-) -> Study:
-    """Load runs with the questions they were asked. ``dataset`` overrides the path recorded in the
-    runs.
-
-    ``where`` keeps only the questions that match every ``FIELD=VALUE`` (:func:`narrowed`).
+@keywords(MeasureOptions)
+def load_study(folders: Sequence[str | Path], *, options: MeasureOptions) -> Study:
+    """Load runs with the questions they were asked. ``dataset`` of the options overrides the path
+    recorded in the runs; they may select a part of the questions (:func:`narrowed`).
 
     Raises
     ------
     UsageError
-        If a run is given twice, or no question matches ``where``.
+        If a run is given twice, or no question is selected.
     DataError
         If a run or its dataset cannot be read, none of a run's verdicts is on a question of the
         dataset, a run names another dataset than the one it was asked, or two datasets hold
         different questions under one id.
     """
+    dataset = options.dataset
     _refuse_twice(folders)
     told = {Path(folder): _info(Path(folder)) for folder in folders}
     places = {home: RunFolder(home).dataset_path(dataset) for home in told}
@@ -239,57 +195,25 @@ def load_study(
     checked = tuple(
         _checked(*each, named=dataset is not None) for each in zip(runs, digests, strict=True)
     )
-    return narrowed(
-        Study(table, checked, meta, roots[0], seed, (), lambda ids: find(roots, ids)), where
-    )
+    whole = Study(table, checked, meta, roots[0], options.seed, (), lambda ids: find(roots, ids))
+    return narrowed(whole, roots, options)
 
 
-FIELDS = {
-    "task": "task",
-    "encoding": "encoding",
-    "question_type": "kind",
-    "image_id": "image",
-    "class_of_interest": "classes",
-    "error_type": "error_type",
-    "source": "sources",
-}
-"""Fields that ``where`` accepts, and their columns."""
+def narrowed(study: Study, roots: Sequence[Path], part: Selection) -> Study:
+    """Return the study of the questions that ``part`` selects, as ``judge`` selects them.
 
-
-def narrowed(study: Study, where: Sequence[str]) -> Study:
-    """Return the study of the questions that match every ``FIELD=VALUE`` of ``where``.
-
-    A question matches a source if it shows one of its predictions. The number of missing verdicts
-    is not known for a part of the questions.
+    The number of missing verdicts is not known for a part of the questions.
 
     Raises
     ------
     UsageError
-        If a field is unknown, or no question matches.
+        If a name or field is unknown, or no question matches.
     """
-    if not where:
+    if not part.stated:
         return study
-    kept = study.questions
-    for condition in where:
-        field, _, value = condition.partition("=")
-        if field not in FIELDS or not value:
-            raise UsageError(
-                f"--where must be FIELD=VALUE with a field of {', '.join(FIELDS)}, got {condition}"
-            )
-        column = pl.col(FIELDS[field])
-        fits = column.list.contains(value) if field == "source" else column.cast(pl.String) == value
-        found = kept.filter(fits)
-        if found.is_empty():
-            every = (
-                kept.select(column.explode() if field == "source" else column)
-                .to_series()
-                .cast(pl.String)
-            )
-            known = ", ".join(sorted(every.drop_nulls().unique().to_list())[:20])
-            raise UsageError(
-                f"--where {condition}: no question has this {field}; there are: {known or 'none'}"
-            )
-        kept = found
+    every = [question for root in roots for question in load_dataset(root).questions]
+    ids = pl.Series([question.id for question in chosen(every, part)])
+    kept = study.questions.filter(pl.col("id").is_in(ids.implode()))
     renumber = [_renumbered(kept[name]) for name in ("question", "cluster", "pair")]
     runs = tuple(
         replace(
@@ -301,7 +225,7 @@ def narrowed(study: Study, where: Sequence[str]) -> Study:
         )
         for run in study.runs
     )
-    return replace(study, questions=kept.with_columns(renumber), runs=runs, where=tuple(where))
+    return replace(study, questions=kept.with_columns(renumber), runs=runs, where=part.stated)
 
 
 def _renumbered(numbers: pl.Series) -> pl.Expr:
@@ -323,5 +247,5 @@ def _run(
         return replace(run, answered=without_order(answered))
     if not run.of_people:
         return run
-    ordinary, checks = ordinary_and_checks(home, answered)
-    return replace(run, answered=ordinary, checks=checks, checked=answered.height - ordinary.height)
+    ordinary = of_ordinary_questions(home, answered)
+    return replace(run, answered=ordinary, checked=answered.height - ordinary.height)

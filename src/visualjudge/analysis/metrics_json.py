@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from visualjudge.analysis.columns import AGREEMENT, COMPARISON, DATASET, JUDGE, LEAK
+from visualjudge.analysis.columns import COMPARISON, DATASET, JUDGE, LEAK
 from visualjudge.analysis.decisions.card import Card
 from visualjudge.analysis.decisions.decision_json import (
     answer_json,
@@ -38,7 +38,6 @@ def document(results: Results, card: Card) -> Json:
         ],
         "warnings": list(results.warnings),
         "comparisons": [COMPARISON.json(row) for row in results.comparisons],
-        "judge_agreement": [AGREEMENT.json(row) for row in results.agreement],
         "leak_audit": [LEAK.json(row) for row in results.leaks],
         "dataset": DATASET.json(results.dataset),
         "bootstrap": {"clusters": results.clusters, "draws": results.draws, "seed": results.seed},
@@ -81,10 +80,10 @@ def _of_judge(judge: Mapping[str, Any]) -> Iterable[tuple[str, Row]]:
     """Yield every row of one judge with the name of its table."""
     who = {"judge": judge["judge"]}
     yield "headline", _headline(judge)
-    for name in ("by_task", "by_encoding", "by_error_type", "by_margin", "by_task_error_type"):
+    for name in ("by_task", "by_encoding", "by_error_type", "by_margin"):
         for cell, row in judge[name].items():
             yield name, {**who, "cell": cell, **row}
-    for name in ("cells", "bias", "sensitivity", "variance", "above_baseline"):
+    for name in ("bias", "sensitivity", "variance", "above_baseline"):
         for row in judge[name]:
             yield name, {**who, **row}
     for row in judge["leaderboard"]["rows"]:
@@ -101,6 +100,6 @@ def tables_of(metrics: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
     for judge in metrics["judges"]:
         for name, row in _of_judge(judge):
             rows.setdefault(name, []).append(row)
-    for name in ("comparisons", "judge_agreement", "leak_audit"):
+    for name in ("comparisons", "leak_audit"):
         rows[name] = list(metrics[name])
     return {name: _frame(found) for name, found in rows.items()}

@@ -8,14 +8,13 @@ as wrong, and ``failed`` includes all of them; only their names differ.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
 from visualjudge.analysis.value_and_interval import (
     NO_SHARE,
     NO_TRUTH,
-    NOTHING,
     UNANSWERED,
     Estimate,
     Share,
@@ -157,18 +156,10 @@ class Pairwise:
     the one shown second, or a tie. If the order shown is not known, options are named as stored;
     None if questions were then asked more than once.
     """
-    macro: Share
-    """Accuracy averaged over tasks."""
     position_p: float | None
     """Exact binomial p of "the first option" against ½, with verdicts treated as independent."""
     swap: Swap
-    published: Mapping[str, Share]
-    """Accuracy as well-known benchmarks define it, by key of
-    :data:`visualjudge.analysis.benchmark_pair_rules.RULES`.
-    """
     ties: float | None = None
     """Share of the usable replies that call it a tie; None if none does."""
-    kappa: Estimate = NOTHING
-    """Cohen's κ of the verdicts and the right answers, ties being answers of their own; a failed
-    reply agrees with no answer.
-    """
+    figures: Mapping[str, Estimate] = field(default_factory=dict)
+    """By key of :data:`visualjudge.analysis.figures_of_pairs.FIGURES`."""

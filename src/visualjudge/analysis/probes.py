@@ -58,7 +58,6 @@ from visualjudge.analysis.figures import (
     PhotographNeed,
     ProbeResult,
     ProbeState,
-    ToolTrust,
     Without,
 )
 from visualjudge.analysis.value_and_interval import Estimate
@@ -266,28 +265,6 @@ def _effect(units: pl.DataFrame, scale: float, n: int) -> tuple[Estimate, _Effec
         return figure, None
     (p,) = gap_p(value, found, sums.total("apart"), sums.total("n"))
     return figure, _Effect(figure.value, (low, high), ends(EQUIVALENCE_TAIL), float(p))
-
-
-def tool_trust(answered: pl.DataFrame) -> tuple[ToolTrust, ...]:
-    """Return how often a judge follows a tool that is wrong, and one that is right, by the
-    confidence that the tool claims.
-    """
-    table = answered.filter((pl.col("probe_design") == "cue") & pl.col("probe_level").is_not_null())
-    out = []
-    for level in sorted(table["probe_level"].unique().to_list()):
-        part = table.filter(pl.col("probe_level") == level)
-        right = pl.col("probe_cue") == pl.col("answer")
-        followed = pl.col("usable") & (pl.col("text") == pl.col("probe_cue"))
-        wrong_tool, right_tool = (
-            share_of(
-                image_sums(
-                    rows, [], {"n": pl.col("id").is_not_null(), "followed": followed}
-                ).shares("followed", "n")
-            )
-            for rows in (part.filter(~right), part.filter(right))
-        )
-        out.append(ToolTrust(str(part["probe_name"][0]), float(level), wrong_tool, right_tool))
-    return tuple(out)
 
 
 GREY, OTHER = "grey", "other"

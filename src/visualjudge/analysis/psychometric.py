@@ -24,14 +24,14 @@ from visualjudge.analysis.estimate import (
     LEAST_IMAGES,
     TAIL,
     Resampling,
+    holm,
     norm_sf,
     renumbered,
     t_isf,
 )
-from visualjudge.analysis.figures import CurvePoint, Sensitivity
+from visualjudge.analysis.figures import ALL, CurvePoint, Sensitivity
 from visualjudge.analysis.fits import rising_p
 from visualjudge.analysis.pairwise_figures import OF_TWO
-from visualjudge.analysis.repeated_rows import ALL, holm_apart, originals
 from visualjudge.analysis.study_table import clusters_of
 from visualjudge.analysis.value_and_interval import Ends, Estimate
 from visualjudge.core.records import FloatArray
@@ -143,33 +143,29 @@ class _Curve:
 def curves(
     parts: Sequence[tuple[Scope, pl.DataFrame]], resampling: Resampling, chance: float = OF_TWO
 ) -> tuple[Sensitivity, ...]:
-    """Return the fitted curve of each part and its 75 % point, or the reason for its absence.
+    """Return the fitted curve of each part that is not all questions, and its 75 % point, or the
+    reason for its absence. Of the parts of one distance, all questions come first.
 
     A 75 % point is given only if accuracy increases with distance (one-sided test clustered by
-    image; Holm over the parts that differ, where all questions together have half of the level),
+    image; Holm over the parts, where all questions together have half of the level),
     the curve fits, and there are data below the 75 % point.
     """
-    scopes = [scope for scope, _ in parts]
-    kept = [
-        rows.select("right", "usable", "cluster", distance=scope.column).filter(
-            pl.col("distance") > 0
-        )
-        for scope, rows in parts
-    ]
-    sizes = {scope: rows.height for scope, rows in zip(scopes, kept, strict=True)}
-    whole = originals(scopes, lambda scope: (scope.against, sizes[scope]))
-    found = [
-        _curve(rows, resampling, chance) if whole[i] == i else None for i, rows in enumerate(kept)
-    ]
+    scopes, kept, whole = list[Scope](), list[pl.DataFrame](), dict[str, int]()
+    for scope, rows in parts:
+        told = rows.select("right", "usable", "cluster", distance=scope.column)
+        told = told.filter(pl.col("distance") > 0)
+        if scope.scope == ALL or told.height < whole[scope.against]:
+            whole.setdefault(scope.against, told.height)
+            scopes.append(scope)
+            kept.append(told)
+    found = [_curve(rows, resampling, chance) for rows in kept]
     slopes = [None if one is None else one.slope for one in found]
     tested = [scope.scope == ALL for scope, p in zip(scopes, slopes, strict=True) if p is not None]
     of_all, of_parts = max(1, sum(tested)), max(1, len(tested) - sum(tested))
     weights = [1 / (of_all if scope.scope == ALL else of_parts) for scope in scopes]
-    adjusted = holm_apart(slopes, whole, weights)
-    return tuple(
-        _sensitivity(scope, kept[i], found[whole[i]], adjusted[whole[i]], resampling)
-        for i, scope in enumerate(scopes)
-    )
+    adjusted = holm(slopes, weights)
+    rows_of = zip(scopes, kept, found, adjusted, strict=True)
+    return tuple(_sensitivity(*row, resampling) for row in rows_of)
 
 
 def _curve(rows: pl.DataFrame, resampling: Resampling, chance: float) -> _Curve | None:

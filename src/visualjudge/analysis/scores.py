@@ -1,14 +1,13 @@
 """Ranking and scoring questions: agreement of the judge's order and numbers with the scores.
 
-Correlations use only replies that could be read. They are also given for failed replies replaced by
-the best and by the worst possible ones. For exact and top-1, a failed reply is wrong.
+Correlations and errors use only replies that could be read. For exact and top-1, a failed reply is
+wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import polars as pl
@@ -22,10 +21,9 @@ from visualjudge.analysis.accuracy_cells import (
     share_of,
 )
 from visualjudge.analysis.figures import Ranking, Scoring
-from visualjudge.analysis.pairwise_figures import CANNOT_TELL, DECLINED
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.study_table import ordered
-from visualjudge.analysis.value_and_interval import NO_SHARE, NOTHING, Ends, Estimate, Share
+from visualjudge.analysis.value_and_interval import NO_SHARE, NOTHING, Estimate
 from visualjudge.core.records import LETTERS, FloatArray
 
 GROUP = ["image", "task", "encoding", "classes", "error_type", "repeat"]
@@ -38,17 +36,17 @@ RANKED = (
     "error_type",
     "cluster",
     "usable",
-    "status",
     "options",
     "scores",
     "text",
     "answer",
 )
-SCORED = (*GROUP, "cluster", "usable", "status", "number", "truth")
+SCORED = (*GROUP, "cluster", "usable", "number", "truth")
 """Columns of ranking and scoring verdicts that their figures need."""
-NO_RANKING = Ranking(0, NOTHING, None, NO_SHARE, None, NO_SHARE, None)
+NO_RANKING = Ranking(0, NOTHING, NO_SHARE, NO_SHARE)
 UNREAD = Estimate(None, None, 0, 0, "no reply could be read")
-NO_SCORING = Scoring(0, 0, NOTHING, NOTHING, None, NOTHING, NOTHING, None, NOTHING, None)
+NOT_WITHIN = Estimate(None, None, 0, 0, "no image with two different scores")
+NO_SCORING = Scoring(0, 0, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING)
 
 
 def rank_taus(table: pl.DataFrame) -> FloatArray:
@@ -73,14 +71,7 @@ def _in_rows(lists: pl.Series, length: int) -> FloatArray:
     return lists.explode().to_numpy().astype(float).reshape(-1, length)
 
 
-def _ranking_columns(table: pl.DataFrame) -> pl.DataFrame:
-    taus = pl.Series("tau", rank_taus(table)).fill_nan(None)
-    said, answer = (pl.col(name).cast(pl.String).str.slice(0, 1) for name in ("text", "answer"))
-    return table.with_columns(
-        taus,
-        exact=(pl.col("usable") & (pl.col("text") == pl.col("answer"))).fill_null(False),
-        top=(pl.col("usable") & (said == answer)).fill_null(False),
-    )
+_TAU = {"tau": pl.col("tau"), "told": pl.col("tau").is_not_null()}
 
 
 def tau_means(sums: ImageSums) -> list[Estimate]:
@@ -100,15 +91,6 @@ def tau_means(sums: ImageSums) -> list[Estimate]:
     return out
 
 
-_FAILED = ~pl.col("usable")
-_COUNTS = {
-    "n": pl.col("usable").is_not_null(),
-    "failed": _FAILED,
-    "declined": _FAILED & (pl.col("status") == DECLINED),
-    "unsure": _FAILED & (pl.col("status") == CANNOT_TELL),
-}
-
-
 def ranking_figures(table: pl.DataFrame) -> Ranking:
     """Mean τ-b over questions, share of exact orders, share with the best first."""
     return ranking_cells(table, ()).get("", NO_RANKING)
@@ -120,72 +102,26 @@ def ranking_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Ranking]:
     """
     if table.is_empty():
         return {}
-    values = _COUNTS | {
-        "tau": pl.col("tau"),
-        "told": pl.col("tau").is_not_null(),
-        "exact": pl.col("exact"),
-        "top": pl.col("top"),
+    usable = pl.col("usable")
+    said, answer = (pl.col(name).cast(pl.String) for name in ("text", "answer"))
+    values = _TAU | {
+        "n": usable.is_not_null(),
+        "failed": ~usable,
+        "exact": usable & (said == answer),
+        "top": usable & (said.str.slice(0, 1) == answer.str.slice(0, 1)),
     }
-    sums = image_sums(_ranking_columns(table), by, values)
-    exact, top, taus = sums.shares("exact", "n"), sums.shares("top", "n"), tau_means(sums)
-    total = {name: sums.total(name) for name in sums.columns}
-    out = {}
-    for k, name in enumerate(_names(sums, by)):
-        lost, reach = int(total["failed"][k]), total["told"][k] + total["failed"][k]
-        sum_of = total["tau"][k]
-        bounds = (float((sum_of - lost) / reach), float((sum_of + lost) / reach)) if reach else None
-        best, first = share_of(exact, k), share_of(top, k)
-        out[name] = Ranking(
-            lost,
-            taus[k],
-            bounds,
-            best,
-            _up_to(best, lost),
-            first,
-            _up_to(first, lost),
-            int(total["declined"][k]),
-            int(total["unsure"][k]),
-        )
-    return out
+    taus = pl.Series("tau", rank_taus(table)).fill_nan(None)
+    sums = image_sums(table.with_columns(taus), by, values)
+    exact, top, found = sums.shares("exact", "n"), sums.shares("top", "n"), tau_means(sums)
+    return {
+        name: Ranking(int(failed), found[k], share_of(exact, k), share_of(top, k))
+        for k, (name, failed) in enumerate(zip(_names(sums, by), sums.total("failed"), strict=True))
+    }
 
 
 def _names(sums: ImageSums, by: Sequence[str]) -> list[str]:
     """Return the name of each cell: its values with / between them."""
     return ["/".join(map(str, row)) if by else "" for row in sums.keys.rows()]
-
-
-def _up_to(share: Share, failed: int) -> Ends | None:
-    return None if share.value is None else (share.value, share.value + failed / share.n)
-
-
-def _filled(table: pl.DataFrame, failed_as: pl.Expr) -> tuple[FloatArray, FloatArray]:
-    said = table.select(pl.when(pl.col("usable")).then(pl.col("number")).otherwise(failed_as))
-    return said.to_series().to_numpy().astype(float), table["truth"].to_numpy().astype(float)
-
-
-def _filled_spearman(table: pl.DataFrame) -> Ends | None:
-    """Return Spearman's ρ with failed replies replaced by the reversed truth, and by the truth.
-    These are plausible extremes, not bounds.
-    """
-    low, high = (
-        correlation.spearman(*_filled(table, fill))
-        for fill in (10 - pl.col("truth"), pl.col("truth"))
-    )
-    return None if low is None or high is None else (low, high)
-
-
-def _if_failed(error: pl.Expr, otherwise: pl.Expr) -> pl.Expr:
-    return pl.when(pl.col("usable")).then(error).otherwise(otherwise)
-
-
-_ERROR, _TRUTH = pl.col("number") - pl.col("truth"), pl.col("truth")
-_ERRORS = {
-    "best": _if_failed(_ERROR.abs(), pl.lit(0.0)),
-    "worst": _if_failed(_ERROR.abs(), pl.when(_TRUTH < 5).then(10 - _TRUTH).otherwise(_TRUTH)),
-    "lowest": _if_failed(_ERROR, -_TRUTH),
-    "highest": _if_failed(_ERROR, 10 - _TRUTH),
-}
-"""Errors if every failed reply had been the best, the worst, 0 or 10."""
 
 
 def scoring_figures(table: pl.DataFrame) -> Scoring:
@@ -195,65 +131,28 @@ def scoring_figures(table: pl.DataFrame) -> Scoring:
 
 def scoring_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Scoring]:
     """Return :func:`scoring_figures` of each cell of ``by``, as :func:`ranking_cells`."""
-    if table.is_empty():
-        return {}
-    parsed = table.filter("usable")
-    within = _by_cell(within_groups(parsed), by, tau_means, _WITHIN)
-    sums = image_sums(table, by, _COUNTS | _ERRORS)
-    parts = dict(_parts(table, by))
-    mae, bias = (_by_cell(parsed, by, partial(means_of, top=name, bottom="n"), _READ)
-                 for name in ("mae", "bias"))  # fmt: skip
-    total = {name: sums.total(name) for name in sums.columns}
-    not_within = Estimate(None, None, 0, 0, "no image with two different scores")
     out = {}
-    for k, name in enumerate(_names(sums, by)):
-        n, failed, declined, unsure = (int(total[key][k]) for key in _COUNTS)
-        best, worst, lowest, highest = (float(total[key][k] / n) for key in _ERRORS)
-        read = parts[name].filter("usable")
-        spearman, pearson = _correlations(read) if read.height else (UNREAD, UNREAD)
-        filled: Ends | None = None
-        if spearman.value is not None:
-            filled = _filled_spearman(parts[name]) if failed else (spearman.value, spearman.value)
-        out[name] = Scoring(
-            n,
-            failed,
-            within.get(name, not_within) if read.height else UNREAD,
-            spearman,
-            filled,
-            pearson,
-            mae.get(name, UNREAD),
-            (best, worst),
-            bias.get(name, UNREAD),
-            (lowest, highest),
-            declined,
-            unsure,
-        )
+    for name, part in _parts(table, by).items():
+        read = part.filter("usable")
+        failed = part.height - read.height
+        if read.is_empty():
+            out[name] = Scoring(part.height, failed, *[UNREAD] * 5)
+            continue
+        groups, error = within_groups(read), pl.col("number") - pl.col("truth")
+        within = tau_means(image_sums(groups, (), _TAU))[0] if groups.height else NOT_WITHIN
+        errors = {"n": pl.col("usable"), "mae": error.abs(), "bias": error}
+        sums = image_sums(read, (), errors)
+        mae, bias = (means_of(sums, top, "n")[0] for top in ("mae", "bias"))
+        out[name] = Scoring(part.height, failed, within, *_correlations(read), mae, bias)
     return out
 
 
-def _parts(table: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[str, pl.DataFrame]]:
+def _parts(table: pl.DataFrame, by: Sequence[str]) -> Mapping[str, pl.DataFrame]:
+    """Return the rows of each cell of ``by`` that has any."""
     if not by:
-        yield "", table
-        return
-    for words, part in table.partition_by(by, as_dict=True).items():
-        yield "/".join(map(str, words)), part
-
-
-_READ = {"n": pl.col("usable"), "mae": _ERROR.abs(), "bias": _ERROR}
-_WITHIN = {"tau": pl.col("tau"), "told": pl.col("tau").is_not_null()}
-
-
-def _by_cell(
-    table: pl.DataFrame,
-    by: Sequence[str],
-    figures: Callable[[ImageSums], list[Estimate]],
-    values: Mapping[str, pl.Expr],
-) -> dict[str, Estimate]:
-    """Return a figure of each cell of ``by`` that has any row."""
-    if table.is_empty():
-        return {}
-    sums = image_sums(table, by, values)
-    return dict(zip(_names(sums, by), figures(sums), strict=True))
+        return {"": table} if table.height else {}
+    parts = table.partition_by(by, as_dict=True)
+    return {"/".join(map(str, words)): part for words, part in parts.items()}
 
 
 def _correlations(part: pl.DataFrame) -> tuple[Estimate, Estimate]:
@@ -277,26 +176,20 @@ def _correlations(part: pl.DataFrame) -> tuple[Estimate, Estimate]:
     return figure(correlation.weighted_spearman), figure(correlation.weighted_pearson)
 
 
-def within_groups(parsed: pl.DataFrame, by: Sequence[str] = GROUP) -> pl.DataFrame:
-    """τ-b of each group (``by``) of one image that holds two different scores or more: cluster,
-    tau.
-    """
+def within_groups(parsed: pl.DataFrame) -> pl.DataFrame:
+    """τ-b of each group of one image that holds two different scores or more: cluster, tau."""
     groups = (
-        parsed.group_by(by, maintain_order=True)
+        parsed.group_by(GROUP, maintain_order=True)
         .agg(pl.col("cluster").first(), pl.col("number"), pl.col("truth"), k=pl.len())
         .filter((pl.col("k") > 1) & (pl.col("truth").list.n_unique() > 1))
     )
-    kept = (*by, "cluster")
-    none = groups.clear().select(kept).with_columns(tau=pl.lit(None, dtype=pl.Float64))
-    parts = [none]
+    parts = [groups.clear().select("cluster", tau=pl.lit(None, dtype=pl.Float64))]
     for (k,), part in groups.partition_by("k", maintain_order=True, as_dict=True).items():
         said, true = (_in_rows(part[name], int(k)) for name in ("number", "truth"))
-        tau = (
-            correlation.kendall_rows(said, true)
-            if said.shape[1] <= MOST_AT_ONCE
-            else np.array(
-                [correlation.kendall(*row) or 0.0 for row in zip(said, true, strict=True)]
-            )
-        )
-        parts.append(part.select(kept).with_columns(tau=np.nan_to_num(tau)))
+        if k <= MOST_AT_ONCE:
+            tau = correlation.kendall_rows(said, true)
+        else:
+            rows = zip(said, true, strict=True)
+            tau = np.array([correlation.kendall(*row) or 0.0 for row in rows])
+        parts.append(part.select("cluster", tau=pl.Series(np.nan_to_num(tau))))
     return pl.concat(parts)

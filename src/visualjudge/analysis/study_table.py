@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from visualjudge.analysis.answers import join
 from visualjudge.analysis.estimate import renumbered
-from visualjudge.analysis.figures import RaterChecks
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import UNKNOWN, IntArray, Question, Verdict
 from visualjudge.dataset.question_storage import columns
@@ -99,10 +98,6 @@ class Run:
     """Number of verdicts of the finished run; None if ``run.json`` does not state it."""
     foreign: int = 0
     """Number of verdicts on questions that are not in the dataset; they are left out."""
-    checks: tuple[RaterChecks, ...] = ()
-    """Results of the raters of a people's run on control questions, whose verdicts are not in
-    ``answered``.
-    """
     checked: int = 0
     """Number of verdicts on control questions."""
 

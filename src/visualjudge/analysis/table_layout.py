@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from visualjudge.analysis.figure_text import number, percent, percents, points, span
-from visualjudge.analysis.value_and_interval import COLUMN, Estimate
+from visualjudge.analysis.value_and_interval import Estimate
 
 Row = TypeVar("Row")
 Json = dict[str, Any]
@@ -129,21 +129,6 @@ def counts(path: str, noun: str = "Verdicts") -> tuple[Column, Column]:
         Column("n", f"{path}.n", noun, number),
         Column("images", f"{path}.images", "Images", number),
     )
-
-
-def declared(record: type[Any]) -> tuple[Column, ...]:
-    """Return the columns that the fields of a record declare in their metadata
-    (:func:`visualjudge.analysis.value_and_interval.column`), in order.
-    """
-    found: list[Column] = []
-    for one in (one for one in fields(record) if COLUMN in one.metadata):
-        title = one.metadata[COLUMN]
-        if one.type in ("Estimate", "Share"):
-            show = percent if one.type == "Share" else number
-            found += figure(one.name, one.name, title, show)
-        else:
-            found.append(Column(one.name, one.name, title))
-    return tuple(found)
 
 
 def as_named(*names: str) -> tuple[Column, ...]:

@@ -2,31 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 Ends = tuple[float | None, float | None]
 """A 95 % interval; None means that the side is open."""
-
-COLUMN = "column"
-
-
-def column(title: str | None = None) -> Mapping[str, str | None]:
-    """Metadata of a field that is a column of its record's table under its own name.
-
-    Parameters
-    ----------
-    title
-        Heading in reports; without one the column is in files only.
-
-    Examples
-    --------
-    >>> from dataclasses import dataclass, field
-    >>> @dataclass(frozen=True)
-    ... class Ranking:
-    ...     top1: Share = field(metadata=column("Best found"))
-    """
-    return {COLUMN: title}
 
 
 @dataclass(frozen=True)

@@ -9,28 +9,24 @@ the verdict itself → + repeat. Without repeats, chance cannot be separated fro
 its interaction with the encoding. ``image`` is the part of ``item`` that all pairs of an image
 share. Estimates can be slightly negative and are not truncated.
 
-Intervals leave out each image in turn (jackknife). :func:`gains` is the decision study of
-generalisability theory (Brennan 2001): the number of additional images to which a second repeat,
-order, encoding or pair is equivalent.
+Intervals leave out each image in turn (jackknife).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from visualjudge.analysis.estimate import mean_ends, renumbered, spread, sums
-from visualjudge.analysis.figures import Gain, Variance
+from visualjudge.analysis.figures import Variance
 from visualjudge.analysis.value_and_interval import Ends
 from visualjudge.core.records import FloatArray, IntArray
 
 COMPONENTS = ("item", "encoding", "item_x_encoding", "order", "repeat")
 Pairs = tuple[float, float]
-LEVELS = ("item", "item_x_encoding", "order", "repeat")
-"""Components that decrease with more pairs, encodings, orders and repeats of an image."""
 
 
 def ordered_pairs(table: pl.DataFrame, same: Sequence[str]) -> Pairs:
@@ -110,8 +106,7 @@ def _components(table: pl.DataFrame) -> dict[str, FloatArray | None]:
     """Return the components of all verdicts, then those without each image; None if the design
     cannot determine them.
     """
-    known = "cluster" in table.columns
-    number = table["cluster" if known else "pair"].rank("dense").cast(pl.Int64) - 1
+    number = table["cluster"].rank("dense").cast(pl.Int64) - 1
     y = table.select(
         "pair", "encoding", "order", y=pl.col("right").cast(pl.Float64), cluster=number
     )
@@ -142,7 +137,7 @@ def _components(table: pl.DataFrame) -> dict[str, FloatArray | None]:
         found |= _nested(base, ("item_x_encoding", "order", "repeat"), levels)
     told = sum(value is not None for value in found.values())
     out = {name: found.get(name) if told > 1 else None for name in COMPONENTS}
-    if known and out["item"] is not None:
+    if out["item"] is not None:
         whole, styled = (_products(y, ["cluster", *keys], size) for keys in ([], ["encoding"]))
         apart_pairs = whole.less(item).less(styled).plus(cell).mean
         out["image"] = _minus(apart_pairs, everything.less(whole).less(encoding).plus(styled).mean)
@@ -184,47 +179,6 @@ def _ends(values: FloatArray, n: IntArray) -> Ends | None:
     return (float(low[0]), float(high[0])) if np.isfinite(low[0]) else None
 
 
-def gains(
-    found: Mapping[str, FloatArray | None], design: Mapping[str, float], n: IntArray
-) -> tuple[Gain, ...]:
-    """Return the share of additional images that would be as useful as doubling the pairs,
-    encodings, orders or repeats.
-
-    The variance of the accuracy is Σ component / number of its units, which is the number of images
-    times the units per image (a fixed set of encodings adds no variance). ``design`` holds the
-    units per image, by component.
-    """
-    parts = {name: np.maximum(found[name], 0) for name in LEVELS if found.get(name) is not None}  # type: ignore[arg-type]
-    image = found.get("image")
-    if image is None or "item" not in parts:
-        return ()
-    image = np.maximum(image, 0)
-    parts["item"] = np.maximum(parts["item"] - image, 0)
-
-    def variance(doubled: str | None) -> FloatArray:
-        total, units = image.copy(), 1.0
-        for name in LEVELS:
-            units *= design[name] * (2 if name == doubled else 1)
-            total += parts.get(name, np.zeros(image.size)) / units
-        return np.asarray(total)
-
-    plain, out = variance(None), []
-    for name in LEVELS:
-        if name in parts and plain[0] > 0:
-            gain = plain / np.maximum(variance(name), 1e-12) - 1
-            out.append(Gain(name, float(gain[0]), _ends(gain, n)))
-    return tuple(out)
-
-
-def _design(table: pl.DataFrame) -> dict[str, float]:
-    """Return the average number of pairs per image, encodings per pair, orders per question and
-    repeats per order.
-    """
-    keys = ["cluster", "pair", "encoding", "order"]
-    sizes = [table.select(keys[: k + 1]).n_unique() for k in range(4)] + [table.height]
-    return {name: sizes[k + 1] / sizes[k] for k, name in enumerate(LEVELS)}
-
-
 def variance_row(table: pl.DataFrame, task: str) -> Variance:
     """Return the components with their total and their shares of it (negative components count as 0
     in the shares).
@@ -237,19 +191,14 @@ def variance_row(table: pl.DataFrame, task: str) -> Variance:
         name: positive[name] / total if name in positive and total > 0 else None
         for name in COMPONENTS
     }
-    ends, more = {}, tuple[Gain, ...]()
-    if "cluster" in table.columns:
-        n = np.bincount(table["cluster"].rank("dense").cast(pl.Int64).to_numpy() - 1)
-        ends = {name: _ends(values, n) for name, values in found.items() if values is not None}
-        more = gains(found, _design(table), n)
-    image = _first(found.get("image"))
+    n = np.bincount(table["cluster"].rank("dense").cast(pl.Int64).to_numpy() - 1)
+    ends = {name: _ends(values, n) for name, values in found.items() if values is not None}
     return Variance(
         task=task,
         n=table.height,
         total=total,
         shares=shares,
-        image=image,
+        image=_first(found.get("image")),
         ends=ends,
-        gains=more,
         **parts,
     )

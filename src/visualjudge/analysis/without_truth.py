@@ -14,7 +14,6 @@ import polars as pl
 
 from visualjudge.analysis.figures import Cell, Comparison, JudgeResult, Scoring
 from visualjudge.analysis.pairwise_figures import Accuracy, Pairwise
-from visualjudge.analysis.source_figures import Leaderboard
 from visualjudge.analysis.value_and_interval import NO_TRUTH, Estimate
 
 Figure = TypeVar("Figure", bound=Estimate)
@@ -39,10 +38,8 @@ def pairwise_without_truth(found: Pairwise) -> Pairwise:
         found,
         accuracy=_accuracy(found.accuracy),
         constant=None,
-        macro=_unknown(found.macro),
         swap=replace(found.swap, right_in_both=_unknown(found.swap.right_in_both)),
-        published={key: _unknown(share) for key, share in found.published.items()},
-        kappa=_unknown(found.kappa),
+        figures={key: _unknown(one) for key, one in found.figures.items()},
     )
 
 
@@ -70,20 +67,10 @@ def _scoring(found: Scoring) -> Scoring:
         found,
         within=_unknown(found.within),
         spearman=spearman,
-        spearman_if_failed=None,
         pearson=spearman,
         mae=mae,
-        mae_bounds=None,
         bias=mae,
-        bias_bounds=None,
     )
-
-
-def _board(board: Leaderboard) -> Leaderboard:
-    rows = tuple(
-        replace(row, true_strength=None, mean_score=None, true_rank=0) for row in board.rows
-    )
-    return replace(board, rows=rows, spearman=None, kendall_tau=None)
 
 
 def comparison_without_truth(found: Comparison) -> Comparison:
@@ -103,7 +90,7 @@ def result_without_truth(found: JudgeResult) -> JudgeResult:
     """Return the results that need no truth."""
     by_table = {
         name: tuple(map(_cell, getattr(found, name)))
-        for name in ("by_task", "by_encoding", "by_error_type", "by_task_error_type", "cells")
+        for name in ("by_task", "by_encoding", "by_error_type")
     }
     return replace(
         found,
@@ -114,8 +101,7 @@ def result_without_truth(found: JudgeResult) -> JudgeResult:
         sensitivity=(),
         encodings=(),
         variance=(),
-        leaderboard=_board(found.leaderboard),
         unread=replace(found.unread, accuracy_with_extracted=None),
         own_scores=(),
-        above_baseline=(),
+        above_baseline=None,
     )

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         open_client as open_client,
     )
     from visualjudge.clients.retry import RetryPolicy as RetryPolicy
-    from visualjudge.clients.scripted import ScriptedClient as ScriptedClient
 
 _HOMES = {
     "Client": "base",
@@ -39,7 +38,6 @@ _HOMES = {
     "build_client": "registry",
     "open_client": "registry",
     "RetryPolicy": "retry",
-    "ScriptedClient": "scripted",
 }
 __all__ = tuple(sorted(_HOMES))
 

@@ -12,7 +12,6 @@ from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.clients.reply_fields import counts_of, text_of
 from visualjudge.clients.request_body import conversation_body, stated, thinking_budget
 from visualjudge.clients.tool_calls import as_content, call_of, echo_of
-from visualjudge.core.errors import UsageError
 from visualjudge.core.finish_reasons import finish_of
 from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Content, Text, anthropic_style
 
@@ -38,11 +37,6 @@ class AnthropicClient(RemoteClient):
         "top_logprobs": "this backend gives no log-probabilities",
         "seed": "this backend does not support a seed",
     }
-
-    def __init__(self, model_name: str, **options: Any) -> None:
-        if options.get("seed") is not None:
-            raise UsageError(f"backend {self.backend!r} does not support a seed")
-        super().__init__(model_name, **options)
 
     def _authorization(self, key: str) -> dict[str, str]:
         return {"anthropic-version": VERSION, "x-api-key": key}

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
 import time
-from collections import deque
 
 from visualjudge.clients.base import Client, Reply, Request, Wrapping
 from visualjudge.core.errors import ApiError, ClientError, TransportError
@@ -18,7 +16,6 @@ _WINDOWS, _CALLS = 4, 40
 _NEAR = 1.5
 # Descriptors reserved for other uses: the journal, the cache, images, the interpreter.
 _RESERVED = 40
-_log = logging.getLogger("visualjudge.clients")
 
 
 class AdaptiveLimit:
@@ -39,30 +36,23 @@ class AdaptiveLimit:
         self._refused_at = 0.0
         self._stepped_back = False
         self._resume_at = 0.0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: list[asyncio.Future[None]] = []
 
     async def enter(self) -> int:
         """Wait for a place. Pass the returned number to :meth:`leave`."""
         while True:
-            while self.in_flight >= int(self.allowed):
-                await self._turn()
             pause_s = self._resume_at - time.monotonic()
-            if pause_s <= 0:
+            if self.in_flight >= int(self.allowed):
+                turn = asyncio.get_running_loop().create_future()
+                self._waiting.append(turn)
+                await turn
+            elif pause_s > 0:
+                await asyncio.sleep(pause_s)
+            else:
                 break
-            await asyncio.sleep(pause_s)
         self.in_flight += 1
         self._begun += 1
         return self._begun
-
-    async def _turn(self) -> None:
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._wake()  # a place was assigned to this call: pass it on
-            raise
 
     def leave(self, number: int, error: BaseException | None = None) -> None:
         """Return the place, and learn from how the call ended."""
@@ -76,7 +66,10 @@ class AdaptiveLimit:
                 self._lower()
             wait_s = error.retry_after if isinstance(error, ApiError) else None
             self._resume_at = max(self._resume_at, time.monotonic() + (wait_s or 0.0))
-        self._wake()
+        waiting, self._waiting = self._waiting, []
+        for turn in waiting:  # each looks whether there is a place for it
+            if not turn.done():
+                turn.set_result(None)
 
     @property
     def _is_near(self) -> bool:
@@ -87,14 +80,6 @@ class AdaptiveLimit:
         near = self._is_near and not self._stepped_back
         self._deaf_until, self._refused_at, self._stepped_back = self._begun, self.allowed, near
         self.allowed = max(1.0, self.allowed - 1 if near else self.allowed / 2)
-
-    def _wake(self) -> None:
-        free = int(self.allowed) - self.in_flight
-        while self._waiting and free > 0:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                free -= 1
 
 
 def _is_overload(error: BaseException) -> bool:
@@ -124,20 +109,16 @@ class Limited(Wrapping):
             self.limit.leave(number, failure)
 
 
-def within_limit(concurrency: int) -> int:
-    """Return ``concurrency`` after raising the soft limit on open files, lowered with a warning if
-    that is still too low.
+def allow_files(calls: int) -> None:
+    """Raise this process's limit on open files to what this many concurrent calls take, where the
+    system lets it.
     """
     if sys.platform == "win32":
-        return concurrency
+        return
     import resource
 
-    infinity, wanted = resource.RLIM_INFINITY, concurrency + _RESERVED
+    infinity, wanted = resource.RLIM_INFINITY, calls + _RESERVED
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != infinity and soft < wanted:
-        soft = wanted if hard == infinity else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    room = concurrency if soft == infinity else max(1, soft - _RESERVED)
-    if room < concurrency:
-        _log.warning("concurrency lowered to %d: only %d open files are allowed", room, soft)
-    return min(concurrency, room)
+        most = wanted if hard == infinity else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))

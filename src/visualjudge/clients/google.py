@@ -5,7 +5,6 @@ Source: https://ai.google.dev/api/generate-content.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 from urllib.parse import quote
@@ -24,11 +23,9 @@ from visualjudge.clients.tool_calls import (
     result_images,
     result_text,
 )
-from visualjudge.core.errors import UsageError
 from visualjudge.core.finish_reasons import finish_of
 from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Content, Text, google_style
 
-_VERSION = re.compile(r"v\d+\w*")
 # Request fields outside the generation configuration.
 _OF_THE_BODY = frozenset(
     {"safetySettings", "tools", "toolConfig", "cachedContent", "serviceTier", "store"}
@@ -51,15 +48,10 @@ class GoogleClient(RemoteClient):
     base_url
         URL without a version (``http://host``); defaults to Google's server.
     extra_body
-        Additional fields of the generation configuration, or of the request (``safety_settings``,
-        ``tools``), in either spelling that Google documents.
+        Additional fields of the generation configuration, or of the request (``safetySettings``,
+        ``tools``).
     api_version
         API version in the path.
-
-    Raises
-    ------
-    UsageError
-        If ``api_version`` is not a version, or a field is invalid.
     """
 
     backend: ClassVar[str] = "google"
@@ -70,8 +62,6 @@ class GoogleClient(RemoteClient):
     reply_is: ClassVar[str] = "has no candidate"
 
     def __init__(self, model_name: str, *, api_version: str = "v1beta", **fields: Any) -> None:
-        if not _VERSION.fullmatch(api_version):
-            raise UsageError(f"api_version must look like v1beta, got {api_version!r}")
         super().__init__(model_name, **fields)
         self.api_version = api_version
 
@@ -97,7 +87,7 @@ class GoogleClient(RemoteClient):
         }
         if full.schema is not None:
             how |= {"responseMimeType": "application/json", "responseJsonSchema": dict(full.schema)}
-        extra = {_camel(name): value for name, value in self.extra.items()}
+        extra = dict(self.extra)
         fixed = {name: extra.pop(name) for name in _OF_THE_BODY & extra.keys()}
         if how := stated(how) | extra:
             fixed["generationConfig"] = how
@@ -185,11 +175,6 @@ def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
 def _function(call: ToolCall, more: dict[str, Any]) -> dict[str, Any]:
     # Return a call's name, its id if the server sent one, and the fields in ``more``.
     return {"name": call.name, **({} if call.id.startswith(MADE) else {"id": call.id}), **more}
-
-
-def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(word.capitalize() for word in others)
 
 
 def _calls(parts: list[Any], reason: str, candidate: Mapping[str, Any]) -> tuple[ToolCall, ...]:

@@ -1,7 +1,7 @@
 """Images for servers: from paths, URLs, bytes, PIL images and arrays, without loss.
 
 An 8-bit PNG, JPEG, WebP or GIF file, which servers can read, is sent unchanged. Anything else is
-converted to PNG. Images are resized only if asked to by an option, and the reply's notes say so.
+converted to PNG. Images are never resized here.
 
 URLs in an untrusted list may point to services that only this machine can reach, such as the local
 network or a cloud's metadata server. So the address of each connection is checked, redirects
@@ -18,8 +18,6 @@ import ipaddress
 import os
 import socket
 from collections import OrderedDict
-from dataclasses import replace
-from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -28,21 +26,14 @@ from urllib.request import getproxies
 import numpy as np
 from PIL import Image
 
-from visualjudge.clients.base import Client, Identity, ImagePart, Part, Reply, Request, Wrapping
+from visualjudge.clients.base import ImagePart
 from visualjudge.clients.masked_secrets import public_url
 from visualjudge.clients.reply_bounds import LARGEST_IMAGE_FILE
 from visualjudge.clients.server_errors import one_line
 from visualjudge.clients.sync_calls import run_sync
-from visualjudge.core.errors import DataError, TransportError
+from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import Place, bytes_of, image_at
-from visualjudge.vision.raster.images import (
-    fitted_size,
-    opened,
-    pixels_of,
-    png_bytes,
-    resized_rgb,
-    rgb_of,
-)
+from visualjudge.vision.raster.images import opened, pixels_of, png_bytes, rgb_of
 
 _MIMES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 _PLAIN_MODES = frozenset({"1", "L", "P", "RGB", "LA", "PA", "RGBA"})
@@ -191,70 +182,6 @@ class ImageStore:
 
 def _weight(part: ImagePart) -> int:
     return len(part.data) * 7 // 3
-
-
-# ---------------------------------------------------------------- resizing
-
-_SHRUNK = 256
-
-
-def shrink(part: ImagePart, longest_side: int) -> tuple[ImagePart, str | None]:
-    """Return ``part`` with its longer side at most ``longest_side`` pixels (area averaging, PNG),
-    and a note on the change.
-    """
-    with opened(io.BytesIO(part.data), "image") as image:
-        width, height = image.size
-        high, wide = fitted_size((height, width), longest_side)
-        if (wide, high) == (width, height):
-            return part, None
-        small = png_bytes(resized_rgb(rgb_of(image), (high, wide)))
-    return ImagePart(small), f"resized from {width}×{height} to {wide}×{high}"
-
-
-class Shrinking(Wrapping):
-    """A client that limits the size of images. A reply's notes name each resized image."""
-
-    def __init__(self, inner: Client, longest_side: int) -> None:
-        super().__init__(inner)
-        self.longest_side = longest_side
-        self._shrunk = lru_cache(_SHRUNK)(partial(shrink, longest_side=longest_side))
-
-    @property
-    def identity(self) -> Identity:
-        inner = self.inner.identity
-        return replace(inner, parameters={**inner.parameters, "max_image_side": self.longest_side})
-
-    async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        notes: list[str | None] = []
-
-        def small(parts: tuple[Part, ...]) -> tuple[Part, ...]:
-            return tuple(
-                self._small(part, notes) if isinstance(part, ImagePart) else part for part in parts
-            )
-
-        fitted = replace(
-            request,
-            parts=small(request.parts),
-            turns=tuple(
-                replace(
-                    turn,
-                    results=tuple(replace(one, parts=small(one.parts)) for one in turn.results),
-                )
-                for turn in request.turns
-            ),
-        )
-        reply = await self.inner.ask(fitted, attempt=attempt)
-        said = [f"image {number} {note}" for number, note in enumerate(notes, 1) if note]
-        return replace(reply, notes=(*reply.notes, *said))
-
-    def _small(self, part: ImagePart, notes: list[str | None]) -> ImagePart:
-        try:
-            shown, note = self._shrunk(part)
-        except DataError as error:
-            message = f"image {len(notes) + 1} cannot be resized: {error}"
-            raise TransportError(message, cause="unreadable image", retryable=False) from None
-        notes.append(note)
-        return shown
 
 
 # ---------------------------------------------------------------- downloads

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import logging
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -31,12 +30,10 @@ _KEY_SHAPE = re.compile(
 )
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{1,12}")
 NAME_KEY = "or name its variable with --api-key-env (api_key in Python)"
-_log = logging.getLogger("visualjudge.clients")
 
 
 def key_secret(key: str) -> SecretStr:
-    """Return an API key that is valid in a header. Surrounding white space is removed with a
-    warning.
+    """Return an API key that is valid in a header, without surrounding white space.
 
     Raises
     ------
@@ -44,8 +41,6 @@ def key_secret(key: str) -> SecretStr:
         If the key contains a control character or is not ASCII. The message does not show the key.
     """
     stripped = str(key).strip()
-    if stripped != key:
-        _log.warning("api_key: removed the white space around it")
     if not (stripped.isascii() and stripped.isprintable()):
         raise UsageError(
             "api_key must be printable ASCII without line breaks, got other characters (value "

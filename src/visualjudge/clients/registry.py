@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -16,16 +16,13 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
     ValidationError,
-    field_validator,
 )
 
 from visualjudge.clients.base import Client
 from visualjudge.clients.batch.batched_client import Batched, Settings
 from visualjudge.clients.cache import Cached
-from visualjudge.clients.concurrency import Limited, within_limit
-from visualjudge.clients.image_parts import Shrinking
+from visualjudge.clients.concurrency import Limited, allow_files
 from visualjudge.clients.masked_secrets import check_url
-from visualjudge.clients.request_body import Effort
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.core.errors import UnknownName, UsageError
 from visualjudge.core.pydantic_messages import first_problem
@@ -49,7 +46,6 @@ BATCH_REGISTRY: Registry[str, Any] = Registry(
         "api": "visualjudge.clients.batch.openai:OpenAiBatches",
         "vllm": "visualjudge.clients.batch.openai:OpenAiBatches",
         "anthropic": "visualjudge.clients.batch.anthropic:AnthropicBatches",
-        "google": "visualjudge.clients.batch.google:GoogleBatches",
     },
 )
 
@@ -76,7 +72,7 @@ _OTHER_NAMES = {
 _ELSEWHERE = frozenset(
     {
         *("retries", "prompt_info", "structured_output", "top_logprobs"),
-        *("backend", "cache_dir", "concurrency", "max_image_side", "attempts"),
+        *("backend", "cache_dir", "concurrency", "attempts"),
         *("ip_address", "port", "base_url", "api_key", "timeout"),
     }
 )
@@ -97,22 +93,12 @@ class ClientConfig(BaseModel):
     max_tokens: PositiveInt | None = None
     seed: int | None = None
     top_p: float | None = Field(default=None, gt=0, le=1)
-    effort: Effort | None = None
+    effort: Literal["none", "low", "medium", "high"] | PositiveInt | None = None
     concurrency: PositiveInt | None = None
-    max_image_side: PositiveInt | None = None
     attempts: PositiveInt | None = None
     cache_dir: Path | None = None
-    headers: dict[str, Any] | None = None
+    headers: dict[str, str] | None = None
     extra_body: dict[str, Any] | None = None
-    largest_reply: PositiveInt | None = None
-
-    @field_validator("effort", mode="before")
-    @classmethod
-    def _effort(cls, stated: Any) -> Any:
-        number = int(stated) if isinstance(stated, str) and stated.isdecimal() else stated
-        if number in (None, "none", "low", "medium", "high") or (type(number) is int and number):
-            return number
-        raise ValueError(f"must be none, low, medium, high or a number of tokens, got {stated!r}")
 
 
 def unknown_backend(name: object, known: Collection[str], lacking: str = "") -> UnknownName:
@@ -132,10 +118,7 @@ def _checked(config: Mapping[str, Any]) -> dict[str, Any]:
         checked = ClientConfig.model_validate(dict(config))
     except ValidationError as error:
         place, reason = first_problem(error)
-        unknown = [name for name in config if name not in ClientConfig.model_fields]
-        meant = get_close_matches(place[-1], unknown, 1, 0.5) if place[-1] not in config else []
-        advice = f"; it has {meant[0]!r}, which is no field" if meant else ""
-        raise UsageError(f"client configuration: {'.'.join(place)}: {reason}{advice}") from None
+        raise UsageError(f"client configuration: {'.'.join(place)}: {reason}") from None
     if checked.base_url:
         check_url(checked.base_url, "base_url, --base-url")
     return {name: value for name, value in checked.model_dump().items() if value is not None}
@@ -197,8 +180,7 @@ def open_client(
     ----------
     config
         Fields of :func:`build_client` and ``backend``; also ``concurrency``, ``attempts`` (maximum
-        number of calls if the server fails), ``max_image_side`` (images are resized only if it is
-        given) and ``cache_dir``.
+        number of calls if the server fails) and ``cache_dir``.
     cache_dir
         Folder of the reply cache; None = no cache.
     retry
@@ -218,11 +200,10 @@ def open_client(
     if "attempts" in checked:
         policy = replace(policy, attempts=checked["attempts"], absent=checked["attempts"])
     backend: Client = build_client(**checked)
-    limit = within_limit(concurrency or checked.get("concurrency", 32))
+    limit = concurrency or checked.get("concurrency", 32)
+    allow_files(limit)
     client: Client = (
         Retrying(Limited(backend, limit), policy) if batch is None else Batched(backend, batch)
     )
     place = cache_dir or checked.get("cache_dir")
-    if place:
-        client = Cached(client, place)
-    return Shrinking(client, checked["max_image_side"]) if "max_image_side" in checked else client
+    return Cached(client, place) if place else client

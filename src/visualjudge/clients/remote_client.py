@@ -20,7 +20,7 @@ import orjson
 from pydantic import SecretStr
 
 from visualjudge.clients.base import Diagnostics, Identity, Reply, Request
-from visualjudge.clients.http import Answer, PreparedBody, Wire
+from visualjudge.clients.http import Answer, Wire, in_pieces
 from visualjudge.clients.json_schemas import schema_notes
 from visualjudge.clients.masked_secrets import (
     NAME_KEY,
@@ -32,7 +32,6 @@ from visualjudge.clients.masked_secrets import (
     url_secrets,
 )
 from visualjudge.clients.refused_parameters import RefusedParameters
-from visualjudge.clients.reply_bounds import LARGEST_BODY
 from visualjudge.clients.reply_fields import member
 from visualjudge.clients.request_body import Effort, completed, stated
 from visualjudge.clients.server_errors import ContentFiltered, api_error, embedded_error, one_line
@@ -85,8 +84,6 @@ class RemoteClient(ABC):
         Additional fields of the body.
     headers
         Additional HTTP headers.
-    largest_reply
-        Maximum size of a decompressed reply body in bytes; a larger one is a failure.
 
     Raises
     ------
@@ -121,7 +118,6 @@ class RemoteClient(ABC):
         effort: Effort | None = None,
         extra_body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
-        largest_reply: int = LARGEST_BODY,
     ) -> None:
         url, where = self._located(base_url)
         check_url(url, where)
@@ -135,12 +131,15 @@ class RemoteClient(ABC):
         self.refused_parameters = RefusedParameters(self.unsupported)
         self._url = url.rstrip("/")
         self._key = self._secret(api_key)
-        self._headers = _checked_headers(headers or {})
+        self._headers = {
+            name: value
+            for name, value in (headers or {}).items()
+            if name.lower() not in _RESERVED_HEADERS
+        }
         named = [value for name, value in self._headers.items() if is_secret_name(name)]
         key = self._key.get_secret_value() if self._key else None
         self.masked = Redactor([key, *named, *url_secrets(url)])
-        self._largest_reply = largest_reply
-        self._wire = self.wire()
+        self.wire = Wire(self.base_url, self.masked, self.timeout_s)
 
     def _located(self, base_url: str | None) -> tuple[str, str]:
         return base_url or self.default_url, "base_url, --base-url"
@@ -159,16 +158,6 @@ class RemoteClient(ABC):
     @property
     def _needs_key(self) -> bool:
         return True
-
-    def wire(self, *, stalls: bool = False) -> Wire:
-        """Return the HTTP transport for this client's server."""
-        return Wire(
-            self.base_url,
-            self.masked,
-            timeout_s=self.timeout_s,
-            largest_body=self._largest_reply,
-            stalls=stalls,
-        )
 
     def address(self, path: str) -> str:
         """Return the URL of ``path`` below the base URL, including secrets."""
@@ -226,7 +215,8 @@ class RemoteClient(ABC):
 
     async def _post(self, body: Sequence[bytes]) -> Answer:
         url = self.address(self._path())
-        return await self._wire.send("POST", url, self.headers(), PreparedBody(body))
+        headers = {**self.headers(), "Content-Length": str(sum(map(len, body)))}
+        return await self.wire.send("POST", url, headers, in_pieces(body))
 
     async def _call(self, full: Request, post: Post) -> Reply:
         # Make one call. ``full`` has the client's default parameters.
@@ -318,14 +308,11 @@ class RemoteClient(ABC):
 
     async def near_names(self) -> str:
         """Return ``; did you mean NAME?``, or the names that the server lists, or an empty text."""
-        wire = self.wire()
         try:
-            answer = await wire.send("GET", self.address(self.models_path), self.headers())
-            body = self.object_of(answer)
+            url = self.address(self.models_path)
+            body = self.object_of(await self.wire.send("GET", url, self.headers()))
         except ClientError:
             return ""
-        finally:
-            await wire.aclose()
         rows = body.get("data") or body.get("models")
         stated = [
             str(member(row, "id") or member(row, "name")).removeprefix("models/")
@@ -337,11 +324,4 @@ class RemoteClient(ABC):
         return f"; the server lists {', '.join(sorted(stated)[:_MOST_NAMES])}{more}" if rows else ""
 
     async def aclose(self) -> None:
-        await self._wire.aclose()
-
-
-def _checked_headers(headers: Mapping[str, Any]) -> dict[str, str]:
-    for name, value in headers.items():
-        if not (isinstance(value, str) and f"{name}{value}".isprintable() and name.isascii()):
-            raise UsageError(f"headers: {name[:40]!r} must be printable text without line breaks")
-    return {name: value for name, value in headers.items() if name.lower() not in _RESERVED_HEADERS}
+        await self.wire.aclose()

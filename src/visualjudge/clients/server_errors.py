@@ -49,7 +49,7 @@ STATUS_OF_TYPE = {
     "deadline_exceeded": 504,
     "overloaded_error": 529,
 }
-_IN_WORDS = re.compile(r"(?:try again|retry) in ([0-9.]+) ?(ms|s)\b", re.IGNORECASE)
+_IN_WORDS = re.compile(r"(?:try again|retry) in (\d{1,9}(?:\.\d+)?) ?(ms|s)\b", re.IGNORECASE)
 # Fields of headers and error bodies with the time to wait, and their unit in seconds.
 _WAITS = {
     "retry-after-ms": 0.001,
@@ -128,9 +128,7 @@ def _wait_s(stated: list[Mapping[str, Any]], message: str) -> float | None:
             if (seconds := _seconds(lower.get(name))) is not None:
                 return seconds * unit
     words = _IN_WORDS.search(message)
-    if words is None or (seconds := _seconds(words[1])) is None:
-        return None
-    return seconds / 1000 if words[2].lower() == "ms" else seconds
+    return float(words[1]) / (1000 if words[2].lower() == "ms" else 1) if words else None
 
 
 def _seconds(stated: Any) -> float | None:

@@ -2,8 +2,8 @@
 run its calls, and ask again until it answers.
 
 A malformed call becomes a valid one with a ``problem``, which is its result: servers reject a
-conversation that repeats a call as a model miswrote it. If a model calls too often, with invalid
-arguments or repeatedly in the same way, the tool result says so. The loop never raises.
+conversation that repeats a call as a model miswrote it. If a model calls too often or with invalid
+arguments, the tool result says so. The loop never raises.
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ MOST_AT_ONCE = 16
 # Maximum length of a reply with calls in characters; the rest is dropped.
 LONGEST_TEXT = 20_000
 NONE_LEFT = "No tool calls are left. Give your final answer now."
-MADE_BEFORE = "You made this call before; its result is above."
 Run = Callable[[ToolCall], Awaitable[ToolResult]]
 Ending = Literal["answered", "tool_limit", "failed"]
 
@@ -117,12 +116,7 @@ def as_content(parts: Sequence[Part]) -> list[str | ImagePart]:
 
 @dataclass(slots=True)
 class Conversation:
-    """The course of one question: the last reply, the turns before it, and their total cost.
-
-    ``calls`` counts replies that did not come from a cache, and a failed call; ``usage`` has the
-    tokens of all replies, ``paid`` those of replies that did not come from a cache; ``error`` is
-    that of the ending "failed"; ``notes`` are those of all replies, without duplicates.
-    """
+    """The course of one question: the last reply, the turns before it, and their total cost."""
 
     ending: Ending = "answered"
     # The last reply; empty if there was none.
@@ -138,22 +132,6 @@ class Conversation:
     error: ClientError | None = None
     # Notes of all replies, without duplicates.
     notes: dict[str, None] = field(default_factory=dict)
-
-    def heard(self, reply: Reply) -> None:
-        """Add a reply to the totals."""
-        self.reply = reply
-        self.usage.update(reply.usage)
-        self.notes.update(dict.fromkeys(reply.notes))
-        if not reply.cached:
-            self.calls += 1
-            self.paid.update(reply.usage)
-
-    def broke(self, error: ClientError) -> Conversation:
-        """End the conversation with a failed call."""
-        self.ending, self.error = "failed", error
-        self.calls += 1
-        self.paid.update(error.usage)
-        return self
 
 
 async def converse(
@@ -173,15 +151,22 @@ async def converse(
         Maximum number of calls. Further calls are answered once with a text; after that the
         conversation ends with "tool_limit". It takes at most ``most`` + 2 requests.
     """
-    done, used, warned, made = Conversation(), 0, False, set[tuple[str, str]]()
+    done, used, warned = Conversation(), 0, False
     while True:
         try:
             reply = await ask(replace(request, turns=done.turns) if done.turns else request)
         except Pending:
             raise
         except ClientError as error:
-            return done.broke(error)
-        done.heard(reply)
+            done.ending, done.error = "failed", error
+            done.calls += 1
+            done.paid.update(error.usage)
+            return done
+        done.reply = reply
+        done.usage.update(reply.usage)
+        done.notes.update(dict.fromkeys(reply.notes))
+        done.calls += not reply.cached
+        done.paid.update({} if reply.cached else reply.usage)
         calls = _calls(reply, len(done.turns)) if request.tools else ()
         if not calls:
             return done
@@ -190,14 +175,9 @@ async def converse(
             return done
         results = []
         for call in calls[:MOST_AT_ONCE]:
-            said, again = (call.name, call.arguments), (call.name, call.arguments) in made
-            if used >= most:
-                warned = True
-                results.append(in_words(call, NONE_LEFT))
-                continue
+            warned = used >= most
             used += 1
-            made.add(said)
-            results.append(in_words(call, MADE_BEFORE) if again else await run(call))
+            results.append(in_words(call, NONE_LEFT) if warned else await run(call))
         unique = len({call.id for call in reply.calls})
         echo = reply.echo if len(results) == len(reply.calls) == unique else None
         done.turns = (*done.turns, Turn(reply.text[:LONGEST_TEXT], tuple(results), echo))

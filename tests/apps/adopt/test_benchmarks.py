@@ -18,12 +18,12 @@ from scipy import stats
 
 from apps.adopt import copies
 from apps.adopt.copies import write
+from scripted_client import ScriptedClient
 from visualjudge.analysis.analysing import analyse
 from visualjudge.analysis.decisions.decision_json import card_json
 from visualjudge.apps.adopt.benchmarks import BENCHMARKS, Imported, adopt_benchmark
 from visualjudge.apps.frontdoor.decisions import card
 from visualjudge.clients.base import Reply
-from visualjudge.clients.scripted import ScriptedClient
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import IMAGE_MARK
 from visualjudge.dataset.folder import Dataset, load_dataset

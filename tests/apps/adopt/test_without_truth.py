@@ -81,13 +81,11 @@ def test_no_accuracy_is_invented(adopted: tuple[Path, vj.Adopted, dict[str, Any]
         assert pairwise["ci95_why"] == "no truth is known"
         assert pairwise["kappa"]["value"] is pairwise["macro"]["value"] is None
         assert pairwise["swap"]["right_in_both"] is None
-        assert {found["value"] for found in pairwise["published"].values()} == {None}
         cells = [*judge["by_task"].values(), *judge["by_error_type"].values()]
         assert {cell["pairwise"]["accuracy"] for cell in cells} == {None}
         assert not judge["variance"] and not judge["sensitivity"] and not judge["by_margin"]
         board = judge["leaderboard"]["rows"]
         assert [row["source"] for row in board if row["strength"] is not None]
-        assert {row["true_rank"] for row in board} == {None}
     (compared,) = metrics["comparisons"]
     assert compared["difference"] is compared["p"] is compared["accuracy_a"] is None
 
@@ -106,7 +104,6 @@ def test_what_needs_no_truth_equals_that_of_the_same_table_with_one(
         assert leans[0] == pytest.approx(leans[1], abs=0.02)
     for name in ("kappa", "kappa_ci95"):
         assert adopted[2]["comparisons"][0][name] == told["comparisons"][0][name] is not None
-    assert adopted[2]["judge_agreement"] == told["judge_agreement"]
     leaning, tying = (judge["pairwise"] for judge in adopted[2]["judges"])
     assert leaning["position_preference"]["preference"] == pytest.approx(0.1, abs=0.03)
     assert leaning["position_preference"]["flagged"]
@@ -153,16 +150,14 @@ def test_people_label_what_was_adopted_and_correct_its_leaderboard(
     assert told.exit_code == 0 and "30 labels" in told.output
 
 
-def test_scores_without_truth_have_agreement_and_no_error(tmp_path: Path) -> None:
+def test_scores_without_truth_have_no_error(tmp_path: Path) -> None:
     done = vj.adopt(scores(), tmp_path / "study")
     metrics = reported([str(run) for run in done.runs], tmp_path)
     for judge in metrics["judges"]:
         scoring = judge["scoring"]
         assert (scoring["n"], scoring["failed"]) == (60, 0)
-        for name in ("within_image_tau", "spearman", "pearson", "mae", "bias", "mae_bounds"):
+        for name in ("within_image_tau", "spearman", "pearson", "mae", "bias"):
             assert scoring[name] is None, name
-    agreed = {row["kind"]: row for row in metrics["judge_agreement"]}
-    assert agreed["scoring"]["alpha"] is not None
     card = vj.card([vj.open_run(done.runs[0])])
     assert "without ground truth" in card.judges[0].answer
     assert card.judges[0].score_radius is None

@@ -17,11 +17,11 @@ from visualjudge.cli.main import app
 from visualjudge.core.jsons import loads
 from visualjudge.data.perturbing import Surroundings, perturb_samples
 from visualjudge.data.writer import FolderWriter
-from visualjudge.dataset.build import BuildOptions, build
+from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import Dataset, load_dataset
-from visualjudge.dataset.sampling import Caps
 from visualjudge.formats.sample import Sample
 from visualjudge.judges.local.questions import QuestionFeatures
+from visualjudge.options import BuildOptions, Caps
 from visualjudge.vision.error_types import Pairing
 from visualjudge.vision.predictions import Detection, Detections
 from visualjudge.vision.raster.images import write_png

@@ -17,10 +17,10 @@ import pytest
 
 import visualjudge as vj
 from frontdoor_example import Example, make_example, write_data
-from visualjudge.clients import ScriptedClient
+from scripted_client import ScriptedClient
 from visualjudge.clients.cache import Cached
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.dataset.question_filter import Choice
+from visualjudge.options import Choice
 from visualjudge.runs.budget import Limits, Prices
 from visualjudge.runs.job_runner import Stop, run_until_stopped
 

@@ -8,6 +8,7 @@ import json
 import pytest
 from tables import row, write
 
+from scripted_client import ScriptedClient
 from visualjudge.apps.mmbench.ask_model import infer
 from visualjudge.apps.mmbench.evaluate import evaluate
 from visualjudge.apps.mmbench.llm_matcher import match, unread
@@ -15,7 +16,6 @@ from visualjudge.apps.mmbench.question_prompt import choice_template, prompt_tex
 from visualjudge.apps.mmbench.reply_files import read_predictions
 from visualjudge.apps.mmbench.table import read_table
 from visualjudge.clients.base import ImagePart, Reply, TextPart
-from visualjudge.clients.scripted import ScriptedClient
 from visualjudge.core.errors import ApiError, UsageError
 from visualjudge.runs.budget import Budget, Prices
 from visualjudge.runs.progress_display import spent_in_all

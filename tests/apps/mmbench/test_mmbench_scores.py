@@ -44,28 +44,13 @@ def rotated(index, right=(True, True), **cells):
 # ---------------------------------------------------------------- workbook
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "=1+1",
-        "007",
-        "1e5",
-        "None",
-        "nan",
-        "True",
-        "+3",
-        "@x",
-        "https://example.org",
-        " a ",
-        "猫\n二",
-        "a\x07b",
-        "_x0041_",
-    ],
-)
-def test_reply_comes_back_from_the_workbook_as_it_was(tmp_path, text):
-    table = table_of(tmp_path, [row(1)])
-    write_workbook(tmp_path / "p.xlsx", [(table.rows[0], text)], table.letters, whole="p.jsonl")
-    assert read_predictions(tmp_path / "p.xlsx")[0] == {1: text}
+def test_replies_come_back_from_the_workbook_as_they_were(tmp_path):
+    texts = ["=1+1", "007", "1e5", "None", "nan", "True", "+3", "@x", "https://example.org"]
+    texts += [" a ", "猫\n二", "a\x07b", "_x0041_"]
+    table = table_of(tmp_path, [row(number) for number in range(1, len(texts) + 1)])
+    replies = list(zip(table.rows, texts, strict=True))
+    write_workbook(tmp_path / "p.xlsx", replies, table.letters, whole="p.jsonl")
+    assert list(read_predictions(tmp_path / "p.xlsx")[0].values()) == texts
 
 
 def test_every_cell_but_the_index_is_a_text_cell(tmp_path):

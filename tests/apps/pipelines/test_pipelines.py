@@ -20,6 +20,7 @@ import pytest
 from typer.testing import CliRunner
 
 from clients.loopback import Loopback, refused, serving
+from scripted_client import ScriptedClient
 from visualjudge.apps.pipelines import (
     PipelineReport,
     Row,
@@ -31,7 +32,7 @@ from visualjudge.apps.pipelines import (
 from visualjudge.apps.pipelines.config import prompts_of
 from visualjudge.apps.pipelines.run import settings_of
 from visualjudge.cli.main import app as whole
-from visualjudge.clients import Reply, ScriptedClient
+from visualjudge.clients import Reply
 from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import ApiError, DataError, UsageError
 from visualjudge.judges import PairwiseJudge, VIEscorePipe
@@ -125,7 +126,7 @@ def test_interpolations_and_variables_are_filled_in_and_init_wins(tmp_path: Path
         ("version: v1", "version: v77", "v77"),
         ("metric_configs:", "metrics:", "metric_configs"),
         ("init_config:", "init_confg:", "init_confg"),
-        ("model_name: m", "model: m", "it has 'model', which is no field"),
+        ("model_name: m", "model: m", "model_name: the field is missing"),
         ("max_tokens: 222", "max_tokens: many", "max_tokens"),
         ("retries: 1", "retries: -1", "retries"),
         ("backend: api", "backend: [1, 2", "c.yaml"),
@@ -813,7 +814,7 @@ def test_a_key_may_stand_where_keys_belong(tmp_path: Path, monkeypatch: pytest.M
     assert read_config(file)["m"].init_config["api_key"] == key
 
 
-@pytest.mark.parametrize("field", ["headers", "extra_body", "largest_reply", "structured_output"])
+@pytest.mark.parametrize("field", ["headers", "extra_body", "structured_output"])
 def test_a_field_of_a_wrong_kind_is_one_clear_line(field: str, tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
     prompt = "{prompt_id: vlm/assessment/visual_consistency/pairwise}"

@@ -16,7 +16,7 @@ import pytest
 
 from making import make_folder
 from visualjudge.analysis.analysing import analyse_study
-from visualjudge.analysis.probes import probe_results, tool_trust
+from visualjudge.analysis.probes import probe_results
 from visualjudge.analysis.study_table import study_of
 from visualjudge.apps.probes import question_edits
 from visualjudge.apps.probes.build import Probed, build_probes
@@ -36,6 +36,7 @@ from visualjudge.dataset.validate import validate
 from visualjudge.judges.base import Ask
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.local.judge import local_judge
+from visualjudge.options import WorkOptions
 from visualjudge.prompts.spans import spans_of
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.vision.raster.images import read_rgb
@@ -84,7 +85,7 @@ def test_the_same_data_and_seed_give_the_same_bytes(
     made: tuple[Path, Probed, Dataset], tmp_path: Path
 ) -> None:
     data, _, dataset = made
-    build_probes(data, tmp_path / "again", number=N, workers=2)
+    build_probes(data, tmp_path / "again", WorkOptions(workers=2), number=N)
     for name in ("questions.json", "dataset.json"):
         assert (tmp_path / "again" / name).read_bytes() == (dataset.root / name).read_bytes()
 
@@ -386,7 +387,7 @@ def test_a_planted_fault_is_the_only_one_convicted(
     assert [name for name, state in states.items() if state == "fail"] == [probe]
 
 
-def test_a_fair_judge_passes_all_and_trusts_its_eyes(made: tuple[Path, Probed, Dataset]) -> None:
+def test_a_fair_judge_passes_all(made: tuple[Path, Probed, Dataset]) -> None:
     questions = enlarged(made[2], 16)
     answered = study_of(questions, {"judge": [verdict(q, fair(q, 2)) for q in questions]}).answered[
         0
@@ -394,8 +395,6 @@ def test_a_fair_judge_passes_all_and_trusts_its_eyes(made: tuple[Path, Probed, D
     assert {row.name: row.state for row in probe_results(answered)} == dict.fromkeys(
         (row.name for row in probe_results(answered)), "pass"
     )
-    for row in tool_trust(answered):
-        assert row.wrong_tool.value is not None and row.wrong_tool.value < 0.35
 
 
 def test_the_local_judge_answers_probes_and_declines_where_its_data_do_not_match_the_images(

@@ -172,7 +172,7 @@ def answer_of(
     if pairwise.constant is not None:
         constant = f"a constant answer is right in {percent(pairwise.constant)}"
     estimates = (
-        ("macro_accuracy", pairwise.macro),
+        ("macro_accuracy", pairwise.figures["macro"]),
         ("right_in_both_orders", pairwise.swap.right_in_both),
         ("lean", place),
     )

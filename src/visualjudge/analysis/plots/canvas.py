@@ -62,8 +62,6 @@ STYLE = """.plot text{font-size:12px;fill:var(--soft)}.plot .name{fill:var(--ink
 .plot .ci{stroke-width:2.2;fill:none}.plot .thin{stroke-width:1.2;fill:none}
 .plot .mark{stroke:var(--paper);stroke-width:1}.plot .hollow{fill:var(--paper);stroke-width:1.8}
 .plot .bar{fill-opacity:.3}.plot .band{fill-opacity:.16;stroke:none}
-.plot .cloud{fill:none;stroke-width:4;stroke-linecap:round;stroke-opacity:.3}
-.plot .icon{fill:none;stroke-width:2.2}.plot .swatch{fill:var(--line)}
 """ + "".join(
     f".plot .f{name}{{fill:var(--{name})}}.plot .l{name}{{stroke:var(--{name})}}\n"
     for name in (*(f"s{k}" for k in range(SERIES)), *STATES)
@@ -135,13 +133,10 @@ class Canvas:
             f'<{name} class="{kind}" points="{path}"/>', max((y for _, y in points), default=0)
         )
 
-    def rectangle(
-        self, x: float, y: float, w: float, h: float, kind: str, *, opacity: float | None = None
-    ) -> None:
+    def rectangle(self, x: float, y: float, w: float, h: float, kind: str) -> None:
         """Draw a filled rectangle."""
-        more = "" if opacity is None else f' fill-opacity="{opacity:.2f}"'
         place = f'x="{x:.1f}" y="{y:.1f}" width="{max(w, 0):.1f}" height="{max(h, 0):.1f}"'
-        self._add(f'<rect class="{kind}" {place}{more}/>', y + h)
+        self._add(f'<rect class="{kind}" {place}/>', y + h)
 
     def text(
         self,
@@ -197,24 +192,6 @@ class Canvas:
             return
         path = " ".join(f"{x + a:.1f},{y + b:.1f}" for a, b in corners)
         self._add(f'<polygon class="{kind}" points="{path}">{inside}</polygon>', y + r)
-
-    def cloud(self, points: Sequence[tuple[float, float]], series: int) -> None:
-        """Draw small dots of one colour as a single element."""
-        path = "".join(f"M{x:.0f} {y:.0f}h.01" for x, y in points)
-        self._add(f'<path class="cloud l{colour(series)}" d="{path}"/>', 0)
-
-    def icon(self, x: float, y: float, state: str) -> None:
-        """Draw the icon of a state at a point: a check mark, cross, question mark or dash."""
-        kind = f"icon l{state}"
-        if state == "pass":
-            self.lines([(x - 5, y), (x - 1.5, y + 4), (x + 5, y - 5)], kind)
-        elif state == "fail":
-            self.line(x - 4, y - 4, x + 4, y + 4, kind)
-            self.line(x - 4, y + 4, x + 4, y - 4, kind)
-        elif state == "undecided":
-            self.text(x, y + 4.5, "?", f"strong f{state}", "middle")
-        else:
-            self.line(x - 4, y, x + 4, y, kind)
 
     def svg(self, label: str, *, colours: dict[str, str] | None = None) -> str:
         """Return the image as SVG, with ``label`` as its accessible name.
@@ -297,13 +274,10 @@ def percent_tick(value: float) -> str:
     return f"{100 * value:g} %"
 
 
-def x_axis(
-    canvas: Canvas, box: Box, show: Callable[[float], str], label: str = "", *, grid: bool = True
-) -> None:
+def x_axis(canvas: Canvas, box: Box, show: Callable[[float], str], label: str = "") -> None:
     """Draw ticks below the box, light grid lines and the axis label."""
     for tick in ticks(*box.x_range, most=5 if box.right - box.left < 260 else 7):
-        if grid:
-            canvas.line(box.x(tick), box.top, box.x(tick), box.bottom, "grid")
+        canvas.line(box.x(tick), box.top, box.x(tick), box.bottom, "grid")
         canvas.text(box.x(tick), box.bottom + 15, show(tick), "small", "middle")
     canvas.line(box.left, box.bottom, box.right, box.bottom, "axis")
     if label:

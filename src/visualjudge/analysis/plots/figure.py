@@ -18,11 +18,6 @@ from visualjudge.core.text_tables import csv_text
 
 WIDE = 720.0
 """Width of a figure on a screen, in pixels."""
-PAGE_MM = 178.0
-"""Width of a figure in both columns of a paper."""
-PX_PER_MM = 96 / 25.4
-PRINT_SCALE = 1.35
-"""Figures for paper are drawn larger and then scaled down: 12 px text becomes 6.7 points."""
 Cell = str | float | int | None
 
 
@@ -74,8 +69,8 @@ class Figure:
         """Return the data as a data URI for a link."""
         return "data:text/csv;base64," + base64.b64encode(self.csv.encode()).decode()
 
-    def save(self, path: str | Path, *, width_mm: float = PAGE_MM) -> Path:
-        """Write the figure as ``.svg``, ``width_mm`` wide, or its data as ``.csv``.
+    def save(self, path: str | Path) -> Path:
+        """Write the figure as ``.svg`` or its data as ``.csv``.
 
         Raises
         ------
@@ -84,13 +79,8 @@ class Figure:
         """
         target = Path(path)
         must_end_in("path", target, [".svg", ".csv"])
-        is_data = target.suffix.lower() == ".csv"
-        drawn = self.svg(width_mm * PX_PER_MM * PRINT_SCALE)
-        write_text(target, self.csv if is_data else _on_paper(drawn, 1 / PRINT_SCALE))
+        write_text(target, self.csv if target.suffix.lower() == ".csv" else self.svg())
         return target
-
-    def _repr_svg_(self) -> str:
-        return self.svg()
 
     def _repr_html_(self) -> str:
         return (
@@ -117,15 +107,6 @@ class LeftOut:
     reason: str
 
 
-def _on_paper(drawn: str, size: float) -> str:
-    """Scale an image by ``size``; its coordinates stay the same."""
-    head, rest = drawn.split(">", 1)
-    width = float(head.split('width="')[1].split('"')[0])
-    height = float(head.split('height="')[1].split('"')[0])
-    smaller = f'width="{width * size:.1f}" height="{height * size:.1f}"'
-    return head.replace(f'width="{width:.0f}" height="{height:.0f}"', smaller) + ">" + rest
-
-
 _SCROLL = (
     ".wide{--b:var(--paper);background:"
     "linear-gradient(90deg,var(--b) 40%,transparent) 0/36px 100% no-repeat local,"
@@ -134,7 +115,8 @@ _SCROLL = (
     "linear-gradient(270deg,var(--soft),transparent) 100%/7px 100% no-repeat var(--b)}"
     "@media screen{.wide td:first-child,.wide th:first-child,.keys td:nth-child(2),"
     ".keys th:nth-child(2){position:sticky;left:0;z-index:1;background:var(--b)}"
-    ".keys td:first-child,.keys th:first-child{min-width:122px;max-width:122px;width:122px}"
+    ".keys td:first-child,.keys th:first-child{min-width:122px;max-width:122px;width:122px;"
+    "overflow-wrap:anywhere}"
     ".keys td:nth-child(2),.keys th:nth-child(2){left:122px}}"
 )
 """A table wider than its page has a shade at the edge that hides more columns; the columns that

@@ -24,19 +24,15 @@ from visualjudge.analysis.psychometric import curve
 
 SIDE = 210
 """Size of a panel's square axes, in pixels."""
-LARGEST = 7.0
 
 
 @dataclass(frozen=True)
 class Scatter:
-    """One judge's points (x, y), and the points of a calibration line with their numbers
-    of cases.
-    """
+    """One judge's points (x, y) with their numbers of cases, joined by a line."""
 
     title: str
     series: int
-    points: tuple[tuple[float, float], ...]
-    calibration: tuple[tuple[float, float, int], ...]
+    points: tuple[tuple[float, float, int], ...]
 
 
 def scatters(
@@ -54,22 +50,14 @@ def scatters(
         x_axis(canvas, box, show, labels[0])
         y_axis(canvas, box, show, labels[1])
         canvas.line(box.left, box.bottom, box.right, box.top, "chance")
-        canvas.cloud([(box.x(x), box.y(y)) for x, y in chart.points], chart.series)
-        _calibration(canvas, chart, box)
-    return canvas
-
-
-def _calibration(canvas: Canvas, chart: Scatter, box: Box) -> None:
-    known = [row for row in chart.calibration if row[2]]
-    if not known:
-        return
-    canvas.lines([(box.x(x), box.y(y)) for x, y, _ in known], f"ci l{colour(chart.series)}")
-    most = max(n for _, _, n in known)
-    for x, y, n in known:
-        size = 3 + (LARGEST - 3) * (n / most) ** 0.5
-        canvas.marker(
-            box.x(x), box.y(y), chart.series, radius=size, title=f"{x:.2g}: {y:.2g}, {n} cases"
+        canvas.lines(
+            [(box.x(x), box.y(y)) for x, y, _ in chart.points], f"ci l{colour(chart.series)}"
         )
+        most = max(n for _, _, n in chart.points)
+        for x, y, n in chart.points:
+            size, said = 3 + 4 * (n / most) ** 0.5, f"{x:.2g}: {y:.2g}, {n} cases"
+            canvas.marker(box.x(x), box.y(y), chart.series, radius=size, title=said)
+    return canvas
 
 
 HEIGHT = 300

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from visualjudge.analysis.figure_text import number, percent, percents, plain_name, span
+from visualjudge.analysis.figure_text import (
+    NONE,
+    listed,
+    many,
+    number,
+    percent,
+    percents,
+    plain_name,
+    span,
+)
 from visualjudge.analysis.people_agreement import PeopleAgreement, RaterRow
 from visualjudge.analysis.plots.figure import Figure, LeftOut, page_style
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
@@ -18,6 +27,8 @@ INTERVALS = (
     "influential item widens them."
 )
 CEILING = "people, mean"
+CHOICES = "/pairwise"
+"""End of the dimension of a run's choices; see :mod:`visualjudge.analysis.rating_table`."""
 SCALE = Scale(
     -1.0,
     1.0,
@@ -32,48 +43,66 @@ def _title(row: RaterRow) -> str:
     return row.rater if row.kind != "ceiling" else CEILING
 
 
-def agreement_table(result: PeopleAgreement) -> Table:
-    """Return a table with a row for each rater and dimension."""
-    rows = tuple(
-        (
-            row.dimension,
-            _title(row),
-            number(row.items),
-            number(row.spearman, 3),
-            span(row.spearman_ci95),
-            number(row.kendall_tau, 3),
-            percent(row.pairwise_accuracy),
-            percents(row.pairwise_ci95),
-        )
-        for row in result.rows
-    )
+def agreement_tables(result: PeopleAgreement) -> list[Table]:
+    """Return a table for scores and one for choices between two options, with a row for each
+    dimension and rater; rows without a figure are only counted.
+    """
+    choices = [row for row in result.rows if row.dimension.endswith(CHOICES)]
+    scores = [row for row in result.rows if row not in choices]
     columns = ("Dimension", "Rater", "Items", "Spearman", "95 %", "Kendall", "Same order", "95 %")
-    return Table(columns, rows, (INTERVALS,), keys=2)
+    of_choices = columns[:6]  # one option is chosen: there is no order of the others
+    found = []
+    for title, own, names in (
+        ("Scores", scores, columns),
+        ("Choices between two options", choices, of_choices),
+    ):
+        cells = (_cells(row)[: len(names)] for row in own)
+        rows = tuple(some for some in cells if set(some[3:]) != {NONE})
+        few = f"{many(len(own) - len(rows), 'row')} with too few items left out."
+        notes = (INTERVALS, few) if len(rows) < len(own) else (INTERVALS,)
+        if own:
+            found.append(Table(names, rows, notes, title, keys=2))
+    return found
+
+
+def _cells(row: RaterRow) -> tuple[str, ...]:
+    return (
+        plain_name(row.dimension.removesuffix(CHOICES)),
+        _title(row),
+        number(row.items),
+        number(row.spearman, 3),
+        span(row.spearman_ci95),
+        number(row.kendall_tau, 3),
+        percent(row.pairwise_accuracy),
+        percents(row.pairwise_ci95),
+    )
 
 
 def tables_of(result: PeopleAgreement) -> list[Table]:
-    """Return the tables of the terminal and the page, those with rows."""
-    tables = [agreement_table(result), alpha_table(result), alt_table(result)]
-    return [table for table in tables if table.rows]
+    """Return the tables of the terminal and the page, those of α and of the test only with rows."""
+    others = [alpha_table(result), alt_table(result)]
+    return [*agreement_tables(result), *(table for table in others if table.rows)]
 
 
 def alpha_table(result: PeopleAgreement) -> Table:
     """Return Krippendorff's α of each dimension: of all that people rated, and where it differs of
     what a judge rated too.
     """
-    rows = []
+    rows, without = [], list[str]()
     for unit in result.alpha:
-        level = (unit.level, f"{unit.people} people")
-        if unit.people > 1:
-            shown = "none: too few or all alike" if unit.alpha is None else number(unit.alpha, 3)
-            counts = (shown, span(unit.ci95), number(unit.units))
-            rows.append((unit.dimension, "what people rated", *counts, *level))
+        name, level = plain_name(unit.dimension), (unit.level, f"{unit.people} people")
+        if unit.people > 1 and unit.alpha is None:
+            without.append(name)
+        elif unit.people > 1:
+            counts = (number(unit.alpha, 3), span(unit.ci95), number(unit.units))
+            rows.append((name, "what people rated", *counts, *level))
         if unit.judged_alpha is not None and unit.judged_units != unit.units:
             shown, ends = number(unit.judged_alpha, 3), span(unit.judged_ci95)
             counts = (shown, ends, number(unit.judged_units))
-            rows.append((unit.dimension, "what a judge rated too", *counts, *level))
+            rows.append((name, "what a judge rated too", *counts, *level))
     columns = ("Dimension", "Of", "Krippendorff’s α", "95 %", "Units", "Level", "Raters")
-    return Table(columns, tuple(rows), keys=2)
+    note = f"No α (too few units, or all alike): {listed(without)}."
+    return Table(columns, tuple(rows), (note,) if without else (), "Krippendorff’s α", keys=2)
 
 
 def alt_table(result: PeopleAgreement) -> Table:
@@ -93,7 +122,7 @@ def alt_table(result: PeopleAgreement) -> Table:
     )
     columns = ("Dimension", "Judge", "ε", "ω by image", "ω as published", "ρ", "People", "Images")
     note = "ω: share of people whom the judge could replace, clustered by image, and as published."
-    return Table(columns, rows, (note,), keys=2)
+    return Table(columns, rows, (note,), "Could a judge replace people?", keys=2)
 
 
 def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
@@ -103,7 +132,7 @@ def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
     kept = [row for row in result.rows if row.kind != "person" and row.spearman is not None]
     titles = list(dict.fromkeys(map(_title, kept)))[:MOST_SERIES]
     if not titles:
-        return LeftOut("agreement", "no rank correlation with people is known")
+        return LeftOut("agreement", "No rank correlation with people is known: too few items.")
     found = {
         (row.dimension, _title(row)): Estimate(
             row.spearman, row.spearman_ci95, row.items, row.items

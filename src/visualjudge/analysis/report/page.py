@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from importlib import resources
 from typing import Any
 
@@ -55,8 +57,13 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters |= {"unbroken": unbroken, "plain": words.plain_name}
+    env.filters |= {"unbroken": _sentence, "plain": words.plain_name}
     return env
+
+
+def _sentence(text: str) -> Markup:
+    """Return a sentence with its numbers unbroken, and its commands (in backticks) as code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", escape(unbroken(text))))
 
 
 def asset(name: str) -> str:

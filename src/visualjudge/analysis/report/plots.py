@@ -8,25 +8,27 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis import repeated_rows
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.decisions.pairs_figure import pairs_figure
-from visualjudge.analysis.figure_text import plain_name, rough_points, rough_share, signed
+from visualjudge.analysis.figure_text import (
+    above_rows,
+    plain_name,
+    rough_points,
+    rough_share,
+    signed,
+)
 from visualjudge.analysis.figures import MARGIN, Cell, Comparison, EncodingChoice, JudgeResult
 from visualjudge.analysis.plots.canvas import percent_tick
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.points import Curve, Scatter, curves, scatters
-from visualjudge.analysis.rule_text import as_right
 from visualjudge.analysis.value_and_interval import NO_TRUTH, ORDER_UNKNOWN, Estimate
 from visualjudge.vision.encodings import encoding_title
 
 MOST_SERIES, MOST_TABLED = 6, 20
 """Number of judges that a plot can distinguish, and that tables of a page have."""
 MOST_ROWS = 24
-GUESS = 0.5
-"""Accuracy of a rule that knows nothing."""
 SHARES = Scale(0.0, 1.0, percent_tick, rough_share, "Right answers")
 ESTIMATE = ("value", "low", "high", "n", "images")
 ALL = "all questions"
@@ -224,10 +226,6 @@ def leanings(analysis: Analysis) -> Figure | LeftOut:
     )
 
 
-MOST_POINTS = 400
-"""Number of scores per judge in a scatter plot; the mean scores use all."""
-JITTER = 0.3
-GOLDEN = 0.618033988749895
 BINS = 10
 
 
@@ -242,20 +240,18 @@ def scores(analysis: Analysis) -> Figure | LeftOut:
         truth, stated = (table[name].to_numpy().astype(float) for name in ("truth", "number"))
         means = _means(truth, stated)
         name = analysis.results.judges[i].name
-        charts.append(Scatter(name, k, _sample(truth, stated), means))
+        charts.append(Scatter(name, k, means))
         data += [(name, *row) for row in means]
     if not charts:
         return LeftOut("scores", "no scoring question has a known score and a reply that was read")
     return Figure(
         "scores",
         "Scores of the judge by the true score",
-        "Dots are replies; the solid line joins the mean scores, and on the dashed line score and "
-        "truth are equal.",
+        "Mean score of the judge in each tenth of the scale; on the dashed line both are equal.",
         ("judge", "true_score", "mean_score", "n"),
         tuple(data),
         lambda width: scatters(charts, (0.0, 10.0), ("True score", "Judge’s score"), width),
-        f"At most {MOST_POINTS} replies of each judge are drawn, moved a little so that equal "
-        "replies do not overlap.",
+        "Larger dots stand for more replies.",
     )
 
 
@@ -268,13 +264,6 @@ def _means(truth: np.ndarray, stated: np.ndarray) -> tuple[tuple[float, float, i
     )
 
 
-def _sample(truth: np.ndarray, stated: np.ndarray) -> tuple[tuple[float, float], ...]:
-    chosen = np.linspace(0, truth.size - 1, min(truth.size, MOST_POINTS)).astype(int)
-    shift = ((np.arange(1, chosen.size + 1) * GOLDEN) % 1 - 0.5) * JITTER
-    x, y = truth[chosen] + shift, stated[chosen] + shift[::-1]
-    return tuple(zip(x.tolist(), y.tolist(), strict=True))
-
-
 def reliability(analysis: Analysis) -> Figure | LeftOut:
     """Draw stated probabilities against observed frequencies."""
     card, charts, data = card_of(analysis), [], []
@@ -282,7 +271,7 @@ def reliability(analysis: Analysis) -> Figure | LeftOut:
         stated = card.judges[i].probabilities
         if stated is not None:
             bins = tuple((b.stated, b.observed, b.n) for b in stated.bins)
-            charts.append(Scatter(card.judges[i].judge, k, (), bins))
+            charts.append(Scatter(card.judges[i].judge, k, bins))
             data += [(card.judges[i].judge, *row) for row in bins]
     if not charts:
         return LeftOut("reliability", "no reply states a probability")
@@ -344,9 +333,7 @@ def baseline(analysis: Analysis) -> Figure | LeftOut:
     found, colours = _by_judge(
         analysis,
         lambda judge: {
-            ALL if row.scope == "all" else plain_name(row.value): row.gap
-            for row in repeated_rows.above(judge.above_baseline)
-            if row.scope in ("all", "task")
+            plain_name(row.task) if k else ALL: row.gap for k, row in enumerate(above_rows(judge))
         },
     )
     drawn = estimates_plot(
@@ -383,49 +370,7 @@ def judges(analysis: Analysis) -> Figure | LeftOut:
         label="Points in favour of the first",
         reading=UNADJUSTED,
     )
-    if drawn is not None:
-        return drawn
-    if any(row.gap.why == NO_TRUTH for row in rows.values()):
-        return LeftOut("judges", NO_TRUTH)
-    alone = len(shown(analysis)) == 1
-    return LeftOut(
-        "judges", "only one judge was asked" if alone else "no two judges share a question"
-    )
-
-
-def judges_by_task(analysis: Analysis) -> Figure | LeftOut:
-    """Draw the difference in accuracy between judges for each task."""
-    cells = {
-        name: {plain_name(task.task): task.gap for task in row.by_task}
-        for name, row in _compared(analysis).items()
-        if len(row.by_task) > 1
-    }
-    drawn = estimates_plot(
-        "judges_by_task",
-        "Difference in accuracy between judges, by task",
-        "Accuracy of the first judge minus that of the second, on the questions that both were "
-        "asked.",
-        dict(list(cells.items())[:MOST_SERIES]),
-        label="Points in favour of the first",
-        reading=UNADJUSTED,
-    )
-    return drawn or LeftOut("judges_by_task", "no two judges share two tasks")
-
-
-def rules(analysis: Analysis) -> Figure | LeftOut:
-    """Draw how often each rule that ignores the image is right on these questions."""
-    rows = [row for row in analysis.results.leaks if row.scope == "all" and row.share.n]
-    turned = sorted(map(as_right, rows), key=lambda row: -(row.share.value or 0.0))
-    drawn = estimates_plot(
-        "rules",
-        "Accuracy of rules that never look at the image",
-        "A rule chooses by one property of the options; questions whose options have the same "
-        "value are left out. Of a rule and its opposite, the more accurate one is drawn.",
-        {"rule": {row.rule: row.share for row in turned}},
-        chance=GUESS,
-        reading=f"The dashed line marks guessing. {INTERVALS}",
-    )
-    return drawn or LeftOut("rules", "no pair differs in length, count or size")
+    return drawn or LeftOut("judges", "no two judges have answers to a common question")
 
 
 def pairs(analysis: Analysis) -> Figure | LeftOut:
@@ -478,7 +423,6 @@ PLOTS: Mapping[str, Callable[[Analysis], Figure | LeftOut]] = {
     "pairs": pairs,
     "tasks": by_task,
     "judges": judges,
-    "judges_by_task": judges_by_task,
     "baseline": baseline,
     "errors": by_error_type,
     "margin": margin,
@@ -486,7 +430,6 @@ PLOTS: Mapping[str, Callable[[Analysis], Figure | LeftOut]] = {
     "leanings": leanings,
     "scores": scores,
     "reliability": reliability,
-    "rules": rules,
     "photograph": photograph,
     "probes": probes,
 }

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from visualjudge.analysis import columns, figure_text as words, repeated_rows as scopes
+from visualjudge.analysis import columns, figure_text as words
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.columns import (
-    ABOVE,
-    AGREEMENT,
-    CHECKED,
     COMPARISON,
     LEAK,
     SOURCE,
+    TASK_GAP,
 )
 from visualjudge.analysis.comparisons import not_compared
 from visualjudge.analysis.decisions.card import Card
@@ -22,7 +20,7 @@ from visualjudge.analysis.decisions.checks import ICONS
 from visualjudge.analysis.decisions.model_answer import short_answer
 from visualjudge.analysis.decisions.pairs_figure import resolution, separated
 from visualjudge.analysis.figure_text import NONE, listed, many, number, percent, plain_name
-from visualjudge.analysis.figures import JudgeResult
+from visualjudge.analysis.figures import ALL, JudgeResult
 from visualjudge.analysis.identity import efforts
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.report.examples import examples, probe_examples
@@ -112,7 +110,9 @@ def _answers(judges: Sequence[JudgeResult], card: Card) -> Section:
     names = {judge.name for judge in judges}
     for own in (own for own in card.judges if own.judge in names and len(own.tasks) > 1):
         for task in own.tasks:
-            below = f"{separated(task)} pairs; resolution {resolution(task)}"
+            below = f"{separated(task)} pairs"
+            if task.models.resolution is not None:
+                below += f"; resolution {resolution(task)}"
             word, icon = short_answer(task), ICONS[task.state]
             cell = Styled(word, below=below, state=task.state, icon=icon)
             cells[plain_name(task.task), own.judge] = cell
@@ -140,15 +140,13 @@ def _compared(analysis: Analysis, judges: Sequence[JudgeResult], drawn: Drawn) -
         title="Pairs of judges",
         hit=lambda row: row.p_holm is not None and row.p_holm < LEVEL,
     )
-    alike = "Krippendorff’s α among judges that were asked the same questions"
-    alpha = [row for row in analysis.results.agreement if row.alpha.n]
     return Section(
         "compared",
         "Which judge is better?",
         "Judges are compared on the questions that both were asked; a missing answer counts as "
         "wrong.",
-        [replace(table, keys=2, notes=notes), grid(AGREEMENT, alpha, title=alike), efforts(judges)],
-        plots=[drawn["judges"], drawn["judges_by_task"]],
+        [replace(table, keys=2, notes=notes), efforts(judges)],
+        plots=[drawn["judges"]],
     )
 
 
@@ -159,12 +157,10 @@ def _baseline(judges: Sequence[JudgeResult], drawn: Drawn) -> Section:
         "Is the judge better than the local baseline?",
         "The local baseline is a small model without language that sees the image and the "
         "prediction. Where a judge is not better, low-level features carry as much information as "
-        "its answers. In bold rows the judge is worse. Intervals are not adjusted.",
+        "its answers. Intervals are not adjusted.",
         each(
             judges,
-            lambda judge: grid(
-                ABOVE, scopes.above(judge.above_baseline), hit=lambda row: row.standing == "worse"
-            ),
+            lambda judge: grid(TASK_GAP, words.above_rows(judge)),
         ),
         lines,
         [drawn["baseline"]],
@@ -215,8 +211,8 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Drawn) -> Section:
     cells = {
         (f"{plain_name(row.value)} · {row.against}", judge.name): words.jnd_text(row)
         for judge in judges
-        for row in scopes.sensitivity(judge.sensitivity)
-        if row.jnd.value is not None or row.scope == scopes.ALL
+        for row in judge.sensitivity
+        if row.jnd.value is not None or row.scope == ALL
     }
     return Section(
         "sensitivity",
@@ -236,7 +232,7 @@ def _behaviour(analysis: Analysis, judges: Sequence[JudgeResult], drawn: Drawn) 
     """Return the sections on biases, scores, rules and the photograph."""
     leaks = [
         as_right(row)
-        for row in scopes.leaks(analysis.results.leaks)
+        for row in analysis.results.leaks
         if row.flagged or (row.scope == "all" and row.share.n)
     ]
     needs = [judge for judge in judges if judge.photograph is not None]
@@ -267,7 +263,6 @@ def _behaviour(analysis: Analysis, judges: Sequence[JudgeResult], drawn: Drawn) 
             "accuracy is a property of the questions, not of the judges. Rules in bold differ "
             "significantly from 50 %.",
             [replace(grid(LEAK, leaks, hit=lambda row: row.flagged), keys=2)],
-            plots=[drawn["rules"]],
         ),
         Section(
             "photograph",
@@ -296,7 +291,6 @@ def _probes(analysis: Analysis, shown: Sequence[int], drawn: Drawn) -> Section:
         judges,
         lambda judge: grid(columns.PROBE, judge.probes, hit=lambda row: row.state == "fail"),
     )
-    trust = each(judges, lambda judge: grid(columns.TRUST, judge.tool_trust))
     return Section(
         "probes",
         "Do irrelevant changes affect the answers?",
@@ -304,7 +298,7 @@ def _probes(analysis: Analysis, shown: Sequence[int], drawn: Drawn) -> Section:
         "interval is within the margin (two one-sided tests at 5 %), fails where its 95 % interval "
         "excludes 0 and the effect is at least the margin, and is undecided otherwise. A staircase "
         "of severity passes where its 95 % interval is below 0.",
-        [*tables, *trust],
+        tables,
         [f"{judge.name}: {words.probes(judge)}" for judge in judges],
         [drawn["probes"]],
         [("An example of each probe", probe_examples(analysis.study, i)) for i in asked[:1]],
@@ -331,39 +325,31 @@ def _details(judges: Sequence[JudgeResult]) -> Iterator[Section]:
             for judge in judges
             for name, rows in judge.leaderboard.groups
         ],
-        words.sources_notes(row for judge in judges for row in judge.leaderboard.rows),
+        [words.STRENGTHS] if any(judge.leaderboard.rows for judge in judges) else (),
         detail=True,
     )
     yield Section(
         "variance",
         "Components of variance",
         "The share of the variance of right and wrong answers that comes from the pair of options, "
-        "its encoding, the order shown and chance. The last column gives the increase in images, "
-        "in per cent, that would improve precision as much as twice as many pairs, encodings or "
-        "orders.",
+        "its encoding, the order shown and chance.",
         each(
             judges,
             lambda judge: grid(columns.VARIANCE, [row for row in judge.variance if row.total]),
         ),
         detail=True,
     )
-    own, rules = dict[tuple[str, str], str](), dict[tuple[str, str], str]()
-    for judge in judges:
-        own |= {(name, judge.name): text for name, text in columns.own_scores(judge).items()}
-        rules |= {(name, judge.name): text for name, text in columns.counted_as(judge).items()}
+    own = {
+        (score.name, judge.name): words.own_score(score)
+        for judge in judges
+        for score in judge.own_scores
+        if score.value is not None
+    }
     yield Section(
         "published",
         "Scores as in published benchmarks",
-        words.OWN_SCORES if own else "Accuracy on pairs by the rules of benchmarks.",
-        [by_rows(["The benchmark’s own score"], judges, own), by_rows(["Rule"], judges, rules)],
-        detail=True,
-    )
-    yield Section(
-        "raters",
-        "Were the raters attentive?",
-        "Known questions are those with the widest margins; repeats are questions that a rater saw "
-        "before. These questions only check the raters; no other figure includes them.",
-        each(judges, lambda judge: grid(CHECKED, judge.rater_checks)),
+        words.OWN_SCORES,
+        [by_rows(["The benchmark’s own score"], judges, own)],
         detail=True,
     )
     yield Section(

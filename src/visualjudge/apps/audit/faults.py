@@ -12,7 +12,6 @@ from visualjudge.analysis.estimate import holm
 from visualjudge.analysis.figure_text import percent, percents
 from visualjudge.analysis.figures import Leak
 from visualjudge.analysis.leaks import leak_audit
-from visualjudge.analysis.repeated_rows import leaks
 from visualjudge.analysis.rule_text import RULES
 from visualjudge.analysis.study_table import question_table
 from visualjudge.apps.audit.blind_solver import Blind, blind_accuracy
@@ -219,7 +218,7 @@ def _leaks(dataset: Dataset) -> Finding:
     """Return rules that ignore the content (the longer text, the larger file, more items, and all
     together) and are right more often than chance, or less often, since their reverse leaks.
     """
-    rows = leaks(leak_audit(question_table(dataset.questions)))
+    rows = leak_audit(question_table(dataset.questions))
     rules = [row for row in rows if row.rule != "position" and row.share.value is not None]
     return _finding("leak", list(_leaking(rules)), len(rules))
 

@@ -1,43 +1,37 @@
 """A client that takes replies from batches. Requests without a reply go into the next batch.
 
 Only the way to the server differs: bodies, refused parameters, replies and refusals are those of a
-live call. A request's name consists of its cache key, the judge's attempt and the retry number, so
-it stays the same when the run is resumed on any machine.
+live call. A request's name is a digest of its body and the number of the try, so it stays the same
+when the run is resumed on any machine.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import hashlib
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from visualjudge.clients.base import Client, Reply, Request, Wrapping, with_failed
-from visualjudge.clients.cache import cache_key
 from visualjudge.clients.http import Answer
 from visualjudge.clients.remote_client import RemoteClient
-from visualjudge.core.errors import ApiError, ClientError, Pending, TransportError, UsageError
+from visualjudge.core.errors import ClientError, Pending, TransportError, UsageError
 
 # Maximum number of failed batches per request.
 MOST_TRIES = 4
 # Maximum number of batches per request, with those refused because too much is queued.
 MOST_QUEUED = 50
 CANCELLED, QUEUED = "batch cancelled", "too much is queued"
-# Statuses that a refused parameter may cause.
-_PARAMETERS = frozenset({400, 403, 422})
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of one batched request: HTTP status and body, or the reason why they are missing.
-
-    ``learned`` lists the refused parameters known when the request was written.
-    """
+    """The result of one batched request: HTTP status and body, or why they are missing."""
 
     status: int
     body: bytes
     cause: str | None = None
     retryable: bool = True
-    learned: frozenset[str] = frozenset()
     # Whether another question has used the result, so that its cost counts once.
     is_counted: bool = False
 
@@ -96,16 +90,19 @@ class Batched(Wrapping):
         """
         if self.result is None:
             raise UsageError("a batched client can be used by `judge` only")
-        result_of, name = self.result, f"{cache_key(self.identity, request)[:40]}-{attempt}"
-        billed, results = Counter[str](), list[Result]()
+        result_of, billed = self.result, Counter[str]()
+        results: defaultdict[str, list[Result]] = defaultdict(list)
 
         async def post(body: Sequence[bytes]) -> Answer:
-            number = f"{name}-{len(results)}"
-            result = result_of(number)
+            # A request without a refused parameter has another body, and so another name.
+            sample = f" {request.repeat} {attempt}".encode()
+            stem = hashlib.sha256(b"".join([*body, sample])).hexdigest()[:40]
+            name = f"{stem}-{len(results[stem])}"
+            result = result_of(name)
             if result is None:
-                self.note(number, body)
-                raise Pending(number)
-            results.append(result)
+                self.note(name, body)
+                raise Pending(name)
+            results[stem].append(result)
             if result.cause is not None:
                 message = f"{self.inner.base_url}: no reply: {result.cause}"
                 raise TransportError(message, cause=result.cause)
@@ -114,25 +111,22 @@ class Batched(Wrapping):
         while True:
             try:
                 reply = await self.inner.ask(request, attempt=attempt, post=post)
-                return replace(with_failed(reply, billed), cached=results[-1].is_counted)
+                last = [*results.values()][-1][-1]
+                return replace(with_failed(reply, billed), cached=last.is_counted)
             except Pending:
                 raise
             except ClientError as error:
                 billed.update(error.usage)
-                if not results or not self._again(results, error):
+                if not (results and _again([*results.values()][-1], error)):
                     error.usage = dict(billed)
                     raise
 
-    def _again(self, results: Sequence[Result], error: ClientError) -> bool:
-        # Return whether to retry in another batch a failure that the request may not have caused.
-        if isinstance(error, ApiError) and error.status in _PARAMETERS:
-            return results[-1].learned != self.inner.refused_parameters.learned
-        tries = sum(result.cause != QUEUED for result in results)
-        within = tries < MOST_TRIES and len(results) < MOST_QUEUED
-        return error.retryable and results[-1].retryable and within
 
-    async def aclose(self) -> None:
-        """Do nothing: no connection is open."""
+def _again(results: Sequence[Result], error: ClientError) -> bool:
+    # Return whether to retry in another batch a failure that the request may not have caused.
+    tries = sum(result.cause != QUEUED for result in results)
+    within = tries < MOST_TRIES and len(results) < MOST_QUEUED
+    return error.retryable and results[-1].retryable and within
 
 
 def batched_in(client: object) -> Batched | None:

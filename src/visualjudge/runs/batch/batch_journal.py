@@ -11,28 +11,23 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 from visualjudge.clients.batch.batched_client import CANCELLED, QUEUED, Result
 from visualjudge.clients.batch.provider import Look, Part, Provider
-from visualjudge.clients.reply_bounds import LONGEST_LINE
 from visualjudge.core.atomic import writing
-from visualjudge.core.errors import DataError, RunError, TransportError, UsageError
+from visualjudge.core.errors import RunError, TransportError, UsageError
 from visualjudge.core.untrusted import confined_target
 
 _FOLDER = "batches"
 _OF = "the batches of a run"
-# Begins the status of a part whose batch, or one of its files, could not be had.
-LOST = "lost"
 # ``ask`` is the name of a request without the number of the try. ``body`` holds its line of a
 # batch until it is settled, then its result.
 _TABLES = """
 CREATE TABLE IF NOT EXISTS parts (
-    name TEXT PRIMARY KEY, requests INTEGER NOT NULL, learned TEXT NOT NULL,
-    since TEXT, batch TEXT, status TEXT);
+    name TEXT PRIMARY KEY, requests INTEGER NOT NULL, since TEXT, batch TEXT, status TEXT);
 CREATE TABLE IF NOT EXISTS requests (
     name TEXT PRIMARY KEY, ask TEXT NOT NULL, part TEXT,
     status INTEGER, body BLOB, cause TEXT, retryable INTEGER);
@@ -41,17 +36,9 @@ CREATE INDEX IF NOT EXISTS requests_by_ask ON requests (ask);
 """
 
 
-def open_batches(run: str | Path) -> int:
-    """Return the number of batches of a run that have not ended."""
-    path = _own(run, "journal.sqlite")
-    if not path.is_file():
-        return 0
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as file:
-            found = file.execute("SELECT count(*) FROM parts WHERE status IS NULL").fetchone()
-    except sqlite3.Error as error:
-        raise DataError(f"{path}: must hold the batches of a run: {error}") from None
-    return int(found[0])
+def has_batches(run: str | Path) -> bool:
+    """Return whether a run has batches whose results are not verdicts yet."""
+    return _own(run, "journal.sqlite").is_file()
 
 
 def _own(run: str | Path, name: str) -> Path:
@@ -91,23 +78,23 @@ class BatchJournal:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
+    def remove(self) -> None:
+        """Remove the file, because all results are verdicts."""
+        self.path.unlink()
+
     def _do(self, statement: str, *values: Any) -> list[Any]:
         try:
             return self._file.execute(statement, values).fetchall()
         except sqlite3.Error as error:
             raise RunError(f"{self.path}: {error}; continue with --resume") from None
 
-    def parts(self, where: str = "TRUE") -> list[Part]:
-        """Return the parts, in order, that fit a condition."""
-        rows = self._do(f"SELECT * FROM parts WHERE {where} ORDER BY rowid")
-        return [
-            Part(name, requests, frozenset(learned.split()), *steps)
-            for name, requests, learned, *steps in rows
-        ]
+    def parts(self) -> list[Part]:
+        """Return all parts, in order."""
+        return [Part(*row) for row in self._do("SELECT * FROM parts ORDER BY rowid")]
 
     def open_parts(self) -> list[Part]:
         """Return the parts whose batch has not ended, in order."""
-        return self.parts("status IS NULL")
+        return [part for part in self.parts() if part.status is None]
 
     def write(self, part: Part, **step: str | None) -> None:
         """Record one step of a part on disk."""
@@ -115,27 +102,19 @@ class BatchJournal:
         self._do(f"UPDATE parts SET {fields} WHERE name = ?", *step.values(), part.name)
         self._file.commit()
 
-    def forget_failures(self) -> frozenset[str]:
-        """Ask again what failed and is in no other batch. Return the parts that are open again:
-        their batches could not be had, and may be there now.
-        """
-        lost = self.parts(f"batch IS NOT NULL AND status LIKE '{LOST}%'")
-        for part in lost:
-            self._do(
-                "UPDATE requests SET status = NULL WHERE status != 200 AND part = ?", part.name
-            )
-            self._do("UPDATE parts SET status = NULL WHERE name = ?", part.name)
+    def forget_failures(self) -> None:
+        """Ask again what failed and is in no other batch."""
         self._do(
             "DELETE FROM requests WHERE ask NOT IN "
             "(SELECT ask FROM requests WHERE status IS NULL OR status = 200)"
         )
         self._file.commit()
-        return frozenset(part.name for part in lost)
 
-    def drop(self, part: Part, status: str) -> None:
-        """End a part and remove its open requests, so that they are asked again."""
-        self._do("DELETE FROM requests WHERE part = ? AND status IS NULL", part.name)
-        self.write(part, status=status)
+    def drop(self, part: Part) -> None:
+        """Remove a part that was not submitted, so that its requests are asked again."""
+        self._do("DELETE FROM requests WHERE part = ?", part.name)
+        self._do("DELETE FROM parts WHERE name = ?", part.name)
+        self._file.commit()
 
     # ------------------------------------------------------------ requests
 
@@ -144,7 +123,7 @@ class BatchJournal:
         return bool(self._do("SELECT 1 FROM requests WHERE name = ? AND status IS NULL", name))
 
     def add(self, name: str, body: Sequence[bytes]) -> None:
-        """Add a request to the next parts.
+        """Add a request to the next parts, unless it is in one.
 
         Raises
         ------
@@ -153,18 +132,16 @@ class BatchJournal:
         """
         line = b"".join(self._provider.line(name, body))
         if len(line) > self._room:
-            message = (
-                f"a request of {len(line)} bytes exceeds that of a batch; lower max_image_side"
-            )
+            message = f"a request of {len(line)} bytes exceeds that of a batch; build with max_side"
             raise TransportError(message, cause="too large", retryable=False)
         row = (name, name.rpartition("-")[0], line)
-        self._do("INSERT INTO requests (name, ask, body) VALUES (?, ?, ?)", *row)
+        self._do("INSERT OR IGNORE INTO requests (name, ask, body) VALUES (?, ?, ?)", *row)
 
     @property
     def _room(self) -> int:
         return self._provider.most_bytes - sum(map(len, self._provider.framing))
 
-    def plan(self, learned: frozenset[str]) -> None:
+    def plan(self) -> None:
         """Divide the requests that were added since the last call into parts, and record all on
         disk.
         """
@@ -174,8 +151,7 @@ class BatchJournal:
             requests, size = requests + 1, size + length + len(self._provider.framing[1])
             if requests > self._most or size > self._room:
                 part, requests, size = secrets.token_hex(8), 1, length
-                row = (part, " ".join(sorted(learned)))
-                self._do("INSERT INTO parts (name, requests, learned) VALUES (?, 0, ?)", *row)
+                self._do("INSERT INTO parts (name, requests) VALUES (?, 0)", part)
             self._do("UPDATE requests SET part = ? WHERE name = ?", part, name)
         count = "SELECT count(*) FROM requests WHERE part = parts.name"
         self._do(f"UPDATE parts SET requests = ({count}) WHERE requests = 0")
@@ -201,25 +177,18 @@ class BatchJournal:
     def result(self, name: str) -> Result | None:
         """Return the result of a request, or None before it has arrived."""
         rows = self._do(
-            "SELECT r.status, body, cause, retryable, learned FROM requests r "
-            "JOIN parts p ON p.name = part WHERE r.name = ? AND r.status IS NOT NULL",
+            "SELECT status, body, cause, retryable FROM requests "
+            "WHERE name = ? AND status IS NOT NULL",
             name,
         )
-        if not rows:
-            return None
-        status, body, cause, retryable, learned = rows[0]
-        return Result(status, body or b"", cause, bool(retryable), frozenset(learned.split()))
+        return Result(*rows[0]) if rows else None
 
-    def download(self) -> BinaryIO:
-        """Return a temporary file for a download, without a name: a kill leaves nothing behind."""
-        return TemporaryFile(dir=self.path.parent)
-
-    def collect(self, part: Part, look: Look, sources: Iterable[BinaryIO]) -> int:
+    def collect(self, part: Part, look: Look, files: Iterable[bytes]) -> int:
         """Read the results of a part, recorded by the next step unless :meth:`undo` comes first.
         Return the number of replies.
         """
         replies = 0
-        for name, result in self._read(sources):
+        for name, result in self._read(files):
             known = self._settle(result, "name = ? AND part = ?", name, part.name)
             replies += known * (result.status == 200)
         self._settle(_absent(look, lost=replies < look.succeeded), "part = ?", part.name)
@@ -241,14 +210,11 @@ class BatchJournal:
             )
         )
 
-    def _read(self, sources: Iterable[BinaryIO]) -> Iterator[tuple[str, Result]]:
-        for source in sources:
-            source.seek(0)
-            while line := source.readline(LONGEST_LINE):
-                try:
+    def _read(self, files: Iterable[bytes]) -> Iterator[tuple[str, Result]]:
+        for file in files:
+            for line in file.splitlines():
+                with suppress(ValueError, KeyError, TypeError, AttributeError):
                     yield self._provider.result_of(line)
-                except (ValueError, KeyError, TypeError, AttributeError):
-                    continue
 
 
 def _absent(look: Look, *, lost: bool) -> Result:
@@ -259,5 +225,5 @@ def _absent(look: Look, *, lost: bool) -> Result:
         return Result(0, b"", CANCELLED, retryable=False)
     if look.limited:
         return Result(0, b"", QUEUED)
-    again = look.status in ("expired", "not submitted", "ended", "completed", "succeeded")
+    again = look.status in ("expired", "ended", "completed", "succeeded")
     return Result(0, b"", f"batch {look.status}", retryable=again)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from visualjudge.vision.boxes import draw, errors, features, misread, record, score, tools
+from visualjudge.vision.boxes import draw, errors, features, misread, record, score
 from visualjudge.vision.boxes.errors_matched import MATCHED
 from visualjudge.vision.contexts import classes
 from visualjudge.vision.drawing.styles import TextStyle
@@ -92,5 +92,4 @@ DETECTION = PredictionType(
     look=features.box_features,
     places=record.corners,
     misreadings=misread.MISREADINGS,
-    tools=tools.TOOLS,
 )

@@ -18,7 +18,6 @@ from visualjudge.vision.masks import (
     record,
     score,
     texts,
-    tools,
 )
 from visualjudge.vision.masks.errors_matched import MATCHED
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Ranked, Task, combo
@@ -204,7 +203,6 @@ INSTANCE = PredictionType(
     look=features.mask_features,
     places=record.corners,
     arrays=record.instances_from_arrays,
-    tools=tools.TOOLS,
 )
 
 _SEMANTIC = (
@@ -346,7 +344,6 @@ SEMANTIC = PredictionType(
     look=features.mask_features,
     places=record.corners,
     arrays=record.label_map_from_arrays,
-    tools=tools.TOOLS,
 )
 
 _REFERRING = (
@@ -474,5 +471,4 @@ REFERRING = PredictionType(
     look=features.mask_features,
     places=record.corners,
     arrays=record.region_from_arrays,
-    tools=tools.TOOLS,
 )

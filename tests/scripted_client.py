@@ -1,4 +1,4 @@
-"""A client that plays back a script, for tests of judges, runs and user code without a server."""
+"""A client that plays back a script, for tests of judges and runs without a server."""
 
 from __future__ import annotations
 
