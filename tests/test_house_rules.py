@@ -63,16 +63,16 @@ OVER: dict[str, tuple[int, str]] = {
     "core": (1427, "HTML tables (with the report's templates), the registry's guards"),
     "vision": (4832, "matched errors, chunks of PNG files, masks of all forms"),
     "data": (1027, "likely mistakes; with formats, the 2,700 of both together are kept"),
-    "analysis": (7738, "figures of pairs of judges, encodings, sources and raters; decisions"),
+    "analysis": (7689, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
-        6362,
-        "in adopt: three benchmarks, two logs, files fetched into a data folder",
+        5831,
+        "in adopt: notes on what a table lacks; in mmbench: pairs of models; in pipelines: guards",
     ),
     "studio": (2746, "the lease of a rater, filters of a study beside files of ids"),
     "cli": (1951, "options of import declared a second time, progress and endings of commands"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 36_600, 449_200
+MOST_STATEMENTS, MOST_TOKENS = 35_390, 431_400
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {
