@@ -68,7 +68,7 @@ OVER: dict[str, tuple[int, str]] = {
         5831,
         "in adopt: notes on what a table lacks; in mmbench: pairs of models; in pipelines: guards",
     ),
-    "studio": (2746, "the lease of a rater, filters of a study beside files of ids"),
+    "studio": (2702, "selection.csv, known questions from a file"),
     "cli": (1951, "options of import declared a second time, progress and endings of commands"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
