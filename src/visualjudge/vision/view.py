@@ -25,8 +25,8 @@ Plane = NDArray[np.float32]
 T = TypeVar("T")
 Features = Mapping[str, float]
 NOTHING: Features = {}
+# OpenCV's 8-bit CIELAB of black, and the size of its steps.
 _ZERO, _STEP = np.array([0, 128, 128], np.float32), np.array([100 / 255, 1, 1], np.float32)
-"""OpenCV's 8-bit CIELAB of black, and the size of its steps."""
 
 
 @dataclass(frozen=True, eq=False)

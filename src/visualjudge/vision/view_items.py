@@ -147,8 +147,8 @@ def partition_places(view: View, number: np.ndarray) -> Features:
     return found
 
 
+# Return the sum of squares of C×h×w ``colours`` (mean 0) between the regions.
 def _explained(colours: FloatArray, number: np.ndarray) -> float:
-    """Return the sum of squares of C×h×w ``colours`` (mean 0) between the regions."""
     flat = number.ravel().astype(np.intp)
     counted = np.maximum(np.bincount(flat), 1)
     sums = np.array([np.bincount(flat, weights=plane.ravel()) for plane in colours])

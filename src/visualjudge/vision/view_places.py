@@ -77,8 +77,8 @@ def _xy(places: np.ndarray) -> FloatArray:
     return np.asarray(places[:, ::-1], dtype=np.float64)
 
 
+# Return at most ``POINTS`` rows, evenly spread.
 def _spread(found: np.ndarray) -> np.ndarray:
-    """Return at most ``POINTS`` rows, evenly spread."""
     return found[:: max(1, -(-len(found) // POINTS))]
 
 
@@ -116,12 +116,11 @@ def evidence(view: View, at: Samples) -> dict[str, float]:
 NOWHERE = {f"{cue}_{far}": 0.0 for cue in ("edge", "contrast", "salient") for far in SCALES}
 
 
+# Return edges, contrast and salience at P places (P×3: x, y, size); NaN if too little is on the
+# image.
 def _seen(
     view: View, at: Samples, middle: FloatArray, places: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return edges, contrast and salience at P places (P×3: x, y, size); NaN if too little is on
-    the image.
-    """
     outline, on_outline = _moved(at.outline, middle, places, view)
     inside, on_inside = _moved(at.inside, middle, places, view)
     ring, on_ring = _moved(at.ring, middle, places, view)
@@ -142,12 +141,11 @@ def _seen(
     return tuple(np.where(seen, value, np.nan) for value in values)  # type: ignore[return-value]
 
 
+# Return x and y of n points at P places, each P×n, clipped to the image, and which of them are on
+# it.
 def _moved(
     points: FloatArray, middle: FloatArray, places: FloatArray, view: View
 ) -> tuple[tuple[np.ndarray, np.ndarray], BoolArray]:
-    """Return x and y of n points at P places, each P×n, clipped to the image, and which of them are
-    on it.
-    """
     height, width = view.edges.shape
     at = (points - middle) * places[:, None, 2:] + middle + places[:, None, :2]
     x, y = np.floor(at[..., 0]).astype(np.intp), np.floor(at[..., 1]).astype(np.intp)
@@ -155,7 +153,7 @@ def _moved(
     return (np.clip(x, 0, width - 1), np.clip(y, 0, height - 1)), on
 
 
+# Return the means over the points that are on the image: P×n×C to P×C.
 def _mean(values: np.ndarray, on: BoolArray) -> FloatArray:
-    """Return the means over the points that are on the image: P×n×C to P×C."""
     share = on / np.maximum(on.sum(axis=1, keepdims=True), 1)
     return np.asarray(np.einsum("pnc,pn->pc", values, share))

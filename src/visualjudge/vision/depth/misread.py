@@ -15,8 +15,8 @@ def _inverse(found: DepthMap, _truth: DepthMap) -> DepthMap:
     return replace(found, inverse=not found.inverse)
 
 
+# Scale a map so that its median equals that of the truth.
 def _in_unit_of_truth(found: DepthMap, truth: DepthMap) -> DepthMap:
-    """Scale a map so that its median equals that of the truth."""
     if found.inverse != truth.inverse or found.values.shape != truth.values.shape:
         raise DataError("depth: must have the type and size of the truth")
     both = found.valid & truth.valid

@@ -36,8 +36,8 @@ def displaced(error: Perturbation, *, first: bool = False) -> Perturbation:
     return matched
 
 
+# Displace an image smoothly, except at the border.
 def _bent(found: WholeImage, severity: float, rng: np.random.Generator) -> WholeImage:
-    """Displace an image smoothly, except at the border."""
     height, width = found.pixels.shape[:2]
     rows, cols = np.mgrid[:height, :width].astype(np.float32)
     quiet = np.sin(np.pi * (rows + 0.5) / height) * np.sin(np.pi * (cols + 0.5) / width)

@@ -19,7 +19,7 @@ from visualjudge.core.records import BoolArray, FloatArray, Mask, Size
 from visualjudge.vision import fields
 from visualjudge.vision.base import Mark, Payload, ReadContext, WriteContext, mark_of
 from visualjudge.vision.items import LabelledItems
-from visualjudge.vision.raster.images import read_gray
+from visualjudge.vision.raster.images import largest_channel, read_samples
 from visualjudge.vision.raster.in_memory import rows, shaped
 from visualjudge.vision.raster.masks import (
     distinct_values,
@@ -178,7 +178,7 @@ def _label_map(stored: Any, root: Path | None) -> Any:
     if isinstance(stored, np.ndarray):
         return stored
     with in_field("label_map"):
-        return read_gray(fields.path(stored, root))
+        return largest_channel(read_samples(fields.path(stored, root))[0])
 
 
 def _classes(classes: Any) -> dict[int, str]:

@@ -56,10 +56,9 @@ def oks(prediction: Person, truth: Person) -> float:
     return float(_oks(keypoints_of([prediction]), prediction.present[None], truth)[0])
 
 
+# Return :func:`oks` between n predictions, (n, 17, 2) and (n, 17), and one ground truth; shape
+# (n,).
 def _oks(points: FloatArray, present: BoolArray, truth: Person) -> FloatArray:
-    """Return :func:`oks` between n predictions, (n, 17, 2) and (n, 17), and one ground truth; shape
-    (n,).
-    """
     labelled = truth.present
     area = person_area(truth)
     if not labelled.any():
@@ -93,8 +92,8 @@ def person_area(person: Person) -> float:
     return float(BOX_TO_AREA * (x2 - x1) * (y2 - y1))
 
 
+# Return the fraction of each person's keypoints that lies in a crowd's box.
 def _shares_in(people: list[Person], crowd: Person) -> list[float]:
-    """Return the fraction of each person's keypoints that lies in a crowd's box."""
     x1, y1, x2, y2 = crowd.bbox or (np.inf,) * 4
     shares = []
     for person in people:

@@ -31,8 +31,6 @@ finite.
 LARGEST_VERTEX = 1e7
 """Maximum distance in pixels of polygons from the origin: the native rasteriser crashes above 1e9.
 """
-MOST_CHUNKS = 1_000
-"""Maximum number of PNG chunks that are searched for an orientation."""
 
 
 def most_pixels() -> int:

@@ -83,8 +83,8 @@ def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
     return _cropped(coco_mask.decode(whole), coco_mask.to_bbox(whole))
 
 
+# Check a polygon and return it as x, y, x, y, … for native code.
 def _ring(ring: Sequence[float]) -> NDArray[np.float64]:
-    """Check a polygon and return it as x, y, x, y, … for native code."""
     if len(ring) < 6 or len(ring) % 2:
         raise DataError("a polygon must be a flat list of at least 3 points: x, y, x, y, x, y")
     if not set(map(type, ring)) <= _NUMBERS:
@@ -98,8 +98,8 @@ def _ring(ring: Sequence[float]) -> NDArray[np.float64]:
     return values
 
 
+# Return the number of pixels along a polygon, at least one per point.
 def _outline(ring: NDArray[np.float64]) -> int:
-    """Return the number of pixels along a polygon, at least one per point."""
     points = ring.reshape(-1, 2)
     steps = np.abs(np.roll(points, -1, axis=0) - points).max(axis=1)
     return int(steps.sum()) + len(points)
@@ -151,8 +151,8 @@ def distinct_values(values: NDArray[Any]) -> list[int]:
     return list(np.unique(values).tolist())
 
 
+# Reject a mask drawn only in the alpha channel: it has no white, so its meaning is unknown.
 def _check_not_in_alpha(path: str | Path, values: NDArray[Any]) -> None:
-    """Reject a mask drawn only in the alpha channel: it has no white, so its meaning is unknown."""
     colours, alpha = values[:, :, :-1], values[:, :, -1]
     if alpha.min() < alpha.max() and (colours == colours[:1, :1]).all():
         raise DataError(f"{path}: must be black and white, got a mask only in the alpha channel")
@@ -184,8 +184,8 @@ def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | Non
             raise DataError("a segmentation must be a COCO RLE, a COCO polygon list or a PNG path")
 
 
+# Refuse probabilities, soft edges and numbers of instances, of which > 0 is no mask.
 def _mask_of_two_values(values: NDArray[Any]) -> Mask:
-    """Refuse probabilities, soft edges and numbers of instances, of which > 0 is no mask."""
     if values.dtype != np.bool_ and len(distinct_values(values)) > 2:
         raise DataError(f"a mask must be bool or have two values, got an array of {values.dtype}")
     return mask_from_array(values)
@@ -225,8 +225,8 @@ def packed_rle(mask: Mask) -> dict[str, Any]:
     return packed
 
 
+# Return the mask of an H×W array of 0 and 1 whose box is (left, top, width, height).
 def _cropped(frame: NDArray[np.uint8], box: NDArray[np.float64]) -> Mask:
-    """Return the mask of an H×W array of 0 and 1 whose box is (left, top, width, height)."""
     left, top, width, height = map(int, box)
     crop = frame[top : top + height, left : left + width]
     if not crop.size:
@@ -234,14 +234,11 @@ def _cropped(frame: NDArray[np.uint8], box: NDArray[np.float64]) -> Mask:
     return Mask(frame.shape, top, left, np.ascontiguousarray(crop).view(np.bool_))
 
 
+# Return the sum of an RLE's run lengths. hotcoco and pycocotools take counts that are cut short and
+# leave the rest of the image empty. Counts that are what the decoded frame is encoded to are whole;
+# others, with runs of 0, are rare: they are numbers of 5 bits a character, from the fourth on
+# differences from the run before last.
 def _total(counts: Any, frame: NDArray[np.uint8]) -> int:
-    """Return the sum of an RLE's run lengths.
-
-    hotcoco and pycocotools take counts that are cut short and leave the rest of the image empty.
-    Counts that are what the decoded frame is encoded to are whole; others, with runs of 0, are
-    rare: they are numbers of 5 bits a character, from the fourth on differences from the run before
-    last.
-    """
     if isinstance(counts, list):
         return sum(counts)
     text = counts.encode() if isinstance(counts, str) else counts
