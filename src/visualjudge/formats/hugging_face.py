@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.core.atomic import write_bytes, write_json
-from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.core.errors import DataError, Problem, UsageError, in_field
 from visualjudge.core.tables import table_metadata, table_parts
 from visualjudge.core.untrusted import confined_path, read_file
 from visualjudge.formats.coco import CocoTruth, ImageEntry, detections_of, samples_of
@@ -192,7 +192,8 @@ def _objects(side: _Side, corners: bool) -> tuple[dict[Any, ImageEntry], Objects
     images, places, made = dict[Any, ImageEntry](), dict[str, int](), Objects()
     for number, name, image, objects in side.rows("objects"):
         try:
-            size = image_size(image, side.columns["image"])
+            with in_field(side.columns["image"]):
+                size = image_size(image)
             if name in images:
                 raise DataError(f"image_id: {name!r} is that of row {places[name]} too")
             made[name] = [

@@ -15,13 +15,13 @@ from visualjudge.vision.raster.overlaps import box_ious
 from visualjudge.vision.view import Plane, View
 
 Features = dict[str, float]
+# Number of view pixels on either side of a boundary that are compared.
 BAND = 3
-"""Number of view pixels on either side of a boundary that are compared."""
 FEWEST_PIXELS = 4
+# Lengths of shifts, as shares of the longer side.
 PARTITION_SHIFTS = {"near": 0.02, "far": 0.15}
-"""Lengths of shifts, as shares of the longer side."""
+# IoU above which items with the same label, or with any labels, count as repeated.
 SAME, STACKED = 0.3, 0.5
-"""IoU above which items with the same label, or with any labels, count as repeated."""
 
 
 def region_features(view: View, labels: Sequence[str], regions: Sequence[Mask]) -> Features:

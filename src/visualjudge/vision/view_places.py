@@ -16,19 +16,19 @@ import numpy as np
 from visualjudge.core.records import BoolArray, FloatArray
 from visualjudge.vision.view import View
 
+# Lengths of shifts, as shares of the square root of an item's area.
 NEAR, FAR = 0.08, 0.25
-"""Lengths of shifts, as shares of the square root of an item's area."""
+# Minimum lengths of shifts, in pixels of the view.
 LEAST_NEAR, LEAST_FAR = 2.0, 5.0
-"""Minimum lengths of shifts, in pixels of the view."""
 RESIZED = {"near": (0.9, 1.1), "far": (0.75, 1.33)}
 DIRECTIONS = np.array([[x, y] for x in (-1, 0, 1) for y in (-1, 0, 1) if x or y], dtype=np.float64)
 GRID = 5
+# Maximum number of sample points inside, in the ring and on the outline.
 POINTS = 150
-"""Maximum number of sample points inside, in the ring and on the outline."""
+# Share of an item's points that must be on the image for a place to count.
 SEEN = 0.7
-"""Share of an item's points that must be on the image for a place to count."""
+# Decimals of the results, so that differences over uniform grey are exactly 0.
 DIGITS = 6
-"""Decimals of the results, so that differences over uniform grey are exactly 0."""
 SCALES = ("near", "far", "anywhere")
 
 

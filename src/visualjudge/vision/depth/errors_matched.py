@@ -13,8 +13,8 @@ from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.errors.levels import ErrorScene, Perturbation
 from visualjudge.vision.errors.matched import aside, side
 
+# Severity of the error that all options of a pair share.
 MILD = 0.2
-"""Severity of the error that all options of a pair share."""
 
 
 def misplaced(error: Perturbation | None) -> Perturbation:

@@ -18,8 +18,8 @@ from visualjudge.vision.raster.masks import mask_from_array
 
 _PIXELS_AT_ONCE = 1 << 19
 
+# x1, y1, x2, y2 in whole pixels; x2 and y2 are one past the last.
 Box = tuple[int, int, int, int]
-"""x1, y1, x2, y2 in whole pixels; x2 and y2 are one past the last."""
 
 
 def line_width(size: Size) -> int:

@@ -27,21 +27,20 @@ from visualjudge.vision.items import LabelledItems
 Items = TypeVar("Items", bound=LabelledItems)
 T = TypeVar("T", bound=np.generic)
 Rng = np.random.Generator
+# Mean IoU of the items with the truth at the largest shift; the first value that fits is used.
 LEAST_IOUS = (0.5, 0.6, 0.7)
-"""Mean IoU of the items with the truth at the largest shift; the first value that fits is used."""
+# IoU below which two places count as different.
 APART = 0.3
-"""IoU below which two places count as different."""
+# An item closer to the border than this share of the longer side counts as touching it.
 NEAR_BORDER = 0.02
-"""An item closer to the border than this share of the longer side counts as touching it."""
 ANGLES = 16
+# Largest ratio of the combined change in position of two moves to the sum of their separate
+# changes.
 MOST_TOLD = 0.6
-"""Largest ratio of the combined change in position of two moves to the sum of their separate
-changes.
-"""
+# Candidate distances of a decoy from its item, in widths and heights of the item.
 DECOYS_FAR = (1.1, 0.9, 0.7)
-"""Candidate distances of a decoy from its item, in widths and heights of the item."""
+# Largest sideways shift of the content of a whole image, as a share of the width.
 ASIDE = 0.15
-"""Largest sideways shift of the content of a whole image, as a share of the width."""
 
 
 def middles(levels: int) -> tuple[float, ...]:

@@ -10,10 +10,10 @@ from visualjudge.vision.errors.random_fields import smooth_field
 from visualjudge.vision.images import errors
 from visualjudge.vision.images.record import WholeImage
 
+# Severity of the error that all options of a pair share.
 MILD = 0.3
-"""Severity of the error that all options of a pair share."""
+# Largest displacement, and the scale of its variation, as shares of the longer side.
 REACH, GRAIN = 0.03, 0.15
-"""Largest displacement, and the scale of its variation, as shares of the longer side."""
 
 
 def displaced(error: Perturbation, *, first: bool = False) -> Perturbation:

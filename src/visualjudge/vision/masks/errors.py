@@ -23,8 +23,8 @@ from visualjudge.vision.errors.random_fields import (
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.raster.masks import mask_from_array
 
+# Fraction of a region that ``missed`` removes at severity 1; some of it remains visible.
 MOST_EATEN = 0.75
-"""Fraction of a region that ``missed`` removes at severity 1; some of it remains visible."""
 
 
 # ---------------------------------------------------------------- instances

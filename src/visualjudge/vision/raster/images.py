@@ -36,10 +36,9 @@ try:
 except ImportError:
     from zlib import compress
 
+# Supported formats. Pillow's other formats run programs (PostScript) or do not occur as images of
+# data sets.
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "PPM", "JPEG2000", "ICO")
-"""Supported formats. Pillow's other formats run programs (PostScript) or do not occur as images of
-data sets.
-"""
 _ORIENTED: ContextVar[bool] = ContextVar("oriented", default=True)
 # check_pixels limits sizes, and Pillow's warnings about damaged metadata are not useful with
 # thousands of files.
@@ -191,17 +190,12 @@ def largest_channel(values: NDArray[Any]) -> NDArray[Any]:
     return values
 
 
-def image_size(path: str | Place | BinaryIO, name: str | None = None) -> Size:
-    """Return (height, width) as shown, with EXIF orientation applied, from the header only. Errors
-    name ``name`` or the path.
-    """
+def image_size(path: str | Place | BinaryIO) -> Size:
+    """Return (height, width) as shown, with EXIF orientation applied, from the header only."""
     if isinstance(path, str | Path):
-        try:
-            (width, height), turn, _ = _header(str(path), _stamp(path))
-        except DataError as error:
-            raise DataError(str(error).replace(str(path), name or str(path), 1)) from None
+        (width, height), turn, _ = _header(str(path), _stamp(path))
     else:
-        with opened(path, name) as image:
+        with opened(path) as image:
             (width, height), turn = image.size, _turn(image)
     return (width, height) if turn in (5, 6, 7, 8) and _ORIENTED.get() else (height, width)
 
@@ -309,8 +303,14 @@ def read_depth(path: str | Path) -> FloatArray:
     file = Path(path)
     if not file.is_file():
         raise DataError(f"{file}: no such file")
-    read = _ARRAYS.get(file.suffix.lower())
-    values = _one_channel(file) if read is None else _map_of(file, read)
+    try:
+        values = _ARRAYS.get(file.suffix.lower(), _one_channel)(file)
+    except DataError as error:
+        raise (
+            error if str(error).startswith(str(file)) else DataError(f"{file}: {error}")
+        ) from None
+    except Exception as error:  # NumPy and Python parse the untrusted header
+        raise DataError(f"{file}: depth map cannot be read: {_said(error)}") from None
     if values.ndim == 3 and 1 in (values.shape[0], values.shape[2]):
         values = values[0] if values.shape[0] == 1 else values[:, :, 0]
     if values.ndim != 2:
@@ -343,13 +343,6 @@ _ARRAYS: dict[str, Callable[[Path], NDArray[Any]]] = {
     ".npz": read_npz,
     ".pfm": read_pfm,
 }
-
-
-def _map_of(file: Path, read: Callable[[Path], NDArray[Any]]) -> NDArray[Any]:
-    try:
-        return read(file)
-    except Exception as error:  # NumPy and Python parse the untrusted header
-        raise DataError(f"{file}: depth map cannot be read: {_said(error)}") from None
 
 
 def png_bytes(pixels: Pixels) -> bytes:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Mask, Size
-from visualjudge.core.untrusted import confined_path
+from visualjudge.vision import fields
 from visualjudge.vision.raster.images import largest_channel, read_samples
 from visualjudge.vision.raster.limits import (
     LARGEST_VERTEX,
@@ -22,8 +22,8 @@ from visualjudge.vision.raster.limits import (
     check_pixels,
 )
 
+# Maximum fraction of pixels in a mask file that are neither black nor white.
 MOST_BETWEEN = 0.2
-"""Maximum fraction of pixels in a mask file that are neither black nor white."""
 _NUMBERS = frozenset({int, float, np.float64, np.float32, np.int64, np.int32})
 EMPTY_CROP = np.zeros((0, 0), dtype=np.bool_)
 
@@ -72,6 +72,8 @@ def mask_from_rle(rle: Mapping[str, Any]) -> Mask:
 def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
     """Return the union of COCO polygons (``[x, y, x, y, …]`` each), rasterised as COCO does."""
     check_pixels("a mask", size)
+    if not all(isinstance(ring, list | tuple) for ring in polygons):
+        raise DataError("a polygon segmentation must be a list of polygons, each x, y, x, y, …")
     if sum(map(len, polygons)) > 2 * MOST_POINTS:
         raise DataError(f"the polygons of a mask must have at most {MOST_POINTS} points")
     rings = [_ring(ring) for ring in polygons]
@@ -175,11 +177,11 @@ def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | Non
         case {"size": _, "counts": _}:
             return mask_from_rle(segmentation)
         case str() | Path():
-            return mask_from_png(_file(segmentation, root), size)
+            return mask_from_png(fields.path(segmentation, root), size)
         case list() | tuple():
             if size is None:
                 raise DataError("polygons do not contain the image size: give size=(height, width)")
-            return mask_from_polygons(_rings(segmentation), size)
+            return mask_from_polygons(segmentation, size)
         case _:
             raise DataError("a segmentation must be a COCO RLE, a COCO polygon list or a PNG path")
 
@@ -200,12 +202,6 @@ def resized_mask(mask: Mask, size: Size) -> Mask:
     return mask_from_array(
         cv2.resize(mask.dense().view(np.uint8), size[::-1], interpolation=cv2.INTER_NEAREST)
     )
-
-
-def _file(stated: str | Path, root: Path | None) -> Path:
-    if root is None or isinstance(stated, Path):
-        return (root or Path()) / stated
-    return confined_path(root, stated, of="the data folder")
 
 
 def rle_of(mask: Mask) -> dict[str, Any]:
@@ -267,14 +263,3 @@ def _rle_size(rle: Mapping[str, Any]) -> Size:
     ):
         raise DataError(f"an RLE's size must be [height, width], got {size!r}")
     return int(size[0]), int(size[1])
-
-
-def _rings(polygons: Sequence[Any]) -> list[list[float]]:
-    if polygons and isinstance(polygons[0], int | float):
-        raise DataError(
-            "a polygon segmentation must be a list of polygons, each a flat list of numbers"
-        )
-    for ring in polygons:
-        if not isinstance(ring, list | tuple):
-            raise DataError("a polygon must be a flat list of numbers")
-    return [list(ring) for ring in polygons]

@@ -16,14 +16,13 @@ from visualjudge.core.records import BoolArray, FloatArray
 from visualjudge.vision.items import LabelledItems
 
 IntArray = NDArray[np.intp]
+# 0.50, 0.55, … 0.95, as in COCO's AP.
 THRESHOLDS = tuple(round(0.5 + 0.05 * k, 2) for k in range(10))
-"""0.50, 0.55, … 0.95, as in COCO's AP."""
 # Rounding must not keep a similarity below its threshold.
 _REACHED = np.array(THRESHOLDS) - 1e-9
+# (n predictions, m ground truths) → (n, m): IoU, or for a crowd region the share of the prediction
+# that lies in it.
 Similarity = Callable[[Sequence[Any], Sequence[Any]], FloatArray]
-"""(n predictions, m ground truths) → (n, m): IoU, or for a crowd region the share of the prediction
-that lies in it.
-"""
 
 
 def matched(similarity: FloatArray) -> FloatArray:
