@@ -18,15 +18,12 @@ from visualjudge.analysis.accuracy_cells import (
     guessed,
     guessed_among_allowed,
     guessed_by_task,
-    margin_bin,
     pairwise_asked,
 )
 from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
 from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures, with_swap
 from visualjudge.analysis.comparisons import (
-    above_baseline,
     asked_like,
-    baseline_of,
     comparisons,
     nothing_in_common,
 )
@@ -43,7 +40,7 @@ from visualjudge.analysis.figures import (
 from visualjudge.analysis.figures_of_pairs import FIGURES
 from visualjudge.analysis.identity import moved, served_by
 from visualjudge.analysis.leaderboard import PLAYED, leaderboard, leads_of
-from visualjudge.analysis.leaks import NEEDED, leak_audit, with_order_shown
+from visualjudge.analysis.leaks import NEEDED, leak_audit
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.pairwise_figures import OF_TWO, Pairwise, constant_answer
 from visualjudge.analysis.probes import photograph_need, probe_results
@@ -168,11 +165,11 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
     """
     say = progress or (lambda _: None)
     resampling = Resampling(study.clusters, study.seed)
-    alike, baseline = asked_like(study), baseline_of(study)
+    alike = asked_like(study)
     judges = []
     for i, run in enumerate(study.runs):
         say(f"judge {run.name}")
-        judges.append(judge_result(study, i, resampling, alike[i], baseline))
+        judges.append(judge_result(study, i, resampling, alike[i]))
     say("comparing judges")
     return Analysis(
         study,
@@ -180,11 +177,7 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
             judges=tuple(judges),
             warnings=nothing_in_common(study),
             comparisons=comparisons(study, gap),
-            leaks=leak_audit(
-                with_order_shown(
-                    study.questions.lazy().filter(unchanged()).select(NEEDED).collect(), study.runs
-                )
-            ),
+            leaks=leak_audit(study.questions.lazy().filter(unchanged()).select(NEEDED).collect()),
             dataset=_dataset_facts(study),
             clusters=resampling.clusters,
             draws=resampling.draws,
@@ -234,11 +227,10 @@ def judge_result(
     index: int,
     resampling: Resampling,
     alike: int = 0,
-    baseline: int | None = None,
 ) -> JudgeResult:
-    """Everything about one judge; ``baseline``: the run that it is compared with."""
+    """Everything about one judge."""
     run, answered = study.runs[index], study.answered[index]
-    pairs = study.kind(index, "pairwise", PAIRED).with_columns(margin_bin=margin_bin())
+    pairs = study.kind(index, "pairwise", PAIRED)
     rankings, scorings = study.kind(index, "ranking", RANKED), study.kind(index, "scoring", SCORED)
     asked, unknown = pairwise_asked(study, index), study.lacks_truth(index)
     pairwise = pairwise_figures(pairs, guessed(asked), order_shown=run.order_shown)
@@ -273,7 +265,6 @@ def judge_result(
         by_task=_cells(pairs, rankings, scorings, ("task",)),
         by_encoding=_cells(pairs, rankings, scorings, ("task", "encoding")),
         by_error_type=_cells(pairs, rankings, scorings, ("error_type",)),
-        by_margin=accuracy_cells(pairs, ("margin_bin",)) if study.has_scores else (),
         bias=(with_swap(place, pairwise), *features),
         sensitivity=curves(scopes, resampling, guessed_among_allowed(asked)),
         encodings=_encodings(pairs, guessed_by_task(asked)),
@@ -285,7 +276,6 @@ def judge_result(
         ),
         probes=probe_results(answered),
         photograph=photograph_need(answered),
-        above_baseline=above_baseline(study, index, baseline),
         identity=identity,
     )
     return result_without_truth(result) if unknown else result

@@ -32,6 +32,7 @@ from visualjudge.analysis.estimate import (
     too_few,
 )
 from visualjudge.analysis.fits import fit, interval, of_others, p_value
+from visualjudge.analysis.leaks import RULES
 from visualjudge.analysis.pairwise_figures import Pairwise, Preference, Swap, withheld
 from visualjudge.analysis.study_table import more, ordered
 from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate
@@ -39,13 +40,7 @@ from visualjudge.core.records import BoolArray, FloatArray
 
 LEVEL = 0.05
 FLAT = 1e-18
-PREFERRED = {
-    "position": "the option shown first",
-    "text_chars": "the longer text",
-    "count": "more boxes, masks or points",
-    "area": "the larger marked area",
-    "png_bytes": "the larger image file",
-}
+PREFERRED = {"position": "the option shown first", **RULES}
 
 
 def binomial_p(hits: int, n: int) -> float | None:

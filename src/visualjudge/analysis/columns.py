@@ -222,11 +222,9 @@ PHOTOGRAPH: Table[f.Photograph] = Table(
 
 TASK_GAP: Table[f.TaskGap] = Table(
     (
-        Column(None, "task", "Questions", plain_name, text=True),
         *counts("gap"),
         *figure("difference", "gap", "Points", points, ends="ci95"),
-        Column("p", "p"),
-        HOLM,
+        *as_named("p", "p_holm"),
     )
 )
 COMPARISON: Table[f.Comparison] = Table(
@@ -320,17 +318,6 @@ def photograph(need: f.PhotographNeed | None) -> Json | None:
     return {**PHOTOGRAPH.json(need.all), "by_task": by_task}
 
 
-def _above(judge: f.JudgeResult) -> list[Json]:
-    """Return the rows above the baseline: all questions, then each task."""
-    found, rows = judge.above_baseline, words.above_rows(judge)
-    named = {} if found is None else {"baseline": found.b, "baseline_accuracy": found.accuracy_b}
-    return [
-        {**TASK_GAP.json(row), "scope": "task" if k else f.ALL, "value": row.task}
-        | ({} if k else named)
-        for k, row in enumerate(rows)
-    ]
-
-
 def _cell(cell: f.Cell) -> Json:
     """Return a cell of by_task, by_encoding or by_error_type, with one object per question type."""
     keys = dict(cell.keys) if cell.accuracy.share.n else {}
@@ -344,16 +331,6 @@ def _cell(cell: f.Cell) -> Json:
 
 def _cells(name: str) -> Column:
     return Column(name, lambda judge: {cell.name: _cell(cell) for cell in getattr(judge, name)})
-
-
-def _pairs_only(cell: f.Cell) -> Json:
-    return {**dict(cell.keys), **ACCURACY.json(cell.accuracy)}
-
-
-def _flat_cells(name: str) -> Column:
-    return Column(
-        name, lambda judge: {cell.name: _pairs_only(cell) for cell in getattr(judge, name)}
-    )
 
 
 def _of_pairs(row: PairFigure) -> Column:
@@ -393,7 +370,6 @@ JUDGE: Table[f.JudgeResult] = Table(
         _cells("by_task"),
         _cells("by_encoding"),
         _cells("by_error_type"),
-        _flat_cells("by_margin"),
         blocks("bias", "bias", PREFERENCE),
         blocks("sensitivity", "sensitivity", SENSITIVITY),
         blocks("encodings", "encodings", CHOICE),
@@ -406,6 +382,5 @@ JUDGE: Table[f.JudgeResult] = Table(
         ),
         blocks("probes", "probes", PROBE),
         Column("photograph", lambda j: photograph(j.photograph)),
-        Column("above_baseline", _above),
     )
 )

@@ -441,7 +441,6 @@ class JudgeResult:
     by_task: tuple[Cell, ...]
     by_encoding: tuple[Cell, ...]
     by_error_type: tuple[Cell, ...]
-    by_margin: tuple[Cell, ...]
     bias: tuple[Preference, ...]
     sensitivity: tuple[Sensitivity, ...]
     encodings: tuple[EncodingChoice, ...]
@@ -452,8 +451,6 @@ class JudgeResult:
     """The benchmark's own scores, if the dataset is a published benchmark."""
     probes: tuple[ProbeResult, ...] = ()
     photograph: PhotographNeed | None = None
-    above_baseline: Comparison | None = None
-    """The comparison with the local baseline on the questions that it answered."""
     identity: tuple[ServedBy, ...] = ()
 
     @property

@@ -24,8 +24,8 @@ from visualjudge.analysis.decisions.model_answer import (
 from visualjudge.analysis.estimate import TAIL, shares, too_few
 from visualjudge.analysis.figure_text import listed, many, percent, percents, with_ends
 from visualjudge.analysis.figures import JudgeResult
+from visualjudge.analysis.leaks import best_rule
 from visualjudge.analysis.pairwise_figures import Pairwise
-from visualjudge.analysis.rule_text import best_rule
 from visualjudge.analysis.statistics import (
     Calibration,
     ConformalRadius,

@@ -11,7 +11,6 @@ from visualjudge.analysis.columns import (
     COMPARISON,
     LEAK,
     SOURCE,
-    TASK_GAP,
 )
 from visualjudge.analysis.comparisons import not_compared
 from visualjudge.analysis.decisions.card import Card
@@ -22,6 +21,7 @@ from visualjudge.analysis.decisions.pairs_figure import resolution, separated
 from visualjudge.analysis.figure_text import NONE, listed, many, number, percent, plain_name
 from visualjudge.analysis.figures import ALL, JudgeResult
 from visualjudge.analysis.identity import efforts
+from visualjudge.analysis.leaks import as_right
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.report.examples import examples, probe_examples
 from visualjudge.analysis.report.plots import encodings
@@ -33,7 +33,6 @@ from visualjudge.analysis.report.section import (
     grid,
     headline_grid,
 )
-from visualjudge.analysis.rule_text import as_right
 from visualjudge.core.text_tables import Styled, Table
 from visualjudge.vision.encodings import encoding_title
 
@@ -52,7 +51,6 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
     found = [
         _answers(judges, card),
         _compared(analysis, judges, drawn),
-        _baseline(judges, drawn),
         _encodings(analysis, judges),
         _errors(judges, drawn),
         _sensitivity(judges, drawn),
@@ -144,26 +142,9 @@ def _compared(analysis: Analysis, judges: Sequence[JudgeResult], drawn: Drawn) -
         "compared",
         "Which judge is better?",
         "Judges are compared on the questions that both were asked; a missing answer counts as "
-        "wrong.",
+        "wrong, but questions that the local judge declined are left out.",
         [replace(table, keys=2, notes=notes), efforts(judges)],
         plots=[drawn["judges"]],
-    )
-
-
-def _baseline(judges: Sequence[JudgeResult], drawn: Drawn) -> Section:
-    lines = [f"{judge.name}: {line}" for judge in judges if (line := words.above(judge))]
-    return Section(
-        "baseline",
-        "Is the judge better than the local baseline?",
-        "The local baseline is a small model without language that sees the image and the "
-        "prediction. Where a judge is not better, low-level features carry as much information as "
-        "its answers. Intervals are not adjusted.",
-        each(
-            judges,
-            lambda judge: grid(TASK_GAP, words.above_rows(judge)),
-        ),
-        lines,
-        [drawn["baseline"]],
     )
 
 
@@ -222,7 +203,6 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Drawn) -> Section:
         "fits.",
         [
             by_rows(["Questions · distance"], judges, cells, NONE),
-            across("Margin between the scores", judges, lambda judge: judge.by_margin),
         ],
         plots=[drawn["margin"], drawn["severity"]],
     )
