@@ -181,7 +181,7 @@ VARIANCE: Table[f.Variance] = Table(
 
 UNREAD: Table[f.Unread] = Table(
     (
-        *as_named("n", "failed", "causes", "extracted", "accuracy_with_extracted", "of_probes"),
+        *as_named("n", "failed", "causes", "extracted", "of_probes"),
         Column("declined", lambda u: unanswered(u.causes).declined),
         Column("cannot_tell", lambda u: unanswered(u.causes).cannot_tell),
         Column("no_reply", lambda u: unanswered(u.causes).no_reply),
@@ -285,7 +285,6 @@ DATASET: Table[f.DatasetFacts] = Table(
     (
         *as_named("path", "questions_sha256", "version", "seed", "questions", "images"),
         *as_named("by_question_type", "asked", "images_asked", "probed"),
-        Column("prompts", lambda d: list(d.prompts)),
         Column("where", lambda d: list(d.where)),
     )
 )

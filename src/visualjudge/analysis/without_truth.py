@@ -100,6 +100,5 @@ def result_without_truth(found: JudgeResult) -> JudgeResult:
         sensitivity=(),
         encodings=(),
         variance=(),
-        unread=replace(found.unread, accuracy_with_extracted=None),
         own_scores=(),
     )

@@ -44,11 +44,9 @@ def order(analysis: Analysis, most: int = MOST_SERIES) -> list[int]:
     """Return the numbers of the judges that plots draw; of more than ``most``, the most accurate
     ones.
     """
-    numbers = list(analysis.results.shown)
-    if len(numbers) <= most:
-        return numbers
     right = [judge.pairwise.accuracy.shown.value or 0.0 for judge in analysis.results.judges]
-    return sorted(numbers, key=lambda i: -right[i])[:most]
+    numbers = list(range(len(right)))
+    return numbers if len(right) <= most else sorted(numbers, key=lambda i: -right[i])[:most]
 
 
 def shown(analysis: Analysis) -> list[JudgeResult]:

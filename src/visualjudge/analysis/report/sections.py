@@ -14,10 +14,7 @@ from visualjudge.analysis.columns import (
 )
 from visualjudge.analysis.comparisons import not_compared
 from visualjudge.analysis.decisions.card import Card
-from visualjudge.analysis.decisions.card_page import TASKS_NOTE, checks_table
-from visualjudge.analysis.decisions.checks import ICONS
-from visualjudge.analysis.decisions.model_answer import short_answer
-from visualjudge.analysis.decisions.pairs_figure import resolution, separated
+from visualjudge.analysis.decisions.card_page import checks_table, tasks_table
 from visualjudge.analysis.figure_text import NONE, listed, many, number, percent, plain_name
 from visualjudge.analysis.figures import ALL, JudgeResult
 from visualjudge.analysis.identity import efforts
@@ -33,7 +30,7 @@ from visualjudge.analysis.report.section import (
     grid,
     headline_grid,
 )
-from visualjudge.core.text_tables import Styled, Table
+from visualjudge.core.text_tables import Table
 from visualjudge.vision.encodings import encoding_title
 
 LEVEL = 0.05
@@ -46,8 +43,7 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
     ``shown``: the judges that it is about, by number; the headline has all.
     """
     judges = [analysis.results.judges[i] for i in shown]
-    every = [analysis.results.judges[i] for i in analysis.results.shown]
-    cards = [card.judges[i] for i in analysis.results.shown]
+    every = analysis.results.judges
     found = [
         _answers(judges, card),
         _compared(analysis, judges, drawn),
@@ -73,7 +69,9 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
             [headline_grid(every)],
             detail=True,
         ),
-        Section("checks", "Checks", "", [checks_table(cards, words.names_of(every))], detail=True),
+        Section(
+            "checks", "Checks", "", [checks_table(card.judges, words.names_of(every))], detail=True
+        ),
         *_details(judges),
     ]
     return [section for section in found if section.filled]
@@ -104,22 +102,10 @@ MOST_WITH_EXAMPLES = 2
 
 def _answers(judges: Sequence[JudgeResult], card: Card) -> Section:
     """Say for each task whether models may be ranked."""
-    cells = {}
     names = {judge.name for judge in judges}
-    for own in (own for own in card.judges if own.judge in names and len(own.tasks) > 1):
-        for task in own.tasks:
-            below = f"{separated(task)} pairs"
-            if task.models.resolution is not None:
-                below += f"; resolution {resolution(task)}"
-            word, icon = short_answer(task), ICONS[task.state]
-            cell = Styled(word, below=below, state=task.state, icon=icon)
-            cells[plain_name(task.task), own.judge] = cell
-    return Section(
-        "answers",
-        "May I rank models of a single task?",
-        TASKS_NOTE,
-        [by_rows(["Task"], judges, cells)],
-    )
+    by_task = tasks_table([own for own in card.judges if own.judge in names])
+    tables = [] if by_task is None else [replace(by_task, title="")]
+    return Section("answers", "May I rank models of a single task?", asked=tables)
 
 
 def _compared(analysis: Analysis, judges: Sequence[JudgeResult], drawn: Drawn) -> Section:
@@ -369,9 +355,6 @@ def _unread(judges: Sequence[JudgeResult]) -> Table:
             cells[name, judge.name] = f"{number(count)} ({percent(count / max(1, unread.n))})"
         cells["Accuracy on pairs", judge.name] = words.with_ends(pairs.share)
         cells["Accuracy on pairs of the replies read", judge.name] = words.with_ends(pairs.parsed)
-        if unread.extracted:
-            name = "Accuracy on pairs with the second reader"
-            cells[name, judge.name] = percent(unread.accuracy_with_extracted)
         if unread.of_probes:
             cells["Failed in probes", judge.name] = many(unread.of_probes, "reply")
     return by_rows(["All question types"], judges, cells, "0")
