@@ -26,7 +26,8 @@ from runs.made_dataset import make_dataset
 from visualjudge.clients import RetryPolicy, open_client
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges.question_judge import QuestionJudge
-from visualjudge.runs.judge_dataset import RunReport, RunSettings, run_judge
+from visualjudge.options import RunSettings
+from visualjudge.runs.judge_dataset import RunReport, run_judge
 
 CONCURRENCY = 32
 TIMEOUT_S = 3.0

@@ -30,7 +30,8 @@ from visualjudge.analysis.study_table import Study
 from visualjudge.core.records import Annotation, Question, Verdict
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.plan import stems_of
-from visualjudge.dataset.sampling import SUBSETS, Caps, sample
+from visualjudge.dataset.sampling import sample
+from visualjudge.options import SUBSETS, Caps
 from visualjudge.vision.predictions import Detection, Detections
 from visualjudge.vision.scoring.average_precision import CocoImages
 

@@ -41,7 +41,7 @@ from visualjudge.clients import ImageStore, Request, TextPart, open_client
 from visualjudge.core.records import Question
 from visualjudge.dataset.folder import Dataset
 from visualjudge.judges.question_judge import QuestionJudge
-from visualjudge.runs.asks import RunSettings
+from visualjudge.options import RunSettings
 from visualjudge.runs.judge_dataset import run_judge
 from visualjudge.vision.raster.images import write_png
 

@@ -49,10 +49,10 @@ BUDGET = {
     "data": 950,
     "prompts": 450,
     "dataset": 1800,
-    "clients": 2000,
+    "clients": 1987,
     "replies": 800,
     "judges": 1500,
-    "runs": 1400,
+    "runs": 1380,
     "analysis": 6300,
     "apps": 5300,
     "studio": 2600,
@@ -61,21 +61,19 @@ BUDGET = {
 """Statements that a package may have; one that has fewer lowers its row."""
 OVER: dict[str, tuple[int, str]] = {
     "core": (1427, "HTML tables (with the report's templates), the registry's guards"),
-    "vision": (5132, "tools of judges, matched errors, features of the local judge"),
+    "vision": (4832, "matched errors, chunks of PNG files, masks of all forms"),
     "formats": (1863, "panoptic PNGs"),
     "data": (1132, "staging in the writer"),
-    "clients": (2089, "local weights, batches of one provider, the tool loop"),
-    "runs": (1535, "the second half of the batch ledger"),
-    "analysis": (7738, "figures of pairs of judges, encodings, sources and raters; decisions"),
+    "analysis": (7689, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
-        6362,
-        "in adopt: three benchmarks, two logs, files fetched into a data folder",
+        5831,
+        "in adopt: notes on what a table lacks; in mmbench: pairs of models; in pipelines: guards",
     ),
     "studio": (2746, "the lease of a rater, filters of a study beside files of ids"),
-    "cli": (2030, "options of import and mmbench declared a second time"),
+    "cli": (1951, "options of import declared a second time, progress and endings of commands"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 36_900, 452_000
+MOST_STATEMENTS, MOST_TOKENS = 35_690, 435_500
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {

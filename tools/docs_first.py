@@ -18,7 +18,7 @@ from PIL import Image
 import visualjudge as vj
 from visualjudge.analysis.decisions.pairs_figure import pairs_figure
 from visualjudge.core.atomic import write_text
-from visualjudge.dataset.sampling import Caps
+from visualjudge.options import Caps
 
 ROOT = Path(__file__).parents[1]
 WIDTH, TILE = 760, (372, 279)

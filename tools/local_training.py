@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pair_fit import Pair, held_out, loss_of, ridge, table_of
 
 from visualjudge import __version__
-from visualjudge.apps.audit.pair_fit import Pair, held_out, loss_of, ridge, table_of
+from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import Annotation, BoolArray, FloatArray, ImageRecord, Pixels
+from visualjudge.core.records import Annotation, FloatArray, ImageRecord
 from visualjudge.data.folder import DataFolder, check_entry
-from visualjudge.judges.local.features import features_of, given_of
-from visualjudge.judges.local.model import Model, Weights
+from visualjudge.judges.local.features import features_of
+from visualjudge.judges.local.model import FORMAT, VERSION, Model, Weights
 from visualjudge.vision.encode import context_image
 from visualjudge.vision.predictions import read_prediction, type_of
 from visualjudge.vision.raster.images import read_rgb
@@ -210,7 +211,7 @@ def _looked_at(
         for k, entry in numbered:
             progress(task, k, len(entries))
             if check_entry(entry, record, str(folder.root)).problem is None:
-                note = entry.load()
+                note = entry.annotation
                 yield note, note_features(note, given, folder.root)
 
 
@@ -220,16 +221,8 @@ def given_of_record(task: str, record: ImageRecord | None, root: Path) -> Given:
         return Given()
     image = read_rgb(root / str(record.file))
     if record.mask is not None:
-        return marked(image, mask_from_png(root / record.mask).dense())
-    separate = record.control is not None and record.control != record.file
-    return given_of(task, image, read_rgb(root / str(record.control)) if separate else None, None)
-
-
-def marked(image: Pixels, hole: BoolArray) -> Given:
-    """Return an H×W×3 uint8 image with its region to fill (H×W bool) drawn on it, as in
-    questions.
-    """
-    return Given(context_image(image, hole), hole=hole)
+        image = context_image(image, mask_from_png(root / record.mask))
+    return Given(image)
 
 
 def note_features(
@@ -246,3 +239,10 @@ def note_features(
         note.task, note.prediction, size=size, root=root, expression=note.prompt
     )
     return look(note.task, prediction, given)
+
+
+def save(model: Model, path: Path) -> None:
+    """Write a model as JSON."""
+    tasks = {name: asdict(weights) for name, weights in sorted(model.tasks.items())}
+    card = dict(model.card)
+    write_json(path, {"format": FORMAT, "version": VERSION, "card": card, "tasks": tasks})

@@ -14,16 +14,15 @@ import argparse
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 import cv2
 import numpy as np
 from local_scenes import LABELS, Scene, degraded, scene
-from local_training import Sample, Trained, marked, pairs_of, train, train_on_folder
+from local_training import Sample, Trained, pairs_of, save, train, train_on_folder
 
-from visualjudge.apps.demo.data import GENERATORS, SEVERITIES, boxes_of
+from visualjudge.apps.demo.data import boxes_of
 from visualjudge.core.records import Pixels
 from visualjudge.core.seeding import rng_for
 from visualjudge.judges.local import model
@@ -36,9 +35,9 @@ from visualjudge.vision.error_types import (
 )
 from visualjudge.vision.errors import levels
 from visualjudge.vision.errors.groups import graded
-from visualjudge.vision.predictions import DepthMap, Masks, People, Prediction, WholeImage
+from visualjudge.vision.predictions import DepthMap, Masks, Prediction, WholeImage
 from visualjudge.vision.score import score
-from visualjudge.vision.tasks import TASKS, task_named
+from visualjudge.vision.tasks import TASKS
 from visualjudge.vision.view import Given
 
 LEVELS = 4
@@ -48,15 +47,12 @@ SEED = 42
 Taught = tuple[str, Sample]
 """The task and the sample."""
 LESSONS_OF_OTHERS = ("ladder", "matched", "mixed")
-LESSONS = {
-    "detection": ("ladder", "mixed"),
-    **dict.fromkeys(("instance", "semantic", "referring", "depth"), ("ladder", "matched")),
-}
+LESSONS = dict.fromkeys(
+    ("detection", "instance", "semantic", "referring", "depth"), ("ladder", "matched")
+)
 """By type, which predictions teach it."""
 RESTORED_EVERY = 5
 """Restorations are made of every fifth scene: they take longest, and need the fewest."""
-UNCHANGED = 2.0
-"""Score of an edit that did nothing."""
 RESTORED = tuple(name for name, task in TASKS.items() if task.restored)
 
 
@@ -72,7 +68,7 @@ def main() -> None:
         done = train_on_scenes(chosen.scenes, chosen.workers)
     else:
         done = train_on_folder(chosen.data)
-    done.model.save(chosen.out)
+    save(done.model, chosen.out)
     for task, fitted in done.fits.items():
         right = sum(row.hits for row in fitted.right) / fitted.pairs
         print(f"{task}: {right:.3f} of {fitted.pairs} held-out pairs")
@@ -115,10 +111,8 @@ def scene_samples(made: Scene) -> Iterator[Taught]:
         ("referring_segmentation", str(k), Masks(photo.size, (item,)))
         for k, item in enumerate(regions)
     ]
-    truths += [("keypoint", "", People(photo.people))] if photo.people else []
     for task, key, truth in truths:
         yield from _with_errors(task, f"{photo.name} {key}", photo.name, truth, around, given)
-    yield from _generations(made)
 
 
 def _with_errors(
@@ -150,25 +144,7 @@ def _mixed(
         if error_type_named(task, str(error_type)).applies(found, around):
             steps = list(perturbed(task, str(error_type), found, around, seed=SEED, key=key))
             found = steps[int(rng.integers(len(steps)))][1]
-    return _completed(found, rng) if isinstance(found, People) and rng.random() < 0.5 else found
-
-
-def _completed(found: People, rng: np.random.Generator) -> People:
-    """Every keypoint is there, as pose models give them: those out of sight are guessed near
-    others.
-    """
-    people = []
-    for person in found.items:
-        points, present = person.keypoints.copy(), person.present
-        if present.any():
-            spread = np.ptp(points[present, :2], axis=0).mean()
-            guesses = rng.choice(np.flatnonzero(present), int((~present).sum()))
-            points[~present, :2] = points[guesses, :2] + rng.normal(
-                0, 0.1 * spread, (len(guesses), 2)
-            )
-            points[:, 2] = 2
-        people.append(replace(person, keypoints=points))
-    return People(tuple(people))
+    return found
 
 
 def _restorations(made: Scene) -> Iterator[Taught]:
@@ -204,23 +180,6 @@ def _filtered(pixels: Pixels) -> Iterator[Pixels]:
     yield np.asarray(
         cv2.morphologyEx(pixels, cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)), dtype=np.uint8
     )
-
-
-def _generations(made: Scene) -> Iterator[Taught]:
-    for task, generate in GENERATORS.items():
-        output = generate(made.photo)
-        given = Given() if output.source_unseen else Given(output.source, output.control)
-        if output.mask is not None:
-            given = marked(output.source, output.mask)
-        if task_named(task).edits and output.mask is None:
-            unchanged = features_of(task, WholeImage(output.source), given)
-            yield task, Sample(made.photo.name, made.photo.name, unchanged, UNCHANGED)
-        for severity, pixels in zip(SEVERITIES, output.outputs, strict=True):
-            features = features_of(task, WholeImage(pixels), given)
-            yield (
-                task,
-                Sample(made.photo.name, made.photo.name, features, 10 * (1 - severity)),
-            )
 
 
 if __name__ == "__main__":

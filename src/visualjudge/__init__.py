@@ -10,6 +10,7 @@ Data flows from top to bottom, one package a step::
     formats                   files of others: a file for each format
     data         PREDICTIONS  data folders: reading, writing, importing
     prompts      PROMPT       versioned assets; the only place where prompt text lives
+    options                   what judging, building and measuring can be told, declared once
     dataset      SAMPLE       groups, pairs, rankings; the dataset on disk; exports
     clients      ASK          OpenAI-compatible, Gemini, vLLM, …; retry, cache, limits
     replies      READ         a reply's value, or why it has none: the only readers of replies

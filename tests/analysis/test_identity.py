@@ -19,7 +19,7 @@ from visualjudge.clients.base import Reply
 from visualjudge.core.records import Served
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges.question_judge import QuestionJudge
-from visualjudge.runs.asks import RunSettings
+from visualjudge.options import RunSettings
 from visualjudge.runs.judge_dataset import run_judge
 
 

@@ -119,7 +119,7 @@ def test_a_corrected_ranking_is_written_with_the_new_order(
     browser: Any, folder: Path, tmp_path: Path
 ) -> None:
     people = ("--people", str(tmp_path / "people"), "--rater", "anna")
-    people += ("--filter", "type=ranking", "--encoding", "all")
+    people += ("--type", "ranking", "--show", "all")
     study = Studio(str(folder / "ds"), *people, cache=folder / "cache")
     try:
         browser.open(study.links["anna"])
@@ -141,7 +141,7 @@ def test_a_letter_of_a_ranking_does_not_change_the_view(
     browser: Any, folder: Path, tmp_path: Path
 ) -> None:
     people = ("--people", str(tmp_path / "people"), "--rater", "anna")
-    people += ("--filter", "type=ranking", "--encoding", "all")
+    people += ("--type", "ranking", "--show", "all")
     study = Studio(str(folder / "ds"), *people, cache=folder / "cache")
     try:
         browser.open(study.links["anna"])

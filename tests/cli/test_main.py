@@ -53,7 +53,7 @@ def ended(
         ("build a b --out c", "quote a pattern or a value with spaces"),
         ("judge x", "Missing option '--out'"),
         ("describe x --json no/such/folder.json", "--json: no/such/folder.json: no folder no/such"),
-        ("build x --out y --set max_pairs=3", "--set: must be one of form, max_side"),
+        ("build x --out y --set max_pairs=3", "--set: must be one of max_side, form"),
         ("judge x --out y --set timeout", "--set must be NAME=VALUE, such as timeout=60"),
         ("judge x --model m --out y --price 3", "--price must be IN/OUT, such as 2.5/10, got '3'"),
     ],

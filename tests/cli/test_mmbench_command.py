@@ -39,7 +39,7 @@ def test_scores_are_written_and_summed_up(data, replies, tmp_path):
 
 def test_report_of_two_models_names_both(data, replies, tmp_path):
     done = call(
-        "report",
+        "eval",
         replies,
         replies,
         "--name",
@@ -57,7 +57,7 @@ def test_report_of_two_models_names_both(data, replies, tmp_path):
 
 
 def test_wrong_usage_is_exit_2(data, replies):
-    assert call("report", replies, replies, "--data", data).returncode == 2
+    assert call("eval", replies, replies, "--data", data).returncode == 2
     assert call("infer", data, "--model", "m").returncode == 2
     assert call("infer", data, "--model", "m", "--out", "x.csv").returncode == 2
 
@@ -71,8 +71,8 @@ def test_no_output_is_written_over_an_input(data, replies, tmp_path):
         ("circular", link, "--out", data),
         ("eval", replies, "--data", data, "--json", replies),
         ("eval", replies, "--data", data, "--json", data),
-        ("report", replies, "--data", data, "--out", replies),
-        ("report", replies, "--data", data, "--json", data),
+        ("eval", replies, "--data", data, "--out", replies),
+        ("eval", replies, "--data", data, "--json", data),
     ):
         done = call(*words)
         assert done.returncode == 2
@@ -81,7 +81,7 @@ def test_no_output_is_written_over_an_input(data, replies, tmp_path):
 
 
 def test_a_report_ends_in_html(data, tmp_path):
-    done = call("report", tmp_path / "p.tsv", "--data", data, "--out", tmp_path / "r.txt")
+    done = call("eval", tmp_path / "p.tsv", "--data", data, "--out", tmp_path / "r.txt")
     assert done.returncode == 2
     assert "--out must end in .html, got" in done.stderr
 
@@ -160,7 +160,7 @@ def test_unusable_record_stops_unless_skipped(data, replies, tmp_path):
 
 
 def test_every_sub_command_shows_an_example():
-    for name in ("infer", "eval", "circular", "report"):
+    for name in ("infer", "eval", "circular"):
         assert f"visualjudge mmbench {name}" in call(name, "--help").stdout
 
 

@@ -15,7 +15,8 @@ from judged_records import pair, ranking, scoring
 from visualjudge.cli import main
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Question
-from visualjudge.dataset.question_filter import Choice, chosen, condition, margin, sample_positions
+from visualjudge.dataset.question_filter import chosen, condition, margin, sample_positions
+from visualjudge.options import Choice
 
 
 def _run(

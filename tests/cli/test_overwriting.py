@@ -33,19 +33,23 @@ def places(tmp_path: Path) -> Path:
     [
         ("correct run --labels labels.csv --json labels.csv", "labels.csv", "is an input file"),
         ("agreement labels.csv --json labels.csv", "labels.csv", "is an input file"),
-        ("card run --json ds/questions.json", "ds/questions.json", "is part of the dataset"),
-        ("report run --summary run/verdicts.jsonl", "run/verdicts.jsonl", "is part of the run"),
+        ("card run --json ds/questions.json", "ds/questions.json", "is part of a dataset, run"),
+        ("report run --summary run/verdicts.jsonl", "run/verdicts.jsonl", "is part of a dataset"),
         (
             "describe data --json data/annotations/object_detection_annotations.json",
             "",
-            "is part of the data folder",
+            "is part of a dataset, run",
         ),
-        ("report run --out run/../run/verdicts.jsonl", "", "is part of the run"),
-        ("report run --json run/run.json", "", "is part of the run"),
+        (
+            "report run --out run/../run/verdicts.jsonl",
+            "",
+            "is part of a dataset, run",
+        ),
+        ("report run --json run/run.json", "", "is part of a dataset, run"),
         (
             "export ds --format sharegpt --out ds/questions.json --force",
             "ds/questions.json",
-            "is part of the dataset",
+            "is part of a dataset, run",
         ),
     ],
 )

@@ -120,7 +120,8 @@ def test_matched_errors_are_the_default_and_say_so(coco: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--blur", "3"), "perturb has no option --blur; the importer coco has --gt-pngs"),
+        (("--set", "blur=3"), "--set: must be one of task, gt, pred"),
+        (("--set", "gt_png=x"), "(did you mean gt_pngs?), got 'gt_png' (importer coco)"),
     ],
 )
 def test_pairings_that_do_not_fit_are_refused(

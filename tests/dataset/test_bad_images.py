@@ -14,10 +14,10 @@ from PIL import Image
 
 from making import detection, photograph, write_records
 from visualjudge.cli.main import app
-from visualjudge.dataset.build import BuildOptions, build
+from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.dataset.sampling import Caps
 from visualjudge.dataset.validate import validate
+from visualjudge.options import BuildOptions, Caps
 
 
 def _folder(root: Path, images: int, bad: int) -> Path:
@@ -39,7 +39,8 @@ def _folder(root: Path, images: int, bad: int) -> Path:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_build_goes_on_without_the_truncated_image(tmp_path: Path, workers: int) -> None:
-    built = build(_folder(tmp_path / "data", 26, bad=7), tmp_path / "out", workers=workers)
+    options = BuildOptions(workers=workers)
+    built = build(_folder(tmp_path / "data", 26, bad=7), tmp_path / "out", options)
     assert [(p.record, p.field) for p in built.problems] == [
         (f"7-{j}", "image_id") for j in range(3)
     ]

@@ -21,12 +21,12 @@ import pytest
 import visualjudge
 from making import detection, detection_folder, make_folder, photograph, write_records
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.dataset.build import BuildOptions, build
+from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.render import file_name
-from visualjudge.dataset.sampling import Caps
 from visualjudge.dataset.staging import staged
 from visualjudge.dataset.validate import validate
+from visualjudge.options import BuildOptions, Caps
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.raster.images import read_rgb, write_png
 
@@ -206,10 +206,10 @@ def test_taken_folder_is_refused_and_replaced_only_where_it_is_a_dataset(tmp_pat
     build(data, tmp_path / "out", SMALL)
     with pytest.raises(UsageError, match="--force"):
         build(data, tmp_path / "out", SMALL)
-    build(data, tmp_path / "out", BuildOptions(seed=1), force=True)
+    build(data, tmp_path / "out", BuildOptions(seed=1, force=True))
     assert load_dataset(tmp_path / "out").meta["seed"] == 1
     with pytest.raises(UsageError, match="is not a dataset"):
-        build(data, data, SMALL, force=True)
+        build(data, data, BuildOptions(force=True))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["data", "out"]
 
 
@@ -221,9 +221,11 @@ def test_nothing_to_ask_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"subsets": ("all",)}, {"tasks": ("nothing",)}])
-def test_unknown_subset_or_task_is_wrong_usage(wrong: dict[str, tuple[str, ...]]) -> None:
+def test_unknown_subset_or_task_is_wrong_usage(
+    wrong: dict[str, tuple[str, ...]], data: Path, tmp_path: Path
+) -> None:
     with pytest.raises(UsageError, match=r"unknown task|must be one of"):
-        BuildOptions(**wrong)
+        build(data, tmp_path / "out", BuildOptions(**wrong))  # type: ignore[arg-type]
 
 
 def test_failed_stage_leaves_nothing(tmp_path: Path) -> None:

@@ -19,9 +19,9 @@ from visualjudge.dataset import parquet_form
 from visualjudge.dataset.build import build
 from visualjudge.dataset.exports import export
 from visualjudge.dataset.folder import Dataset, load_dataset
-from visualjudge.dataset.question_filter import Choice
 from visualjudge.dataset.question_storage import Stored
 from visualjudge.dataset.validate import problems_of
+from visualjudge.options import BuildOptions, Choice
 
 FROZEN = Path(__file__).parents[1] / "frozen/1.0.tar.gz"
 SCORES = [1.0, 2.0, 3.0, 4.5]
@@ -33,7 +33,7 @@ def forms(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     home = tmp_path_factory.mktemp("forms")
     data = detection_folder(home / "data", SCORES)
     build(data, home / "json")
-    build(data, home / "parquet", form="parquet")
+    build(data, home / "parquet", BuildOptions(form="parquet"))
     return home / "json", home / "parquet"
 
 

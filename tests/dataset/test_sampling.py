@@ -14,18 +14,8 @@ from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Annotation
 from visualjudge.core.seeding import seed_for
 from visualjudge.dataset import sampling as sampling_module
-from visualjudge.dataset.sampling import (
-    SUBSETS,
-    Caps,
-    Group,
-    Item,
-    Stems,
-    deal,
-    group,
-    pairs_of,
-    sample,
-    spread,
-)
+from visualjudge.dataset.sampling import Group, Item, Stems, deal, group, pairs_of, sample, spread
+from visualjudge.options import SUBSETS, Caps
 
 STEMS = Stems(("s0", "s1", "s2"), ("s0", "s1", "s2"))
 

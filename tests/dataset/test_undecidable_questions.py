@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from making import detection, photograph, write_records
-from visualjudge.dataset.build import BuildOptions, build
+from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.dataset.sampling import Caps
 from visualjudge.dataset.validate import validate
+from visualjudge.options import BuildOptions, Caps
 from visualjudge.vision.raster.images import write_png
 
 Json = dict[str, Any]

@@ -15,7 +15,8 @@ import visualjudge as vj
 from faults.malicious import SIZE, good_folder
 from making import make_folder
 from visualjudge.data.writer import slug
-from visualjudge.dataset.build import BuildOptions, build
+from visualjudge.dataset.build import build
+from visualjudge.options import BuildOptions
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")

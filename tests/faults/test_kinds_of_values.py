@@ -23,7 +23,8 @@ from making import make_folder
 from visualjudge.cli.main import run
 from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.seeding import rng_for
-from visualjudge.dataset.build import BuildOptions, build
+from visualjudge.dataset.build import build
+from visualjudge.options import BuildOptions
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
@@ -118,7 +119,7 @@ def commands(root: Path, name: str) -> Iterator[tuple[object, ...]]:
         yield "describe", ds
         yield from (
             ("export", ds, "--format", form, "--out", new)
-            for form in ("parquet", "vlmevalkit", "lmms-eval", "trl")
+            for form in ("parquet", "vlmevalkit", "trl")
         )
         yield "judge", ds, *model, "--out", new
         yield "judge", ds, "--backend", "local", "--model", "default", "--limit", 4, "--out", new

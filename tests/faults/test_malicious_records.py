@@ -39,7 +39,8 @@ def built(name: str, good: Path) -> Ended:
     """Build a copy of ``good`` with one case in it, in a fork that may use one gibibyte more than
     it has.
     """
-    from visualjudge.dataset.build import BuildOptions, build
+    from visualjudge.dataset.build import build
+    from visualjudge.options import BuildOptions
 
     with tempfile.TemporaryDirectory() as place, (Path(place) / "log").open("w+") as log:
         folder = Path(shutil.copytree(good, Path(place) / "data"))
@@ -91,7 +92,8 @@ def prepared(good: Path) -> float:
 
 
 def built_good(good: Path) -> float:
-    from visualjudge.dataset.build import BuildOptions, build
+    from visualjudge.dataset.build import build
+    from visualjudge.options import BuildOptions
 
     with tempfile.TemporaryDirectory() as place:
         begun = time.process_time()

@@ -15,8 +15,9 @@ from visualjudge.core.errors import DataError, TransportError
 from visualjudge.core.records import Spans, Verdict
 from visualjudge.judges.base import Ask
 from visualjudge.judges.question_judge import QuestionJudge, answer_schema
+from visualjudge.options import RunSettings
 from visualjudge.prompts.spans import interleaved, swapped
-from visualjudge.runs.asks import RunSettings, asks_of
+from visualjudge.runs.asks import asks_of
 from visualjudge.runs.verdicts import verdict_line, verdict_of
 from visualjudge.vision.raster.images import write_png
 

@@ -217,6 +217,6 @@ def test_questions_of_all_kinds_have_tools(root: Path) -> None:
 
 def test_names_are_checked() -> None:
     assert tool_names(["zoom", "zoom", "count"]) == ("zoom", "count")
-    assert tool_names(["all"]) == ("zoom", "compare", "count", "value", "measure")
+    assert tool_names(["all"]) == ("zoom", "compare", "count", "measure")
     with pytest.raises(UsageError, match="got 'zooom'"):
         tool_names(["zooom"])

@@ -18,7 +18,8 @@ from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.panel import PanelJudge
 from visualjudge.judges.question_judge import QuestionJudge
-from visualjudge.runs.asks import RunSettings, check_images
+from visualjudge.options import RunSettings
+from visualjudge.runs.asks import check_images
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judge_dataset import RunReport, run_judge

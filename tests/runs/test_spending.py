@@ -17,7 +17,7 @@ from visualjudge.clients.cache import Cached
 from visualjudge.core.errors import TransportError
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.judges.question_judge import QuestionJudge
-from visualjudge.runs.asks import RunSettings
+from visualjudge.options import RunSettings
 from visualjudge.runs.budget import Budget, Prices
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judge_dataset import RunReport, run_judge

@@ -20,6 +20,7 @@ from scipy.stats import spearmanr
 from commanding import command
 from judged_records import pair, write_dataset
 from visualjudge.core.seeding import rng_for
+from visualjudge.options import Selection
 from visualjudge.studio.people.pages import people_app, people_pages
 from visualjudge.studio.people.plan import Settings
 from visualjudge.studio.places import find_places
@@ -88,7 +89,9 @@ def dataset(tmp_path: Path) -> Path:
 
 def _people(dataset: Path, folder: Path) -> dict[str, dict[str, float]]:
     """Three raters answer the questions of one task; what each of them said, 1 for option A."""
-    settings = Settings(overlap=1.0, raters_per_question=3, filter="task=object_detection")
+    settings = Settings(
+        overlap=1.0, raters_per_question=3, filter=Selection(tasks=("object_detection",)).text
+    )
     pages = people_pages(
         Site(find_places([dataset]), folder.parent / "cache"), folder, settings, RATERS
     )

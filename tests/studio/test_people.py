@@ -31,6 +31,7 @@ from judged_records import pair, ranking, scoring, write_dataset
 from visualjudge.analysis.decisions.label_files import read_labels
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.dataset.folder import load_dataset
+from visualjudge.options import Selection
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.people.access import ADMIN, Tokens
 from visualjudge.studio.people.choosing import plan_of
@@ -549,17 +550,17 @@ def test_what_was_answered_survives_kill_9(dataset: Path) -> None:
     assert len({(line["id"], line["turn"]) for line in written}) == len(written)
 
 
-def test_the_filter_is_the_query_of_a_grid(dataset: Path) -> None:
+def test_people_are_asked_the_questions_that_a_judge_would_be_asked(dataset: Path) -> None:
     site = Site(find_places([dataset]), dataset.parent / "cache")
     shelf = site.shelf(site.places.datasets[0].slug)
-    plan = plan_of(shelf, Settings(filter="?type=ranking&type=scoring", sample=5, known=1))
-    assert len(plan.items) == 5
-    assert {item.type for item in plan.items} <= {"ranking", "scoring"}
-    with pytest.raises(UsageError, match="no question matches"):
-        plan_of(shelf, Settings(filter="task=none"))
-    for unknown in ("tasks=depth_estimation", "outcome.gpt-4o=wrong"):
-        with pytest.raises(UsageError, match=r"--filter must name .*task.*; got"):
-            plan_of(shelf, Settings(filter=unknown))
+    part = Selection(types=("ranking", "scoring"))
+    plan = plan_of(shelf, Settings(filter=part.text))
+    assert {item.id for item in plan.items} == {q.id for q in load_dataset(dataset).choose(part)}
+    assert len(plan_of(shelf, Settings(filter=part.text, sample=5, known=1)).items) == 5
+    with pytest.raises(UsageError, match="--task must be one of"):
+        plan_of(shelf, Settings(filter=Selection(tasks=("none",)).text))
+    with pytest.raises(UsageError, match="does not read"):
+        plan_of(shelf, Settings(filter="?type=ranking"))
 
 
 def test_known_items_are_pairs_with_the_widest_margins_drawn_before_written(tmp_path: Path) -> None:

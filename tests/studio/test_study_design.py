@@ -24,6 +24,7 @@ from visualjudge.analysis.load import load_study
 from visualjudge.cli.studio import serve_people
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import TIES
+from visualjudge.options import Selection
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.guard import LOOPBACK
@@ -248,7 +249,9 @@ def test_predictions_as_text_are_asked_only_when_named(tmp_path: Path) -> None:
     new = tmp_path / "people"
     assert going_on(new, Settings(), named=False).encoding == "drawn"
     assert going_on(new, Settings(), named=True).encoding == ""
-    assert going_on(new, Settings(filter="?encoding=a%2Fb"), named=False).encoding == ""
+    assert (
+        going_on(new, Settings(filter=Selection(encodings=("b",)).text), named=False).encoding == ""
+    )
     for encoding, ids, left_out, textual in (
         ("drawn", {1, 2, 4, 5, 7, 8}, 3, 0),
         ("text", {0, 3, 6}, 6, 3),

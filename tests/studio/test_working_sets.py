@@ -15,7 +15,8 @@ from fastapi.testclient import TestClient
 
 from visualjudge.core.errors import DataError
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.dataset.question_filter import Choice, read_ids
+from visualjudge.dataset.question_filter import read_ids
+from visualjudge.options import Choice
 from visualjudge.studio.site import Site
 from visualjudge.studio.working_sets import Change, Marked, WorkingSets
 

@@ -6,13 +6,10 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
-import pytest
 from hypothesis import given, settings, strategies as st
 
 from visualjudge.vision.masks.features import mask_features
 from visualjudge.vision.masks.record import Instance, Masks
-from visualjudge.vision.poses.features import pose_features
-from visualjudge.vision.poses.record import People, Person
 from visualjudge.vision.raster.masks import mask_from_array
 from visualjudge.vision.view import Given, view_of
 from visualjudge.vision.view_places import NOWHERE, Samples, evidence, samples_of_mask
@@ -76,20 +73,3 @@ def test_regions_where_the_colours_are_explain_more_than_moved_ones() -> None:
     )
     for name in ("explained_far", "boundaries_near", "boundaries_far"):
         assert right[name] > wrong[name] + 0.05
-
-
-def person(x: float) -> People:
-    points = np.zeros((17, 3))
-    for k in range(5, 17):
-        points[k] = x + (8 if k % 2 else -8), 30 + 5 * (k - 5), 2
-    return People((Person(points),))
-
-
-@pytest.mark.parametrize("pixels", [GREY, photograph()])
-def test_a_pose_off_the_person_is_seen_only_in_the_photograph(pixels: np.ndarray) -> None:
-    shown = pixels.copy()
-    if pixels is not GREY:
-        for row in range(30, 90):
-            shown[row, 66:94] = (240, 240, 60)
-    on, off = (pose_features(person(x), Given(shown))["contrast_anywhere"] for x in (80, 120))
-    assert on == off == 0 if pixels is GREY else on > off + 0.2

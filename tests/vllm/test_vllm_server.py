@@ -27,9 +27,9 @@ from visualjudge.core.records import Verdict
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges import PairwiseJudge, VIEscorePipe
 from visualjudge.judges.base import Ask
-from visualjudge.judges.judge_options import Mode
 from visualjudge.judges.logprobs import PAIR, distribution
 from visualjudge.judges.question_judge import QuestionJudge
+from visualjudge.options import Mode
 from visualjudge.prompts import PromptAssetStore
 
 URL = os.environ.get("VISUALJUDGE_VLLM_URL")

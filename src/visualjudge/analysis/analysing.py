@@ -61,6 +61,7 @@ from visualjudge.analysis.without_truth import (
     pairwise_without_truth,
     result_without_truth,
 )
+from visualjudge.options import MeasureOptions, keywords
 
 Progress = Callable[[str], None]
 PAIRED = (
@@ -119,13 +120,12 @@ class Analysis:
         return tables_of(self.metrics)
 
 
+@keywords(MeasureOptions)
 def analyse(
     runs: Sequence[str | Path],
     *,
-    dataset: str | Path | None = None,
-    seed: int = 0,
+    options: MeasureOptions,
     gap: float = GAP,
-    where: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Analysis:
     """Analyse run folders.
@@ -141,22 +141,19 @@ def analyse(
     gap
         The difference in accuracy between two judges, as a share, for which ``images_needed`` is
         computed.
-    where
-        Use only questions that match every ``FIELD=VALUE``, such as ``task=keypoint``. See
-        :data:`visualjudge.analysis.load.FIELDS` for the fields.
+    tasks, encodings, types, where
+        Use only these questions; each of ``where`` is ``FIELD=VALUE``, such as ``margin>2``.
 
     Raises
     ------
     DataError
         If a run or its dataset cannot be read.
     UsageError
-        If no question matches ``where``.
+        If no question is selected.
     """
     say = progress or (lambda _: None)
     say("reading verdicts")
-    return analyse_study(
-        load_study(runs, dataset=dataset, seed=seed, where=where), gap=gap, progress=progress
-    )
+    return analyse_study(load_study(runs, options=options), gap=gap, progress=progress)
 
 
 def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None = None) -> Analysis:

@@ -11,14 +11,8 @@ exact        accuracy on the stored order; a reply that was not read is wrong (G
 read         accuracy on the stored order, of replies that were read (VL-RewardBench,
              ``cal.py``; GEditBench v2)
 macro        ``read``, averaged over tasks (VL-RewardBench)
-no_tie_label accuracy where people preferred one side (MLLM-as-a-Judge, "w/o tie")
 net          right if right more often than wrong over both orders; if only the stored order was
              asked, the accuracy on that order (JudgeBench, ``metrics.py``)
-both_orders  accuracy on all replies in both orders that were read (MMRB2,
-             ``compute_accuracy.py``)
-levenshtein  rankings: mean edit distance over the number of options; 0 is best
-             (MLLM-as-a-Judge)
-pearson      scores: Pearson's r with people's scores (MLLM-as-a-Judge)
 viescore     scores: tanh of the mean of Spearman's ρ of each source (VIEScore; no Fisher mean)
 ============ ===================================================================================
 """
@@ -34,8 +28,8 @@ import polars as pl
 
 from visualjudge.analysis.figure_text import number
 from visualjudge.analysis.figures import OwnScore
-from visualjudge.analysis.statistics.correlation import pearson, spearman
-from visualjudge.core.records import FAILED, TIES
+from visualjudge.analysis.statistics.correlation import spearman
+from visualjudge.core.records import FAILED
 
 _OTHER = {"A": "B", "B": "A"}
 Rule = Callable[[pl.DataFrame], float | None]
@@ -182,66 +176,20 @@ def _read(pairs: pl.DataFrame) -> pl.DataFrame:
     return _stored(pairs).filter(pl.col("said").is_not_null())
 
 
-def _levenshtein(rankings: pl.DataFrame) -> float | None:
-    known = rankings.filter(pl.col("said").is_not_null())
-    gaps = [
-        _edits(said, answer) / len(answer)
-        for said, answer in known.select("said", "answer").iter_rows()
-    ]
-    return sum(gaps) / len(gaps) if gaps else None
-
-
-def _edits(a: str, b: str) -> int:
-    """Return the minimum number of insertions, deletions and substitutions that turn ``a`` into
-    ``b`` (Levenshtein 1966).
-    """
-    row = list(range(len(b) + 1))
-    for i, letter in enumerate(a, 1):
-        last, row[0] = row[0], i
-        for j, other in enumerate(b, 1):
-            last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (letter != other))
-    return row[-1]
-
-
-def _correlated(scores: pl.DataFrame, measure: Callable[..., float | None]) -> float | None:
-    known = scores.drop_nulls(["given", "truth"])
-    return measure(known["given"].to_numpy(), known["truth"].to_numpy())
-
-
-def _pearson(scores: pl.DataFrame) -> float | None:
-    return _correlated(scores, pearson)
-
-
 def _viescore(scores: pl.DataFrame) -> float | None:
     known = scores.drop_nulls(["given", "truth"])
     parts = known.with_columns(source=pl.col("sources").list.first()).partition_by("source")
-    values = [_correlated(part, spearman) for part in parts]
+    values = [spearman(part["given"].to_numpy(), part["truth"].to_numpy()) for part in parts]
     # A source without a correlation (a constant judge) makes the mean NaN, as in the authors' code.
     told = [value for value in values if value is not None]
     return math.tanh(sum(told) / len(told)) if told and len(told) == len(values) else None
 
 
-_COUNTED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
-    "exact": _stored,
-    "read": _read,
-    "no_tie_label": lambda pairs: _stored(pairs).filter(~pl.col("answer").is_in(list(TIES))),
-    "both_orders": lambda pairs: pairs.filter(
-        pl.col("said").is_not_null() | pl.col("published_right").is_not_null()
-    ),
-}
-"""Verdicts that each share counts."""
-
-
-def _share(counted: Callable[[pl.DataFrame], pl.DataFrame]) -> Rule:
-    return lambda pairs: _mean(counted(pairs))
-
-
 RULES: dict[str, tuple[str, Rule]] = {
-    **{name: ("pairwise", _share(counted)) for name, counted in _COUNTED.items()},
+    "exact": ("pairwise", lambda pairs: _mean(_stored(pairs))),
+    "read": ("pairwise", lambda pairs: _mean(_read(pairs))),
     "macro": ("pairwise", _macro),
     "net": ("pairwise", _net),
-    "levenshtein": ("ranking", _levenshtein),
-    "pearson": ("scoring", _pearson),
     "viescore": ("scoring", _viescore),
 }
 """The type of question that each score applies to, and its rule."""

@@ -20,6 +20,9 @@ from visualjudge.analysis.question_table import find, merged
 from visualjudge.analysis.study_table import WORD, Run, Study
 from visualjudge.analysis.verdict_table import read_verdicts
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.dataset.folder import load_dataset
+from visualjudge.dataset.question_filter import chosen
+from visualjudge.options import MeasureOptions, Selection, keywords
 from visualjudge.runs.folder import RunFolder, check_questions, distinct_names, excluded_raters
 
 KEYS = ("id", "order", "repeat")
@@ -130,27 +133,21 @@ def _checked(run: Run, digest: str | None, *, named: bool) -> Run:
     return replace(run, warnings=tuple(notes), problems=tuple(problems))
 
 
-def load_study(
-    folders: Sequence[str | Path],
-    *,
-    dataset: str | Path | None = None,
-    seed: int = 0,
-    where: Sequence[str] = (),
-) -> Study:
-    """Load runs with the questions they were asked. ``dataset`` overrides the path recorded in the
-    runs.
-
-    ``where`` keeps only the questions that match every ``FIELD=VALUE`` (:func:`narrowed`).
+@keywords(MeasureOptions)
+def load_study(folders: Sequence[str | Path], *, options: MeasureOptions) -> Study:
+    """Load runs with the questions they were asked. ``dataset`` of the options overrides the path
+    recorded in the runs; they may select a part of the questions (:func:`narrowed`).
 
     Raises
     ------
     UsageError
-        If a run is given twice, or no question matches ``where``.
+        If a run is given twice, or no question is selected.
     DataError
         If a run or its dataset cannot be read, none of a run's verdicts is on a question of the
         dataset, a run names another dataset than the one it was asked, or two datasets hold
         different questions under one id.
     """
+    dataset = options.dataset
     told = {Path(folder): _info(Path(folder)) for folder in folders}
     if len({home.resolve() for home in told}) < len(folders):
         raise UsageError(f"{', '.join(map(str, folders))}: each run must be given once")
@@ -170,57 +167,25 @@ def load_study(
     checked = tuple(
         _checked(*each, named=dataset is not None) for each in zip(runs, digests, strict=True)
     )
-    return narrowed(
-        Study(table, checked, meta, roots[0], seed, (), lambda ids: find(roots, ids)), where
-    )
+    whole = Study(table, checked, meta, roots[0], options.seed, (), lambda ids: find(roots, ids))
+    return narrowed(whole, roots, options)
 
 
-FIELDS = {
-    "task": "task",
-    "encoding": "encoding",
-    "question_type": "kind",
-    "image_id": "image",
-    "class_of_interest": "classes",
-    "error_type": "error_type",
-    "source": "sources",
-}
-"""Fields that ``where`` accepts, and their columns."""
+def narrowed(study: Study, roots: Sequence[Path], part: Selection) -> Study:
+    """Return the study of the questions that ``part`` selects, as ``judge`` selects them.
 
-
-def narrowed(study: Study, where: Sequence[str]) -> Study:
-    """Return the study of the questions that match every ``FIELD=VALUE`` of ``where``.
-
-    A question matches a source if it shows one of its predictions. The number of missing verdicts
-    is not known for a part of the questions.
+    The number of missing verdicts is not known for a part of the questions.
 
     Raises
     ------
     UsageError
-        If a field is unknown, or no question matches.
+        If a name or field is unknown, or no question matches.
     """
-    if not where:
+    if not part.stated:
         return study
-    kept = study.questions
-    for condition in where:
-        field, _, value = condition.partition("=")
-        if field not in FIELDS or not value:
-            raise UsageError(
-                f"--where must be FIELD=VALUE with a field of {', '.join(FIELDS)}, got {condition}"
-            )
-        column = pl.col(FIELDS[field])
-        fits = column.list.contains(value) if field == "source" else column.cast(pl.String) == value
-        found = kept.filter(fits)
-        if found.is_empty():
-            every = (
-                kept.select(column.explode() if field == "source" else column)
-                .to_series()
-                .cast(pl.String)
-            )
-            known = ", ".join(sorted(every.drop_nulls().unique().to_list())[:20])
-            raise UsageError(
-                f"--where {condition}: no question has this {field}; there are: {known or 'none'}"
-            )
-        kept = found
+    every = [question for root in roots for question in load_dataset(root).questions]
+    ids = pl.Series([question.id for question in chosen(every, part)])
+    kept = study.questions.filter(pl.col("id").is_in(ids.implode()))
     renumber = [_renumbered(kept[name]) for name in ("question", "cluster", "pair")]
     runs = tuple(
         replace(
@@ -232,7 +197,7 @@ def narrowed(study: Study, where: Sequence[str]) -> Study:
         )
         for run in study.runs
     )
-    return replace(study, questions=kept.with_columns(renumber), runs=runs, where=tuple(where))
+    return replace(study, questions=kept.with_columns(renumber), runs=runs, where=part.stated)
 
 
 def _renumbered(numbers: pl.Series) -> pl.Expr:

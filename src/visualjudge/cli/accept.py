@@ -7,15 +7,16 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.options import JsonFile, PartOptions
+from visualjudge.cli.options import JsonFile
 from visualjudge.cli.output import following, say, unused
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import UsageError
+from visualjudge.options import MeasureOptions
 
 
 def accept(
     run: Annotated[Path, typer.Argument(help="Run with known scores.", metavar="RUN")],
-    part: PartOptions,
+    options: MeasureOptions,
     bad_below: Annotated[
         float, typer.Option(help="True score below which one is bad.", metavar="SCORE")
     ] = 5.0,
@@ -44,7 +45,7 @@ def accept(
 
     if (apply is None) != (out is None):
         raise UsageError("--apply and --out belong together")
-    known = load_study([run], dataset=part.dataset, where=part.conditions)
+    known = load_study([run], options=options)
     found = find(known, bad_below=bad_below, risk=risk, base_rate=base_rate)
     if json is not None:
         write_json(json, found.json())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from visualjudge.cli.options import pairs_of
 from visualjudge.cli.output import end_with, following, stages, warnings_told
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
@@ -91,8 +92,8 @@ def adopt(
             done = adopted(
                 source,
                 out,
-                columns=_pairs(column, "--column"),
-                answers=_pairs(answer, "--answer"),
+                columns=pairs_of(column, "--column"),
+                answers=pairs_of(answer, "--answer"),
                 score_range=score_range,
                 judge=judge,
                 use=use,
@@ -184,14 +185,3 @@ def _fetched(data: Path, private: bool) -> None:
         print(f"{data}: names no https:// or hf:// address")
     end_with(tuple(done.failed))
     following("build", data)
-
-
-def _pairs(stated: list[str] | None, option: str) -> dict[str, str]:
-    """Parse ``NAME=VALUE`` options into a dictionary."""
-    pairs = {}
-    for one in stated or ():
-        name, sign, value = one.rpartition("=") if option == "--answer" else one.partition("=")
-        if not sign or not name or not value:
-            raise UsageError(f"{option} must be NAME=VALUE, got {one!r}")
-        pairs[name] = value
-    return pairs

@@ -7,14 +7,15 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.options import JsonFile, PartOptions
+from visualjudge.cli.options import JsonFile
 from visualjudge.cli.output import end_with, following, unused
 from visualjudge.core.atomic import write_json
+from visualjudge.options import MeasureOptions
 
 
 def card(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
-    part: PartOptions,
+    options: MeasureOptions,
     json: JsonFile = None,
 ) -> None:
     """Answer whether a judge may rank your models, with the checks behind the answer.
@@ -24,11 +25,11 @@ def card(
     from visualjudge.analysis.decisions.decision_json import card_json
     from visualjudge.apps.frontdoor.decisions import card as figures
 
-    result = figures(runs, dataset=part.dataset, where=part.conditions)
+    result = figures(runs, options=options)
     if json is not None:
         write_json(json, card_json(result))
     typer.echo(str(result))
-    moved = () if part.dataset is None else ("--dataset", part.dataset)
+    moved = () if options.dataset is None else ("--dataset", options.dataset)
     judge, pairs = result.judges[0], result.judges[0].models.pairs
     undecided = [pair for pair in pairs if pair.state == "undecided"]
     if pairs and all(pair.truth is None for pair in pairs):

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.options import JsonFile, TaskOption
+from visualjudge.cli.options import JsonFile
 from visualjudge.cli.output import end_with, following, following_judge, say, stages, tell
 from visualjudge.core.atomic import write_json
-from visualjudge.core.errors import UsageError
+from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.text_tables import Table
+from visualjudge.options import Selection
 
 if TYPE_CHECKING:
     from visualjudge.dataset.describe import Description, Slice
@@ -33,8 +34,8 @@ COLUMNS = (
 
 def describe(
     folder: Annotated[Path, typer.Argument(help="Data folder or dataset.", metavar="FOLDER")],
+    part: Selection,
     json: JsonFile = None,
-    task: TaskOption = None,
 ) -> None:
     """Summarize a data folder: annotations, images, groups, scores and margins by task, source and
     error type. Check a dataset: checksums, rules, and faults as a benchmark (status 1 if any).
@@ -43,15 +44,16 @@ def describe(
     """
     from visualjudge.dataset.folder import META
 
-    if not (folder / META).is_file():
-        _describe_data(folder, json, task)
-    elif task:
-        raise UsageError(f"{folder} is a dataset: --task is for data folders")
+    if (folder / META).is_file():
+        _describe_dataset(folder, json, part)
+    elif part.encodings or part.types or part.where:
+        told = "--encoding, --type and --where are for datasets"
+        raise UsageError(f"{folder} is a data folder: {told}")
     else:
-        _describe_dataset(folder, json)
+        _describe_data(folder, json, part.tasks)
 
 
-def _describe_dataset(folder: Path, json: Path | None) -> None:
+def _describe_dataset(folder: Path, json: Path | None, part: Selection) -> None:
     from visualjudge.apps.audit import audit
     from visualjudge.dataset.validate import validate
 
@@ -59,6 +61,7 @@ def _describe_dataset(folder: Path, json: Path | None) -> None:
     tell(problems)
     end_with([f"{pluralize(len(problems), 'rule')} broken in {folder}"] if problems else [])
     print(f"{folder}: {pluralize(len(dataset), 'question')}, all checksums and rules hold")
+    dataset = dataset.choose(part)
     with stages() as progress:
         audited = audit(dataset, tick=lambda done, total: progress("reading images", done, total))
     if json is not None:
@@ -69,13 +72,16 @@ def _describe_dataset(folder: Path, json: Path | None) -> None:
         raise typer.Exit(1)
 
 
-def _describe_data(folder: Path, json: Path | None, task: list[str] | None) -> None:
+def _describe_data(folder: Path, json: Path | None, chosen: tuple[str, ...]) -> None:
     from visualjudge.data.equal_sources import equal_sources
     from visualjudge.data.folder import DataFolder
     from visualjudge.dataset.describe import describe as describe_task
 
     data = DataFolder(folder)
-    tasks = [name for name in data.tasks if not task or name in task]
+    for name in chosen:
+        if name not in data.tasks:
+            raise UsageError(f"--task must be {one_of(name, data.tasks)}, got {name!r}")
+    tasks = [name for name in data.tasks if not chosen or name in chosen]
     described = [
         describe_task(name, [entry.annotation for entry in data.entries(name)]) for name in tasks
     ]

@@ -7,13 +7,11 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.options import EncodingOption, TaskOption, WhereOption
 from visualjudge.cli.output import following_judge, stages
 from visualjudge.core.registry import added
+from visualjudge.options import Choice
 
-FORMATS = ", ".join(
-    ["parquet, vlmevalkit, lmms-eval, trl, json, dataset-parquet", *added("export format")]
-)
+FORMATS = ", ".join(["parquet, vlmevalkit, trl, json, dataset-parquet", *added("export format")])
 
 
 def export(
@@ -21,15 +19,13 @@ def export(
         Path, typer.Argument(help="Dataset from `visualjudge build`.", metavar="DATASET")
     ],
     out: Annotated[Path, typer.Option(help="File or folder to write.", metavar="PATH")],
+    choice: Choice,
     form: Annotated[
         str, typer.Option("--format", help=f"Such as {FORMATS}.", metavar="NAME")
     ] = "parquet",
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite a file; write into a full folder.")
     ] = False,
-    task: TaskOption = None,
-    encoding: EncodingOption = None,
-    where: WhereOption = None,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first N questions.", metavar="N")
     ] = None,
@@ -40,11 +36,7 @@ def export(
     """
     from visualjudge.dataset.exports import export as export_dataset
     from visualjudge.dataset.folder import load_dataset
-    from visualjudge.dataset.question_filter import Choice
 
-    choice = Choice(
-        tasks=tuple(task or ()), encodings=tuple(encoding or ()), where=tuple(where or ())
-    )
     read = load_dataset(dataset).choose(choice)[:limit]
     with stages() as progress:
         files = export_dataset(

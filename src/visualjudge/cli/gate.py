@@ -112,7 +112,7 @@ def _of_model(lock: Lock, model: ModelOptions, dataset: Path, tolerance: float) 
     from visualjudge.apps.gate.check import Check, changes, check_canaries, check_run
     from visualjudge.apps.gate.lock import questions_of
     from visualjudge.dataset.folder import load_dataset
-    from visualjudge.dataset.question_filter import Choice
+    from visualjudge.options import Choice
 
     read = load_dataset(dataset)
     pairs = [

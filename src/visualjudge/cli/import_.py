@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 import typer
 
 from visualjudge.cli.main import LazyCommands, command_of
+from visualjudge.cli.options import pairs_of
 from visualjudge.cli.output import following, say, stages, tell, warnings_told
 from visualjudge.core.errors import DataError, UsageError
 
@@ -271,7 +272,7 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     each = {name: values.get(name) or [] for name in row.each}
     preds = [str(one) for one in each[row.each[0]]]
     given = {
-        name: _mapping(name, value) if "Mapping" in str(own[name].annotation) else value
+        name: pairs_of(value, f"--{name}") if "Mapping" in str(own[name].annotation) else value
         for name, value in values.items()
         if name in own and value is not None
     }
@@ -315,23 +316,6 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     if left_out and not values["skip_invalid"]:
         say(f"invalid records left out: {left_out}")
         raise typer.Exit(1)
-
-
-def _mapping(name: str, stated: Sequence[str]) -> dict[str, str]:
-    """Parse ``OURS=THEIRS`` into a mapping.
-
-    Raises
-    ------
-    UsageError
-        If one has another form.
-    """
-    pairs = [one.partition("=") for one in stated]
-    for ours, equals, theirs in pairs:
-        if not (ours and equals and theirs):
-            raise UsageError(
-                f"--{name} must be OURS=THEIRS, such as prompt=text, got {ours + equals + theirs!r}"
-            )
-    return {ours: theirs for ours, _, theirs in pairs}
 
 
 def _sources(stated: list[str] | None, preds: Sequence[str], option: str) -> Sequence[str | None]:

@@ -13,56 +13,33 @@ import typer
 from visualjudge.cli.options import (
     BudgetOptions,
     ModelOptions,
-    QuestionOptions,
-    RunOptions,
     open_asked,
+    settings,
+    with_settings,
 )
 from visualjudge.cli.output import following, interruptible, say
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
-from visualjudge.judges.judge_options import DEFAULTS, JudgeOptions
+from visualjudge.options import Choice, JudgeOptions
 
 if TYPE_CHECKING:
     from visualjudge.clients.batch.batched_client import Settings
     from visualjudge.dataset.folder import Dataset
     from visualjudge.judges.base import Judge
-    from visualjudge.runs.asks import RunSettings
     from visualjudge.runs.budget import Budget
     from visualjudge.runs.judge_dataset import RunReport
 
 # The backend whose --model names finished runs, which it combines by majority.
 PANEL = "panel"
-# What --set takes beside the fields of a client.
-SETTINGS = frozenset(
-    (
-        "accept_changes",
-        "batch_size",
-        "max_tool_calls",
-        "max_tokens_total",
-        "mode",
-        "name",
-        "no_wait",
-        "read",
-        "repeats",
-        "retries",
-        "retry_errors",
-        "seed",
-    )
-)
 
 
 def judge(
     dataset: Annotated[Path, typer.Argument(hidden=True, metavar="DATASET", show_default=False)],
     out: Annotated[Path, typer.Option(help="Folder of the run.", metavar="RUN")],
-    questions: QuestionOptions,
-    run: RunOptions,
+    choice: Choice,
+    options: JudgeOptions,
     budget: BudgetOptions,
     model: ModelOptions,
-    swap: Annotated[bool, typer.Option("--swap", help="Ask pairs in both orders.")] = False,
-    ties: Annotated[bool, typer.Option("--ties", help="Allow a tie as an answer.")] = False,
-    tools: Annotated[
-        str | None, typer.Option(help="Tools, as zoom,measure, or all.", metavar="NAMES")
-    ] = None,
     extractor_model: Annotated[
         str | None, typer.Option(help="Reads unclear replies.", metavar="NAME")
     ] = None,
@@ -73,45 +50,44 @@ def judge(
 
     Example: visualjudge judge dataset --model gpt-4o --swap --out run
     """
-    from visualjudge.apps.frontdoor.judge import judge_async, settings_of
+    from visualjudge.apps.frontdoor.judge import judge_async
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.runs.budget import Budget
 
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out must be a folder, got the file {out}")
-    chosen = load_dataset(dataset).choose(questions.choice)
-    own = model.others(SETTINGS)
-    spending = budget.budget(own.pop("max_tokens_total", None))
+    chosen = load_dataset(dataset).choose(choice)
+    stated = settings(model.set)
+    options = with_settings(options, stated)
+    spending = budget.budget(stated.pop("max_tokens_total", None))
     prices = spending.prices
-    batches = _batches(own) if batch else None
-    options: JudgeOptions = {
-        **DEFAULTS,
-        **own,  # type: ignore[typeddict-item]
-        "limit": run.limit,
-        "concurrency": run.concurrency,
-        "resume": run.resume,
-        "swap": swap,
-        "ties": ties,
-        "tools": [name.strip() for name in tools.split(",")] if tools else None,
-    }
+    batches = _batches(stated) if batch else None
     if dry_run:
         if batch:
             from visualjudge.clients.registry import BATCH_REGISTRY
 
             prices = replace(prices, share=BATCH_REGISTRY.find(model.backend).discount)
-        _dry_run(chosen, out, settings_of(options), Budget(spending.limits, prices), options)
+        _dry_run(chosen, out, Budget(spending.limits, prices), options)
         return
-    if model.backend == PANEL:
-        asked: object = _panel(model.model)
-    else:
-        asked = model.asked(model.config(SETTINGS), run.concurrency, batches)
+    config = {} if model.backend == PANEL else model.config(stated)
+    extractor = None
     if extractor_model is not None:
-        config = model.config(SETTINGS) | {"model_name": extractor_model}
-        options["extractor"] = open_asked(config, run.concurrency)
-    options["limits"], options["prices"] = spending.limits, prices
+        extractor = open_asked(config | {"model_name": extractor_model}, options.concurrency)
+    asked: Any = (
+        model.asked(config, options.concurrency, batches) if config else _panel(model.model)
+    )
     done = interruptible(
         "asking",
-        partial(judge_async, chosen, asked, out, **options),  # type: ignore[arg-type]
+        partial(
+            judge_async,
+            chosen,
+            asked,
+            out,
+            options=options,
+            extractor=extractor,
+            limits=spending.limits,
+            prices=prices,
+        ),
         f"the verdicts so far are in {out}; continue with --resume",
     )
     assert done.report is not None
@@ -142,23 +118,21 @@ def _panel(runs: str | None) -> Judge:
     return PanelJudge(members, simulated)
 
 
-def _dry_run(
-    dataset: Dataset, out: Path, settings: RunSettings, budget: Budget, options: JudgeOptions
-) -> None:
+def _dry_run(dataset: Dataset, out: Path, budget: Budget, options: JudgeOptions) -> None:
     from visualjudge.judges.question_judge import MORE_REQUESTS
     from visualjudge.runs.asks import check_images, estimate, still_to_ask
     from visualjudge.runs.budget import money
 
-    check_images(dataset, dataset.questions[: settings.limit])
+    check_images(dataset, dataset.questions[: options.limit])
     prices, limits = budget.prices, budget.limits
-    reasons = options["mode"] == "auto" and not options["tools"]
-    missing = still_to_ask(out, dataset.questions, settings)
+    reasons = options.mode == "auto" and not options.tools
+    missing = still_to_ask(out, dataset.questions, options)
     cost = estimate(dataset, missing, prices, reasons=reasons)
     beside = ""
-    if options["tools"]:
-        most = options["max_tool_calls"] + MORE_REQUESTS
+    if options.tools:
+        most = options.max_tool_calls + MORE_REQUESTS
         beside = f" (one a question, without tool calls; with --tools up to {most})"
-    elif options["retries"]:
+    elif options.retries:
         beside = " (one a question, without retries)"
     reply = "reasons and an answer" if reasons else "an answer without reasoning"
     print(f"calls: {cost.calls}{beside}")

@@ -84,8 +84,7 @@ def command_named(name: str) -> Any:
     module = importlib.import_module(f"visualjudge.cli.{MODULES.get(name, name)}")
     if hasattr(module, "app"):
         return typer.main.get_command(module.app)
-    settings = getattr(module, "CONTEXT", None)
-    return command_of(name, getattr(module, name), context_settings=settings)
+    return command_of(name, getattr(module, name))
 
 
 def command_of(name: str, function: Callable[..., None], **more: Any) -> Any:
@@ -121,20 +120,15 @@ class LazyCommands(TyperGroup):
         )
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        name = args[0]
-        if name not in self.texts() and not name.startswith("-"):
-            raise UsageError(self.unknown(name))
+        if args[0] not in self.texts() and not args[0].startswith("-"):
+            close = difflib.get_close_matches(args[0], self.texts(), 1)
+            hint = f"did you mean {close[0]}?" if close else f"one of: {', '.join(self.texts())}"
+            raise UsageError(f"no command {args[0]!r}; {hint}")
         found, _, rest = super().resolve_command(ctx, args)
         command = self.made(str(found))
         command.name = found
         guard(command)
         return found, command, rest
-
-    def unknown(self, name: str) -> str:
-        """Return the error of an unknown name."""
-        close = difflib.get_close_matches(name, self.texts(), 1)
-        hint = f"did you mean {close[0]}?" if close else f"one of: {', '.join(self.texts())}"
-        return f"no command {name!r}; {hint}"
 
 
 class Commands(LazyCommands):
@@ -146,10 +140,10 @@ class Commands(LazyCommands):
     def made(self, name: str) -> Any:
         return command_named(name)
 
-    def unknown(self, name: str) -> str:
-        if name in RETIRED:
-            return f"{name} was removed in 1.1; use: {RETIRED[name]}"
-        return super().unknown(name)
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        if args[0] in RETIRED:
+            raise UsageError(f"{args[0]} was removed in 1.1; use: {RETIRED[args[0]]}")
+        return super().resolve_command(ctx, args)
 
     def get_params(self, ctx: Any) -> list[Any]:
         params: list[Any] = super().get_params(ctx)

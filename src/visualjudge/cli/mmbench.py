@@ -15,7 +15,6 @@ from visualjudge.cli.options import (
     JsonFile,
     ModelOptions,
     PageFile,
-    RunOptions,
     SkipInvalid,
     open_asked,
     with_groups,
@@ -24,11 +23,13 @@ from visualjudge.cli.output import following, interruptible, keep, say, tell
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import DataError, Problem, RunError, UsageError
 from visualjudge.core.plurals import pluralize
+from visualjudge.options import CallOptions
 
 if TYPE_CHECKING:
     from visualjudge.apps.mmbench.ask_model import InferReport
     from visualjudge.apps.mmbench.evaluate import Evaluation
     from visualjudge.apps.mmbench.table import Row, Table
+    from visualjudge.clients.base import Client
 
 SHOWN = 20
 KEPT = "the replies so far are on disk"
@@ -44,13 +45,6 @@ app = typer.Typer(
 
 RulesName = Literal["strict", "vlmevalkit"]
 Data = Annotated[Path, typer.Argument(help="Table of questions, .tsv.", metavar="DATA")]
-DataOption = Annotated[
-    Path, typer.Option("--data", help="The table that was asked.", metavar="DATA")
-]
-RulesOption = Annotated[
-    RulesName,
-    typer.Option("--rules", help="How replies are read."),
-]
 
 
 @app.command(epilog="Example: visualjudge mmbench infer DATA.tsv --model gpt-4o --out pred.xlsx")
@@ -58,7 +52,7 @@ RulesOption = Annotated[
 def infer(
     data: Data,
     out: Annotated[Path, typer.Option(help="Results, with .jsonl beside.", metavar="FILE.xlsx")],
-    run: RunOptions,
+    run: CallOptions,
     budget: BudgetOptions,
     model: ModelOptions,
     template: Annotated[
@@ -97,35 +91,52 @@ def infer(
 
 
 @app.command(
-    "eval", epilog="Example: visualjudge mmbench eval pred.xlsx --data DATA.tsv --json scores.json"
+    "eval", epilog="Example: visualjudge mmbench eval pred.xlsx --data DATA.tsv --out report.html"
 )
 @with_groups
 def evaluate(
     predictions: Annotated[
-        Path, typer.Argument(help="Results: .xlsx, .tsv, .json or .jsonl.", metavar="FILE")
+        list[Path], typer.Argument(help="Results, one file per model.", metavar="FILE...")
     ],
-    data: DataOption,
+    data: Annotated[Path, typer.Option("--data", help="The table that was asked.", metavar="DATA")],
     matcher: ModelOptions,
     json: JsonFile = None,
-    rules: RulesOption = "strict",
+    out: PageFile = None,
+    name: Annotated[
+        list[str] | None, typer.Option(help="Name of a model, once a file.", metavar="NAME")
+    ] = None,
+    rules: Annotated[RulesName, typer.Option(help="How replies are read.")] = "strict",
+    wrong: Annotated[
+        int, typer.Option(min=0, help="Wrong answers shown per model.", metavar="N")
+    ] = 100,
     skip_invalid: SkipInvalid = False,
 ) -> None:
-    """Score replies: vanilla and circular accuracy, by category, and the share of readable
-    replies. With --model, that model matches replies that the rules cannot read.
+    """Score replies: vanilla and circular accuracy, by category, comparisons of models, and the
+    share of readable replies. With --model, that model matches replies that the rules cannot read.
     """
-    from visualjudge.apps.mmbench.scores import Model, as_text, scores
+    from visualjudge.apps.mmbench.report_page import page
+    from visualjudge.apps.mmbench.scores import Model, as_json, as_text, comparisons, scores
 
-    _required(data, predictions)
+    names = name or [path.stem for path in predictions]
+    if len(names) != len(predictions) or len(set(names)) != len(names):
+        told = "a name of its own for each result file"
+        raise UsageError(f"--name must be given {told}, got {', '.join(names)}")
+    _required(data, *predictions)
     table = _table(data, skip_invalid)
-    found = _evaluation(table, predictions, rules)
-    if matcher.model:
-        found = _matched(table, predictions, rules, found, matcher.config())
-    numbers = scores(found)
+    asked = open_asked(matcher.config(), 16) if matcher.model else None
+    models = [
+        Model(label, _evaluation(table, path, rules, asked))
+        for label, path in zip(names, predictions, strict=True)
+    ]
+    compared, numbers = comparisons(models), [scores(model.evaluation) for model in models]
     if json is not None:
-        write_json(json, numbers)
-    print(as_text([Model(predictions.stem, found)], []))
-    _say_doubts(numbers)
-    following("mmbench", "report", predictions, "--data", data, "--out", "report.html")
+        write_json(json, as_json(models, compared) if len(models) > 1 else numbers[0])
+    if out is not None:
+        write_text(out, page(table, models, compared, most=wrong))
+    print(as_text(models, compared))
+    for found in numbers:
+        _say_doubts(found)
+    following("mmbench", "infer", data, "--model", "ANOTHER", "--out", "another.xlsx")
 
 
 @app.command(epilog="Example: visualjudge mmbench circular DATA.tsv --out ROTATIONS.tsv")
@@ -150,54 +161,6 @@ def circular(
         f"{out}: {pluralize(count, 'row')} of {pluralize(len(table.rows) - len(lost), 'question')}"
     )
     following("mmbench", "infer", out, "--model", "MODEL", "--out", "pred.xlsx")
-
-
-@app.command(
-    epilog="Example: visualjudge mmbench report a.xlsx b.xlsx --data DATA.tsv --out report.html"
-)
-def report(
-    predictions: Annotated[
-        list[Path], typer.Argument(help="Result files, one per model.", metavar="FILE...")
-    ],
-    data: DataOption,
-    out: PageFile = None,
-    json: JsonFile = None,
-    name: Annotated[
-        list[str] | None, typer.Option(help="Name of a model, once a file.", metavar="NAME")
-    ] = None,
-    rules: RulesOption = "strict",
-    wrong: Annotated[
-        int, typer.Option(min=0, help="Wrong answers shown per model.", metavar="N")
-    ] = 100,
-    skip_invalid: SkipInvalid = False,
-) -> None:
-    """Write a report: the usual table (CP, FP-S, FP-C, LR, RR, AR, overall) per split, comparisons,
-    wrong answers.
-    """
-    from visualjudge.apps.mmbench.report_page import page
-    from visualjudge.apps.mmbench.scores import Model, as_json, as_text, comparisons
-
-    if name and len(name) != len(predictions):
-        raise UsageError(f"--name is given {len(name)} times for {len(predictions)} result files")
-    names = name or [path.stem for path in predictions]
-    _required(data, *predictions)
-    if len(set(names)) != len(names):
-        raise UsageError(
-            f"result files must have different names, got {max(names, key=names.count)!r} twice; "
-            "add --name for each"
-        )
-    table = _table(data, skip_invalid)
-    models = [
-        Model(label, _evaluation(table, path, rules))
-        for label, path in zip(names, predictions, strict=True)
-    ]
-    compared = comparisons(models)
-    if json is not None:
-        write_json(json, as_json(models, compared))
-    if out is not None:
-        write_text(out, page(table, models, compared, most=wrong))
-    print(as_text(models, compared))
-    following("mmbench", "infer", data, "--model", "ANOTHER", "--out", "another.xlsx")
 
 
 # ---------------------------------------------------------------- steps
@@ -261,28 +224,19 @@ def _finish(result: InferReport, workbook: Path) -> None:
 
 
 def _evaluation(
-    table: Table, predictions: Path, rules: RulesName, matched: Any = None
+    table: Table, predictions: Path, rules: RulesName, matcher: Client | None
 ) -> Evaluation:
+    """Score the replies of a file; the matcher reads those that the rules cannot."""
     from visualjudge.apps.mmbench.evaluate import evaluate as score
+    from visualjudge.apps.mmbench.llm_matcher import match, unread
     from visualjudge.apps.mmbench.reply_files import read_predictions
 
     replies, notes = read_predictions(predictions, table)
-    result = score(table, replies, rules, matched=matched)
-    say(*(notes if matched is None else ()))
-    return result
-
-
-def _matched(
-    table: Table,
-    predictions: Path,
-    rules: RulesName,
-    before: Evaluation,
-    fields: dict[str, Any],
-) -> Evaluation:
-    from visualjudge.apps.mmbench.llm_matcher import match, unread
-
-    client = open_asked(fields, 16)
-    return _evaluation(table, predictions, rules, asyncio.run(match(unread(before), client)))
+    say(*notes)
+    result = score(table, replies, rules)
+    if matcher is None:
+        return result
+    return score(table, replies, rules, matched=asyncio.run(match(unread(result), matcher)))
 
 
 def _say_doubts(numbers: dict[str, Any]) -> None:

@@ -1,7 +1,5 @@
-"""Options that several commands share, each group defined once as a dataclass.
-
-A command takes a group as one parameter; :func:`with_groups` turns the fields of the group into
-Typer options, under the group's ``heading``.
+"""Options made from records. A command takes a record (:mod:`visualjudge.options`, or one of those
+below) as one parameter; :func:`with_groups` turns its fields into Typer options.
 """
 
 from __future__ import annotations
@@ -10,44 +8,39 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_type_hints
+from types import NoneType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import typer
 import yaml
 
-from visualjudge.core.errors import UsageError
+from visualjudge.core.errors import UsageError, one_of
+from visualjudge.options import Options, nested, option
 
 if TYPE_CHECKING:
     from visualjudge.apps.frontdoor.judge import Baseline
     from visualjudge.clients.base import Client
     from visualjudge.clients.batch.batched_client import Settings
-    from visualjudge.dataset.build import BuildOptions
-    from visualjudge.dataset.question_filter import Choice
     from visualjudge.runs.budget import Budget
 
+Record = TypeVar("Record")
 JsonFile = Annotated[
     Path | None, typer.Option("--json", help="Write the figures to this file.", metavar="FILE.json")
 ]
 PageFile = Annotated[Path | None, typer.Option("--out", help="Page.", metavar="FILE.html")]
 MovedDataset = Annotated[
     Path | None, typer.Option("--dataset", help="The dataset, if it has moved.", metavar="FOLDER")
-]
-TaskOption = Annotated[
-    list[str] | None, typer.Option("--task", help="Only this task; repeatable.", metavar="TASK")
-]
-EncodingOption = Annotated[
-    list[str] | None,
-    typer.Option("--encoding", help="Only this encoding; repeatable.", metavar="STEM"),
-]
-WhereOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--where",
-        help="Condition; also != < > ~.",
-        metavar="FIELD=…",
-    ),
 ]
 PriceOption = Annotated[
     str | None, typer.Option("--price", help="Per million tokens: 2.5/10.", metavar="IN/OUT")
@@ -56,7 +49,6 @@ SeedOption = Annotated[int, typer.Option("--seed", help="Random seed.", metavar=
 SkipInvalid = Annotated[
     bool, typer.Option("--skip-invalid", help="Exit with 0 if records were left out.")
 ]
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def settings(stated: Iterable[str] | None) -> dict[str, Any]:
@@ -79,41 +71,72 @@ def settings(stated: Iterable[str] | None) -> dict[str, Any]:
     return values
 
 
+def pairs_of(stated: Iterable[str] | None, option: str) -> dict[str, str]:
+    """Return the values of an option ``NAME=VALUE``, without empty ones.
+
+    Raises
+    ------
+    UsageError
+        If one has another form.
+    """
+    pairs: dict[str, str] = {}
+    for item in stated or ():
+        name, equals, value = item.rpartition("=") if option == "--answer" else item.partition("=")
+        if not (name and equals and value):
+            raise UsageError(f"{option} must be NAME=VALUE, such as prompt=text, got {item!r}")
+        pairs[name] = value
+    return pairs
+
+
+def with_settings(
+    record: Record, values: dict[str, Any], *, alone: bool = False, key: str = "setting"
+) -> Record:
+    """Return the record with those of ``values`` that are its settings, which are taken out, or
+    bounds of a record in it.
+
+    Raises
+    ------
+    UsageError
+        If a value has another type, or one is left and the record is ``alone`` with them.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    from visualjudge.core.pydantic_messages import first_problem
+
+    inner = list(nested(type(record)))
+    known = _hints(type(record), key)
+    changes: dict[str, Any] = {
+        one.name: with_settings(getattr(record, one.name), values, key="least") for one in inner
+    }
+    for name in known.keys() & values.keys():
+        try:
+            changes[name] = TypeAdapter(known[name]).validate_python(values.pop(name))
+        except ValidationError as error:
+            raise UsageError(f"--set {name}: {first_problem(error)[1]}") from None
+    if alone and values:
+        names = [*known, *(name for one in inner for name in _hints(type(one.default), "least"))]
+        name = min(values)
+        raise UsageError(f"--set: must be {one_of(name, names)}, got {name!r}")
+    return replace(record, **changes)  # type: ignore[type-var]
+
+
 @dataclass(frozen=True, kw_only=True)
-class ModelOptions:
+class ModelOptions(Options):
     """The model to ask, and its settings."""
 
     heading: ClassVar[str] = "Model"
 
-    backend: Annotated[
-        str,
-        typer.Option(
-            help="api (default), google, anthropic, vllm, …", metavar="NAME", show_default=False
-        ),
-    ] = "api"
-    model: Annotated[
-        str | None, typer.Option(help="Name of the model on the server.", metavar="NAME")
-    ] = None
-    base_url: Annotated[str | None, typer.Option(help="Address of the server.", metavar="URL")] = (
-        None
-    )
-    api_key_env: Annotated[
-        str | None, typer.Option(help="Variable that holds the API key.", metavar="VAR")
-    ] = None
-    max_tokens: Annotated[
-        int | None, typer.Option(min=1, help="Maximum length of a reply.", metavar="N")
-    ] = None
-    effort: Annotated[
-        str | None, typer.Option(help="Thinking: none, low, medium, high, N.", metavar="HOW")
-    ] = None
-    set: Annotated[
-        list[str] | None,
-        typer.Option(help="temperature, timeout, attempts, …", metavar="NAME=…"),
-    ] = None
+    backend: str = option("api", "api (default), google, anthropic, vllm, …", "NAME", quiet=True)
+    model: str | None = option(None, "Name of the model on the server.", "NAME")
+    base_url: str | None = option(None, "Address of the server.", "URL")
+    api_key_env: str | None = option(None, "Variable that holds the API key.", "VAR")
+    max_tokens: int | None = option(None, "Maximum length of a reply.", "N", least=1)
+    effort: str | None = option(None, "Thinking: none, low, medium, high, N.", "HOW")
+    set: tuple[str, ...] = option((), "temperature, timeout, attempts, …", "NAME=…")
 
-    def config(self, own: Iterable[str] = (), **defaults: Any) -> dict[str, Any]:
-        """Return the client's fields, without unset ones and those that ``own`` names, which
-        :meth:`others` returns.
+    def config(self, given: Mapping[str, Any] | None = None, **defaults: Any) -> dict[str, Any]:
+        """Return the client's fields without unset ones; ``given`` are those of ``--set``, if some
+        of them are not the client's.
 
         Raises
         ------
@@ -127,7 +150,7 @@ class ModelOptions:
         key = self.api_key_env and key_from_environment(
             self.api_key_env, "--api-key-env", os.environ
         )
-        given = {
+        fields_of = {
             **defaults,
             "backend": self.backend,
             "model_name": self.model,
@@ -135,13 +158,9 @@ class ModelOptions:
             "api_key": key,
             "max_tokens": self.max_tokens,
             "effort": self.effort,
-            **{name: value for name, value in settings(self.set).items() if name not in own},
+            **(settings(self.set) if given is None else given),
         }
-        return {name: value for name, value in given.items() if value is not None}
-
-    def others(self, own: Iterable[str]) -> dict[str, Any]:
-        """Return the values of ``--set`` that are no fields of the client."""
-        return {name: value for name, value in settings(self.set).items() if name in own}
+        return {name: value for name, value in fields_of.items() if value is not None}
 
     def asked(
         self, config: Mapping[str, Any], concurrency: int, batch: Settings | None = None
@@ -172,11 +191,11 @@ def open_asked(
     from visualjudge.clients.cache import default_cache_dir
     from visualjudge.clients.registry import open_client
 
-    fields = dict(config)
-    cached = fields.pop("cache", True)
-    folder = (fields.pop("cache_dir", None) or default_cache_dir()) if cached else None
+    given = dict(config)
+    cached = given.pop("cache", True)
+    folder = (given.pop("cache_dir", None) or default_cache_dir()) if cached else None
     return open_client(
-        fields,
+        given,
         cache_dir=None if folder is None else Path(folder),
         concurrency=concurrency,
         batch=batch,
@@ -184,27 +203,12 @@ def open_asked(
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """How a run is executed and continued."""
-
-    concurrency: Annotated[int, typer.Option(min=1, help="Concurrent calls.", metavar="N")] = 16
-    limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first N.", metavar="N")] = (
-        None
-    )
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class BudgetOptions:
+class BudgetOptions(Options):
     """Limits on a run's spending; it stops before exceeding them."""
 
-    max_calls: Annotated[
-        int | None, typer.Option(min=1, help="Stop after N calls.", metavar="N")
-    ] = None
-    max_cost: Annotated[
-        float | None, typer.Option(min=0, help="Stop before this cost.", metavar="COST")
-    ] = None
-    price: PriceOption = None
+    max_calls: int | None = option(None, "Stop after N calls.", "N", least=1)
+    max_cost: float | None = option(None, "Stop before this cost.", "COST", least=0)
+    price: str | None = option(None, "Per million tokens: 2.5/10.", "IN/OUT")
 
     def budget(self, max_tokens: int | None = None) -> Budget:
         """Return the budget of limits and prices.
@@ -238,124 +242,68 @@ def price_of(stated: str | None) -> tuple[float, float]:
     return prices
 
 
-@dataclass(frozen=True, kw_only=True)
-class QuestionOptions:
-    """The questions of a dataset to ask."""
-
-    task: TaskOption = None
-    encoding: EncodingOption = None
-    type: Annotated[
-        list[str] | None, typer.Option(help="pairwise, ranking or scoring.", metavar="TYPE")
-    ] = None
-    subset: Annotated[
-        list[str] | None, typer.Option(help="Only this subset; repeatable.", metavar="NAME")
-    ] = None
-    where: WhereOption = None
-    sample: Annotated[
-        int | None, typer.Option(min=1, help="Ask a balanced sample of N.", metavar="N")
-    ] = None
-    questions: Annotated[
-        Path | None, typer.Option(help="Only the ids in this file.", metavar="FILE")
-    ] = None
-
-    @property
-    def choice(self) -> Choice:
-        """Return the choice."""
-        from visualjudge.dataset.question_filter import Choice, read_ids
-
-        return Choice(
-            ids=None if self.questions is None else read_ids(self.questions),
-            tasks=tuple(self.task or ()),
-            encodings=tuple(self.encoding or ()),
-            types=tuple(self.type or ()),
-            subsets=tuple(self.subset or ()),
-            where=tuple(self.where or ()),
-            sample=self.sample,
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class BuildingOptions:
-    """How a data folder is converted into a dataset."""
-
-    task: TaskOption = None
-    seed: SeedOption = 42
-    workers: Annotated[
-        int, typer.Option(help="Processes; default: one per core.", metavar="N", show_default=False)
-    ] = CORES
-    engine: Annotated[Literal["local", "ray"], typer.Option(help="Who runs them.")] = "local"
-    prompts: Annotated[
-        str | None, typer.Option(help="v1 (default), v2 or a folder.", metavar="NAME")
-    ] = None
-    force: Annotated[bool, typer.Option("--force", help="Replace a dataset at --out.")] = False
-
-    @property
-    def options(self) -> BuildOptions:
-        """Return the options that determine the output bytes; without subsets and caps.
-
-        Raises
-        ------
-        UsageError
-            If a task is not known, or the prompts are not found.
-        """
-        from visualjudge.dataset.build import BuildOptions
-        from visualjudge.prompts.prompt_set import prompt_set
-
-        tasks = tuple(self.task) if self.task else None
-        return BuildOptions(self.seed, tasks=tasks, prompts=prompt_set(self.prompts, None))
-
-
-@dataclass(frozen=True, kw_only=True)
-class PartOptions:
-    """The part of runs that is measured."""
-
-    dataset: MovedDataset = None
-    task: TaskOption = None
-    where: WhereOption = None
-
-    @property
-    def conditions(self) -> tuple[str, ...]:
-        """Return ``--task`` and ``--where`` as conditions ``FIELD=VALUE``.
-
-        Raises
-        ------
-        UsageError
-            If several tasks are given.
-        """
-        tasks = self.task or []
-        if len(tasks) > 1:
-            raise UsageError(f"--task must be given once here, got {', '.join(tasks)}")
-        return (*(f"task={name}" for name in tasks), *(self.where or ()))
-
-
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with each group parameter replaced by that group's options."""
+    """Return the command with each parameter that is a record replaced by that record's options."""
     hints = get_type_hints(command, include_extras=True)
-    groups = {name: list(_options(hint)) for name, hint in hints.items() if is_dataclass(hint)}
+    groups = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
 
     @functools.wraps(command)
     def called(**values: Any) -> None:
-        made = {
-            name: hints[name](**{option.name: values.pop(option.name) for option in options})
-            for name, options in groups.items()
-        }
+        made = {name: _record(hint, values) for name, hint in groups.items()}
         command(**values, **made)
 
     parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
-        parameters += groups.get(name) or [parameter.replace(annotation=hints[name])]
+        own = [parameter.replace(annotation=hints[name])]
+        parameters += _parameters(groups[name]) if name in groups else own
     keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
     called.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword}
     return called
 
 
-def _options(group: Any) -> Iterator[inspect.Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    for field in fields(group):
-        hint = hints[field.name]
-        if heading := getattr(group, "heading", None):
-            hint.__metadata__[0].rich_help_panel = heading
-        default = inspect.Parameter.empty if field.default is MISSING else field.default
-        kind = inspect.Parameter.KEYWORD_ONLY
-        yield inspect.Parameter(field.name, kind, default=default, annotation=hint)
+def _record(record: Any, values: dict[str, Any]) -> Any:
+    """Return the record of what was typed, which is taken out of ``values``."""
+    inner = {one.name: _record(type(one.default), values) for one in nested(record)}
+    for name in _hints(record, "help"):
+        value = values.pop(name)
+        if value is not None:
+            inner[name] = tuple(value) if isinstance(value, list) else value
+    return record(**inner)
+
+
+def _hints(record: type[Any], key: str) -> dict[str, Any]:
+    """Return the types of the fields whose metadata have the key."""
+    hints = get_type_hints(record)
+    return {one.name: hints[one.name] for one in fields(record) if key in one.metadata}
+
+
+def _parameters(record: Any) -> Iterator[inspect.Parameter]:
+    hints = _hints(record, "help")
+    for one in fields(record):
+        if is_dataclass(one.default):
+            yield from _parameters(type(one.default))
+        elif one.name in hints:
+            yield _parameter(one, hints[one.name], getattr(record, "heading", None))
+
+
+def _parameter(one: Any, hint: Any, heading: str | None) -> inspect.Parameter:
+    told = one.metadata
+    kinds = [kind for kind in get_args(hint) if kind is not NoneType]
+    bare = told.get("kind") or (kinds[0] if NoneType in get_args(hint) else hint)
+    several = get_origin(bare) is tuple and Ellipsis in get_args(bare)
+    default = told.get("typed", None if several else one.default)
+    bare = list[str] if several else bare
+    typed: Any = bare | None if default is None else bare
+    annotation = Annotated[
+        typed,
+        typer.Option(
+            f"--{(told.get('name') or one.name).replace('_', '-')}",
+            help=told["help"],
+            metavar=told["metavar"],
+            show_default=not told.get("quiet"),
+            rich_help_panel=heading,
+        ),
+    ]
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(one.name, kind, default=default, annotation=annotation)

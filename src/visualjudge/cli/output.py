@@ -25,6 +25,7 @@ from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
     from visualjudge.dataset.folder import Dataset
+    from visualjudge.options import Selection
     from visualjudge.runs.job_runner import Stop
 
 Result = TypeVar("Result")
@@ -34,6 +35,10 @@ _CONTROLS = {*range(32), *range(127, 160), *_BIDI, 0x2028, 0x2029} - {ord("\n"),
 _ESCAPED = {code: f"\\u{code:04x}" for code in _CONTROLS}
 # The options that name an output in any command; some name a folder, which its writer checks.
 OUTPUTS = ("out", "json", "summary")
+# Files of which a folder of ours consists.
+OURS = frozenset(
+    ("dataset.json", "questions.json", "predictions.jsonl", "run.json", "verdicts.jsonl")
+)
 # Suffixes of outputs that are files: their folder must exist.
 FILES = frozenset((".csv", ".html", ".json", ".jsonl", ".lock", ".pdf", ".png", ".svg", ".xlsx"))
 
@@ -126,6 +131,17 @@ def shell(*words: object) -> str:
     paths escaped.
     """
     return shlex.join(map(str, words))
+
+
+def words_of(part: Selection) -> list[str]:
+    """Return the options that select the same questions."""
+    named = {
+        "--task": part.tasks,
+        "--encoding": part.encodings,
+        "--type": part.types,
+        "--where": part.where,
+    }
+    return [word for name, values in named.items() for value in values for word in (name, value)]
 
 
 def following_judge(dataset: Dataset, place: object, *options: str) -> None:
@@ -245,8 +261,8 @@ def keep(option: str, path: Path, inputs: Iterable[Path]) -> None:
     """
     if any(path.samefile(known) for known in inputs):
         raise UsageError(f"{option}: {path} is an input file; name another file")
-    if whole := _whole(path.resolve()):
-        raise UsageError(f"{option}: {path} is part of the {whole}; name another file")
+    if path.name in OURS or path.resolve().parent.name == "annotations":
+        raise UsageError(f"{option}: {path} is part of a dataset, run or data folder")
 
 
 def _files(value: Any) -> Iterator[Path]:
@@ -256,25 +272,3 @@ def _files(value: Any) -> Iterator[Path]:
             yield from _files(one)
     elif isinstance(value, str | Path) and len(str(value)) < 1000 and "\0" not in str(value):
         yield from (path for path in [Path(value)] if path.is_file())
-
-
-def _whole(path: Path) -> str | None:
-    """Return the dataset, run or data folder that contains ``path``."""
-    from visualjudge.core.image_storage import PACKED
-    from visualjudge.data.writer import FILES as INDEX
-    from visualjudge.dataset.folder import MEDIA, META
-    from visualjudge.dataset.json_form import QUESTIONS
-    from visualjudge.dataset.predictions_file import PREDICTIONS
-    from visualjudge.runs.folder import COMPACTED, RUN, VERDICTS
-
-    parts = {
-        "dataset": (META, QUESTIONS, PACKED, PREDICTIONS, MEDIA),
-        "run": (RUN, VERDICTS, COMPACTED),
-        "data folder": ("annotations", INDEX, "images"),
-    }
-    for folder in path.parents:
-        top = path.relative_to(folder).parts[0]
-        for kind, names in parts.items():  # the first name identifies the folder
-            if top in names and (folder / names[0]).exists():
-                return f"{kind} {folder}"
-    return None

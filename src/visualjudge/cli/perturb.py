@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from visualjudge.cli.options import SeedOption, SkipInvalid
+from visualjudge.cli.options import SeedOption, SkipInvalid, settings
 from visualjudge.cli.output import following, stages, tell
-from visualjudge.core.errors import UsageError
+from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
     from visualjudge.formats.sample import Found
 
-CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True}
 # The importer that reads the ground truth of each type; all others are read as COCO.
 READERS = {
     "semantic": "label-map",
@@ -30,7 +29,6 @@ READERS = {
 
 
 def perturb(
-    context: typer.Context,
     task: Annotated[str, typer.Option(help="Task name.", metavar="TASK")],
     gt: Annotated[str, typer.Option(help="Ground truth: file, folder or pattern.", metavar="GT")],
     images: Annotated[str, typer.Option(help="Images; degraded ones of restorations.")],
@@ -52,10 +50,13 @@ def perturb(
     id_prefix: Annotated[str, typer.Option(help="Prefix of each image_id.")] = "",
     replace: Annotated[bool, typer.Option("--replace", help="Replace records of one id.")] = False,
     skip_invalid: SkipInvalid = False,
+    set: Annotated[
+        list[str] | None,
+        typer.Option(help="Of `import`: classes, gt_scale, instances.", metavar="NAME=…"),
+    ] = None,
 ) -> None:
     """Add one type of error at a time to ground truth, at increasing severity, and score each
-    result. Further options are those with which `visualjudge import` reads the ground truth, such
-    as --classes, --gt-scale, --instances.
+    result.
 
     Example: visualjudge perturb --task keypoint --gt gt.json --images val2017 --out data
     """
@@ -63,7 +64,7 @@ def perturb(
     from visualjudge.data.writer import FolderWriter
     from visualjudge.formats.sample import Sample, named
 
-    from_files = _reader(task, gt, images, context.args)
+    from_files = _reader(task, gt, images, settings(set))
 
     def read() -> Found:
         for item in from_files():
@@ -97,50 +98,32 @@ def perturb(
     tell(done.problems, skip=skip_invalid)
 
 
-def _reader(task: str, gt: str, images: str, words: Sequence[str]) -> Callable[[], Found]:
-    """Return a function that reads the ground truth's samples from the start."""
+def _reader(task: str, gt: str, images: str, given: dict[str, Any]) -> Callable[[], Found]:
+    """Return a function that reads the ground truth's samples from the start.
+
+    Raises
+    ------
+    UsageError
+        If the importer of the task's type has no such option, or needs another.
+    """
     from visualjudge.core.registry import added
     from visualjudge.formats.importers import IMPORTERS
     from visualjudge.vision.tasks import task_named
 
     kind = task_named(task).type
-    panoptic = "--gt-pngs" in words
-    name = "coco" if panoptic else READERS.get(kind, "coco")
+    name = "coco" if "gt_pngs" in given else READERS.get(kind, "coco")
     name = next((plugin for plugin in added("importer") if kind in IMPORTERS[plugin].types), name)
     reader = IMPORTERS[name].reader
     known = inspect.signature(reader).parameters
-    files: dict[str, Any] = {"gt": gt, "images": images, "pred": None}
-    for place in ("gt", "images"):
-        if known[place].annotation in (Path, "Path"):  # others take patterns
-            files[place] = Path(files[place])
-    return partial(reader, task=task, **files, **_importer_options(name, known, words))
-
-
-def _importer_options(name: str, known: Any, words: Sequence[str]) -> dict[str, str | bool | Path]:
-    """Return further options of the command line as arguments of an importer.
-
-    Raises
-    ------
-    UsageError
-        If the importer has no such option, or it lacks a value.
-    """
-    own = [key for key in known if key not in ("task", "gt", "pred", "images")]
-    values: dict[str, str | bool | Path] = {}
-    rest = list(words)
-    while rest:
-        word, equals, value = rest.pop(0).partition("=")
-        key = word.removeprefix("--").replace("-", "_")
-        if not word.startswith("--") or key not in own:
-            options = ", ".join(f"--{one.replace('_', '-')}" for one in own)
-            raise UsageError(f"perturb has no option {word}; the importer {name} has {options}")
-        if isinstance(known[key].default, bool):
-            values[key] = True
-        elif equals or rest:
-            text = value if equals else rest.pop(0)
-            values[key] = Path(text) if "Path" in str(known[key].annotation) else text
-        else:
-            raise UsageError(f"{word} must be followed by a value")
-    needed = [key for key in own if known[key].default is inspect.Parameter.empty]
-    for key in set(needed) - set(values):
-        raise UsageError(f"--{key.replace('_', '-')} is missing; the importer {name} needs it")
-    return values
+    values = {"gt": gt, "images": images, **given}
+    for word in sorted(given.keys() - known):
+        raise UsageError(f"--set: must be {one_of(word, known)}, got {word!r} (importer {name})")
+    for word, one in known.items():
+        if one.default is one.empty and word not in {*values, "task", "pred"}:
+            raise UsageError(f"--set {word} is missing; the importer {name} needs it")
+    paths = {
+        word: Path(value)
+        for word, value in values.items()
+        if str(known[word].annotation).partition(" |")[0].endswith("Path")
+    }
+    return partial(reader, task=task, pred=None, **{**values, **paths})

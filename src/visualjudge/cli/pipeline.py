@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from visualjudge.cli.options import BudgetOptions, RunOptions
+from visualjudge.cli.options import BudgetOptions
 from visualjudge.cli.output import following, interruptible, say
 from visualjudge.core.errors import Problem, UsageError
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.text_tables import Table
+from visualjudge.options import CallOptions
 
 if TYPE_CHECKING:
     from visualjudge.apps.pipelines import PipelineReport
@@ -31,7 +32,7 @@ def pipeline(
     config: Annotated[Path, typer.Argument(help="YAML with metric_configs.", metavar="CONFIG")],
     rows: Annotated[Path, typer.Option("--input", help="Rows to judge, JSONL.", metavar="FILE")],
     out: Annotated[Path, typer.Option(help="Results, a line per row.", metavar="FILE")],
-    run: RunOptions,
+    run: CallOptions,
     budget: BudgetOptions,
     rules: Annotated[
         Literal["strict", "geditbench"] | None, typer.Option(help="How replies are read.")

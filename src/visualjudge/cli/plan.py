@@ -9,20 +9,16 @@ from typing import Annotated, Literal
 
 import typer
 
-from visualjudge.cli.options import (
-    EncodingOption,
-    MovedDataset,
-    PriceOption,
-    SeedOption,
-    price_of,
-)
-from visualjudge.cli.output import following
+from visualjudge.cli.options import MovedDataset, PriceOption, SeedOption, price_of
+from visualjudge.cli.output import following, words_of
+from visualjudge.options import Selection
 
 
 def plan(
     target: Annotated[
         Path, typer.Argument(help="Data folder, dataset, or run of a pilot.", metavar="FOLDER")
     ],
+    part: Selection,
     goal: Annotated[
         Literal["rank", "right"],
         typer.Option(help="Rank your models, or accuracy.", metavar="rank|right"),
@@ -34,10 +30,6 @@ def plan(
     power: Annotated[
         float, typer.Option(help="Probability of reaching the goal.", metavar="P")
     ] = 0.8,
-    task: Annotated[
-        str | None, typer.Option(help="Task, if there are several.", metavar="TASK")
-    ] = None,
-    encoding: EncodingOption = None,
     json: Annotated[
         Path | None, typer.Option(help="The plan, for `build --plan`.", metavar="FILE.json")
     ] = None,
@@ -57,16 +49,14 @@ def plan(
         goal=goal,
         effect=effect,
         power=power,
-        task=task,
-        encodings=encoding or (),
+        options=part,
         prices=Prices(*price_of(price)),
         dataset=dataset,
         seed=seed,
     )
     typer.echo(str(result))
     if json is None:
-        named = ("--task", task) if task else ()
-        following("plan", target, "--goal", goal, *named, "--json", "plan.json")
+        following("plan", target, "--goal", goal, *words_of(part), "--json", "plan.json")
         return
     result.save(json)
     for line, title in zip(commands(result, str(json)), ("next", "then"), strict=True):

@@ -7,16 +7,16 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.options import BuildingOptions
 from visualjudge.cli.output import following, say, tell
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.text_tables import Table
+from visualjudge.options import WorkOptions
 
 
 def probe(
     data: Annotated[Path, typer.Argument(help="Data folder.", metavar="DATA")],
     out: Annotated[Path, typer.Option(help="Folder of the new dataset.", metavar="DATASET")],
-    building: BuildingOptions,
+    options: WorkOptions,
     only: Annotated[
         list[str] | None, typer.Option(help="Only this probe; repeatable.", metavar="PROBE")
     ] = None,
@@ -31,16 +31,7 @@ def probe(
     """
     from visualjudge.apps.probes.build import build_probes
 
-    made = build_probes(
-        data,
-        out,
-        building.options,
-        only=only,
-        number=n,
-        workers=building.workers,
-        engine=building.engine,
-        force=building.force,
-    )
+    made = build_probes(data, out, options, only=only, number=n)
     tell(made.problems)
     rows = tuple((name, str(count)) for name, count in made.asked.items() if count)
     print(Table(("Probe", "Questions"), rows).text())

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.options import JsonFile, PartOptions
-from visualjudge.cli.output import end_with, following, say, working
+from visualjudge.cli.options import JsonFile
+from visualjudge.cli.output import end_with, following, say, words_of, working
 from visualjudge.core.atomic import atomic_path, write_json, write_text
 from visualjudge.core.text_tables import harmless
+from visualjudge.options import MeasureOptions
 
 if TYPE_CHECKING:
     from visualjudge.analysis import Analysis
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
-    part: PartOptions,
+    options: MeasureOptions,
     out: Annotated[
         Path | None,
         typer.Option(help="Page, or .pdf (needs Chromium).", metavar="FILE.html|.htm|.pdf"),
@@ -48,7 +49,7 @@ def report(
     from visualjudge.analysis.report.terminal import text
 
     with working("analysing") as working_on:
-        analysis = analyse(runs, dataset=part.dataset, where=part.conditions, progress=working_on)
+        analysis = analyse(runs, options=options, progress=working_on)
         a, b = (named_run(analysis, name) for name in compare) if compare else (None, None)
         two = None if a is None or b is None else (a, b)
         working_on("writing the report")
@@ -71,7 +72,7 @@ def report(
         typer.echo(warning)
     if by_task := tasks_table(judges):
         typer.echo(by_task.text())
-    following("card", *runs, *(w for condition in part.conditions for w in ("--where", condition)))
+    following("card", *runs, *words_of(options))
     found = analysis.metrics["judges"]
     say(*analysis.metrics["warnings"], *(line for judge in found for line in judge["warnings"]))
     end_with(line for judge in found for line in judge["problems"])

@@ -12,6 +12,7 @@ import typer
 
 from visualjudge.cli.options import SeedOption
 from visualjudge.core.errors import RunError, UsageError
+from visualjudge.options import Selection
 
 if TYPE_CHECKING:
     from visualjudge.studio.people.plan import Settings, StudyFiles
@@ -20,6 +21,7 @@ _HERE = "127.0.0.1"
 
 
 def studio(
+    part: Selection,
     folders: Annotated[
         list[Path] | None,
         typer.Argument(help="Datasets, runs, or folders with them.", metavar="FOLDER..."),
@@ -50,9 +52,6 @@ def studio(
     sample: Annotated[
         int | None, typer.Option(min=1, help="Questions to draw.", metavar="N")
     ] = None,
-    filter_: Annotated[
-        str, typer.Option("--filter", help="Query string of a grid's URL.", metavar="QUERY")
-    ] = "",
     items: Annotated[
         Path | None, typer.Option(help="Ask those that `label` drew.", metavar="FILE")
     ] = None,
@@ -74,7 +73,7 @@ def studio(
             min=0, max=600, help="To look, at least [0.5].", metavar="N", show_default=False
         ),
     ] = 0.5,
-    encoding: Annotated[
+    show: Annotated[
         Literal["drawn", "text", "all"] | None,
         typer.Option(help="How predictions are shown.", metavar="KIND"),
     ] = None,
@@ -100,10 +99,10 @@ def studio(
         repeats,
         known,
         sample,
-        filter_,
+        part.text,
         practice=practice,
         least_seconds=least_seconds,
-        encoding=encoding or "",
+        encoding=show or "",
     )
     asked = StudyFiles(items, questions, known_questions, instructions)
     serve_people(folders or [Path()], people, rater or [], settings, asked, port, url)
@@ -154,7 +153,7 @@ def serve_people(
     typer.echo(plan.said, err=True)
     several, many = settings.raters_per_question, len(pages.run.raters)
     notes = {
-        f"{plan.left_out} questions show predictions as text and are left out; --encoding all asks "
+        f"{plan.left_out} questions show predictions as text and are left out; --show all asks "
         "them too": plan.left_out,
         f"{plan.textual} of these questions show predictions as text, such as coordinates, which "
         "people can hardly judge": plan.textual,

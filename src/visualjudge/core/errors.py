@@ -30,7 +30,7 @@ from types import MappingProxyType
 EXAMPLES = 3
 LONGEST_NAME = 200
 """Maximum number of characters of a record's and a field's name in a problem."""
-MOST_NAMES = 16
+MOST_NAMES = 24
 """Maximum number of names that a message lists."""
 _LINE = re.compile(r":\d+$")
 _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\S*/\S*|\S*\d\S*")
@@ -89,13 +89,14 @@ class Problem:
 
 
 def one_of(value: object, known: Collection[object]) -> str:
-    """Return ``one of a, b, c``; if there are many names, list those close to ``value`` or the
-    first ones.
+    """Return ``one of a, b, c (did you mean b?)``; if there are many names, list those close to
+    ``value`` or the first ones.
     """
     names = [str(name) for name in known]
-    if len(names) <= MOST_NAMES:
-        return f"one of {', '.join(names)}"
     close = get_close_matches(str(value), names, n=5, cutoff=0.5)
+    if len(names) <= MOST_NAMES:
+        hint = f" (did you mean {close[0]}?)" if close and len(names) > 1 else ""
+        return f"one of {', '.join(names)}{hint}"
     return f"one of {len(names)} names, such as {', '.join(close or names[:EXAMPLES])}"
 
 

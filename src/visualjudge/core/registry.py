@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
-from visualjudge.core.errors import UnknownName, UsageError
+from visualjudge.core.errors import UnknownName, UsageError, one_of
 
 GROUP = "visualjudge.plugins"
 HOMES = {
@@ -108,7 +108,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
             If there is no such row; the message lists the known names.
         """
         if name not in self:
-            known = ", ".join(map(_shown, self))
+            known = one_of(name, list(map(_shown, self))).removeprefix("one of ")
             raise UnknownName(
                 f"unknown {self.what} {name!r}{lacking(self.what, name)}; known: {known}"
             )

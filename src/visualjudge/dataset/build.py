@@ -16,7 +16,7 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.registry import in_use
-from visualjudge.core.workers import EngineName, Workers
+from visualjudge.core.workers import Workers
 from visualjudge.data.equal_sources import equal_sources
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.folder import MEDIA, META, VERSION
@@ -26,49 +26,24 @@ from visualjudge.dataset.json_form import (
     question_of_json,
     write_questions,
 )
-from visualjudge.dataset.plan import CHUNK, Progress, read_tasks, sample_tasks, units_of
-from visualjudge.dataset.predictions_file import PREDICTIONS
-from visualjudge.dataset.render import Job, render, turned
-from visualjudge.dataset.sampling import (
-    JUDGE_ANALYSIS,
-    SUBSETS,
-    Caps,
-    Drawn,
-    Item,
-    deal,
-    drawn_of,
+from visualjudge.dataset.plan import (
+    CHUNK,
+    Progress,
+    TaskRecords,
+    read_tasks,
+    sample_tasks,
+    units_of,
 )
+from visualjudge.dataset.predictions_file import PREDICTIONS
+from visualjudge.dataset.question_filter import chosen
+from visualjudge.dataset.render import Job, draft, render, turned
+from visualjudge.dataset.sampling import Drawn, Item, deal, drawn_of
 from visualjudge.dataset.staging import check_target, staged
 from visualjudge.dataset.undecidable_questions import counted, unseen_errors
 from visualjudge.dataset.write_dataset import FORMS, MOST_IN_JSON, TOOL, Spool, counts, pack
-from visualjudge.prompts.prompt_set import V1, PromptSet
+from visualjudge.options import JUDGE_ANALYSIS, SUBSETS, BuildOptions, Selection, WorkOptions
+from visualjudge.prompts.prompt_set import PromptSet
 from visualjudge.vision.tasks import TASKS, task_named
-
-
-@dataclass(frozen=True, slots=True)
-class BuildOptions:
-    """Options that, with the data, determine the bytes of a dataset."""
-
-    seed: int = 42
-    subsets: tuple[str, ...] = SUBSETS
-    tasks: tuple[str, ...] | None = None
-    caps: Caps = field(default_factory=Caps)
-    prompts: PromptSet = V1
-    max_side: int | None = None
-    """Maximum length of the longer side of images in the dataset; None = unchanged."""
-    score_range: tuple[float, float] | None = None
-    """Range of the scores in the data, which become 0 to 10; None = they are."""
-
-    def __post_init__(self) -> None:
-        if self.max_side is not None and self.max_side < 1:
-            raise UsageError(f"--set max_side must be at least 1, got {self.max_side}")
-        if self.score_range is not None and not self.score_range[0] < self.score_range[1]:
-            raise UsageError("--score-range must have the lowest score first")
-        for name in self.subsets:
-            if name not in SUBSETS:
-                raise UsageError(f"subset must be one of {', '.join(SUBSETS)}, got {name!r}")
-        for name in self.tasks or ():
-            task_named(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +76,6 @@ def build(
     out: str | Path,
     options: BuildOptions | None = None,
     *,
-    workers: int = 1,
-    engine: EngineName = "local",
-    force: bool = False,
-    form: str | None = None,
     progress: Progress = lambda stage, done, total: None,
 ) -> Built:
     """Build the dataset of the data folder ``data`` at ``out``.
@@ -114,12 +85,7 @@ def build(
     data, out
         Folders. ``out`` must not exist, unless it is an older dataset and ``force`` is given.
     options
-        Seed, subsets, tasks, caps.
-    workers, engine
-        How the work is distributed. The output does not depend on it.
-    form
-        ``"json"`` for ``questions.json`` and ``media/``, ``"parquet"`` for one Parquet file; None
-        chooses by the number of questions.
+        What is asked about and how. The output does not depend on ``workers`` and ``engine``.
     progress
         Called with each step.
 
@@ -130,16 +96,16 @@ def build(
     DataError
         If a whole file cannot be read, or no question can be asked.
     """
-    chosen = options or BuildOptions()
-    if form not in (None, *FORMS):
-        raise UsageError(f"--set form must be one of {', '.join(FORMS)}, got {form!r}")
+    given = options or BuildOptions()
+    if given.form not in (None, *FORMS):
+        raise UsageError(f"--set form must be one of {', '.join(FORMS)}, got {given.form!r}")
     target = Path(out)
-    check_target(target, force)
-    folder = DataFolder(data, chosen.score_range)
-    tasks = asked_tasks(folder, chosen)
-    with staged(target) as stage, open_workers(folder, tasks, engine, workers) as running:
-        built = _fill(stage, folder, tasks, chosen, running, progress)
-        if form == "parquet" or (form is None and built.questions > MOST_IN_JSON):
+    check_target(target, given.force)
+    folder = DataFolder(data, given.score_range)
+    tasks = asked_tasks(folder, given)
+    with staged(target) as stage, open_workers(folder, tasks, given) as running:
+        built = _fill(stage, folder, tasks, given, running, progress)
+        if given.form == "parquet" or (given.form is None and built.questions > MOST_IN_JSON):
             pack(stage)
         return built
 
@@ -153,9 +119,12 @@ def _fill(
     progress: Progress,
 ) -> Built:
     tasks = read_tasks(folder, names, workers, progress)
-    items = sample_tasks(tasks, options.subsets, options.caps, options.seed)
+    subsets = options.subsets or SUBSETS
+    items = sample_tasks(tasks, subsets, options.caps, options.seed)
     if not items:
         raise DataError(f"{folder.name}: no question can be asked{_why_none(folder, names)}")
+    if options.types or options.encodings or options.where:
+        items = _chosen(items, tasks, options)
     (stage / MEDIA).mkdir()
     jobs = (
         Job(str(folder.root), str(stage), unit, options.prompts, options.max_side)
@@ -209,7 +178,7 @@ def _fill(
             task.name, [member.entry.annotation for member in task.members], asked, options.caps
         )
         for task in tasks
-        if JUDGE_ANALYSIS in options.subsets
+        if JUDGE_ANALYSIS in subsets
     }
     return Built(
         len(asked), len(files) - 2, problems, compared, equal, ranges, undecidable, unseen, drawn
@@ -220,15 +189,16 @@ def _meta(
     options: BuildOptions, items: Sequence[Item], files: dict[str, str], invalid: int
 ) -> dict[str, Any]:
     # No times, paths or numbers of workers, which would differ between builds of the same data.
-    tasks = None if options.tasks is None else sorted(set(options.tasks))
+    part = {"types": options.types, "encodings": options.encodings, "where": options.where}
     return {
         "version": VERSION,
         "tool": TOOL,
         "seed": options.seed,
         "options": {
-            "subsets": sorted(set(options.subsets)),
-            "tasks": tasks,
+            "subsets": sorted(set(options.subsets or SUBSETS)),
+            "tasks": sorted(set(options.tasks)) or None,
             "max_side": options.max_side,
+            **{name: list(value) for name, value in part.items() if value},
             **({"score_range": options.score_range} if options.score_range else {}),
             **asdict(options.caps),
         },
@@ -239,6 +209,23 @@ def _meta(
         "counts": counts(items),
         "files": dict(sorted(files.items())),
     }
+
+
+def _chosen(
+    items: Sequence[Item], tasks: Sequence[TaskRecords], options: BuildOptions
+) -> list[Item]:
+    """Return the questions that ``judge`` would choose by the same options."""
+    notes = {
+        (task.name, member.entry.annotation.annotation_id): member.entry.annotation
+        for task in tasks
+        for member in task.members
+    }
+    asked = [
+        draft(item, [notes[item.task, name] for name in item.annotation_ids], id=str(place))
+        for place, item in enumerate(items)
+    ]
+    part = Selection(types=options.types, encodings=options.encodings, where=options.where)
+    return [items[int(question.id)] for question in chosen(asked, part)]
 
 
 def plugins_in_use(items: Sequence[Item]) -> dict[str, Any]:
@@ -256,7 +243,7 @@ def own_prompts(prompts: PromptSet) -> dict[str, Any]:
     return {"own_prompts": own} if own else {}
 
 
-def asked_tasks(folder: DataFolder, options: BuildOptions) -> list[str]:
+def asked_tasks(folder: DataFolder, options: WorkOptions) -> list[str]:
     """Return the names of the requested tasks.
 
     Raises
@@ -264,7 +251,9 @@ def asked_tasks(folder: DataFolder, options: BuildOptions) -> list[str]:
     UsageError
         If ``folder`` is not a data folder, or has no annotations of a task.
     """
-    if options.tasks is None:
+    for name in options.tasks:
+        task_named(name)
+    if not options.tasks:
         if not folder.tasks:
             why = (
                 folder.problems[0]
@@ -282,11 +271,10 @@ def asked_tasks(folder: DataFolder, options: BuildOptions) -> list[str]:
     return [name for name in folder.tasks if name in options.tasks]
 
 
-def open_workers(
-    folder: DataFolder, tasks: Sequence[str], engine: EngineName, workers: int
-) -> Workers:
-    busy = min(workers, max(1, sum(len(folder.entries(name)) for name in tasks) // CHUNK))
-    return Workers(busy if engine == "local" else workers, engine)
+def open_workers(folder: DataFolder, tasks: Sequence[str], options: WorkOptions) -> Workers:
+    most = max(1, sum(len(folder.entries(name)) for name in tasks) // CHUNK)
+    local = options.engine == "local"
+    return Workers(min(options.workers, most) if local else options.workers, options.engine)
 
 
 def _equal_sources(folder: DataFolder, names: Sequence[str]) -> tuple[str, ...]:

@@ -22,7 +22,6 @@ from visualjudge.core.untrusted import confined_path
 from visualjudge.dataset.json_form import QUESTIONS, read_questions
 from visualjudge.dataset.parquet_form import ParquetQuestions, question_files
 from visualjudge.dataset.question_filter import (
-    Choice,
     Condition,
     chosen,
     condition,
@@ -30,6 +29,7 @@ from visualjudge.dataset.question_filter import (
     sample_positions,
 )
 from visualjudge.dataset.question_storage import Positions, View
+from visualjudge.options import Selection
 
 if TYPE_CHECKING:
     import polars as pl
@@ -140,8 +140,8 @@ class Dataset:
             lambda questions: sample_positions(questions, range(len(questions)), number, seed)
         )
 
-    def choose(self, choice: Choice) -> Dataset:
-        """Return the dataset with only the questions of ``choice``.
+    def choose(self, choice: Selection) -> Dataset:
+        """Return the dataset with only the questions of a selection or choice.
 
         Raises
         ------

@@ -21,7 +21,8 @@ from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import ImageRecord, QuestionType
 from visualjudge.core.workers import Workers
 from visualjudge.data.folder import Checked, DataFolder, Entry, check_entry
-from visualjudge.dataset.sampling import Caps, Item, Stems, sample
+from visualjudge.dataset.sampling import Item, Stems, sample
+from visualjudge.options import Caps
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.raster.images import check_image, read_rgb
 from visualjudge.vision.raster.masks import mask_from_png

@@ -13,7 +13,6 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import orjson
 
 from visualjudge.core import jsons
@@ -21,7 +20,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.records import Mask
 from visualjudge.core.untrusted import open_untrusted
 from visualjudge.vision.predictions import Prediction, payload_of, read_prediction, type_of
-from visualjudge.vision.raster.masks import mask_from_rle, rle_of
+from visualjudge.vision.raster.masks import rle_of
 
 PREDICTIONS = "predictions.jsonl"
 
@@ -63,11 +62,6 @@ class ShownPredictions:
         return read_prediction(
             task, self._row(task, "annotation_id", annotation_id, "prediction"), size=size
         )
-
-    def hole(self, task: str, image_id: str) -> np.ndarray | None:
-        if (task, "image_id", image_id) not in self._lines:
-            return None
-        return mask_from_rle(self._row(task, "image_id", image_id, "mask")).dense()
 
     @cached_property
     def _lines(self) -> dict[tuple[str, str, str], bytes]:

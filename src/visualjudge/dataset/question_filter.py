@@ -8,8 +8,9 @@ import operator
 import re
 from array import array
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import fields
+from difflib import get_close_matches
 from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
@@ -20,6 +21,8 @@ from visualjudge.core.records import Question
 from visualjudge.core.seeding import rng_for
 from visualjudge.core.untrusted import read_file
 from visualjudge.dataset.question_storage import Positions, View, columns
+from visualjudge.options import Choice, Selection
+from visualjudge.vision.encodings import CATALOGUE
 
 Condition = Callable[[Question], bool]
 Cell = tuple[Any, ...]
@@ -33,6 +36,7 @@ _ORDERED: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
 }
 _NULL = "null"
+_WORD = re.compile("[a-z]+|[0-9]+")
 
 
 def margin(question: Question) -> float | None:
@@ -47,30 +51,11 @@ _DERIVED: dict[str, Callable[[Question], Any]] = {
     "margin": margin,
     "type": lambda question: question.question_type,
     "n_options": lambda question: len(question.annotation_ids),
+    "source": lambda question: question.sources,
 }
 _HIDDEN = {"features", "spans", "probe"}
 FIELDS = (*(field.name for field in fields(Question) if field.name not in _HIDDEN), *_DERIVED)
 """Fields that a condition may use."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A selection of questions; an empty tuple or None does not restrict it.
-
-    ``sample`` draws this number, balanced over tasks, then encodings, then question types.
-    ``limit`` then keeps the first ones, in the order of the dataset.
-    """
-
-    tasks: tuple[str, ...] = ()
-    encodings: tuple[str, ...] = ()
-    types: tuple[str, ...] = ()
-    subsets: tuple[str, ...] = ()
-    where: tuple[str, ...] = ()
-    sample: int | None = None
-    limit: int | None = None
-    seed: int = 42
-    ids: tuple[str, ...] | None = None
-    """Only the questions with these ids; None = all."""
 
 
 def read_ids(path: Path) -> tuple[str, ...]:
@@ -93,36 +78,38 @@ def read_ids(path: Path) -> tuple[str, ...]:
     return found
 
 
-def chosen(questions: Sequence[Question], choice: Choice) -> Sequence[Question]:
-    """Return the questions of ``choice``, in order. For a dataset on disk, only their positions are
-    stored.
+def chosen(questions: Sequence[Question], choice: Selection) -> Sequence[Question]:
+    """Return the questions of a part or choice, in order. For a dataset on disk, only their
+    positions are stored.
 
     Raises
     ------
     UsageError
         If a name occurs in no question, a condition is invalid, or no question is left.
     """
-    if choice == Choice():
-        return questions
     positions = _fitting(questions, choice)
-    if choice.sample is not None:
-        positions = sample_positions(questions, positions, choice.sample, choice.seed)
-    positions = positions[: choice.limit]
+    if isinstance(choice, Choice):
+        if choice.sample is not None:
+            positions = sample_positions(questions, positions, choice.sample, choice.seed)
+        positions = positions[: choice.limit]
     if questions and not positions:
+        for text in choice.where:
+            _refuse_where_none_fits(questions, text)
         options = "--task, --encoding, --type, --subset, --where and --questions"
         raise UsageError(f"no question of the dataset matches all of {options}")
     return View(questions, lambda _: positions)
 
 
-def _fitting(questions: Sequence[Question], choice: Choice) -> Positions:
+def _fitting(questions: Sequence[Question], choice: Selection) -> Positions:
     conditions = [condition(text) for text in choice.where]
     named: dict[str, tuple[str, Sequence[str]]] = {
         "--task": ("task", choice.tasks),
         "--encoding": ("encoding", choice.encodings),
         "--type": ("question_type", choice.types),
-        "--subset": ("subset", choice.subsets),
-        "--questions": ("id", choice.ids or ()),
     }
+    if isinstance(choice, Choice):
+        listed = read_ids(choice.questions) if choice.questions is not None else choice.ids or ()
+        named |= {"--subset": ("subset", choice.subsets), "--questions": ("id", listed)}
     for option, (field, values) in named.items():
         if values:
             known = dict.fromkeys(
@@ -130,12 +117,29 @@ def _fitting(questions: Sequence[Question], choice: Choice) -> Positions:
             )
             for value in values:
                 if value not in known:
-                    raise UsageError(f"{option} must be {one_of(value, known)}, got {value!r}")
+                    meant = stem_named(value, known) if option == "--encoding" else value
+                    raise UsageError(f"{option} must be {one_of(meant, known)}, got {value!r}")
             conditions.append(has_value(field, frozenset(values)))
     if not conditions:
         return range(len(questions))
     fitting = (k for k, q in enumerate(questions) if all(fits(q) for fits in conditions))
     return array("q", fitting)
+
+
+def stem_named(text: str, stems: Collection[str]) -> str:
+    """Return the encoding among ``stems`` whose title and style have most words of ``text``, as
+    0305 those of ``boxes+xyxy``; ``text`` itself if none has one, or it is nearly a stem.
+    """
+    if get_close_matches(text, stems, 1):
+        return text
+    wanted = set(_WORD.findall(text.lower()))
+    best, most = text, 0.0
+    for row in CATALOGUE.values():
+        own = set(_WORD.findall(f"{row.stem} {row.title} {row.style}".lower()))
+        fit = len(wanted & own) + ("+" in text and row.kind == "combo") / 2
+        if row.stem in stems and wanted & own and fit > most:
+            best, most = row.stem, fit
+    return best
 
 
 def sample_positions(
@@ -188,12 +192,9 @@ def condition(text: str) -> Condition:
     UsageError
         If there is no such field, or a number is compared with another type.
     """
-    parsed = _CONDITION.fullmatch(text)
-    if parsed is None:
-        raise UsageError(f"--where must be FIELD=VALUE (or !=, <, <=, >, >=, ~), got {text!r}")
-    field, sign, value = parsed.groups()
+    field, sign, value = _parsed(text)
     if field not in FIELDS:
-        raise UsageError(f"--where must name one of {', '.join(FIELDS)}, got {field!r}")
+        raise UsageError(f"--where must name {one_of(field, FIELDS)}, got {field!r}")
     number = _as_number(value)
     if sign in _ORDERED and number is None:
         raise UsageError(f"--where {text}: {sign} must be followed by a number, got {value!r}")
@@ -201,6 +202,16 @@ def condition(text: str) -> Condition:
     if sign == "!=":
         return lambda question: all(map(fits, _values(question, field)))
     return lambda question: any(map(fits, _values(question, field)))
+
+
+def _refuse_where_none_fits(questions: Sequence[Question], text: str) -> None:
+    """Raise an error with the field's values if no question fits the condition."""
+    if not any(map(condition(text), questions)):
+        field, _, value = _parsed(text)
+        known = sorted({str(item) for question in questions for item in _values(question, field)})
+        raise UsageError(
+            f"--where {text}: no question fits; {field} must be {one_of(value, known)}"
+        )
 
 
 def has_value(field: str, value: Any) -> Condition:
@@ -212,9 +223,16 @@ def has_value(field: str, value: Any) -> Condition:
         If there is no such field.
     """
     if field not in FIELDS:
-        raise UsageError(f"filter must name one of {', '.join(FIELDS)}, got {field!r}")
+        raise UsageError(f"filter must name {one_of(field, FIELDS)}, got {field!r}")
     wanted = value if isinstance(value, list | tuple | set | frozenset) else [value]
     return lambda question: any(item in wanted for item in _values(question, field))
+
+
+def _parsed(text: str) -> tuple[str, str, str]:
+    parsed = _CONDITION.fullmatch(text)
+    if parsed is None:
+        raise UsageError(f"--where must be FIELD=VALUE (or !=, <, <=, >, >=, ~), got {text!r}")
+    return parsed[1], parsed[2], parsed[3]
 
 
 def _values(question: Question, field: str) -> tuple[Any, ...]:

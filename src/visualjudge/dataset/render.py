@@ -394,8 +394,23 @@ def _question(
     prompt = question_prompt(
         item.question_type, scene, shown, item.paraphrase, job.prompts, shared=shared
     )
-    question = Question(
-        id="",
+    question = draft(
+        item,
+        notes,
+        prompt=prompt.text,
+        images=(*context.images, *(option.image for option in chosen if option.image is not None)),
+        features=tuple(option.features for option in chosen),
+        spans=prompt.spans,
+    )
+    return identified(question)
+
+
+def draft(item: Item, notes: list[Annotation], **rendered: Any) -> Question:
+    """Return the question of an item about ``notes``, in the order of its options, with what is
+    rendered.
+    """
+    missing: dict[str, Any] = {"id": "", "prompt": "", "images": ()}
+    return Question(
         task=item.task,
         encoding=item.stem,
         question_type=item.question_type,
@@ -406,10 +421,6 @@ def _question(
         annotation_ids=item.annotation_ids,
         final_scores=tuple(note.final_score for note in notes),
         sources=tuple(note.source for note in notes),
-        prompt=prompt.text,
-        images=(*context.images, *(option.image for option in chosen if option.image is not None)),
         answer=answer_of(item, notes),
-        features=tuple(option.features for option in chosen),
-        spans=prompt.spans,
+        **{**missing, **rendered},
     )
-    return identified(question)

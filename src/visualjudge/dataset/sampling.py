@@ -17,17 +17,14 @@ from itertools import islice, zip_longest
 
 import numpy as np
 
-from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Annotation, IntArray, QuestionType
 from visualjudge.core.seeding import seed_for
+from visualjudge.options import ENCODING_ANALYSIS, JUDGE_ANALYSIS, SUBSETS, Caps
 
 GroupKey = tuple[str, tuple[str, ...] | None, str | None, str | None]
 _TRAITS = 3
 """Number of traits in a group's key: image, class of interest and error type."""
-ENCODING_ANALYSIS = "encoding_analysis"
-JUDGE_ANALYSIS = "judge_analysis"
-SUBSETS = (ENCODING_ANALYSIS, JUDGE_ANALYSIS)
-FEWEST_RANKED, MOST_RANKED = 3, 5
+FEWEST_RANKED = 3
 DRAWN_TOGETHER = 100
 """Number of group members whose pairs are shuffled together."""
 
@@ -89,31 +86,6 @@ def in_turn(
     """Return up to ``count`` items: one of each group in turn, then a second of each, …"""
     rounds = zip_longest(*(islice(draw(group), count) for group in groups))
     return [item for items in rounds for item in items if item is not None][:count]
-
-
-@dataclass(frozen=True, slots=True)
-class Caps:
-    """Maximum numbers of questions per task in the two subsets."""
-
-    encoding_groups: int = 10
-    encoding_pairs: int = 10
-    judge_groups: int = 20
-    judge_pairs: int = 50
-    scoring_groups: int = 20
-    ranking_groups: int = 20
-    per_group: int = 5
-    min_margin: float = 0.0
-    """Minimum score difference of a pair; 0 = any difference."""
-
-    def __post_init__(self) -> None:
-        for name in self.__slots__:
-            if not getattr(self, name) >= 0:
-                raise UsageError(f"{name} must be at least 0, got {getattr(self, name)}")
-        if self.per_group > MOST_RANKED:
-            raise UsageError(f"per_group must be at most {MOST_RANKED}, got {self.per_group}")
-
-    def differ(self, first: float, second: float) -> bool:
-        return first != second and round(abs(first - second), 9) >= self.min_margin
 
 
 @dataclass(frozen=True, slots=True)

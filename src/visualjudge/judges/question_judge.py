@@ -29,12 +29,12 @@ from visualjudge.clients.tool_calls import Ending, converse
 from visualjudge.core.errors import ApiError, DataError
 from visualjudge.core.records import FAILED, LETTERS, TIES, Question, Verdict
 from visualjudge.judges.base import Ask, Judged, failed, in_stored_letters
-from visualjudge.judges.judge_options import Mode
 from visualjudge.judges.logprobs import expected_score, probability_of_a
 from visualjudge.judges.reply_extractor import extracted
 from visualjudge.judges.toolbox import ToolBox, Tools, trace_of
+from visualjudge.options import Mode, Tiers
 from visualjudge.prompts.spans import interleaved, swapped
-from visualjudge.replies import Reading, Tiers, read_reply
+from visualjudge.replies import Reading, read_reply
 
 Schema = Literal["followed", "refused", "ignored"]
 """How a server treats a schema."""

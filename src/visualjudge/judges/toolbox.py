@@ -37,8 +37,9 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
 }
 
 
-def tool_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of tools without duplicates; ``all`` means every tool.
+def tool_names(stated: Sequence[str] | str) -> tuple[str, ...]:
+    """Return the names of tools, also given as one text with commas, without duplicates; ``all``
+    means every tool.
 
     Raises
     ------
@@ -47,6 +48,7 @@ def tool_names(names: Sequence[str]) -> tuple[str, ...]:
     """
     tools = [*GENERAL, *(tool for kind in TYPES.values() for tool in kind.tools)]
     known = list(dict.fromkeys(tool.name for tool in tools))
+    names = [name.strip() for name in stated.split(",")] if isinstance(stated, str) else stated
     if "all" in names:
         return tuple(known)
     for name in names:
@@ -101,7 +103,7 @@ class Tools:
             letter: partial(self._prediction, question, name, images["original"])
             for letter, name in zip(LETTERS, ids if known else (), strict=False)
         }
-        evidence = Evidence(images, predictions, LETTERS[: len(ids)], question.encoding)
+        evidence = Evidence(images, predictions, LETTERS[: len(ids)], kind)
         tools = {tool.name: tool for tool in (*GENERAL, *kind.tools)}
         usable = [
             tools[name] for name in self.names if name in tools and tools[name].applies(evidence)

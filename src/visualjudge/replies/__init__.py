@@ -2,6 +2,6 @@
 with a cause.
 """
 
-from visualjudge.replies.reply_to_value import Reading, Tiers, read_reply
+from visualjudge.replies.reply_to_value import Reading, read_reply
 
-__all__ = ["Reading", "Tiers", "read_reply"]
+__all__ = ["Reading", "read_reply"]

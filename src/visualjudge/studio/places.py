@@ -62,7 +62,7 @@ class RunPlace:
     @property
     def journal(self) -> Path:
         """Return the file with its verdicts."""
-        return RunFolder(self.root).verdicts_path
+        return RunFolder(self.root).journal_path
 
     def info(self) -> Mapping[str, Any]:
         """Return the current ``run.json``; empty if it cannot be read."""
@@ -178,7 +178,7 @@ def _is_run(folder: Path) -> bool:
     """Return whether the folder is a run; a folder whose files are links is not."""
     try:
         run = RunFolder(folder)
-        return run.manifest_path.is_file() and not run.verdicts_path.is_dir()
+        return run.manifest_path.is_file() and not run.journal_path.is_dir()
     except DataError:
         return False
 

@@ -1,20 +1,20 @@
 """Tools that a judge may call before it answers.
 
-``zoom``, ``compare`` and ``count`` are for predictions of all types; ``value`` and ``measure`` are
-those of a type (:attr:`~visualjudge.vision.rows.PredictionType.tools`).
+Those of :data:`GENERAL` are for predictions of all types; a type can have others, or its own of the
+same name (:attr:`~visualjudge.vision.rows.PredictionType.tools`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import cv2
 import numpy as np
 
 from visualjudge.core.errors import DataError, VisualJudgeError
-from visualjudge.core.records import Pixels
+from visualjudge.core.records import FloatArray, Pixels
 from visualjudge.vision.base import Prediction
 
 LONGEST = 768
@@ -33,8 +33,6 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "label": {"type": "string"},
     "item": ITEM,
     "other_item": ITEM,
-    "x": {"type": "number"},
-    "y": {"type": "number"},
     "x0": {"type": "number", "description": "Left side in pixels."},
     "y0": {"type": "number", "description": "Top side in pixels."},
     "x1": {"type": "number", "description": "Right side in pixels."},
@@ -43,7 +41,6 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
 """JSON schemas of the arguments that tools take."""
 Box = tuple[int, int, int, int]
 """x0, y0, x1, y1 in whole pixels; x1 and y1 are one past the last."""
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,14 +57,14 @@ class Evidence:
         Each option as data, for types whose predictions are not files.
     letters
         Letters of the options, in the order shown.
-    encoding
-        Stem of the encoding that the question shows.
+    kind
+        The row of the predictions' type (:class:`~visualjudge.vision.rows.PredictionType`).
     """
 
     images: Mapping[str, Callable[[], Pixels]] = field(default_factory=dict)
     predictions: Mapping[str, Callable[[], Prediction]] = field(default_factory=dict)
     letters: str = ""
-    encoding: str = ""
+    kind: Any = None
 
     def image(self, name: str) -> Pixels:
         """Return one image of the question. Raises DataError if none has this name."""
@@ -96,7 +93,7 @@ class ToolOutput:
     images: tuple[Pixels, ...] = ()
 
 
-Need = Literal["predictions", "images", "option images"]
+Need = Literal["predictions", "places", "images", "option images"]
 """What a question must have for a tool to be useful."""
 
 
@@ -133,7 +130,9 @@ class Tool:
         """Return whether a question has what the tool needs."""
         if self.on == "option images":
             return len(evidence.letters) > 1 and set(evidence.letters) <= set(evidence.images)
-        return bool(evidence.predictions if self.on == "predictions" else evidence.images)
+        if self.on == "places" and (evidence.kind is None or evidence.kind.places is None):
+            return False
+        return bool(evidence.images if self.on == "images" else evidence.predictions)
 
     def schema(self, evidence: Evidence) -> dict[str, Any]:
         """Return the JSON schema of the arguments, with the names of a question's images and
@@ -169,22 +168,6 @@ def region(image: Pixels, x0: float, y0: float, x1: float, y1: float) -> tuple[P
     return np.ascontiguousarray(image[top:bottom, left:right]), (left, top, right, bottom)
 
 
-def pixel(size: tuple[int, int], x: float, y: float) -> tuple[int, int]:
-    """Return the column and row of the pixel at (x, y) of an image of (height, width) ``size``.
-
-    Raises
-    ------
-    DataError
-        If it lies outside the image.
-    """
-    height, width = size
-    if not (0 <= x < width and 0 <= y < height):
-        raise DataError(
-            f"x, y: must be inside the image of {width}×{height} pixels, got {x:g}, {y:g}"
-        )
-    return int(x), int(y)
-
-
 def fitted(pixels: Pixels, longest: int = LONGEST) -> tuple[Pixels, float]:
     """Return an image at most ``longest`` pixels long, and the factor by which it was enlarged.
 
@@ -198,8 +181,7 @@ def fitted(pixels: Pixels, longest: int = LONGEST) -> tuple[Pixels, float]:
     return np.asarray(cv2.resize(pixels, (width, height), interpolation=way), np.uint8), factor
 
 
-def box_text(box: Box) -> str:
-    """Describe a box in words."""
+def _box_text(box: Box) -> str:
     return f"x {box[0]} to {box[2]}, y {box[1]} to {box[3]}"
 
 
@@ -213,7 +195,7 @@ def zoom(evidence: Evidence, image: str, **corners: float) -> ToolOutput:
     """Return a region of an image from its full resolution, enlarged."""
     part, box = region(evidence.image(image), **corners)
     enlarged, factor = fitted(part)
-    return ToolOutput(f"{image}: {box_text(box)}, {_factor_text(factor)}", (enlarged,))
+    return ToolOutput(f"{image}: {_box_text(box)}, {_factor_text(factor)}", (enlarged,))
 
 
 def compare(evidence: Evidence, **corners: float) -> ToolOutput:
@@ -247,6 +229,47 @@ def count(evidence: Evidence, option: str, label: str | None = None) -> ToolOutp
     return ToolOutput(f"{text}: {listed}" if listed else text)
 
 
+def measure(
+    evidence: Evidence, option: str, item: int | None = None, other_item: int | None = None
+) -> ToolOutput:
+    """Return the places and sizes of an option's items, of one item, or the distance and overlap of
+    two.
+    """
+    record = evidence.prediction(option)
+    corners = evidence.kind.places(record)
+    if item is None:
+        lines = [
+            f"{k + 1}: {_size(record, corners, k)}" for k in range(min(len(corners), MOST_LISTED))
+        ]
+        more = [f"and {len(corners) - len(lines)} more"] if len(corners) > len(lines) else []
+        return ToolOutput("\n".join([f"{option}: {len(corners)} items", *lines, *more]))
+    first = _number(item, len(corners), "item")
+    if other_item is None:
+        return ToolOutput(f"{option} item {item}: {_size(record, corners, first)}")
+    second = _number(other_item, len(corners), "other_item")
+    dx, dy = (corners[second].reshape(2, 2) - corners[first].reshape(2, 2)).mean(axis=0)
+    text = f"centres {np.hypot(dx, dy):.1f} pixels apart (dx {dx:.1f}, dy {dy:.1f})"
+    if evidence.kind.overlap is not None:
+        shared = evidence.kind.overlap([record.items[first]], [record.items[second]])
+        text += f", IoU {float(shared[0, 0]):.3f}"
+    return ToolOutput(f"{option} items {item} and {other_item}: {text}")
+
+
+def _number(stated: int, count: int, argument: str) -> int:
+    if not 1 <= stated <= count:
+        known = f"from 1 to {count}" if count else "left out: the option has no items"
+        raise DataError(f"{argument}: must be {known}, got {stated}")
+    return stated - 1
+
+
+def _size(record: Any, corners: FloatArray, number: int) -> str:
+    x1, y1, x2, y2 = corners[number]
+    masks = record.regions()
+    area = f", {masks[number].area} of them inside" if masks else ""
+    box = f"x {x1:.1f} to {x2:.1f}, y {y1:.1f} to {y2:.1f}, {x2 - x1:.1f}×{y2 - y1:.1f} pixels"
+    return f"{getattr(record.items[number], 'label', 'item')}, {box}{area}"
+
+
 GENERAL = (
     Tool(
         "zoom",
@@ -263,43 +286,13 @@ GENERAL = (
         on="option images",
     ),
     Tool("count", "Count the items of an option, by label.", count, ("option",), ("label",)),
+    Tool(
+        "measure",
+        "List an option's items with their places and sizes; with item, one of them; with "
+        "other_item too, the distance and overlap (IoU) of the two.",
+        measure,
+        ("option",),
+        ("item", "other_item"),
+        on="places",
+    ),
 )
-
-
-def numbered(items: Sequence[Item], number: int, argument: str = "item") -> Item:
-    """Return the item with a number, counted from 1. Raises DataError if there is none."""
-    if not 1 <= number <= len(items):
-        known = f"from 1 to {len(items)}" if items else "left out: the option has no items"
-        raise DataError(f"{argument}: must be {known}, got {number}")
-    return items[number - 1]
-
-
-def listed(option: str, lines: Sequence[str]) -> ToolOutput:
-    """List all items of an option, one per line."""
-    shown = [f"{k}: {line}" for k, line in enumerate(lines[:MOST_LISTED], 1)]
-    more = [f"and {len(lines) - MOST_LISTED} more"] if len(lines) > MOST_LISTED else []
-    return ToolOutput("\n".join([f"{option}: {len(lines)} items", *shown, *more]))
-
-
-def measured_items(
-    option: str,
-    items: Sequence[Item],
-    numbers: tuple[int | None, int | None],
-    size: Callable[[Item], str],
-    apart: Callable[[Item, Item], str],
-) -> ToolOutput:
-    """Return all items of an option, the item of the first number, or the distance between two.
-
-    Raises
-    ------
-    DataError
-        If a number has no item.
-    """
-    item, other = numbers
-    if item is None:
-        return listed(option, [size(one) for one in items])
-    first = numbered(items, item)
-    if other is None:
-        return ToolOutput(f"{option} item {item}: {size(first)}")
-    distance = apart(first, numbered(items, other, "other_item"))
-    return ToolOutput(f"{option} items {item} and {other}: {distance}")

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.core.records import BoolArray, FloatArray, Pixels, Size
+from visualjudge.core.records import FloatArray, Pixels, Size
 
 SIDE = 192
 """Longer side of the reduced photograph in pixels. Computing time grows with its square."""
@@ -99,13 +99,9 @@ def view_of(pixels: Pixels) -> View:
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """The images that a question shows in addition to its options: the source image, the control
-    image and the region to fill.
-    """
+    """The image that a question shows in addition to its options: the source or control image."""
 
     image: Pixels | None = None
-    control: Pixels | None = None
-    hole: BoolArray | None = None
     _done: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, work: Callable[[Given], T]) -> T:

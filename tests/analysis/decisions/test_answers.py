@@ -115,10 +115,9 @@ def test_task_and_where_keep_the_questions_that_fit(tmp_path: Path) -> None:
     [
         (
             "task=nothing",
-            "--where task=nothing: no question has this task; there are: keypoint, "
-            "object_detection",
+            "--where task=nothing: no question fits; task must be one of .*keypoint",
         ),
-        ("colour=red", "--where must be FIELD=VALUE with a field of task, .*, got colour=red"),
+        ("colour=red", "--where must name one of id, task, .*, got 'colour'"),
         ("task", "--where must be FIELD=VALUE"),
     ],
 )

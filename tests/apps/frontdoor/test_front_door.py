@@ -20,7 +20,7 @@ from frontdoor_example import Example, make_example, write_data
 from scripted_client import ScriptedClient
 from visualjudge.clients.cache import Cached
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.dataset.question_filter import Choice
+from visualjudge.options import Choice
 from visualjudge.runs.budget import Limits, Prices
 from visualjudge.runs.job_runner import Stop, run_until_stopped
 

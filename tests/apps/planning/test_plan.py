@@ -232,7 +232,7 @@ def test_wrong_goals_and_effects_are_refused(data: Path) -> None:
     with pytest.raises(UsageError, match="--power must be"):
         plan(data, power=1.0)
     with pytest.raises(UsageError, match="--task must be one of object_detection"):
-        plan(data, task="keypoint")
+        plan(data, tasks=("keypoint",))
 
 
 def test_a_pilot_without_a_usable_reply_is_refused(data: Path, tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ async def _asked(dataset: Path, out: Path, **options: object) -> Counting:
 def test_planned_cost_is_what_a_run_then_costs(data: Path, tmp_path: Path) -> None:
     import asyncio
 
-    from visualjudge.dataset.question_filter import Choice
+    from visualjudge.options import Choice
 
     prices = Prices(1.0, 2.0)
     vj.build(data, tmp_path / "first", subsets=["judge_analysis"])

@@ -36,6 +36,7 @@ from visualjudge.dataset.validate import validate
 from visualjudge.judges.base import Ask
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.local.judge import local_judge
+from visualjudge.options import WorkOptions
 from visualjudge.prompts.spans import spans_of
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.vision.raster.images import read_rgb
@@ -84,7 +85,7 @@ def test_the_same_data_and_seed_give_the_same_bytes(
     made: tuple[Path, Probed, Dataset], tmp_path: Path
 ) -> None:
     data, _, dataset = made
-    build_probes(data, tmp_path / "again", number=N, workers=2)
+    build_probes(data, tmp_path / "again", WorkOptions(workers=2), number=N)
     for name in ("questions.json", "dataset.json"):
         assert (tmp_path / "again" / name).read_bytes() == (dataset.root / name).read_bytes()
 

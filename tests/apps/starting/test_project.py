@@ -5,6 +5,7 @@ from __future__ import annotations
 import runpy
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -42,13 +43,13 @@ def test_every_choice_of_the_configuration_is_one_that_the_functions_take() -> N
     import visualjudge as vj
     from visualjudge.clients.api import ApiClient
     from visualjudge.clients.registry import ClientConfig
-    from visualjudge.judges.judge_options import JudgeOptions
+    from visualjudge.options import JudgeOptions
 
     client = {*inspect.signature(vj.client).parameters, *inspect.signature(ApiClient).parameters}
     known = {
         "build": set(inspect.signature(vj.build).parameters),
         "client": client | set(ClientConfig.model_fields),
-        "judge": set(JudgeOptions.__annotations__),
+        "judge": {field.name for field in fields(JudgeOptions)},
     }
     text = (Path(vj.__file__).parent / "apps" / "starting" / "assets" / "config.yaml").read_text(
         "utf-8"

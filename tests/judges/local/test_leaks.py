@@ -17,11 +17,12 @@ import pytest
 from making import make_folder
 from visualjudge.analysis.estimate import shares
 from visualjudge.core.records import Question
-from visualjudge.dataset.build import BuildOptions, build
+from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges.base import Ask
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.local.model import shipped
+from visualjudge.options import BuildOptions
 from visualjudge.runs.verdicts import verdict_line
 
 TOOLS = Path(__file__).parents[3] / "tools"

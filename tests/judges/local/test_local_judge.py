@@ -17,7 +17,7 @@ import skimage.data
 from making import make_folder
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Pixels, Question
-from visualjudge.dataset.build import BuildOptions, build
+from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.predictions_file import PREDICTIONS, ShownPredictions
 from visualjudge.judges.base import Ask, Judged
@@ -25,13 +25,17 @@ from visualjudge.judges.local.features import features_of
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.local.model import shipped
 from visualjudge.judges.local.questions import QuestionFeatures
+from visualjudge.options import BuildOptions
 from visualjudge.vision.depth.colormaps import decoded
 from visualjudge.vision.depth.features import nearness_of
 from visualjudge.vision.encode import encode
 from visualjudge.vision.predictions import DepthMap, Detection, Detections, Prediction, WholeImage
 from visualjudge.vision.view import Given, strided
 
-TASKS = ("object_detection", "keypoint", "depth_estimation", "lowlevel-deblur", "generation_t2i")
+TASKS = (
+    *("object_detection", "instance_segmentation", "depth_estimation", "lowlevel-deblur"),
+    *("keypoint", "generation_editing"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -90,8 +94,9 @@ def test_a_blurred_and_a_noisy_restoration_are_seen(worse: str) -> None:
     assert preferred("lowlevel-deblur", WholeImage(clean), WholeImage(spoilt), given)
 
 
-def test_an_image_for_a_text_is_declined(dataset: Dataset) -> None:
-    for question in of(dataset, "generation_t2i", "pairwise"):
+@pytest.mark.parametrize("task", TASKS[4:])
+def test_what_it_was_not_trained_for_is_declined(dataset: Dataset, task: str) -> None:
+    for question in of(dataset, task, "pairwise"):
         verdict = asked(dataset, question).verdict
         assert (verdict.value, verdict.status, verdict.cause) == ("Failed", "refusal", "declined")
 
@@ -121,7 +126,7 @@ def test_text_and_image_of_one_prediction_get_one_verdict(dataset: Dataset) -> N
 
 def test_a_prediction_is_looked_at_once_for_all_questions_and_encodings(dataset: Dataset) -> None:
     looks = QuestionFeatures(dataset.root)
-    questions = [q for q in dataset.questions if q.task in ("object_detection", "keypoint")]
+    questions = [q for q in dataset.questions if q.task in TASKS[:2]]
     with ThreadPoolExecutor(8) as threads:
         options = list(threads.map(looks.options, questions))
     seen: dict[str, list[tuple[str, object]]] = {}

@@ -13,7 +13,6 @@ from hypothesis import given, settings, strategies as st
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Pixels
 from visualjudge.vision.boxes.record import Detection, Detections
-from visualjudge.vision.depth.colormaps import colormap
 from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.poses.record import People, Person
@@ -52,7 +51,7 @@ def call(kind: str, name: str, looked_at: Evidence, **arguments: Any) -> ToolOut
 
 
 def data(record: Any) -> Evidence:
-    return seen(predictions={"A": lambda: record})
+    return seen(predictions={"A": lambda: record}, kind=TYPES["detection"])
 
 
 def test_zoom_shows_the_pixels_of_the_box() -> None:
@@ -137,91 +136,53 @@ def test_what_has_no_items_is_not_counted() -> None:
         call("detection", "count", data(DepthMap(np.ones((3, 3)))), option="A")
 
 
-def test_boxes_at_a_point_and_their_overlap() -> None:
+def test_places_of_boxes_and_their_overlap() -> None:
     looked = data(BOXES)
-    assert (
-        call("detection", "value", looked, option="A", x=25, y=15).text
-        == "A at (25, 15): 1 dog, 2 cat"
-    )
-    assert call("detection", "value", looked, option="A", x=30, y=15).text == "A at (30, 15): 2 cat"
-    assert (
-        call("detection", "value", looked, option="A", x=70, y=15).text == "A at (70, 15): no box"
-    )
-    both = call("detection", "measure", looked, option="A", item=1, other_item=2).text
-    assert "IoU 0.333" in both
-    assert "10.0 pixels apart (dx 10.0, dy 0.0)" in both
-    assert "20.0×10.0 pixels" in call("detection", "measure", looked, option="A", item=1).text
+    both = measured("detection", BOXES, item=1, other_item=2)
+    assert both == "A items 1 and 2: centres 10.0 pixels apart (dx 10.0, dy 0.0), IoU 0.333"
+    one = "dog, x 10.0 to 30.0, y 10.0 to 20.0, 20.0×10.0 pixels"
+    assert measured("detection", BOXES, item=1) == f"A item 1: {one}"
+    assert measured("detection", BOXES).startswith(f"A: 3 items\n1: {one}\n2: cat")
     with pytest.raises(DataError, match=r"other_item: must be from 1 to 3, got 4"):
         call("detection", "measure", looked, option="A", item=1, other_item=4)
 
 
+def measured(kind: str, record: Any, **items: int) -> str:
+    looked = seen(predictions={"A": lambda: record}, kind=TYPES[kind])
+    return call(kind, "measure", looked, option="A", **items).text
+
+
 def test_tools_tell_no_confidence() -> None:
-    texts = [call("detection", name, data(BOXES), option="A").text for name in ("count", "measure")]
+    texts = call("detection", "count", data(BOXES), option="A").text, measured("detection", BOXES)
     assert not re.search(r"0?\.987|0?\.123", " ".join(texts))
 
 
-def test_masks_at_a_pixel_and_their_overlap() -> None:
+def test_places_of_masks_and_their_overlap() -> None:
     one, other = np.zeros((HEIGHT, WIDTH), bool), np.zeros((HEIGHT, WIDTH), bool)
     one[10:20, 10:30] = True
     one[12, 12] = False
     other[10:20, 20:40] = True
     items = tuple(Instance(f"m{k}", mask_from_array(mask)) for k, mask in enumerate((one, other)))
-    looked = data(Masks((HEIGHT, WIDTH), items))
-    for x, y in ((12, 12), (25, 15), (19, 10), (20, 10), (70, 50), (10.9, 10.9)):
-        said = call("instance", "value", looked, option="A", x=x, y=y).text
-        for k, mask in enumerate((one, other)):
-            assert (f"m{k}" in said) == mask[int(y), int(x)]
+    masks = Masks((HEIGHT, WIDTH), items)
     iou = (one & other).sum() / (one | other).sum()
-    assert (
-        f"IoU {iou:.3f}"
-        in call("instance", "measure", looked, option="A", item=1, other_item=2).text
-    )
-    assert f"{one.sum()} pixels" in call("instance", "measure", looked, option="A", item=1).text
-    with pytest.raises(DataError, match="inside the image"):
-        call("instance", "value", looked, option="A", x=WIDTH, y=0)
+    assert f"IoU {iou:.3f}" in measured("instance", masks, item=1, other_item=2)
+    assert "20.0×10.0 pixels, 199 of them inside" in measured("instance", masks, item=1)
 
 
-def test_keypoints_near_a_point_and_their_places() -> None:
+def test_places_of_people() -> None:
     points = np.zeros((17, 3))
     points[11], points[13] = (10, 10, 2), (13, 14, 2)
-    looked = data(People((Person(points),)))
-    assert (
-        "left_hip of person 1, 1.0 pixels away"
-        in call("keypoint", "value", looked, option="A", x=10, y=11).text
-    )
-    said = call("keypoint", "measure", looked, option="A", item=1).text
-    assert said == "A person 1: left_hip (10.0, 10.0), left_knee (13.0, 14.0)"
+    people = People((Person(points), Person(points + np.array([3, 4, 0]))))
+    assert "item, x 10.0 to 13.0, y 10.0 to 14.0" in measured("keypoint", people, item=1)
+    told = measured("keypoint", people, item=1, other_item=2)
+    assert told == "A items 1 and 2: centres 5.0 pixels apart (dx 3.0, dy 4.0)"
 
 
-@pytest.mark.parametrize("stem", ["plasma", "turbo", "gray"])
-def test_nearness_is_read_back_from_the_colours(stem: str) -> None:
-    levels = RNG.integers(1, 255, (HEIGHT, WIDTH))
-    drawn = colormap(stem)[levels]
-    drawn[0, 0] = 0
-    looked = Evidence({"A": lambda: drawn}, letters="A", encoding=stem)
-    known = {entry: k for k, entry in enumerate(map(tuple, colormap(stem).tolist()))}
-    for x, y in ((3, 4), (50, 20), (79, 59)):
-        near = known[tuple(drawn[y, x].tolist())] / 255
-        found = float(
-            call("depth", "value", looked, option="A", x=x, y=y)
-            .text.split("nearness ")[1]
-            .split()[0]
-        )
-        assert abs(found - near) <= 2 / 255
-    assert "no depth" in call("depth", "value", looked, option="A", x=0, y=0).text or stem == "gray"
-    said = call("depth", "measure", looked, option="A", x0=5, y0=5, x1=70, y1=50).text
-    part = levels[5:50, 5:70] / 255
-    low, high = map(float, re.findall(r"nearness ([\d.]+) to ([\d.]+)", said)[0])
-    assert (abs(low - part.min()) < 0.01, abs(high - part.max()) < 0.01) == (True, True)
-
-
-def test_colours_of_a_pixel_and_a_region() -> None:
-    said = call("restoration", "value", seen(), image="original", x=7, y=9).text
-    assert said == f"original at (7, 9): RGB {', '.join(map(str, PHOTO[9, 7].tolist()))}"
-    measured = call(
-        "restoration", "measure", seen(), image="original", x0=2, y0=3, x1=12, y1=23
-    ).text
-    assert f"R {PHOTO[3:23, 2:12, 0].mean():.1f} ± {PHOTO[3:23, 2:12, 0].std():.1f}" in measured
+def test_only_what_has_places_is_measured() -> None:
+    tool = tools_of("depth")["measure"]
+    records = {"A": lambda: DepthMap(np.ones((3, 3)))}
+    assert not tool.applies(seen(predictions=records, kind=TYPES["depth"]))
+    assert not tool.applies(seen(predictions=records))
 
 
 @pytest.mark.parametrize("kind", TYPES)

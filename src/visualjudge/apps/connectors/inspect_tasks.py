@@ -22,7 +22,7 @@ from visualjudge.apps.training import LARGEST_SCORE, reward, truth_of
 from visualjudge.core.records import FAILED, IMAGE_MARK, Question
 from visualjudge.dataset.exports.media import answer_text, truth_columns
 from visualjudge.dataset.folder import Dataset, load_dataset
-from visualjudge.dataset.question_filter import Choice
+from visualjudge.options import Choice
 from visualjudge.prompts.spans import interleaved
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.replies import read_reply

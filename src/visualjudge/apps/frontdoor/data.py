@@ -14,14 +14,12 @@ from visualjudge.core.errors import DataError, Problem, summarized
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.folder import Dataset, load_dataset
+from visualjudge.options import BuildOptions, keywords
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from visualjudge.core.workers import EngineName
-    from visualjudge.dataset.sampling import Caps
     from visualjudge.formats.sample import Sample
-    from visualjudge.prompts.prompt_set import PromptSet
 
 Progress = Callable[[str, int, int], None]
 _SHOWN = 3
@@ -192,21 +190,13 @@ def import_samples(
     return Data(out)
 
 
+@keywords(BuildOptions)
 def build(
     data: Data | str | Path,
     out: str | Path,
     *,
-    tasks: Sequence[str] | None = None,
-    subsets: Sequence[str] | None = None,
-    seed: int = 42,
-    caps: Caps | None = None,
-    prompts: str | Path | PromptSet | None = None,
-    prompt_version: str | None = None,
-    score_range: tuple[float, float] | None = None,
-    workers: int = 1,
-    engine: EngineName = "local",
+    options: BuildOptions,
     skip_invalid: bool = False,
-    force: bool = False,
     progress: Progress | None = None,
 ) -> Dataset:
     """Build a judge dataset from a data folder, and open it.
@@ -218,18 +208,28 @@ def build(
     out
         Folder of the dataset; must not exist, unless ``force`` is true and it is an older dataset.
     tasks, subsets
-        Tasks and subsets to build; None = all.
+        Tasks and subsets to build; empty = all.
+    encodings, types, where
+        Questions to build, as ``visualjudge judge`` chooses them; empty = all.
     seed
         Seed of every draw. The same data, seed and options give the same bytes.
-    caps
-        Maximum number of groups, pairs and annotations to draw.
+    judge_groups, judge_pairs, encoding_groups, encoding_pairs, scoring_groups, ranking_groups
+        Maximum number of groups and pairs of a task to draw; ``caps`` holds all of them.
+    per_group, min_margin
+        Maximum number of annotations of a ranking, and smallest difference of scores in a pair.
     prompts, prompt_version
         A version of the prompts (``"v1"``, the default, or ``"v2"``, which names the form of the
         answer), or a folder with your own prompts, and their version.
+    max_side
+        Maximum length of the longer side of images, in pixels; None = unchanged.
     score_range
         Range of the data's scores, which become 0 to 10.
-    workers
-        Number of processes; more than 1 needs ``if __name__ == "__main__":`` in a script.
+    form
+        ``"json"`` for ``questions.json`` and ``media/``, ``"parquet"`` for one Parquet file; None
+        chooses by the number of questions.
+    workers, engine
+        Number of processes, and who runs them: ``"local"`` or ``"ray"``; more than 1 needs
+        ``if __name__ == "__main__":`` in a script.
     skip_invalid
         Whether to leave out invalid records without a warning.
     progress
@@ -249,31 +249,17 @@ def build(
     >>> dataset
     Dataset(..., ... questions)
     """
-    from visualjudge.dataset.build import BuildOptions, build as build_dataset
-    from visualjudge.dataset.sampling import SUBSETS, Caps
-    from visualjudge.prompts.prompt_set import prompt_set
+    from visualjudge.dataset.build import build as build_dataset
 
-    options = BuildOptions(
-        seed,
-        tuple(subsets or SUBSETS),
-        tuple(tasks) if tasks else None,
-        caps or Caps(),
-        prompts=prompt_set(prompts, prompt_version),
-        score_range=score_range,
-    )
     folder = data.path if isinstance(data, Data) else data
-    built = build_dataset(
-        folder,
-        out,
-        options,
-        workers=workers,
-        engine=engine,
-        force=force,
-        progress=progress or (lambda stage, done, total: None),
-    )
+    built = build_dataset(folder, out, options, progress=progress or _unseen)
     if built.problems and not skip_invalid:
         warnings.warn(_left_out(built.problems), stacklevel=2)
     return load_dataset(out)
+
+
+def _unseen(stage: str, done: int, total: int) -> None:
+    """Show no progress."""
 
 
 def _left_out(problems: Sequence[Problem]) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
+from visualjudge.apps.frontdoor.opened_run import Run, Runs, folder_of, folders_of
+from visualjudge.options import MeasureOptions, keywords
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card
@@ -14,13 +14,8 @@ if TYPE_CHECKING:
     from visualjudge.analysis.decisions.items_to_label import LabelQueue
 
 
-def card(
-    runs: Runs,
-    *,
-    dataset: str | Path | None = None,
-    seed: int = 0,
-    where: Sequence[str] = (),
-) -> Card:
+@keywords(MeasureOptions)
+def card(runs: Runs, *, options: MeasureOptions) -> Card:
     """Decide whether a judge may rank your models, overall and by task, from its checks and the
     order of the sources.
 
@@ -32,15 +27,15 @@ def card(
         Folder of the dataset, if it has moved since the runs.
     seed
         Seed of the bootstrap.
-    where
-        Only questions that fit each ``FIELD=VALUE``, such as ``task=keypoint``.
+    tasks, encodings, types, where
+        Use only these questions; each of ``where`` is ``FIELD=VALUE``, such as ``margin>2``.
 
     Raises
     ------
     DataError
         If a run cannot be read.
     UsageError
-        If no question fits ``where``.
+        If no question is selected.
 
     Examples
     --------
@@ -51,11 +46,11 @@ def card(
     from visualjudge.analysis.analysing import analyse
     from visualjudge.analysis.decisions.card import card_of
 
-    return card_of(analyse(folders_of(runs), dataset=dataset, seed=seed, where=where))
+    return card_of(analyse(folders_of(runs), options=options))
 
 
 def correct(
-    runs: Runs,
+    run: Run | str | Path,
     labels: str | Path,
     *,
     kind: str | None = None,
@@ -78,7 +73,7 @@ def correct(
     Raises
     ------
     DataError
-        If a run or the labels cannot be read, or no source has labels on at least 3 images.
+        If the run or the labels cannot be read, or no source has labels on at least 3 images.
 
     Examples
     --------
@@ -88,11 +83,11 @@ def correct(
     """
     from visualjudge.analysis.decisions.correct import correct as make
 
-    return make(folders_of(runs), labels, kind=kind, dataset=dataset, gap=gap)
+    return make(folder_of(run), labels, kind=kind, dataset=dataset, gap=gap)
 
 
 def label(
-    runs: Runs,
+    run: Run | str | Path,
     n: int | None = None,
     *,
     kind: str | None = None,
@@ -109,19 +104,19 @@ def label(
         Number of items; None = 50, or all that remain.
     kind
         ``"scoring"``, ``"pairwise"`` or ``"ranking"``; None = the first of scoring, pairwise and
-        ranking that the runs answered.
+        ranking that the run answered.
     labels
         Existing labels, drawn with equal probabilities: their items are not drawn again, and appear
         in the queue.
     dataset
-        Folder of the dataset, if it has moved since the runs.
+        Folder of the dataset, if it has moved since the run.
     seed
         Seed of the draw.
 
     Raises
     ------
     DataError
-        If a run cannot be read, or has no unlabelled items, or fewer than ``n``.
+        If the run cannot be read, or has no unlabelled items, or fewer than ``n``.
 
     Examples
     --------
@@ -131,4 +126,4 @@ def label(
     """
     from visualjudge.analysis.decisions.items_to_label import label as make
 
-    return make(folders_of(runs), n, kind=kind, labels=labels, dataset=dataset, seed=seed)
+    return make(folder_of(run), n, kind=kind, labels=labels, dataset=dataset, seed=seed)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Unpack, get_args
+from typing import Any, get_args
 
 from visualjudge.apps.frontdoor.opened_run import Run
 from visualjudge.clients.base import Client
@@ -15,13 +15,12 @@ from visualjudge.clients.registry import BATCH_REGISTRY
 from visualjudge.core.errors import UsageError
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.judges.base import Judge
-from visualjudge.judges.judge_options import DEFAULTS, JudgeOptions
 from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
 from visualjudge.judges.toolbox import Tools, tool_names
-from visualjudge.replies import Tiers
-from visualjudge.runs.asks import RunSettings, check_images
-from visualjudge.runs.batch.batch_journal import open_batches
+from visualjudge.options import JudgeOptions, RunSettings, Selection, Tiers, keywords
+from visualjudge.runs.asks import check_images
+from visualjudge.runs.batch.batch_journal import has_batches
 from visualjudge.runs.batch.engine import BatchEngine
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.job_runner import Listener, Stop, run_until_stopped
@@ -68,7 +67,7 @@ def client(
         Whether to cache replies in the user's cache folder, or the folder to use instead
         (``cache_dir`` names it too).
     batch
-        Whether :func:`judge` uses the provider's batches (OpenAI, Anthropic, Gemini), at half the
+        Whether :func:`judge` uses the provider's batches (OpenAI, Anthropic), at half the
         price and within a day, or settings for them
         (:class:`~visualjudge.clients.batch.batched_client.Settings`).
     fields
@@ -116,13 +115,15 @@ def client(
     )
 
 
+@keywords(JudgeOptions)
 def judge(
     dataset: Dataset | str | Path,
     asked: Asked | None = None,
     out: str | Path | None = None,
     *,
+    options: JudgeOptions,
     progress: bool = True,
-    **options: Unpack[JudgeOptions],
+    **others: Any,
 ) -> Run:
     """Ask a judge the questions of a dataset; each verdict is on disk before it is reported.
 
@@ -139,7 +140,7 @@ def judge(
         Folder of the run.
     progress
         Whether to show a progress bar.
-    options
+    others
         Options of :func:`judge_async`.
 
     Raises
@@ -165,18 +166,25 @@ def judge(
         raise UsageError(f"{name} must be {thing}, got None")
     with _display(progress) as listener:
         return run_until_stopped(
-            lambda stop: judge_async(dataset, asked, out, stop=stop, on_event=listener, **options)
+            lambda stop: judge_async(
+                dataset, asked, out, options=options, stop=stop, on_event=listener, **others
+            )
         )
 
 
+@keywords(JudgeOptions)
 async def judge_async(
     dataset: Dataset | str | Path,
     asked: Asked,
     out: str | Path,
     *,
+    options: JudgeOptions,
+    choice: Selection | None = None,
+    extractor: Client | None = None,
+    limits: Limits | None = None,
+    prices: Prices | None = None,
     on_event: Listener | None = None,
     stop: Stop | None = None,
-    **options: Unpack[JudgeOptions],
 ) -> Run:
     """Run :func:`judge` as a coroutine.
 
@@ -232,32 +240,22 @@ async def judge_async(
         run = await vj.judge_async(dataset, vj.client("api", model="gpt-4o-mini"), "runs/mini",
         swap=True)
     """
-    if unknown := options.keys() - DEFAULTS.keys():
-        raise TypeError(f"judge got an unexpected keyword argument {min(unknown)!r}")
-    given: JudgeOptions = {**DEFAULTS, **options}
     asking = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
-    asking = asking if given["choice"] is None else asking.choose(given["choice"])
-    if not len(asking.questions[: given["limit"]]):
+    asking = asking if choice is None else asking.choose(choice)
+    if not len(asking.questions[: options.limit]):
         raise UsageError(f"{asking.root}: no question is chosen, so there is nothing to ask")
-    if given["read"] not in get_args(Tiers):
-        raise UsageError(f"read must be one of {', '.join(get_args(Tiers))}, got {given['read']!r}")
-    check_images(asking, asking.questions[: given["limit"]])
-    if given["extractor"] is not None:
-        _check_prices(asked, given["extractor"], given["prices"])
-    chosen = judge_of(asked, asking.root, given)
-    settings = settings_of(given)
-    engine, prices = _engine(asked, chosen, Path(out), settings, given["limits"], given["prices"])
-    budget = Budget(given["limits"], prices)
+    if options.read not in get_args(Tiers):
+        raise UsageError(f"read must be one of {', '.join(get_args(Tiers))}, got {options.read!r}")
+    check_images(asking, asking.questions[: options.limit])
+    if extractor is not None:
+        _check_prices(asked, extractor, prices)
+    chosen = judge_of(asked, asking.root, options, extractor)
+    engine, prices = _engine(asked, chosen, Path(out), options, limits, prices)
+    budget = Budget(limits, prices)
     report = await run_judge(
-        asking, chosen, out, settings, budget=budget, on_event=on_event, stop=stop, engine=engine
+        asking, chosen, out, options, budget=budget, on_event=on_event, stop=stop, engine=engine
     )
     return Run(out, asking, report)
-
-
-def settings_of(options: JudgeOptions) -> RunSettings:
-    """Return the run's settings from complete options."""
-    own = {field.name: options[field.name] for field in fields(RunSettings)}  # type: ignore[literal-required]
-    return RunSettings(**{**own, "resume": options["resume"] or options["retry_errors"]})
 
 
 def _check_prices(asked: Asked, extractor: Client, prices: Prices | None) -> None:
@@ -289,8 +287,8 @@ def _engine(
     """Return the engine that asks the judge, None for live calls, and its prices."""
     batched = batched_in(asked)
     if batched is None:
-        if open_parts := open_batches(out):
-            raise UsageError(f"{out}: {open_parts} batches have not ended: add --batch to continue")
+        if has_batches(out):
+            raise UsageError(f"{out}: its batches have not ended: add --batch to continue")
         return None, prices
     if limits is not None and limits != Limits():
         raise UsageError(
@@ -304,17 +302,17 @@ def _engine(
     return engine, None if prices is None else replace(prices, share=provider.discount)
 
 
-def judge_of(asked: Asked, root: Path, options: JudgeOptions) -> Judge:
-    """Return the judge that asks ``asked`` the questions of the dataset at ``root``; the options
-    are complete.
-    """
+def judge_of(
+    asked: Asked, root: Path, options: JudgeOptions, extractor: Client | None = None
+) -> Judge:
+    """Return the judge that asks ``asked`` the questions of the dataset at ``root``."""
     alone = callable(asked) or isinstance(asked, Baseline)
-    if alone and (options["tools"] or options["extractor"]):
-        name = "--tools (tools)" if options["tools"] else "--extractor-model (extractor)"
+    if alone and (options.tools or extractor):
+        name = "--tools (tools)" if options.tools else "--extractor-model (extractor)"
         raise UsageError(f"{name} needs a model of a backend, got {asked!r:.100}")
     if isinstance(asked, Baseline):
         make = QUESTION_JUDGES.find(asked.backend)
-        seed = asked.seed if options["seed"] is None else options["seed"]
+        seed = asked.seed if options.seed is None else options.seed
         return make(asked.model, root, seed=seed)  # type: ignore[no-any-return]
     if callable(asked):
         missing = [name for name in ("describe", "aclose", "simulated") if not hasattr(asked, name)]
@@ -326,26 +324,22 @@ def judge_of(asked: Asked, root: Path, options: JudgeOptions) -> Judge:
     return QuestionJudge(
         asked,
         root,
-        options["mode"],
-        options["retries"],
-        options["seed"],
-        options["ties"],
-        options["read"],
+        options.mode,
+        options.retries,
+        options.seed,
+        options.ties,
+        options.read,
         tools=_tools(asked, root, options),
-        extractor=options["extractor"],
+        extractor=extractor,
     )
 
 
 def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
-    if not options["tools"]:
+    if not options.tools:
         return None
-    names = tool_names(options["tools"])
-    if options["mode"] not in ("auto", "text"):
-        raise UsageError(f"--set mode must be auto or text with --tools, got {options['mode']!r}")
-    if options["max_tool_calls"] < 1:
-        raise UsageError(
-            f"--set max_tool_calls must be at least 1, got {options['max_tool_calls']}"
-        )
+    names = tool_names(options.tools)
+    if options.mode not in ("auto", "text"):
+        raise UsageError(f"--set mode must be auto or text with --tools, got {options.mode!r}")
     if batched_in(asked) is not None:
         raise UsageError(
             "--tools cannot be used together with --batch: a batch answers each request once, "
@@ -354,7 +348,7 @@ def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
         )
     if asked.identity.backend == "transformers":
         raise UsageError("--tools (tools) needs a server with function calling, got transformers")
-    return Tools(root, names, options["max_tool_calls"])
+    return Tools(root, names, options.max_tool_calls)
 
 
 @contextmanager

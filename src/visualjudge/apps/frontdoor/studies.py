@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
 from visualjudge.core.errors import UsageError, must_end_in
+from visualjudge.options import MeasureOptions, keywords
 
 if TYPE_CHECKING:
     import polars as pl
@@ -133,9 +134,8 @@ def _headline(judge: Mapping[str, Any]) -> tuple[object, ...]:
     return name, pairs["n"], pairs["accuracy"], shown, consistency, tau, rho
 
 
-def analyse(
-    runs: Runs, *, dataset: str | Path | None = None, seed: int = 0, where: Sequence[str] = ()
-) -> Study:
+@keywords(MeasureOptions)
+def analyse(runs: Runs, *, options: MeasureOptions) -> Study:
     """Analyse runs over the same dataset.
 
     Parameters
@@ -146,15 +146,15 @@ def analyse(
         Folder of the dataset, if it has moved since the runs.
     seed
         Seed of the bootstrap.
-    where
-        Only questions that match each ``FIELD=VALUE``, such as ``task=keypoint``.
+    tasks, encodings, types, where
+        Use only these questions; each of ``where`` is ``FIELD=VALUE``, such as ``margin>2``.
 
     Raises
     ------
     DataError
         If a run or its dataset cannot be read.
     UsageError
-        If no question matches ``where``.
+        If no question is selected.
 
     Examples
     --------
@@ -167,4 +167,4 @@ def analyse(
     """
     from visualjudge.analysis import analyse as analyse_runs
 
-    return Study(analyse_runs(folders_of(runs), dataset=dataset, seed=seed, where=where))
+    return Study(analyse_runs(folders_of(runs), options=options))

@@ -18,11 +18,12 @@ from visualjudge.apps.planning.judge_simulation import JudgeModel, Pool
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.data.equal_sources import equal_sources
 from visualjudge.data.folder import DataFolder
-from visualjudge.dataset.build import BuildOptions, build
+from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import META, load_dataset
 from visualjudge.dataset.plan import stems_of
-from visualjudge.dataset.sampling import JUDGE_ANALYSIS, Caps, Group, group, pairs_of
+from visualjudge.dataset.sampling import Group, group, pairs_of
 from visualjudge.judges.base import Ask
+from visualjudge.options import JUDGE_ANALYSIS, BuildOptions, Caps, Selection
 from visualjudge.runs.asks import estimate
 from visualjudge.runs.budget import Prices
 from visualjudge.runs.folder import RunFolder
@@ -66,25 +67,27 @@ class Target:
 
 
 def read_target(
-    place: str | Path,
-    task: str | None,
-    encodings: Sequence[str],
-    dataset: str | Path | None,
-    seed: int,
+    place: str | Path, part: Selection, dataset: str | Path | None, seed: int
 ) -> Target:
     """Read the data folder, dataset or run at ``place``.
 
     Raises
     ------
     UsageError
-        If it is something else, holds several tasks and ``task`` names none, or has no pairs of the
-        task.
+        If it is something else, holds several tasks and none or several are named, or has no pairs
+        of the task.
     """
-    root = Path(place)
+    root, encodings = Path(place), part.encodings
+    if len(part.tasks) > 1 or set(part.types) - {"pairwise"}:
+        raise UsageError("a plan is for the pairs of one task: one --task, and no other --type")
+    task = next(iter(part.tasks), None)
     if RunFolder(root).manifest_path.is_file():
-        return _of_run(load_study([root], dataset=dataset), root, task, encodings)
+        study = load_study([root], dataset=dataset, where=part.where)
+        return _of_run(study, root, task, encodings)
     if (root / META).is_file():
-        return _of_dataset(root, task, encodings)
+        return _of_dataset(root, task, encodings, part.where)
+    if part.where:
+        raise UsageError(f"{root} is a data folder: --where is for datasets and runs")
     return _of_data(root, task, encodings, seed)
 
 
@@ -170,8 +173,13 @@ def _pool(questions: pl.DataFrame, task: str, place: Path) -> Pool:
     )
 
 
-def _of_dataset(root: Path, task: str | None, encodings: Sequence[str]) -> Target:
+def _of_dataset(
+    root: Path, task: str | None, encodings: Sequence[str], where: tuple[str, ...]
+) -> Target:
     table, _ = merged([root])
+    if where:
+        chosen = load_dataset(root).choose(Selection(where=where))
+        table = table.filter(pl.col("id").is_in([question.id for question in chosen]))
     pairwise = table.filter((pl.col("kind") == "pairwise") & unchanged())
     name = _task_of(pairwise["task"].cast(pl.String).unique().to_list(), task, root)
     styles = (
@@ -242,7 +250,8 @@ def _of_data(root: Path, task: str | None, encodings: Sequence[str], seed: int) 
     style = _chosen(stems_of(name).final, encodings, root)[0]
     few = Caps(judge_groups=4, judge_pairs=4, scoring_groups=0, ranking_groups=0)
     with tempfile.TemporaryDirectory() as scratch:
-        build(root, Path(scratch) / "few", BuildOptions(seed, (JUDGE_ANALYSIS,), (name,), few))
+        options = BuildOptions(seed=seed, subsets=(JUDGE_ANALYSIS,), tasks=(name,), caps=few)
+        build(root, Path(scratch) / "few", options)
         rate = _estimated(Path(scratch) / "few", name, style)
     judge, notes_of = USUAL.at(USUAL.level, pool), _without_pilot()
     place = ("data folder", str(root), name, pool, judge)

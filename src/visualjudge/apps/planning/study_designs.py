@@ -30,7 +30,8 @@ from visualjudge.core.errors import DataError, UsageError, must_end_in
 from visualjudge.core.records import BoolArray
 from visualjudge.core.seeding import rng_for
 from visualjudge.core.text_tables import Table, folded
-from visualjudge.dataset.sampling import Caps, pairs_of, spread
+from visualjudge.dataset.sampling import pairs_of, spread
+from visualjudge.options import Caps, Selection, keywords
 from visualjudge.runs.budget import Prices, money
 
 Goal = Literal["rank", "right"]
@@ -113,14 +114,14 @@ class Plan:
         return Path(path)
 
 
+@keywords(Selection)
 def plan(
     target: str | Path,
     *,
+    options: Selection,
     goal: Goal = "rank",
     effect: float | None = None,
     power: float = 0.8,
-    task: str | None = None,
-    encodings: Sequence[str] = (),
     prices: Prices | None = None,
     dataset: str | Path | None = None,
     seed: int = 42,
@@ -141,9 +142,10 @@ def plan(
         0.1).
     power
         Probability with which the study must reach its goal.
-    task, encodings
-        The task, if there are several; the encodings of the pilot to plan from. The first one is
-        planned; without any, that with the most right verdicts in the pilot.
+    tasks, encodings, where
+        The task, if there are several; the encodings and questions of the pilot or dataset to plan
+        from. The first encoding is planned; without any, that with the most right verdicts in the
+        pilot.
     prices
         Prices of tokens; with them, designs are ordered by cost.
     dataset
@@ -172,7 +174,7 @@ def plan(
     if not 0.05 <= power <= 0.99:
         raise UsageError(f"--power must be from 0.05 to 0.99, got {power:g}")
     limit = THRESHOLDS["macro_accuracy"].value
-    there = read_target(target, task, encodings, dataset, seed)
+    there = read_target(target, options, dataset, seed)
     question = (_rank if goal == "rank" else _right)(there, effect, limit)
     search = _Search(there, question, prices or Prices(), seed)
     found, short = search.designs(power)

@@ -15,13 +15,13 @@ from visualjudge.apps.probes.question_edits import Edit, Paint
 from visualjudge.apps.probes.sampling import pools
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.records import Probe, Question
-from visualjudge.core.workers import EngineName
 from visualjudge.data.folder import DataFolder
-from visualjudge.dataset.build import BuildOptions, asked_tasks, open_workers, own_prompts
+from visualjudge.dataset.build import asked_tasks, open_workers, own_prompts
 from visualjudge.dataset.folder import CHANGED, MEDIA
 from visualjudge.dataset.render import file_name
 from visualjudge.dataset.staging import check_target, staged
 from visualjudge.dataset.write_dataset import write_dataset
+from visualjudge.options import WorkOptions
 from visualjudge.vision.raster.images import read_rgb, write_png
 
 CONTROL = "control"
@@ -48,13 +48,10 @@ class Probed:
 def build_probes(
     data: str | Path,
     out: str | Path,
-    options: BuildOptions | None = None,
+    options: WorkOptions | None = None,
     *,
     only: Sequence[str] | None = None,
     number: int = 200,
-    workers: int = 1,
-    engine: EngineName = "local",
-    force: bool = False,
 ) -> Probed:
     """Write the probe questions of the data folder ``data`` as a dataset at ``out``.
 
@@ -63,16 +60,13 @@ def build_probes(
     data, out
         Folders; ``out`` must not exist, or be an older dataset and ``force`` be given.
     options
-        Seed, tasks, prompts and the longer side of images, as in a build; subsets and caps have no
-        effect.
+        Seed, tasks, prompts and the longer side of images, as in a build. Processes and engine do
+        not affect the result: the same data, seed and options give the same bytes.
     only
         Names of probes; None = all.
     number
         Maximum number of questions per probe, in addition to the unchanged ones that some probes
         compare with.
-    workers, engine
-        Processes and engine. They do not affect the result: the same data, seed and options give
-        the same bytes.
 
     Raises
     ------
@@ -85,11 +79,11 @@ def build_probes(
     kinds = {name: PROBES.find(name) for name in dict.fromkeys(only or PROBES)}
     if number < 2:
         raise UsageError(f"--n must be at least 2, got {number}")
-    target, chosen = Path(out), options or BuildOptions()
-    check_target(target, force)
+    target, chosen = Path(out), options or WorkOptions()
+    check_target(target, chosen.force)
     folder = DataFolder(data)
     tasks = asked_tasks(folder, chosen)
-    with staged(target) as stage, open_workers(folder, tasks, engine, workers) as opened:
+    with staged(target) as stage, open_workers(folder, tasks, chosen) as opened:
         (stage / MEDIA).mkdir()
         blind = {kind.pool for kind in kinds.values()} & {"grey", "other"}
         found = pools(folder, stage, tasks, number, chosen, opened, blind)
@@ -112,9 +106,9 @@ def build_probes(
 
 
 def _meta(
-    options: BuildOptions, kinds: Mapping[str, ProbeKind], number: int
+    options: WorkOptions, kinds: Mapping[str, ProbeKind], number: int
 ) -> Mapping[str, object]:
-    tasks = None if options.tasks is None else sorted(set(options.tasks))
+    tasks = sorted(set(options.tasks)) or None
     asked = {
         "probes": list(kinds),
         "questions_a_probe": number,

@@ -20,13 +20,13 @@ from visualjudge.core.records import ImageRecord, Question
 from visualjudge.core.seeding import seed_for
 from visualjudge.core.workers import Workers
 from visualjudge.data.folder import DataFolder
-from visualjudge.dataset.build import BuildOptions
 from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.dataset.photograph_stand_in import StandIn
 from visualjudge.dataset.plan import TaskRecords, Unit, read_tasks, sample_tasks, units_of
 from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.render import Job, render, turned
-from visualjudge.dataset.sampling import JUDGE_ANALYSIS, Caps, Item, Stems, deal
+from visualjudge.dataset.sampling import Item, Stems, deal
+from visualjudge.options import JUDGE_ANALYSIS, Caps, WorkOptions
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.predictions import type_of
 
@@ -67,7 +67,7 @@ class _Drawn:
     stage: Path
     tasks: Sequence[TaskRecords]
     items: Sequence[Item]
-    options: BuildOptions
+    options: WorkOptions
     workers: Workers
 
     def forms(
@@ -95,7 +95,7 @@ def pools(
     stage: Path,
     names: Sequence[str],
     wanted: int,
-    options: BuildOptions,
+    options: WorkOptions,
     workers: Workers,
     blind: Collection[Pool] = (),
 ) -> Mapping[Pool, Sequence[Base]]:
@@ -111,7 +111,6 @@ def pools(
     """
     each = SPARE * -(-wanted // len(names)) + SPARE
     caps = Caps(0, 0, each, each, -(-each // FEWEST_STEPS), 0)
-    chosen_options = replace(options, caps=caps)
     tasks = read_tasks(folder, names, workers, lambda *progress: None)
     shown = {name: chosen(name) for name in names}
     stems = {
@@ -119,7 +118,7 @@ def pools(
         for name, one in shown.items()
     }
     items = sample_tasks(tasks, (JUDGE_ANALYSIS,), caps, options.seed, stems.__getitem__)
-    drawn = _Drawn(folder.root, stage, tasks, items, chosen_options, workers)
+    drawn = _Drawn(folder.root, stage, tasks, items, options, workers)
     questions = _rendered(drawn)
     if not questions:
         raise DataError(f"{folder.name}: no question can be asked")

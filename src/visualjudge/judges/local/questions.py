@@ -10,13 +10,11 @@ from visualjudge.core.image_storage import image_at
 from visualjudge.core.records import Pixels, Question
 from visualjudge.dataset.folder import CHANGED
 from visualjudge.dataset.predictions_file import ShownPredictions
-from visualjudge.judges.local.features import features_of, given_of
-from visualjudge.vision.predictions import Prediction, type_of
+from visualjudge.judges.local.features import features_of
+from visualjudge.vision.predictions import type_of
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.view import NOTHING, Features, Given
 
-CONTROL = "control_"
-"""Prefix of the media names of control images."""
 KEPT = 4096
 """Number of options whose features are cached; an option occurs in many questions."""
 
@@ -64,26 +62,19 @@ class QuestionFeatures:
         colours: str,
     ) -> Features:
         task = place[0]
-        given = self._given(*place)
+        given = self._given(place[2][:1])
         if image is None:
             if given.image is None:
                 return NOTHING
             height, width = given.image.shape[:2]
             prediction = self._shown.prediction(task, annotation_id, (height, width))
-            return self._look_at(task, prediction, given)
+            return features_of(task, prediction, given)
         pixels = self._pixels(image)
         look = type_of(task).look_drawn
         return NOTHING if look is None else look(pixels, colours, given)
 
-    def _read_given(self, task: str, image_id: str, context: tuple[str, ...]) -> Given:
-        controls = [name for name in context if PurePosixPath(name).name.startswith(CONTROL)]
-        images = [name for name in context if name not in controls]
-        image = self._pixels(images[0]) if images else None
-        control = self._pixels(controls[0]) if controls else None
-        return given_of(task, image, control, self._shown.hole(task, image_id) if images else None)
-
-    def _look_at(self, task: str, prediction: Prediction, given: Given) -> Features:
-        return features_of(task, prediction, given)
+    def _read_given(self, context: tuple[str, ...]) -> Given:
+        return Given(self._pixels(context[0]) if context else None)
 
     def _pixels(self, name: str) -> Pixels:
         return read_rgb(image_at(self._root, name))

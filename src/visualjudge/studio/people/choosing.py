@@ -1,4 +1,4 @@
-"""Chooses the questions of a study, from a filter, a queue or a file of ids, and its known
+"""Chooses the questions of a study, from a selection, a queue or a file of ids, and its known
 items.
 """
 
@@ -7,19 +7,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
 
 from visualjudge.analysis.decisions.label_files import read_queue
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import QuestionType
 from visualjudge.core.seeding import rng_for
+from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.question_filter import read_ids
+from visualjudge.options import Selection
 from visualjudge.studio.people.plan import Item, Plan, Settings
 from visualjudge.studio.selection import Shelf, State
 
-# Parameters of the grid's address other than filters.
-_OF_PAGES = frozenset({"sort", "at", "a", "b"})
-# How the predictions of an ``--encoding`` are shown; others show all.
+# How the predictions of a question are shown, by ``--show``; others show all.
 _KINDS = {"drawn": ("pixel",), "text": ("text",)}
 
 
@@ -72,19 +71,19 @@ def plan_of(
     named: Sequence[int] | None = None,
     known: Sequence[int] | None = None,
 ) -> Plan:
-    """Return the plan: the questions from the filter, the queue (``drawn``), the ids (``named``) or
-    a sample, and the known questions.
+    """Return the plan: the questions from the selection, the queue (``drawn``), the ids (``named``)
+    or a sample, and the known questions.
 
     ``known`` gives the rows of the known questions, instead of the easiest; they need not be among
     the others.
     """
-    fit = sorted(shelf.select(_state_of(shelf, settings.filter)))
+    fit = _selected(shelf, settings.filter)
     kinds = _form_of(shelf)
     allowed = _KINDS.get(settings.encoding)
     rows = [row for row in fit if allowed is None or kinds[row] in allowed]
     if fit and not rows:
         raise UsageError(
-            f"--encoding {settings.encoding}: no matching question is shown this way; "
+            f"--show {settings.encoding}: no matching question is shown this way; "
             "choose another (drawn, text or all)"
         )
     left_out = len(fit) - len(rows)
@@ -94,7 +93,7 @@ def plan_of(
         order = rng_for(settings.seed, "people", "sample").permutation(len(rows)).tolist()
         rows = [rows[place] for place in sorted(order[: settings.sample])]
     if not rows:
-        raise UsageError("no question matches --filter")
+        raise UsageError("no question is selected")
     rows = sorted({*rows, *(known or ())})
     names = dict(zip(rows, shelf.study.identities(rows), strict=True))
     facts = _facts(shelf)
@@ -126,23 +125,17 @@ def _facts(shelf: Shelf) -> list[Facts]:
     return [(kinds[code], *rest) for code, *rest in found]
 
 
-def _state_of(shelf: Shelf, query: str) -> State:
-    """Parse the state given by ``--filter``.
-
-    Raises
-    ------
-    UsageError
-        If it names a facet that this study does not have, since ignoring a filter would change the
-        questions.
-    """
-    pairs = parse_qsl(query.lstrip("?"), keep_blank_values=True)
-    names = {facet.name for facet in shelf.facets()} | {"q", *_OF_PAGES}
-    for name, _ in pairs:
-        if name not in names:
-            raise UsageError(
-                f"--filter must name {', '.join(sorted(names - _OF_PAGES))}; got {name!r}"
-            )
-    return State.from_query(pairs)
+def _selected(shelf: Shelf, text: str) -> list[int]:
+    """Return the rows of the questions that ``text`` selects."""
+    if not text:
+        return sorted(shelf.select(State()))
+    if not text.startswith("{"):
+        raise UsageError(
+            f"this study asks the questions of a grid's address ({text}), which 1.1 does not read; "
+            "give their ids with --questions and a new --people"
+        )
+    dataset = load_dataset(shelf.study.root).choose(Selection.of_text(text))
+    return shelf.study.rows_of(question.id for question in dataset)
 
 
 def _easiest(rows: Sequence[int], facts: Sequence[Facts], kinds: Sequence[str]) -> list[int]:

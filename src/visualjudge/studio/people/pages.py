@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import quote, urlencode
 
 import orjson
 from markupsafe import Markup
@@ -476,9 +476,8 @@ def going_on(folder: Path, settings: Settings, *, named: bool) -> Settings:
     requested by ``settings.encoding`` or ``named`` in a file of questions.
     """
     stored = RunFolder(folder).manifest().get("parameters")
-    chosen = {"form", "encoding"} & {name for name, _ in parse_qsl(settings.filter.lstrip("?"))}
     if not isinstance(stored, dict):
-        drawn = not (settings.encoding or named or chosen)
+        drawn = not (settings.encoding or named or "encodings" in settings.filter)
         return replace(settings, encoding="drawn") if drawn else settings
     if settings == Settings() and not named:
         names = {one.name for one in fields(Settings)} - {one.name for one in fields(StudyFiles)}

@@ -42,9 +42,9 @@ class Settings:
         Questions with the largest margins that each rater is asked, to find who answers without
         looking.
     sample
-        Questions drawn from those that the filter leaves; None = all.
+        Questions drawn from those that the selection leaves; None = all.
     filter
-        The query of a grid's address; empty = the whole dataset.
+        The selection as text; empty = the whole dataset.
     items
         SHA-256 of the queue of ``visualjudge label`` whose items are asked; empty = none.
     questions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from visualjudge.vision.boxes import draw, errors, features, misread, record, score, tools
+from visualjudge.vision.boxes import draw, errors, features, misread, record, score
 from visualjudge.vision.boxes.errors_matched import MATCHED
 from visualjudge.vision.contexts import classes
 from visualjudge.vision.drawing.styles import TextStyle
@@ -93,5 +93,4 @@ DETECTION = PredictionType(
     places=record.corners,
     overlap=score.box_similarity,
     misreadings=misread.MISREADINGS,
-    tools=tools.TOOLS,
 )

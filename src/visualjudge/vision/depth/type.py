@@ -12,7 +12,6 @@ from visualjudge.vision.depth import (
     misread,
     record,
     score,
-    tools,
 )
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Task
 
@@ -58,5 +57,4 @@ DEPTH = PredictionType(
     look=features.depth_features,
     look_drawn=features.drawn_features,
     misreadings=misread.MISREADINGS,
-    tools=tools.TOOLS,
 )

@@ -21,11 +21,9 @@ from visualjudge.vision.view import (
     Features,
     Given,
     Plane,
-    correlation,
     lab_of,
     length,
     reduced,
-    shrunk,
 )
 
 BLOCK = 8
@@ -39,18 +37,15 @@ FOCUS = 0.6
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """An H×W×3 uint8 image and its measurements: ``small`` in CIELAB and its ``edges`` at 128×128,
-    ``gray`` and ``specks`` of its middle at full resolution. ``coarse``, ``near_edges`` and
-    ``smooth`` are blurred; ``specks`` are details brighter than their surroundings and narrower
-    than 9 pixels (rain, snow, bright texture); ``sharp`` and ``structure`` are logs of the strength
-    of fine and of coarse edges.
+    """An H×W×3 uint8 image and its measurements: ``small`` in CIELAB at 128×128, ``gray`` and
+    ``specks`` of its middle at full resolution. ``coarse`` and ``smooth`` are blurred; ``specks``
+    are details brighter than their surroundings and narrower than 9 pixels (rain, snow, bright
+    texture); ``sharp`` and ``structure`` are logs of the strength of fine and of coarse edges.
     """
 
     pixels: Pixels
     small: Plane
     coarse: Plane
-    edges: Plane
-    near_edges: Plane
     gray: Plane
     smooth: Plane
     specks: Plane
@@ -60,8 +55,7 @@ class Source:
 
 def measured(pixels: Pixels) -> Source:
     """Return an H×W×3 uint8 image with its measurements."""
-    thumbnail = reduced(pixels, SMALL)
-    small, edges = lab_of(thumbnail), _edge_map(thumbnail)
+    small = lab_of(reduced(pixels, SMALL))
     top, left = (max(0, (n - FINE) // 2) // BLOCK * BLOCK for n in pixels.shape[:2])
     middle = np.ascontiguousarray(pixels[top : top + FINE, left : left + FINE])
     gray = np.asarray(cv2.cvtColor(middle, cv2.COLOR_RGB2GRAY), dtype=np.float32)
@@ -71,8 +65,6 @@ def measured(pixels: Pixels) -> Source:
         pixels,
         small,
         _blurred(small, 4),
-        edges,
-        _blurred(edges, 1.5),
         gray,
         _blurred(gray, 1.5),
         np.asarray(specks, dtype=np.float32),
@@ -90,33 +82,14 @@ def _source_of(given: Given) -> Source:
     return measured(cast("Pixels", given.image))
 
 
-def _condition_of(given: Given) -> Source:
-    return measured(cast("Pixels", given.control))
-
-
-def restored_look(found: WholeImage, given: Given) -> Features:
-    """Return the features of a restored image and its degraded input, which may be smaller."""
+def image_look(found: WholeImage, given: Given) -> Features:
+    """Return the features of a restored or generated image and the given one, which may be smaller.
+    There are none if only a prompt is given.
+    """
     if given.image is None:
         return NOTHING
     output, source = measured(found.pixels), given.once(_source_of)
-    return quality_features(output) | agreement(output, source) | _restored(output, source)
-
-
-def generated_look(found: WholeImage, given: Given) -> Features:
-    """Return the features of a generated image. There are none if only a prompt is given, because
-    comparing an image with a text requires a language model.
-    """
-    if given.image is None and given.control is None:
-        return NOTHING
-    output = measured(found.pixels)
-    features = quality_features(output)
-    if given.image is not None:
-        features |= agreement(output, given.once(_source_of))
-    if given.control is not None:
-        features |= _controlled(output, given.once(_condition_of))
-    if given.image is not None and given.hole is not None:
-        features |= _filled(output, given.once(_source_of), given.hole)
-    return features
+    return quality_features(output) | agreement(output, source) | _gains(output, source)
 
 
 def quality_features(output: Source) -> dict[str, float]:
@@ -154,7 +127,7 @@ def agreement(output: Source, given: Source) -> dict[str, float]:
 
 # Measure the gain in sharpness and, if sizes agree, specks left from the input and changes
 # elsewhere.
-def _restored(output: Source, given: Source) -> dict[str, float]:
+def _gains(output: Source, given: Source) -> dict[str, float]:
     gain = min(output.sharp - given.sharp, 1.0)
     if output.pixels.shape != given.pixels.shape:
         return {"gain": gain, "left": 0.0, "collateral": 0.0, "lost": 0.0}
@@ -168,54 +141,8 @@ def _restored(output: Source, given: Source) -> dict[str, float]:
     }
 
 
-# Measure how far an output's edges follow those of the control image (edges, a pose, a depth map or
-# a sketch).
-def _controlled(output: Source, control: Source) -> dict[str, float]:
-    return {
-        "follows": correlation(output.near_edges, control.near_edges),
-        "recalled": float(
-            (control.edges * output.near_edges).sum() / max(float(control.edges.sum()), 1e-6)
-        ),
-    }
-
-
-# Measure how an inpainted region fits its surroundings (seam, texture, colour), and how far the
-# rest was changed.
-def _filled(output: Source, shown: Source, hole: BoolArray) -> dict[str, float]:
-    small = shrunk(output.pixels)
-    size = small.shape[1], small.shape[0]
-    context = reduced(shown.pixels, size)
-    inside = cv2.resize(hole.view(np.uint8), size, interpolation=cv2.INTER_NEAREST)
-    kernel = np.ones((7, 7), np.uint8)
-    ring = (cv2.dilate(inside, kernel) > 0) & (inside == 0)
-    within = (inside > 0) & (cv2.erode(inside, kernel) == 0)
-    lab, edges = lab_of(small), _edge_map(small)
-    seam = (cv2.dilate(inside, None) - cv2.erode(inside, None)) > 0
-    rest = inside == 0
-    filled = _mean(edges, inside > 0)
-    return {
-        "seam": _mean(edges, seam) - 0.5 * (_mean(edges, within) + _mean(edges, ring)),
-        "texture": abs(np.log((filled + 0.02) / (_mean(edges, rest) + 0.02))),
-        "texture_inside": filled,
-        "colour": float(np.linalg.norm(lab[within].mean(axis=0) - lab[ring].mean(axis=0))) / 20
-        if ring.any()
-        else 0.0,
-        "touched": _log_mean(np.abs(small.astype(np.int16) - context), rest),
-    }
-
-
-def _mean(plane: np.ndarray, where: BoolArray) -> float:
-    return float(plane[where].mean()) if where.any() else 0.0
-
-
 def _log_mean(plane: np.ndarray, where: BoolArray) -> float:
     return float(np.log1p(plane[where].mean())) if where.any() else 0.0
-
-
-def _edge_map(pixels: Pixels) -> Plane:
-    gray = cv2.GaussianBlur(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).astype(np.float32), (0, 0), 1)
-    edges = cv2.magnitude(cv2.Sobel(gray, cv2.CV_32F, 1, 0), cv2.Sobel(gray, cv2.CV_32F, 0, 1))
-    return np.asarray(edges / max(float(np.percentile(edges, 98)), 1e-3))
 
 
 # Return the mean local correlation of lightness, the structure term of SSIM (Wang et al., TIP

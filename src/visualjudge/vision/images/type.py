@@ -15,7 +15,6 @@ from visualjudge.vision.images import (
     misread,
     record,
     score,
-    tools,
 )
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Task
 from visualjudge.vision.view import Features, Given
@@ -45,12 +44,8 @@ def goal(asset: Any, scene: Any, prompts: Prompts) -> list[str]:
     return sentences
 
 
-def _restored_drawn(pixels: Pixels, _stem: str, given: Given) -> Features:
-    return features.restored_look(record.WholeImage(pixels), given)
-
-
-def _generated_drawn(pixels: Pixels, _stem: str, given: Given) -> Features:
-    return features.generated_look(record.WholeImage(pixels), given)
+def _look_drawn(pixels: Pixels, _stem: str, given: Given) -> Features:
+    return features.image_look(record.WholeImage(pixels), given)
 
 
 _RESTORATION = (
@@ -100,10 +95,9 @@ RESTORATION = PredictionType(
         ErrorType("restoration", "blocking", errors.blocking, matched=matched.blocking),
     ),
     context=goal,
-    look=features.restored_look,
-    look_drawn=_restored_drawn,
+    look=features.image_look,
+    look_drawn=_look_drawn,
     misreadings=misread.MISREADINGS,
-    tools=tools.TOOLS,
 )
 
 _GENERATION = (
@@ -140,7 +134,6 @@ GENERATION = PredictionType(
     ),
     encodings=_GENERATION,
     context=goal,
-    look=features.generated_look,
-    look_drawn=_generated_drawn,
-    tools=tools.TOOLS,
+    look=features.image_look,
+    look_drawn=_look_drawn,
 )

@@ -18,7 +18,6 @@ from visualjudge.vision.masks import (
     record,
     score,
     texts,
-    tools,
 )
 from visualjudge.vision.masks.errors_matched import MATCHED
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Ranked, Task, combo
@@ -205,7 +204,6 @@ INSTANCE = PredictionType(
     places=record.corners,
     arrays=record.instances_from_arrays,
     overlap=score.mask_similarity,
-    tools=tools.TOOLS,
 )
 
 _SEMANTIC = (
@@ -348,7 +346,6 @@ SEMANTIC = PredictionType(
     places=record.corners,
     arrays=record.label_map_from_arrays,
     overlap=score.mask_similarity,
-    tools=tools.TOOLS,
 )
 
 _REFERRING = (
@@ -476,5 +473,4 @@ REFERRING = PredictionType(
     look=features.mask_features,
     places=record.corners,
     arrays=record.region_from_arrays,
-    tools=tools.TOOLS,
 )

@@ -9,11 +9,9 @@ from visualjudge.vision.poses import (
     draw,
     errors,
     errors_matched as matched,
-    features,
     misread,
     record,
     score,
-    tools,
 )
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Ranked, Task
 
@@ -106,8 +104,6 @@ KEYPOINT = PredictionType(
     arrays=record.from_arrays,
     ranked=Ranked("keypoints", score.coco_annotation, 20),
     context=type_sentence,
-    look=features.pose_features,
     places=record.corners,
     misreadings=misread.MISREADINGS,
-    tools=tools.TOOLS,
 )

@@ -8,7 +8,6 @@ import numpy as np
 
 from visualjudge.core.records import FloatArray, Size
 from visualjudge.judges.local.features import DIGITS, features_of
-from visualjudge.judges.local.questions import QuestionFeatures
 from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.view import Features, Given
 
@@ -18,22 +17,9 @@ NEAR = 2.0
 """Distance in pixels within which an item touches the border."""
 
 
-class BlindFeatures(QuestionFeatures):
-    """The features of options on uniform grey, so that they depend only on the predictions."""
-
-    def _look_at(self, task: str, prediction: Prediction, given: Given) -> Features:
-        return blind_features_of(task, prediction, given)
-
-    def _read_given(self, task: str, image_id: str, context: tuple[str, ...]) -> Given:
-        return over_grey(super()._read_given(task, image_id, context))
-
-
 def over_grey(given: Given) -> Given:
-    """Return the same images with uniform grey instead of the photograph and the control image."""
-    image, control = (
-        None if one is None else np.full_like(one, GREY) for one in (given.image, given.control)
-    )
-    return Given(image, control, given.hole)
+    """Return uniform grey instead of the photograph or the control image."""
+    return Given(None if given.image is None else np.full_like(given.image, GREY))
 
 
 def blind_features_of(task: str, prediction: Prediction, grey: Given) -> Features:
