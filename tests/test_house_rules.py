@@ -64,7 +64,7 @@ OVER: dict[str, tuple[int, str]] = {
     "vision": (4832, "matched errors, chunks of PNG files, masks of all forms"),
     "formats": (1863, "panoptic PNGs"),
     "data": (1132, "staging in the writer"),
-    "analysis": (7689, "figures of pairs of judges, encodings, sources and raters; decisions"),
+    "analysis": (7459, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
         5831,
         "in adopt: notes on what a table lacks; in mmbench: pairs of models; in pipelines: guards",
@@ -73,7 +73,7 @@ OVER: dict[str, tuple[int, str]] = {
     "cli": (1951, "options of import declared a second time, progress and endings of commands"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 35_690, 435_500
+MOST_STATEMENTS, MOST_TOKENS = 35_520, 432_600
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {
