@@ -86,16 +86,21 @@ def main() -> None:
         "--check", action="store_true", help="write nothing; exit status 1 if a page is stale"
     )
     check = parser.parse_args().check
-    stale = [
-        path for path, text in pages() if not path.is_file() or path.read_text("utf-8") != text
-    ]
+    stale = dict(stale_pages())
     if check and stale:
         sys.exit(
             f"stale: {', '.join(str(path.relative_to(ROOT)) for path in stale)}: run make docs"
         )
-    for path, text in pages():
+    for path, text in stale.items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, "utf-8")
+
+
+def stale_pages() -> Iterator[tuple[Path, str]]:
+    """The pages that are not as they would be made, with their new text."""
+    for path, text in pages():
+        if not path.is_file() or path.read_text("utf-8") != text:
+            yield path, text
 
 
 def pages() -> Iterator[tuple[Path, str]]:

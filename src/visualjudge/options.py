@@ -53,7 +53,9 @@ class Options:
         for one in fields(self):  # type: ignore[arg-type]
             value, least = getattr(self, one.name), one.metadata.get("least")
             if value is not None and least is not None and not value >= least:
-                raise UsageError(f"{one.name} must be at least {least}, got {value}")
+                word = "--" if "help" in one.metadata else "--set "
+                told = f"{word}{(one.metadata.get('name') or one.name)}"
+                raise UsageError(f"{told.replace('_', '-')} must be at least {least}, got {value}")
 
 
 def nested(record: type[Any]) -> Iterator[Field[Any]]:

@@ -301,33 +301,37 @@ def test_after_the_last_label_there_is_nothing_to_draw(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-@pytest.mark.parametrize("name", ["judge", "card", "nonsense"])
-def test_no_colour_where_the_environment_asks_for_none(name: str, made: Example) -> None:
-    words = {
-        "judge": (
-            "judge",
-            made.dataset,
-            "--backend",
-            "baseline",
-            "--model",
-            "random",
-            "--out",
-            made.out / "coloured",
-        ),
-        "card": ("card", made.run),
-    }.get(name, (name,))
-    assert not COLOUR.search(on_a_terminal(*map(str, words)))
+def test_no_colour_where_the_environment_asks_for_none(made: Example) -> None:
+    """A command with a progress display, one with a table, and an error."""
+    judge = ("judge", made.dataset, *RANDOM, "--out", made.out / "coloured")
+    written = on_a_terminal(judge, ("card", made.run), ("nonsense",))
+    assert b"verdicts" in written and b"no command" in written
+    assert not COLOUR.search(written)
 
 
-def on_a_terminal(*words: str) -> bytes:
-    """What a command writes to a terminal while NO_COLOR is set."""
+SEVERAL = """
+import sys
+from visualjudge.cli.main import run
+for words in {words}:
+    sys.argv = ["visualjudge", *words]
+    try:
+        run()
+    except SystemExit:
+        pass
+"""
+
+
+def on_a_terminal(*commands: tuple[object, ...]) -> bytes:
+    """What commands write to a terminal while NO_COLOR is set."""
     import pty
+
+    program = SEVERAL.format(words=[[*map(str, words)] for words in commands])
 
     child, screen = pty.fork()
     if child == 0:
         os.environ |= {"NO_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": "80"}
         os.environ.pop("FORCE_COLOR", None)
-        os.execv(sys.executable, [sys.executable, "-m", "visualjudge", *words])
+        os.execv(sys.executable, [sys.executable, "-c", program])
     written = b""
     while True:
         try:

@@ -332,19 +332,6 @@ def test_failures_are_not_kept(tmp_path: Path) -> None:
     assert run(Cached(inner, tmp_path).ask(HELLO)).text == "A"
 
 
-def test_two_equal_requests_at_once_are_asked_once(tmp_path: Path) -> None:
-    crowd = Crowd()
-
-    async def main() -> list[bool]:
-        client = Cached(crowd, tmp_path)
-        return sorted(
-            reply.cached for reply in await asyncio.gather(*(client.ask(HELLO) for _ in range(5)))
-        )
-
-    assert run(main()) == [False, True, True, True, True]
-    assert crowd.asked == 1
-
-
 def test_a_cache_that_cannot_be_written_is_one_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

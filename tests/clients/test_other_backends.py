@@ -271,15 +271,15 @@ def test_tokens_are_all_that_is_billed(
 
 def test_further_fields_for_gemini_stand_where_its_protocol_has_them() -> None:
     extra = {
-        "thinking_config": {"thinking_budget": 0},
+        "thinkingConfig": {"thinkingBudget": 0},
         "topK": 3,
-        "max_output_tokens": 5,
+        "maxOutputTokens": 5,
         "tools": [{"a": 1}],
     }
     _, server = ask(
         "google", [gemini("A")], Request((TextPart("x"),), max_tokens=9), extra_body=extra
     )
-    how = {"maxOutputTokens": 5, "thinkingConfig": {"thinking_budget": 0}, "topK": 3}
+    how = {"maxOutputTokens": 5, "thinkingConfig": {"thinkingBudget": 0}, "topK": 3}
     assert server.bodies[0] == {
         "contents": [{"role": "user", "parts": [{"text": "x"}]}],
         "generationConfig": how,
@@ -507,7 +507,7 @@ def test_an_opened_client_retries_and_is_limited() -> None:
     assert client.policy.attempts == 2
     assert isinstance(client.inner, Limited)
     assert client.inner.limit.ceiling == 5
-    assert isinstance(client.inner.inner.inner, CLIENT_REGISTRY["api"])
+    assert isinstance(client.inner.inner, CLIENT_REGISTRY["api"])
 
 
 # ---------------------------------------------------------------- plain calls, secrets

@@ -21,12 +21,12 @@ def test_calls_in_flight_count() -> None:
     assert not budget.refusal()
     budget.begin()
     assert budget.refusal()
-    budget.abandon()
+    budget.settle(None, calls=0)
     assert not budget.refusal()
     for _ in range(2):
         budget.settle(USAGE)
         budget.begin()
-    budget.abandon()
+    budget.settle(None, calls=0)
     assert budget.refusal() == "the budget (2 calls) is used up"
 
 
@@ -81,19 +81,6 @@ def test_one_job_begins_before_it_is_known_what_one_takes() -> None:
         assert not budget.refusal()
 
 
-def test_several_may_be_booked_at_once() -> None:
-    budget = Budget(Limits(max_calls=5, max_tokens=10_000))
-    assert budget.refusal(5) is None
-    assert (
-        budget.refusal(6)
-        == "stopped before the budget (5 calls) is exceeded: 0 calls used, the next may add 6 calls"
-    )
-    budget.begin()
-    assert budget.refusal(1) == "what a call takes is not known yet"
-    budget.settle(USAGE)
-    assert budget.refusal(4) is None and budget.refusal(5)
-
-
 def test_a_server_that_counts_no_tokens_cannot_be_limited_by_them() -> None:
     budget = Budget(Limits(max_tokens=10_000))
     for _ in range(20):
@@ -122,7 +109,7 @@ def test_money_follows_the_prices_of_both_directions() -> None:
     spend(budget, USAGE)
     assert abs(budget.cost - (90 * 2 + 10 * 10) / 1e6) < 1e-12
     assert not budget.refusal()
-    assert Prices(2, 10, share=0.5).cost(USAGE) == pytest.approx(PRICES.cost(USAGE) / 2)
+    assert Prices(2, 10, share=0.5).of(90, 10) == pytest.approx(PRICES.of(90, 10) / 2)
 
 
 @pytest.mark.parametrize("wrong", [-1.0, float("nan"), float("inf")])

@@ -90,10 +90,7 @@ def test_nothing_is_said_of_waiting_while_replies_come_or_none_is_under_way() ->
     assert waiting(replace(silent(), budget=Budget())) == ""
 
 
-def test_the_run_tells_how_it_stands_while_nothing_comes_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(job_runner, "_QUIET_EVERY_S", 0.0)
+def test_the_run_tells_how_it_stands_while_nothing_comes_back(tmp_path: Path) -> None:
     seen = list[tuple[int, int]]()
 
     async def main() -> None:
@@ -107,7 +104,7 @@ def test_the_run_tells_how_it_stands_while_nothing_comes_back(
             seen.append((progress.done, progress.budget.in_flight))
             told.set()
 
-        with Journal.create(tmp_path / "journal.jsonl") as journal:
+        with Journal(tmp_path / "journal.jsonl") as journal:
             runner = job_runner.Runner(journal, Progress(total=2), on_event=hear)
             await asyncio.wait_for(runner.run([1, 2], ask), 20)
 

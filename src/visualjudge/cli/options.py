@@ -106,7 +106,7 @@ def with_settings(
     inner = list(nested(type(record)))
     known = _hints(type(record), key)
     changes: dict[str, Any] = {
-        one.name: with_settings(one.default, values, key="least") for one in inner
+        one.name: with_settings(getattr(record, one.name), values, key="least") for one in inner
     }
     for name in known.keys() & values.keys():
         try:

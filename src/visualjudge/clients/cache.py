@@ -8,12 +8,10 @@ file may be copied to another machine, and several processes may share it.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import logging
 import os
 import sqlite3
-import weakref
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -84,13 +82,12 @@ def _turn(turn: Turn) -> list[Any]:
 
 
 class Cached(Wrapping):
-    """A client with a cache. Equal concurrent requests are sent once."""
+    """A client with a cache."""
 
     def __init__(self, inner: Client, directory: str | Path) -> None:
         super().__init__(inner)
         self.path = Path(directory) / FILE
         self._broken = False
-        self._asking: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
 
     @cached_property
     def _replies(self) -> sqlite3.Connection:
@@ -108,17 +105,15 @@ class Cached(Wrapping):
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
         key = cache_key(self.identity, request)
-        lock = self._asking.setdefault(f"{key} {attempt}", asyncio.Lock())
-        async with lock:
-            rows = self._execute(
-                "SELECT reply FROM replies WHERE key = ? AND attempt = ?", key, attempt
-            )
-            with suppress(ValidationError, IndexError):
-                return replace(_REPLY.validate_json(rows[0][0]), cached=True)
-            reply = await self.inner.ask(request, attempt=attempt)
-            entry = _REPLY.dump_json(reply)
-            self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", key, attempt, entry)
-            return reply
+        rows = self._execute(
+            "SELECT reply FROM replies WHERE key = ? AND attempt = ?", key, attempt
+        )
+        with suppress(ValidationError, IndexError):
+            return replace(_REPLY.validate_json(rows[0][0]), cached=True)
+        reply = await self.inner.ask(request, attempt=attempt)
+        entry = _REPLY.dump_json(reply)
+        self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", key, attempt, entry)
+        return reply
 
     async def aclose(self) -> None:
         if file := self.__dict__.pop("_replies", None):

@@ -48,8 +48,8 @@ class GoogleClient(RemoteClient):
     base_url
         URL without a version (``http://host``); defaults to Google's server.
     extra_body
-        Additional fields of the generation configuration, or of the request (``safety_settings``,
-        ``tools``), in either spelling that Google documents.
+        Additional fields of the generation configuration, or of the request (``safetySettings``,
+        ``tools``).
     api_version
         API version in the path.
     """
@@ -87,7 +87,7 @@ class GoogleClient(RemoteClient):
         }
         if full.schema is not None:
             how |= {"responseMimeType": "application/json", "responseJsonSchema": dict(full.schema)}
-        extra = {_camel(name): value for name, value in self.extra.items()}
+        extra = dict(self.extra)
         fixed = {name: extra.pop(name) for name in _OF_THE_BODY & extra.keys()}
         if how := stated(how) | extra:
             fixed["generationConfig"] = how
@@ -175,11 +175,6 @@ def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
 def _function(call: ToolCall, more: dict[str, Any]) -> dict[str, Any]:
     # Return a call's name, its id if the server sent one, and the fields in ``more``.
     return {"name": call.name, **({} if call.id.startswith(MADE) else {"id": call.id}), **more}
-
-
-def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(word.capitalize() for word in others)
 
 
 def _calls(parts: list[Any], reason: str, candidate: Mapping[str, Any]) -> tuple[ToolCall, ...]:

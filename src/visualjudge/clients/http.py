@@ -13,7 +13,7 @@ import os
 import weakref
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any
 from urllib.request import getproxies
 
 import aiohttp
@@ -21,7 +21,7 @@ import aiohttp
 from visualjudge.clients.masked_secrets import Redactor
 from visualjudge.clients.reply_bounds import LARGEST_BODY, LARGEST_DOWNLOAD
 from visualjudge.clients.server_errors import one_line
-from visualjudge.core.errors import RunError, TransportError
+from visualjudge.core.errors import TransportError
 
 _KEPT_ALIVE_S = 30.0
 
@@ -45,20 +45,13 @@ class Wire:
     redact
         Masks secrets in messages and bodies.
     timeout_s
-        Seconds for one whole call; with ``stalls``, seconds without a byte sent or received.
+        Seconds for one whole call; for a bulk one, seconds without a byte received.
     """
 
-    def __init__(
-        self,
-        name: str,
-        redact: Redactor,
-        *,
-        timeout_s: float,
-        stalls: bool = False,
-    ) -> None:
+    def __init__(self, name: str, redact: Redactor, timeout_s: float) -> None:
         self._name, self._redact, self._timeout_s = name, redact, timeout_s
-        stalled = aiohttp.ClientTimeout(total=None, sock_connect=timeout_s, sock_read=timeout_s)
-        self._timeout = stalled if stalls else aiohttp.ClientTimeout(total=timeout_s)
+        self._timeout = aiohttp.ClientTimeout(total=timeout_s)
+        self._bulk = aiohttp.ClientTimeout(total=None, sock_connect=timeout_s, sock_read=timeout_s)
         self._open: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = (
             weakref.WeakKeyDictionary()
         )
@@ -70,7 +63,7 @@ class Wire:
         headers: Mapping[str, str],
         data: Any = None,
         *,
-        into: BinaryIO | None = None,
+        bulk: bool = False,
     ) -> Answer:
         """Send one request and return the server's answer, whatever its status.
 
@@ -78,9 +71,8 @@ class Wire:
         ----------
         data
             Body in any form that aiohttp accepts.
-        into
-            File to which the body is written, unmasked, if the status is 2xx; the answer's body is
-            then empty.
+        bulk
+            Whether a file of many requests or replies is sent or received.
 
         Raises
         ------
@@ -88,35 +80,24 @@ class Wire:
             If no complete answer was received.
         """
         sent = {"Accept-Encoding": "gzip, deflate", **headers}
+        timeout = self._bulk if bulk else self._timeout
         try:
             async with self._session().request(
-                method, url, data=data, headers=sent, allow_redirects=False
+                method, url, data=data, headers=sent, allow_redirects=False, timeout=timeout
             ) as response:
-                if into is not None and 200 <= response.status < 300:
-                    await self._save(response, into)
-                    return Answer(response.status, response.headers, b"")
-                chunks = chunks_within(LARGEST_BODY, response, self._too_large)
+                limit = LARGEST_DOWNLOAD if bulk else LARGEST_BODY
+                chunks = chunks_within(limit, response, self._too_large)
                 body = b"".join([chunk async for chunk in chunks])
                 return Answer(response.status, response.headers, self._redact.body(body))
         except TimeoutError:
             failure = TransportError(
                 f"{self._name}: no reply within {self._timeout_s:g} s", cause="timeout"
             )
-        except RunError:
-            raise
         except Exception as error:  # aiohttp passes on errors of sockets, TLS, parsers and yarl
             message = one_line(self._redact(_reason(error))) or type(error).__name__
             reached = not isinstance(error, aiohttp.ClientConnectorError)
             failure = TransportError(f"{self._name}: {message}", reached=reached)
         raise failure  # outside the handler: the original exception may contain the headers sent
-
-    async def _save(self, response: aiohttp.ClientResponse, into: BinaryIO) -> None:
-        async for chunk in chunks_within(LARGEST_DOWNLOAD, response, self._too_large):
-            try:
-                into.write(chunk)
-            except OSError as error:
-                reason = f"a file of replies cannot be written: {error.strerror}"
-                raise RunError(f"{reason}; continue with --resume") from None
 
     def _too_large(self, limit: int) -> TransportError:
         message = f"{self._name}: the reply is larger than {limit / 2**20:g} MiB"
@@ -132,7 +113,6 @@ class Wire:
         if session is None or session.closed:
             session = self._open[loop] = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_ALIVE_S),
-                timeout=self._timeout,
                 trust_env=bool(getproxies()),
                 cookie_jar=aiohttp.DummyCookieJar(),
             )

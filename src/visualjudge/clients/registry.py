@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -16,7 +16,6 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
     ValidationError,
-    field_validator,
 )
 
 from visualjudge.clients.base import Client
@@ -24,7 +23,6 @@ from visualjudge.clients.batch.batched_client import Batched, Settings
 from visualjudge.clients.cache import Cached
 from visualjudge.clients.concurrency import Limited, allow_files
 from visualjudge.clients.masked_secrets import check_url
-from visualjudge.clients.request_body import Effort
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.core.errors import UnknownName, UsageError
 from visualjudge.core.pydantic_messages import first_problem
@@ -48,7 +46,6 @@ BATCH_REGISTRY: Registry[str, Any] = Registry(
         "api": "visualjudge.clients.batch.openai:OpenAiBatches",
         "vllm": "visualjudge.clients.batch.openai:OpenAiBatches",
         "anthropic": "visualjudge.clients.batch.anthropic:AnthropicBatches",
-        "google": "visualjudge.clients.batch.google:GoogleBatches",
     },
 )
 
@@ -96,20 +93,12 @@ class ClientConfig(BaseModel):
     max_tokens: PositiveInt | None = None
     seed: int | None = None
     top_p: float | None = Field(default=None, gt=0, le=1)
-    effort: Effort | None = None
+    effort: Literal["none", "low", "medium", "high"] | PositiveInt | None = None
     concurrency: PositiveInt | None = None
     attempts: PositiveInt | None = None
     cache_dir: Path | None = None
     headers: dict[str, str] | None = None
     extra_body: dict[str, Any] | None = None
-
-    @field_validator("effort", mode="before")
-    @classmethod
-    def _effort(cls, stated: Any) -> Any:
-        number = int(stated) if isinstance(stated, str) and stated.isdecimal() else stated
-        if number in (None, "none", "low", "medium", "high") or (type(number) is int and number):
-            return number
-        raise ValueError(f"must be none, low, medium, high or a number of tokens, got {stated!r}")
 
 
 def unknown_backend(name: object, known: Collection[str], lacking: str = "") -> UnknownName:

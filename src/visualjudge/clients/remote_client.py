@@ -139,7 +139,7 @@ class RemoteClient(ABC):
         named = [value for name, value in self._headers.items() if is_secret_name(name)]
         key = self._key.get_secret_value() if self._key else None
         self.masked = Redactor([key, *named, *url_secrets(url)])
-        self._wire = self.wire()
+        self.wire = Wire(self.base_url, self.masked, self.timeout_s)
 
     def _located(self, base_url: str | None) -> tuple[str, str]:
         return base_url or self.default_url, "base_url, --base-url"
@@ -158,10 +158,6 @@ class RemoteClient(ABC):
     @property
     def _needs_key(self) -> bool:
         return True
-
-    def wire(self, *, stalls: bool = False) -> Wire:
-        """Return the HTTP transport for this client's server."""
-        return Wire(self.base_url, self.masked, timeout_s=self.timeout_s, stalls=stalls)
 
     def address(self, path: str) -> str:
         """Return the URL of ``path`` below the base URL, including secrets."""
@@ -220,7 +216,7 @@ class RemoteClient(ABC):
     async def _post(self, body: Sequence[bytes]) -> Answer:
         url = self.address(self._path())
         headers = {**self.headers(), "Content-Length": str(sum(map(len, body)))}
-        return await self._wire.send("POST", url, headers, in_pieces(body))
+        return await self.wire.send("POST", url, headers, in_pieces(body))
 
     async def _call(self, full: Request, post: Post) -> Reply:
         # Make one call. ``full`` has the client's default parameters.
@@ -314,7 +310,7 @@ class RemoteClient(ABC):
         """Return ``; did you mean NAME?``, or the names that the server lists, or an empty text."""
         try:
             url = self.address(self.models_path)
-            body = self.object_of(await self._wire.send("GET", url, self.headers()))
+            body = self.object_of(await self.wire.send("GET", url, self.headers()))
         except ClientError:
             return ""
         rows = body.get("data") or body.get("models")
@@ -328,4 +324,4 @@ class RemoteClient(ABC):
         return f"; the server lists {', '.join(sorted(stated)[:_MOST_NAMES])}{more}" if rows else ""
 
     async def aclose(self) -> None:
-        await self._wire.aclose()
+        await self.wire.aclose()

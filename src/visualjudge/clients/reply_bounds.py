@@ -7,9 +7,7 @@ from visualjudge.core.untrusted import BOUNDS
 # Maximum size of a decompressed reply body in bytes.
 LARGEST_BODY = BOUNDS["body"].size
 # Maximum size of a file of batch replies in bytes.
-LARGEST_DOWNLOAD = 4 * 2**30
-# Maximum length of a line of batch replies in bytes; longer lines are skipped.
-LONGEST_LINE = 2 * LARGEST_BODY
+LARGEST_DOWNLOAD = 2**30
 # Maximum length of a batch's status or failure cause in characters.
 LONGEST_WORD = 60
 # Maximum number of pages in a server's list of batches.

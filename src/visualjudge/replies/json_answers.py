@@ -33,21 +33,21 @@ ANSWER_KEYS = {
 _SCALE = re.compile(r"^(?:of|total_points|best_possible|highest)$|max|scale|range|out_of")
 
 
-def repaired(block: str, key: str | None = None) -> Object | None:
-    """Return an object of slightly malformed JSON, unless its last value may be cut."""
-    if len(block) > LONGEST_REPAIR or block.rstrip()[-1:] not in "\"'”’]}":
+# Return an object of slightly malformed JSON; if its last value may be cut, only if it need not be
+# whole.
+def repaired(block: str, *, whole: bool = True) -> Object | None:
+    if len(block) > LONGEST_REPAIR or (whole and block.rstrip()[-1:] not in "\"'”’]}"):
         return None
     try:
         value = json_repair.loads(block)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) and (key is None or key in value) else None
+    return value if isinstance(value, dict) else None
 
 
+# Yield the outermost objects in order, each with its start and end. One that is malformed is
+# repaired up to the last brace, and ends the search.
 def objects(text: str) -> Iterator[tuple[int, int, Object]]:
-    """Yield the outermost objects in order, each with its start and end. One that is malformed is
-    repaired up to the last brace, and ends the search.
-    """
     end = 0
     for opening in islice(_OPENS.finditer(text), MOST_OBJECTS):
         if opening.start() < end:
@@ -61,11 +61,14 @@ def objects(text: str) -> Iterator[tuple[int, int, Object]]:
             yield opening.start(), end, value
 
 
+# Return the answers that JSON objects give under an answer key, with their positions.
 def answers(text: str, question_type: str) -> list[tuple[str, int, int]]:
-    """Return the answers that JSON objects give under an answer key, with their positions."""
     names = ANSWER_KEYS[question_type].split()
-    found = ((_answer_in(value, names), start, end) for start, end, value in objects(text))
-    return [(answer, start, end) for answer, start, end in found if answer is not None]
+    return [
+        (answer, start, end)
+        for start, end, value in objects(text)
+        if (answer := _answer_in(value, names)) is not None
+    ]
 
 
 # Return the answer under the first of the keys, in the words that the reader expects.

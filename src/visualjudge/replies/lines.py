@@ -16,8 +16,8 @@ _LINE = re.compile(r"[^\n]+")
 SHORT, MOST_LINES = 120, 200
 
 
+# Return the answer of a first or last line that is nothing else; None without one.
 def read_lines(raw: str, clean: str, alone: Sequence[Mark], asked: Asked) -> Mark | None:
-    """Return the answer of a first or last line that is nothing else; None without one."""
     lines = [line for line in _LINE.finditer(clean) if not line[0].isspace()]
     if (
         asked.kind == "ranking"
@@ -80,13 +80,12 @@ def _head(said: Sequence[Word]) -> Sequence[Word]:
 BEFORE, AFTER, NEAR = 300, 80, 12
 
 
+# Return the order best first; without a value if the text leaves its direction open.
 def best_first(clean: str, found: Mark, asked: Asked) -> Mark:
-    """Return the order best first; without a value if the text leaves its direction open."""
     if not isinstance(found.value, str) or found.rule == "placed":
         return found
-    line = clean.find("\n", found.end, found.end + AFTER)
-    stop = min(len(clean), found.end + AFTER) if line < 0 else line
-    around = words(clean, asked, max(0, found.start - BEFORE), stop)
+    behind = clean[found.end : found.end + AFTER].partition("\n")[0]
+    around = words(clean, asked, max(0, found.start - BEFORE), found.end + len(behind))
     named = [
         n
         for n, word in enumerate(around)
@@ -111,8 +110,11 @@ def _directions(said: Sequence[Word]) -> set[str]:
         or word.text[0] in "<>"
         or word.of("best", "worst", "to", "foremost", "rising", "falling")
     ]
-    ways = {"up" for word in kept if word.text[0] == "<" or word.of("rising")}
-    ways |= {"down" for word in kept if word.text[0] == ">" or word.of("falling")}
+    ways = {
+        "up" if word.text[0] == "<" or word.of("rising") else "down"
+        for word in kept
+        if word.text[0] in "<>" or word.of("rising", "falling")
+    }
     for n, word in enumerate(kept):
         after, then = [*kept[n + 1 : n + 3], Word("-"), Word("-")][:2]
         way, other = ("up", "best") if word.of("worst") else ("down", "worst")

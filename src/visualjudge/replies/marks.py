@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -62,7 +63,8 @@ _SENTENCE = re.compile(
     r"(?:\.(?=\d))?(?:[^\n.!?;,。！？]+|,(?! \w{2}[^\n,.!?;:]{1,40}:))+"
     r"(?:[.!?;](?!\s)[^\n.!?;。！？]*)*[.!?;,。！？]*"
 )
-_LINE = re.compile(r"[^\n]*")
+_ITEM = re.compile(r"\s*\d+\S\s* ")
+_ENDS = re.compile(r"[ .|-]*(?=\n|\Z)")
 _SAYS = re.compile(
     r"[A-Z\d](?:(?<=\d)|(?<![A-Za-z\u00c0-\u1fff\d].)[A-E]{0,4}(?![A-Za-z\u00c0-\u1fff\d]))"
 )
@@ -84,23 +86,23 @@ class Mark:
     prose: bool = False
 
 
-def marks_of(text: str, clean: str, labels: Sequence[Mark], asked: Asked) -> list[Mark]:
-    """Return every mark that says something of the options, in order.
+def marks_of(text: str, clean: str, said: Sequence[Mark], asked: Asked, since: int) -> list[Mark]:
+    """Return every mark that ends behind ``since`` and says something of the options, in order.
 
-    ``clean`` is the same text without markup, at the same positions, ``labels`` its labelled
-    answers. A box with a letter of no
-    option has neither value nor cause: it may be mathematics.
+    ``clean`` is the same text without markup, at the same positions, ``said`` its statements. A box
+    with a letter of no option has neither value nor cause: it may be mathematics.
     """
     objects = answers(text, asked.kind)
-    found = [*labels, *(_out_of_ten(clean, asked) if asked.kind == "scoring" else ())]
-    for start, end, opened, closed, rule in _framed(text, asked):
+    found = [mark for mark in said if mark.rule == "label"]
+    found += _out_of_ten(clean, asked, since) if asked.kind == "scoring" else ()
+    for start, end, opened, closed, rule in _framed(text, asked, since):
         one = stated(words(clean, asked, opened, closed), asked)
         if one is not None:
             cause = None if rule == "box" and one.cause == "unknown option" else one.cause
             found.append(Mark(one.value, cause, start, end, rule))
     found = [mark for mark in found if not any(a <= mark.start < b for _, a, b in objects)]
-    for said, start, end in objects:
-        if (one := stated(words(plain(said), asked), asked)) is not None:
+    for answer, start, end in objects:
+        if (one := stated(words(plain(answer), asked), asked)) is not None:
             found.append(Mark(one.value, one.cause, start, end, "JSON"))
     found.sort(key=lambda mark: (mark.end, mark.start))
     ends = [0, *(mark.end for mark in found)]
@@ -109,39 +111,50 @@ def marks_of(text: str, clean: str, labels: Sequence[Mark], asked: Asked) -> lis
 
 # Yield boxes, tags and brackets (start, end, start and end of the content, rule): the last of
 # each, because a reply may repeat one without end.
-def _framed(text: str, asked: Asked) -> Iterator[tuple[int, int, int, int, str]]:
+def _framed(text: str, asked: Asked, since: int) -> Iterator[tuple[int, int, int, int, str]]:
     for form, rule in _FRAMES.items():
         if form is (_BRACKETS if asked.kind == "ranking" else _BRACKETED_ORDER):
             continue
         for found in list(form.finditer(text))[-MOST_MARKS:]:
-            if rule != "tag" or found[1].lower() in TAGS:
+            if found.end() > since and (rule != "tag" or found[1].lower() in TAGS):
                 yield *found.span(), *found.span(found.lastindex or 1), rule
 
 
-def statements(clean: str, asked: Asked) -> list[tuple[Mark, bool]]:
-    """Return the sentences that are an answer, or a label and an answer (rule ``label``), each with
-    whether it is a whole line; a label on a line of its own belongs to the next line.
-    """
-    found, label = list[tuple[Mark, bool]](), list[Word]()
+# Return where sentences from a line on begin and end, without numbers of lists and rules of tables.
+def _spans(clean: str, asked: Asked, line: int) -> list[tuple[int, int]]:
     numbered = asked.kind == "scoring" or bool(asked.names)
-    spans = [sentence.span() for sentence in _SENTENCE.finditer(clean)]
-    for begin, end in spans[:-MOST_SENTENCES][:100] + spans[-MOST_SENTENCES:]:
-        item = numbered and clean[begin:end].strip()[:-1].isdigit() and clean[end : end + 1] == " "
-        if item or not clean[begin:end].strip(" .:-|" if numbered else " .:-|0123456789"):
-            continue
+    beside = " .:-|" if numbered else " .:-|0123456789"
+    found = [sentence.span() for sentence in _SENTENCE.finditer(clean, max(line, 0))]
+    return [
+        (begin, end)
+        for begin, end in found[:-MOST_SENTENCES][:100] + found[-MOST_SENTENCES:]
+        if clean[begin:end].strip(beside)
+        and not (numbered and _ITEM.fullmatch(clean, begin, end + 1))
+    ]
+
+
+def statements(clean: str, asked: Asked, since: int) -> list[tuple[Mark, bool]]:
+    """Return the sentences behind ``since`` that are an answer, or a label and an answer (rule
+    ``label``), each with whether it is a whole line; a label on a line of its own belongs to the
+    next line.
+    """
+    spans = _spans(clean, asked, clean.rfind("\n", 0, len(clean[: max(since, 0)].rstrip())))
+    if since >= 0 and not (spans and spans[0][0] < since):
+        spans = _spans(clean, asked, 0)
+    found, label = list[tuple[Mark, bool]](), list[Word]()
+    for begin, end in spans[max(0, bisect_left(spans, (since, 0)) - 1) :]:
         said = _answering(clean, asked, begin, end)
         one = stated([*label, *said], asked) if said else None
-        if one is not None:
-            line = _LINE.search(clean, clean.rfind("\n", 0, begin) + 1)
-            around = f"{clean[line.start() : begin]}{clean[end : line.end()]}" if line else ""
+        if one is not None and begin > since:
+            before = clean[clean.rfind("\n", 0, begin) + 1 : begin]
             labelled = one.labelled and (one.bare or not label)
             if labelled or not any(word.text == ":" for word in one.led_by):
                 start = one.led_by[0].start if labelled else one.start
                 place = start, one.end, "label" if labelled else "line"
                 final = any(word.of("final") for word in one.led_by)
-                alone = one.bare and not around.strip(" .|-")
-                found.append((Mark(one.value, one.cause, *place, final), alone))
-        label = [*said, Word("\n", end, end)] if is_label(said, asked) else []
+                alone = one.bare and not before.strip(" .|-") and _ENDS.match(clean, end)
+                found.append((Mark(one.value, one.cause, *place, final), bool(alone)))
+        label = [*said, Word("\n", end, end)] if said and is_label(said, asked) else []
     return found
 
 
@@ -150,14 +163,13 @@ def statements(clean: str, asked: Asked) -> list[tuple[Mark, bool]]:
 def _answering(clean: str, asked: Asked, begin: int, end: int) -> list[Word]:
     says = _SAYS.search(clean, begin, min(end, begin + LONGEST_HEAD))
     reached = says.end() if says else end
-    may = says or end - begin <= SHORT
-    if not may or clean[reached : reached + 2].lower() == "'s":
+    if (says is None and end - begin > SHORT) or clean[reached : reached + 2].lower() == "'s":
         return []
     after = TOKEN.search(clean, reached, end)
     if after is not None and not (_may_follow(after[0]) or (says and says[0] == "I")):
         return []
-    beside = TOKEN.findall(clean, begin, says.start() if says else end)
-    known = all(map(_is_known, beside))
+    beside = TOKEN.finditer(clean, begin, says.start() if says else end)
+    known = all(_is_known(token[0]) for token in beside)
     return words(clean, asked, begin, min(end, reached + NEAR)) if known else []
 
 
@@ -179,8 +191,9 @@ def _is_known(part: str) -> bool:
 
 
 # Yield "7/10" where it is neither a share of things nor the score of one quality.
-def _out_of_ten(clean: str, asked: Asked) -> Iterator[Mark]:
-    for found in list(_OUT_OF_TEN.finditer(clean))[-MOST_MARKS:]:
+def _out_of_ten(clean: str, asked: Asked, since: int) -> Iterator[Mark]:
+    late = (found for found in _OUT_OF_TEN.finditer(clean) if found.end() > since)
+    for found in list(late)[-MOST_MARKS:] if "10" in clean else ():
         begin = max(clean.rfind("\n", 0, found.start()) + 1, found.start() - LONGEST_HEAD)
         before = words(clean, asked, begin, found.start())
         clause = max((n for n, word in enumerate(before) if word.text in ",.;"), default=-1)

@@ -110,10 +110,8 @@ def read_reply(
     letters = {"pairwise": "AB", "ranking": LETTERS[:n_options], "scoring": ""}
     if question_type not in letters:
         raise ValueError(f"question_type must be one of {[*letters]}, got {question_type!r}")
-    named = {name.lower(): value for name, value in names.items()}
-    asked = Asked(question_type, letters[question_type], named)
-    ended = finish_of(finish_reason)
-    return _ENDED.get(ended) or _read(text, asked, ties, prose=read == "all")
+    asked = Asked(question_type, letters[question_type], {k.lower(): v for k, v in names.items()})
+    return _ENDED.get(finish_of(finish_reason)) or _read(text, asked, ties, prose=read == "all")
 
 
 def _read(text: str, asked: Asked, ties: Collection[str], *, prose: bool) -> Reading:
@@ -131,50 +129,63 @@ def _read(text: str, asked: Asked, ties: Collection[str], *, prose: bool) -> Rea
     return Reading(FAILED, "unparseable", "tie" if refused_tie else cast("Cause", cause))
 
 
+# Return the answer of a reply without its thoughts; without a value, it has a cause.
 def answer_in(spoken: str, asked: Asked, *, prose: bool = True) -> Mark:
-    """Return the answer of a reply without its thoughts; without a value, it has a cause."""
     clean = plain(without_markup(spoken))
-    said = statements(clean, asked)
-    marks = marks_of(spoken, clean, [mark for mark, _ in said if mark.rule == "label"], asked)
-    deciding = [mark for mark in marks if mark.value is not None or mark.cause]
-    if deciding:
-        found = _last(clean, deciding, asked)
-    elif marks:
-        found = replace(marks[-1], cause="unknown option")
-    else:
-        lines = read_lines(spoken, clean, [mark for mark, whole in said if whole], asked)
-        found = lines or Mark(None, "no answer")
+    end = len(clean.rstrip())
+    begin = clean.rfind("\n\n", 0, end)
+    found = _in_marks(spoken, clean, asked, begin)
     if found.value is not None:
         found = _kept(clean, found, asked)
     elif prose and found.cause == "no answer":
-        end = len(clean.rstrip())
-        begin = max(clean.rfind("\n\n", 0, end), end - LONGEST_PARAGRAPH, 0)
+        begin = max(begin, end - LONGEST_PARAGRAPH, 0)
         found = replace(read_sentences(sentences(clean, asked, begin), asked), prose=True)
     if asked.kind == "scoring" and found.value is not None and _other_scale(clean, found):
         return replace(found, value=None, cause="other scale")
     return best_first(clean, found, asked) if asked.kind == "ranking" else found
 
 
+# Return the answer of marks and lines; labels before the last paragraph are looked for only where
+# it holds no mark that decides.
+def _in_marks(spoken: str, clean: str, asked: Asked, last_paragraph: int) -> Mark:
+    for since in dict.fromkeys((last_paragraph, -1)):
+        said = statements(clean, asked, since)
+        marks = marks_of(spoken, clean, [mark for mark, _ in said], asked, since)
+        if (found := _last(clean, marks, asked, since)) is not None:
+            return found
+    if marks:
+        return replace(marks[-1], cause="unknown option")
+    alone = [mark for mark, whole in said if whole]
+    return read_lines(spoken, clean, alone, asked) or Mark(None, "no answer")
+
+
 # Return whether a scale that does not end at ten is named within a score, behind it, or before it
 # as "the scale is 1 to 5".
 def _other_scale(clean: str, found: Mark) -> bool:
-    line = clean.find("\n", found.end)
-    within = clean[found.start : min(found.end + NEAR, len(clean) if line < 0 else line)]
+    line = clean[found.end : found.end + NEAR].partition("\n")[0]
     before = clean[max(0, found.start - LONGEST_AFTER) : found.start]
     return any(
         top != "10"
-        for top in (*_TOP.findall(within), *filter(None, sum(_SCALE.findall(before), ())))
+        for top in (
+            *_TOP.findall(clean[found.start : found.end] + line),
+            *filter(None, sum(_SCALE.findall(before), ())),
+        )
     )
 
 
 # Return the last mark, unless another in its paragraph differs and nothing took it back; a mark in
-# a numbered list may be one of a list of all answers.
-def _last(clean: str, marks: list[Mark], asked: Asked) -> Mark:
-    last = marks[-1]
+# a numbered list may be one of a list of all answers. None where that begins before ``since``.
+def _last(clean: str, marks: list[Mark], asked: Asked, since: int) -> Mark | None:
+    deciding = [mark for mark in marks if mark.value is not None or mark.cause]
+    if not deciding:
+        return None
+    last = deciding[-1]
     line, said = clean.rfind("\n", 0, last.start) + 1, (last.value, last.cause)
     listed = _ITEM.match(clean, line, last.start)
     begin = -1 if listed else clean.rfind("\n\n", 0, last.start)
-    rivals = [mark for mark in marks if mark.start > begin and (mark.value, mark.cause) != said]
+    if begin < since:
+        return None
+    rivals = [mark for mark in deciding if mark.start > begin and (mark.value, mark.cause) != said]
     final = asked.kind == "scoring" and last.final and not any(mark.final for mark in rivals)
     if not rivals or final or retracts(sentences(clean, asked, rivals[-1].end, last.end)):
         return last

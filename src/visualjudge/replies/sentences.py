@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from visualjudge.core.records import TURNED
 from visualjudge.replies.marks import Mark
@@ -46,43 +46,39 @@ _OF_PLACES = (
 Phrase = tuple[str, tuple[str, ...]]
 
 
+# Return the phrases of the file by their first step.
 @cache
 def phrases() -> Mapping[str, Sequence[Phrase]]:
-    """Return the phrases of the file by their first step, longest first."""
-    rows = [
-        (kind, tuple(_STEP.findall(text)))
-        for kind, texts in source()["phrases"].items()
-        for text in texts
-    ]
     first: dict[str, list[Phrase]] = {}
-    for kind, steps in sorted(rows, key=lambda row: -len(row[1])):
-        first.setdefault(steps[0], []).append((kind, steps))
+    for kind, texts in source()["phrases"].items():
+        for steps in map(_STEP.findall, texts):
+            first.setdefault(steps[0], []).append((kind, tuple(steps)))
     return first
 
 
+# Return the sentences between two positions.
 def sentences(text: str, asked: Asked, start: int, end: int | None = None) -> list[list[Word]]:
-    """Return the sentences between two positions."""
     said: list[list[Word]] = [[]]
-    stop = min(len(text) if end is None else end, start + LONGEST_PARAGRAPH)
-    for word in words(text, asked, start, stop):
+    longest = start + LONGEST_PARAGRAPH
+    for word in words(text, asked, start, longest if end is None else min(end, longest)):
         said[-1].append(word)
         if word.text in _STOPS:
             said.append([])
     return said if said[-1] else said[:-1]
 
 
+# Return whether a sentence takes back what stands before.
 def retracts(found: Iterable[Sequence[Word]]) -> bool:
-    """Return whether a sentence takes back what stands before."""
     named = ([word for word in said if word.text[0].isalnum()] for said in found)
-    return any(word.of("retracts") for words_of in named for word in words_of[:2])
+    return any(word.of("retracts") for first in named for word in first[:2])
 
 
+# Return the answer of sentences, or the cause why there is none.
 def read_sentences(found: Sequence[Sequence[Word]], asked: Asked) -> Mark:
-    """Return the answer of sentences, or the cause why there is none."""
     claims, cause = list[Mark](), "no answer"
     for said in found:
         claims = [] if retracts([said]) else claims
-        if any(word.of("supposes", "if") for word in said) and any(w.option for w in said):
+        if any(w.option for w in said) and any(word.of("supposes", "if") for word in said):
             cause = "hedge"
         if said[-1].text != "?":
             claims += _ranked(said, asked) if asked.kind == "ranking" else _claims(said, asked)
@@ -107,6 +103,8 @@ def _last(found: Sequence[Sequence[Word]], asked: Asked) -> list[Mark]:
 
 # Return what one sentence states; ``final`` is what follows "but" or "so".
 def _claims(said: Sequence[Word], asked: Asked) -> list[Mark]:
+    named = ("chooses", "compares") if any(word.option for word in said) else ()
+    forms = {"scoring": ("scores",), "pairwise": (*named, "ties", "bad")}.get(asked.kind, named)
     kept = [
         word
         for word in (without_scale(said) if asked.kind == "scoring" else said)
@@ -117,21 +115,20 @@ def _claims(said: Sequence[Word], asked: Asked) -> list[Mark]:
     ]
     claims, at = list[Mark](), 0
     while at < len(kept):
-        claim = next(filter(None, (_claim(row, kept, at, asked) for row in _rows(kept[at]))), None)
+        rows = _rows(forms, bool(kept[at].option), kept[at].text, kept[at].kinds)
+        claim = next(filter(None, (_claim(row, kept, at, asked) for row in rows)), None)
         claims += [claim[0]] if claim else []
         at = claim[1] if claim else at + 1
     return claims
 
 
-# Return the phrases that may begin with a word, longest first.
-def _rows(word: Word) -> Sequence[Phrase]:
-    firsts = (
-        ("{X}", "{Y}")
-        if word.option
-        else ("{n}", word.text, *(f"{{{kind}}}" for kind in word.kinds))
-    )
+# Return the phrases of some kinds that may begin with an option, or with a word, longest first.
+@lru_cache(4096)
+def _rows(forms: Sequence[str], option: bool, text: str, kinds: frozenset[str]) -> Sequence[Phrase]:
+    firsts = ("{X}", "{Y}") if option else ("{n}", text, *(f"{{{kind}}}" for kind in sorted(kinds)))
     return sorted(
-        (row for one in firsts for row in phrases().get(one, ())), key=lambda row: -len(row[1])
+        (row for one in firsts for row in phrases().get(one, ()) if row[0] in forms),
+        key=lambda row: -len(row[1]),
     )
 
 
@@ -140,12 +137,10 @@ def _claim(row: Phrase, kept: Sequence[Word], at: int, asked: Asked) -> tuple[Ma
     kind, steps = row
     slots: dict[str, Word] = {}
     end = _fits(steps, kept, at, slots)
-    tie = {"ties": TIE, "bad": BOTH_BAD}.get(kind)
-    if (asked.kind == "scoring") != (kind == "scores") or (tie and asked.kind != "pairwise"):
-        return None
     other = TURNED.get(slots["Y"].option) if "Y" in slots and asked.letters == "AB" else None
     letter = slots["X"].option if "X" in slots else other
     number = slots["n"].number if "n" in slots else None
+    tie = {"ties": TIE, "bad": BOTH_BAD}.get(kind)
     value = tie or (number if letter is None else letter)
     if end is None or value is None or not _stands(kind, kept, at, end):
         return None
@@ -160,7 +155,7 @@ def _fits(
     for n, step in enumerate(steps):
         if step == "…":
             ends = (_fits(steps[n + 1 :], kept, at + k, slots) for k in _gaps(kept[at:]))
-            return next((end for end in ends if end is not None), None)
+            return next(filter(None, ends), None)
         word, name = kept[at] if at < len(kept) else Word(""), step.strip("{}")
         fits = (
             word.number is not None and word.number <= GREATEST
@@ -227,8 +222,6 @@ def _names_others(lead: Sequence[Word], own: Sequence[Word], rest: Sequence[Word
 # Return the order of a sentence that only names options and their places.
 def _ranked(said: Sequence[Word], asked: Asked) -> list[Mark]:
     kept = [word for word in said if word.text not in _STOPS]
-    if kept[:1] and kept[0].text in ("rank", "order", "sort"):
-        return []
     parts = [list[Word]()]
     for word in kept:
         links = word.text in _BREAKS or word.of("then")
@@ -243,7 +236,9 @@ def _ranked(said: Sequence[Word], asked: Asked) -> list[Mark]:
         max((names[name] for w in part for name in w.kinds & names.keys()), default=0)
         for part in named
     ]
-    if sorted(options) != sorted(asked.letters) or len(named) != len(options) or not any(places):
+    asks = kept[:1] and kept[0].text in ("rank", "order", "sort")
+    whole = sorted(options) == sorted(asked.letters) and len(named) == len(options)
+    if asks or not whole or not any(places):
         return []
     down = all(place in (0, n) for n, place in enumerate(places, 1))
     up = all(place in (0, len(options) + 1 - n) for n, place in enumerate(places, 1))
@@ -253,13 +248,27 @@ def _ranked(said: Sequence[Word], asked: Asked) -> list[Mark]:
 
 def is_refusal(text: str) -> bool:
     """Return whether any sentence declines ("cannot … help", a policy); indecision is none."""
-    said = sentences(plain(text[:LONGEST_REFUSAL]), Asked("", ""), 0)
+    begin = plain(text[:LONGEST_REFUSAL])
+    joined = "".join(begin.lower().split())
+    said = (
+        sentences(begin, Asked("", ""), 0) if any(map(joined.__contains__, _of_refusals())) else []
+    )
     return any(map(_declines, said))
+
+
+# Return the entries, one of which is in each refusal, without blanks.
+@cache
+def _of_refusals() -> Sequence[str]:
+    return [
+        "".join(plain(entry.lower()).split())
+        for name in ("cannot", "declines")
+        for entry in source()["words"][name]
+    ]
 
 
 def _declines(said: Sequence[Word]) -> bool:
     cannot = next((n for n, word in enumerate(said) if word.of("cannot")), len(said))
     undecided = any(word.of("undecided") for word in said[cannot:])
     helps = any(word.of("helps") for word in said[cannot:])
-    cannot_help = helps or (said[cannot:] and any(word.of("sorry") for word in said[:cannot]))
-    return any(word.of("declines") for word in said) or bool(cannot_help and not undecided)
+    helps = helps or bool(said[cannot:] and any(word.of("sorry") for word in said[:cannot]))
+    return any(word.of("declines") for word in said) or (helps and not undecided)

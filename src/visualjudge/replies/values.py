@@ -24,6 +24,8 @@ _LABELS = {
 }
 _BESIDE = ("noun", "filler", "is", "so", "final", "retracts")
 _OF_ORDERS = ("best", "worst", "to", "foremost", "rising", "falling", "place")
+_LEADING = {kind: frozenset((*labels, *_BESIDE)) for kind, labels in _LABELS.items()}
+_LEADING["ranking"] |= {*_OF_ORDERS}
 _BETWEEN = ("noun", "filler", "then", "middle", "first", "second")
 _NOTHING = Word("")
 
@@ -45,9 +47,9 @@ class Stated:
     rest: Sequence[Word]
     labelled: bool
 
+    # Whether nothing but marks follows, or a reason.
     @property
     def bare(self) -> bool:
-        """Return whether nothing but marks follows, or a reason."""
         rest = [word for word in self.rest if word.text not in ",.!;>"]
         aside = rest[:1] and (
             rest[0].text == "(" or rest[0].of("because", "than") or rest[0].text == "not"
@@ -75,8 +77,8 @@ def stated(said: Sequence[Word], asked: Asked) -> Stated | None:
     value, cause, stop = one
     while at + stop < len(kept) and kept[at + stop].text in _CLOSE:
         stop += 1
-    place = kept[at].start, kept[at + stop - 1].end
-    return Stated(value, cause, *place, kept[:at], kept[at + stop :], _is_led(kept[:at], asked))
+    lead, rest, end = kept[:at], kept[at + stop :], kept[at + stop - 1].end
+    return Stated(value, cause, kept[at].start, end, lead, rest, _is_led(lead, asked))
 
 
 # Return whether words are a label and a sign that an answer follows.
@@ -85,8 +87,8 @@ def _is_led(lead: Sequence[Word], asked: Asked) -> bool:
     return any(word.text in ":=-–—→\n" or word.of("is") for word in lead[own + 1 :])
 
 
+# Return whether words are a label and nothing else.
 def is_label(said: Sequence[Word], asked: Asked) -> bool:
-    """Return whether words are a label and nothing else."""
     kept = without_scale(said) if asked.kind == "scoring" else said
     return any(word.of(*_LABELS[asked.kind]) for word in kept) and all(
         _may_lead(w, asked) for w in kept
@@ -97,8 +99,8 @@ def is_label(said: Sequence[Word], asked: Asked) -> bool:
 def _may_lead(word: Word, asked: Asked) -> bool:
     if word.option or word.unknown or (word.number is not None and asked.kind != "ranking"):
         return False
-    orders = asked.kind == "ranking" and (word.number is not None or word.of(*_OF_ORDERS))
-    return orders or word.text in _AROUND or word.of(*_LABELS[asked.kind], *_BESIDE)
+    listed = not word.kinds.isdisjoint(_LEADING[asked.kind])
+    return listed or word.text in _AROUND or word.number is not None
 
 
 # Return the index of the answer: the first word that is not of those that may lead it.
@@ -169,9 +171,9 @@ def _compared(
     return letter if sign[0] == ">" else other, None, 3
 
 
+# Return the words without the scale of a score: "(0-10)", "out of 10" before it.
 def without_scale(said: Sequence[Word]) -> Sequence[Word]:
-    """Return the words without the scale of a score: "(0-10)", "out of 10" before it."""
-    for at in range(len(said) - 2):
+    for at in range(len(said) - 2 if any(w.number == GREATEST for w in said) else 0):
         low, link, high = said[at : at + 3]
         spans = low.number in (0, 1) and (link.text in "-–" or link.of("to"))
         ahead = low.of("of ten") and link.number == GREATEST and at < 3
@@ -199,8 +201,8 @@ def _score(kept: Sequence[Word], _asked: Asked) -> tuple[Value | None, str | Non
     return (number, None, at) if _ends([w for w in kept[at:] if w.text not in _CLOSE]) else None
 
 
+# Return the order that options and links state, as written.
 def order_of(kept: Sequence[Word], asked: Asked) -> tuple[Value | None, str | None, int] | None:
-    """Return the order that options and links state, as written."""
     spelt = kept[0].text.upper()
     if sorted(spelt) == sorted(asked.letters) and not kept[0].kinds:
         return spelt, None, 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -13,7 +13,7 @@ import yaml
 
 # A letter of a script that writes blanks between words; in the others each letter is a word.
 _LETTER = r"[^\W\d_\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
-TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|(?<!\w)\.\d+|{_LETTER}+|[<>=~]+|[-–—]+>|\n|\S")
+TOKEN = re.compile(rf"{_LETTER}+|\n|\d+(?:[.,]\d+)*|(?<!\w)\.\d+|[<>=~]+|[-–—]+>|\S")
 _SAME_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
     ord(odd): plain
     for odd, plain in zip("।،؛؟。、≻≫≺【】「」『』｜⁄’‘´½", ".,;?.;>>>[][][]|/'''+", strict=True)
@@ -50,51 +50,60 @@ class Word:
     number: float | None = None
     kinds: frozenset[str] = frozenset()
 
+    # Return whether one of the lists holds the word.
     def of(self, *lists: str) -> bool:
-        """Return whether one of the lists holds the word."""
-        return not self.kinds.isdisjoint(lists)
+        return bool(self.kinds) and not self.kinds.isdisjoint(lists)
 
 
+# Return the text with one form of each mark and without decoration, at the same positions.
 def plain(text: str) -> str:
-    """Return the text with one form of each mark and without decoration, at the same positions."""
     return text.translate(_PLAIN)
 
 
 def words(text: str, asked: Asked, start: int = 0, end: int | None = None) -> list[Word]:
     """Return the words of :func:`plain` text; an entry of several words is one word."""
-    stop = len(text) if end is None else end
-    found = [_word(match, text, asked) for match in TOKEN.finditer(text, start, stop)]
+    found = [
+        _word(match, text, asked)
+        for match in TOKEN.finditer(text, start, len(text) if end is None else end)
+    ]
     merged, at, tree = [], 0, lists()
     while at < len(found):
         word = found[at]
         at += 1
-        if word.text in tree and not word.option and not word.unknown:
-            at, word.kinds = _longest(found, at - 1, tree)
+        node = tree.get(word.text)
+        if node and not word.option and not word.unknown:
+            at, word.kinds = _longest(found, at, node)
             word.end = found[at - 1].end
-            said = {kind[:7]: kind[7:] for kind in word.kinds}
-            word.number = float(said["number "]) if "number " in said else word.number
-            word.option = said.get("option ", "") if asked.letters == "AB" else ""
+            number, option = _stands_for(word.kinds)
+            word.number = word.number if number is None else number
+            word.option = option if asked.letters == "AB" else ""
         merged.append(word)
     return merged
 
 
 def _word(match: re.Match[str], text: str, asked: Asked) -> Word:
     said, (start, end) = match[0], match.span()
-    lowered = said.lower()
+    lowered, number, letter = (_alone if len(said) < 40 else _alone.__wrapped__)(said)
     if lowered in asked.names:
         return Word(lowered, start, end, asked.names[lowered])
+    if not letter or _is_part(text, start, end, asked.letters):
+        return Word(lowered, start, end, "", False, number)
+    known = letter in asked.letters
+    unknown = bool(asked.letters) and not known and letter != "I"
+    return Word(lowered, start, end, letter if known else "", unknown and end - start == 1)
+
+
+# Return what a word says wherever it stands: itself in lower case, its number, and its letter.
+@lru_cache(8192)
+def _alone(said: str) -> tuple[str, float | None, str]:
+    lowered = said.lower()
     if said[-1].isdecimal():
         parts = re.split("[.,]", said)
         beyond = len(parts) > 2 or ("," in said and len(parts[1]) == 3)  # "1,000"
-        return Word(said, start, end, number=float("inf" if beyond else ".".join(parts)))
-    if len(said) > 1 and lowered[:-1] not in ("option", "image", "model"):
-        return Word(lowered, start, end)
+        return lowered, float("inf" if beyond else ".".join(parts)), ""
     letter = _CYRILLIC.get(said, said)[-1]  # "OptionB"
-    if not "A" <= letter <= "Z" or _is_part(text, start, end, asked.letters):
-        return Word(lowered, start, end)
-    known = letter in asked.letters
-    unknown = bool(asked.letters) and not known and letter != "I"
-    return Word(lowered, start, end, letter if known else "", unknown and len(said) == 1)
+    lone = len(said) == 1 or lowered[:-1] in ("option", "image", "model")
+    return lowered, None, letter if lone and "A" <= letter <= "Z" else ""
 
 
 def _is_part(text: str, start: int, end: int, letters: str) -> bool:
@@ -104,33 +113,40 @@ def _is_part(text: str, start: int, end: int, letters: str) -> bool:
     return (joined and after.lower() != "'s" and after[1] not in letters) or led
 
 
-# Return the end of the longest entry at a word, and the lists that hold it.
-def _longest(found: Sequence[Word], at: int, tree: dict[str, Any]) -> tuple[int, frozenset[str]]:
-    end, kinds, node, stop = at + 1, frozenset[str](), tree, at
-    while stop < len(found) and not found[stop].option and found[stop].text in node:
-        node = node[found[stop].text]
-        stop += 1
+# Return the end of the longest entry of a word and those from ``at`` on, and the lists with it.
+def _longest(found: Sequence[Word], at: int, node: dict[str, Any]) -> tuple[int, frozenset[str]]:
+    end, kinds = at, node.get("", frozenset())
+    while at < len(found) and not found[at].option and found[at].text in node:
+        node = node[found[at].text]
+        at += 1
         if "" in node:
-            end, kinds = stop, node[""]
+            end, kinds = at, node[""]
     return end, kinds
 
 
+# Return the number and the option of lists such as "number 7" and "option A".
+@cache
+def _stands_for(kinds: frozenset[str]) -> tuple[float | None, str]:
+    said = {kind[:7]: kind[7:] for kind in kinds}
+    return float(said["number "]) if "number " in said else None, said.get("option ", "")
+
+
+# Return ``phrases.yaml`` as parsed; YAML's own words for true and false stay words.
 @cache
 def source() -> Mapping[str, Any]:
-    """Return ``phrases.yaml`` as parsed; YAML's own words for true and false stay words."""
     text = (files(__package__) / "phrases.yaml").read_text("utf-8")
     return yaml.load(text, getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # type: ignore[no-any-return]
 
 
+# Return every word of an entry of a list.
 @cache
 def known_words() -> frozenset[str]:
-    """Return every word of an entry of a list."""
     return frozenset(TOKEN.findall(plain(str(source()["words"]).lower())))
 
 
+# Return the entries of all lists as a tree of words, with the names of lists under ``""``.
 @cache
 def lists() -> dict[str, Any]:
-    """Return the entries of all lists as a tree of words, with the names of lists under ``""``."""
     root: dict[str, Any] = {}
     for name, entries in source()["words"].items():
         for entry in entries:

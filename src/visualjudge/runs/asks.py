@@ -8,6 +8,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from visualjudge.dataset.folder import MEDIA, Dataset
 from visualjudge.dataset.question_storage import columns
 from visualjudge.judges.base import ORDERS, Ask, Key
 from visualjudge.options import RunSettings
-from visualjudge.runs.budget import PAID, Prices, Spending, paid_for
+from visualjudge.runs.budget import PAID, Prices, Spending
 from visualjudge.runs.folder import RunFolder
 from visualjudge.vision.raster.images import image_size
 
@@ -53,26 +54,22 @@ class Answered:
         api_error. Their tokens are counted nevertheless.
         """
         known = cls()
-        if folder.verdicts_path.is_file():
-            known.paid = paid_for(known._usages(folder, without_errors=retry_errors))
-        return known
-
-    def _usages(self, folder: RunFolder, *, without_errors: bool) -> Iterator[Any]:
-        for line in folder.lines():
+        for line in folder.lines() if folder.journal_path.is_file() else ():
             verdict = line.verdict
             if verdict is None:
                 continue
-            yield verdict.extra.get(PAID, verdict.usage)
-            if without_errors and verdict.status == "api_error":
+            known.paid = known.paid.plus_call(verdict.extra.get(PAID, verdict.usage), Prices())
+            if retry_errors and verdict.status == "api_error":
                 continue
             key = hash((verdict.id, verdict.order, verdict.repeat))
-            if replaced := self.keys.get(key):
-                self.statuses[replaced] -= 1
-            self.keys[key] = verdict.status
-            self.statuses[verdict.status] += 1
-            self.causes.update([verdict.cause] if verdict.cause else [])
-            self.served.update([verdict.served] if verdict.served else [])
-            self.error = verdict.extra.get("error", self.error)
+            if replaced := known.keys.get(key):
+                known.statuses[replaced] -= 1
+            known.keys[key] = verdict.status
+            known.statuses[verdict.status] += 1
+            known.causes.update([verdict.cause] if verdict.cause else [])
+            known.served.update([verdict.served] if verdict.served else [])
+            known.error = verdict.extra.get("error", known.error)
+        return known
 
 
 def asks_of(
@@ -117,27 +114,21 @@ def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
     Raises
     ------
     DataError
-        If one is missing or lies outside of the dataset (the message names the first and counts the
-        others), or if the dataset holds only labels.
+        If one is missing or lies outside of the dataset, or if the dataset holds only labels.
     """
     if dataset.labels_only:
         raise DataError(
             f"{dataset.root}: cannot be judged: it contains only labels, because the copy that it "
             "was imported from has no images or texts; report on the runs that were adopted with it"
         )
-    find, seen, missing = image_finder(dataset.root), set[str](), list[str]()
+    find = cache(image_finder(dataset.root))
     for question_id, images in columns(questions, "id", "images"):
         for name in images:
-            if name in seen:
-                continue
-            seen.add(name)
             try:
                 find(name)
             except DataError as error:
-                missing.append(f"question {question_id}: images: {error}")
-    if missing:
-        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-        raise DataError(f"{dataset.root}: {missing[0]}{more}")
+                question = f"question {question_id}: images"
+                raise DataError(f"{dataset.root}: {question}: {error}") from None
 
 
 # ---------------------------------------------------------------- other settings
@@ -272,5 +263,4 @@ def estimate(
             tokens += sizes[name]
         tokens += round(len(ask.question.prompt) / CHARS_PER_TOKEN)
     out = (REASONED_TOKENS if reasons else REPLY_TOKENS) * calls
-    cost = prices.cost({"prompt_tokens": tokens, "completion_tokens": out})
-    return Estimate(calls, images, len(sizes), tokens, out, cost)
+    return Estimate(calls, images, len(sizes), tokens, out, prices.of(tokens, out))

@@ -35,7 +35,7 @@ _THINKING = ("reasoning_tokens",)
 
 def token_counts(usage: Usage | None) -> tuple[int | None, int | None]:
     """Return the tokens of the prompt and all tokens billed as output, or None if unknown."""
-    if not usage:
+    if not isinstance(usage, Mapping):
         return None, None
     prompt, reply, total = (_first(usage, names) for names in (_PROMPT, _REPLY, _TOTAL))
     return prompt, whole_output(prompt, reply, total)
@@ -43,7 +43,7 @@ def token_counts(usage: Usage | None) -> tuple[int | None, int | None]:
 
 def thinking_tokens(usage: Usage | None) -> int:
     """Return the tokens of the output that are reasoning; 0 if unknown."""
-    return (_first(usage, _THINKING) if usage else None) or 0
+    return (_first(usage, _THINKING) if isinstance(usage, Mapping) else None) or 0
 
 
 def _first(usage: Usage, names: tuple[str, ...]) -> int | None:
@@ -88,11 +88,6 @@ class Prices:
         """Whether any price is above 0."""
         return self.per_million_in + self.per_million_out > 0
 
-    def cost(self, usage: Usage | None) -> float:
-        """Return the cost of one call."""
-        prompt, reply = token_counts(usage)
-        return self.of(prompt or 0, reply or 0)
-
     def of(self, prompt: int, reply: int) -> float:
         """Return the cost of these tokens."""
         return (prompt * self.per_million_in + reply * self.per_million_out) * self.share / 1e6
@@ -119,9 +114,8 @@ class Limits:
     max_cost: float | None = None
 
     def __post_init__(self) -> None:
-        _check("the limit of calls", self.max_calls)
-        _check("the limit of tokens", self.max_tokens)
-        _check("the limit of cost", self.max_cost)
+        for name, limit in asdict(self).items():
+            _check(name, limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +164,7 @@ def paid_for(usages: Iterable[Any]) -> Spending:
     """Return the tokens of calls, without their cost."""
     paid = Spending()
     for usage in usages:
-        paid = paid.plus_call(usage if isinstance(usage, Mapping) else None, Prices())
+        paid = paid.plus_call(usage, Prices())
     return paid
 
 
@@ -237,17 +231,7 @@ class Budget:
         UsageError
             If a single job may exceed the limit.
         """
-        self.check(calls)
         self._calls_each = calls
-
-    def check(self, calls: int) -> None:
-        """Check that a single job that may take this many calls fits the limit.
-
-        Raises
-        ------
-        UsageError
-            If the job may exceed the limit.
-        """
         limit = self.limits.max_calls
         if limit is not None and limit < calls:
             raise UsageError(
@@ -255,9 +239,8 @@ class Budget:
                 f"its retries, got {limit}"
             )
 
-    def refusal(self, jobs: int = 1) -> str | None:
-        """Return why this many jobs may not begin in addition to those in flight, or None if they
-        may.
+    def refusal(self) -> str | None:
+        """Return why no job may begin in addition to those in flight, or None if one may.
 
         With a limit on tokens or cost, one job is in flight until a reply has stated its tokens.
         """
@@ -270,7 +253,7 @@ class Budget:
             )
         if blind and self.in_flight:
             return "what a call takes is not known yet"
-        return next(self._reasons(jobs + self.in_flight), None)
+        return next(self._reasons(1 + self.in_flight), None)
 
     def excess(self) -> str | None:
         """Return the limit exceeded because jobs were larger than all before, or None."""
@@ -301,7 +284,7 @@ class Budget:
 
     def settle(self, usage: Usage | None, *, calls: int = 1) -> None:
         """Record that a job has ended, with ``calls=0`` if its replies were cached and cost
-        nothing.
+        nothing, or it was cancelled.
 
         ``usage`` is None without a reply, and empty for a reply that states no tokens.
         """
@@ -309,11 +292,8 @@ class Budget:
         self.calls += calls
         if not calls:
             return
-        before, self.spent = self.spent, self.spent.plus_call(usage, self.prices)
-        self._most_tokens = max(self._most_tokens, self.spent.tokens - before.tokens)
-        self._most_cost = max(self._most_cost, self.prices.cost(usage))
-        self._silent += usage is not None and self.spent.tokens == before.tokens
-
-    def abandon(self) -> None:
-        """Record that a job was cancelled."""
-        self.in_flight -= 1
+        self.spent = self.spent.plus_call(usage, self.prices)
+        job = Spending().plus_call(usage, self.prices)
+        self._most_tokens = max(self._most_tokens, job.tokens)
+        self._most_cost = max(self._most_cost, job.cost or 0.0)
+        self._silent += usage is not None and not job.tokens

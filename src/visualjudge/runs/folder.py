@@ -4,20 +4,21 @@ verdict per line.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from visualjudge.core import atomic, jsons
-from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.errors import DataError
 from visualjudge.core.records import Verdict
 from visualjudge.core.registry import note_made_with
-from visualjudge.core.untrusted import confined_target
+from visualjudge.core.untrusted import confined_target, open_file
 from visualjudge.judges.base import Key
 from visualjudge.runs.budget import KINDS
-from visualjudge.runs.journal import Journal
-from visualjudge.runs.verdicts import VerdictLine, expand, read_verdicts, record_at
+from visualjudge.runs.journal import Journal, read_lines
+from visualjudge.runs.verdicts import VerdictLine, verdict_of
 
 VERDICTS = "verdicts.jsonl"
 COMPACTED = "verdicts.parquet"
@@ -175,15 +176,6 @@ class RunFolder:
         """Replace ``run.json``, atomically."""
         atomic.write_json(self.manifest_path, manifest)
 
-    @property
-    def verdicts_path(self) -> Path:
-        """The file that holds the verdicts: the journal, or ``verdicts.parquet`` of a compacted run
-        of version 1.0; it need not exist.
-        """
-        compacted = confined_target(self.path, COMPACTED, of=_OF)
-        only = compacted.is_file() and not self.journal_path.is_file()
-        return compacted if only else self.journal_path
-
     def existing_verdicts_path(self) -> Path:
         """Return the file that holds the verdicts.
 
@@ -192,22 +184,28 @@ class RunFolder:
         DataError
             If the run has no file of verdicts.
         """
-        path = self.verdicts_path
+        path = self.journal_path
         if not path.is_file():
-            raise DataError(
-                f"{path}: no such file; name a folder that `visualjudge judge --out` wrote"
-            )
+            hint = "name a folder that `visualjudge judge --out` wrote"
+            if self.path.joinpath(COMPACTED).exists():
+                hint = f"tools/expand_verdicts.py makes it of {COMPACTED} of version 1.0"
+            raise DataError(f"{path}: no such file; {hint}")
         return path
 
     def lines(self, start: int = 0) -> Iterator[VerdictLine]:
-        """Yield every line, readable or not, in order, from the one at ``start`` (byte or row).
+        """Yield every line, readable or not, in order, from the one at byte ``start``.
 
         Raises
         ------
         DataError
             If there is no file of verdicts.
         """
-        return read_verdicts(self.existing_verdicts_path(), start)
+        for line in read_lines(self.existing_verdicts_path(), start):
+            try:
+                verdict = None if line.record is None else verdict_of(line.record)
+            except (KeyError, ValueError, TypeError):
+                verdict = None
+            yield VerdictLine(line.number, line.start, verdict, verdict is None and not line.whole)
 
     def verdicts(self) -> dict[Key, Verdict]:
         """Return the verdicts: the last one for each question, order and repeat. A partial last
@@ -224,16 +222,17 @@ class RunFolder:
                 verdicts[line.verdict.id, line.verdict.order, line.verdict.repeat] = line.verdict
             elif not line.partial:
                 raise DataError(
-                    f"{self.verdicts_path}: line {line.number} is not a verdict; --resume "
+                    f"{self.journal_path}: line {line.number} is not a verdict; --resume "
                     "removes partial lines"
                 )
         return verdicts
 
     def record_at(self, start: int) -> dict[str, Any]:
-        """Return the line that begins at byte or row ``start``; empty if it is not a JSON
-        object.
-        """
-        return record_at(self.verdicts_path, start)
+        """Return the line that begins at byte ``start``; empty if it is not a JSON object."""
+        with open_file(self.journal_path, "log") as journal:
+            journal.seek(start)
+            record = jsons.loads(journal.readline())
+        return record if isinstance(record, dict) else {}
 
     def open_journal(self, *, resume: bool) -> Journal:
         """Open the journal for writing.
@@ -245,23 +244,13 @@ class RunFolder:
         RunError
             If another process writes it, or it cannot be written.
         """
-        stored = self.verdicts_path
-        if stored == self.journal_path:
-            return Journal.resume(stored) if resume else Journal.create(stored)
-        if not resume:
-            raise UsageError(
-                f"{self.path} already contains a run: add --resume to continue it, or choose "
-                "another --out"
-            )
-        expand(stored, self.journal_path)
-        stored.unlink()
-        return Journal.resume(self.journal_path)
+        return Journal(self.journal_path, resume=resume)
 
 
 def distinct_names(told: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
     """Return a distinct name for each run, given its ``run.json``. Simulated judges without a name
-    are named after their folders. Runs of the same judge are distinguished by the last parts of
-    their paths.
+    are named after their folders. Runs of the same judge are distinguished by their paths below the
+    folder that holds all of them.
     """
     names = {
         home: home.name
@@ -272,21 +261,7 @@ def distinct_names(told: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
     out: dict[Path, str] = {}
     for home, name in names.items():
         alike = [other for other, own in names.items() if own == name]
-        unlike = name if len(alike) == 1 else f"{name} ({_ending(home, alike)})"
-        while unlike in out.values():
-            unlike += "′"
-        out[home] = unlike
+        above = os.path.commonpath([other.resolve() for other in alike])
+        place = home.resolve().relative_to(above)
+        out[home] = name if len(alike) == 1 else f"{name} ({place.as_posix()})"
     return out
-
-
-def _ending(folder: Path, others: Sequence[Path]) -> str:
-    """Return the last parts of the path of ``folder``, as many as needed to distinguish
-    ``others``.
-    """
-    paths = {home.resolve().parts for home in others}
-    longest = max(map(len, paths))
-    depth = next(
-        (n for n in range(1, longest) if len({parts[-n:] for parts in paths}) == len(paths)),
-        longest,
-    )
-    return "/".join(folder.resolve().parts[-depth:])

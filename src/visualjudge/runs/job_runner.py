@@ -31,8 +31,6 @@ FAILURES_AFTER = 60
 # Causes of a call that no server answered.
 _GONE = frozenset({"connection", "timeout"})
 _REPORT_EVERY_S = 0.05
-# Seconds between reports while no results arrive.
-_QUIET_EVERY_S = 1.0
 _LOOK_EVERY_S = 1.0
 _SIGNALS: dict[int, str] = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
 # Seconds that cancelled calls may take to close their connections and files.
@@ -110,8 +108,7 @@ Ask = Callable[[Job], Awaitable[Outcome | None]]
 class Stop:
     """A request to stop: calls in flight finish, and workers check it between jobs."""
 
-    def __init__(self) -> None:
-        self.reason: str | None = None
+    reason: str | None = None
 
     def request(self, reason: str) -> None:
         """Request to stop; the first reason is kept."""
@@ -129,7 +126,7 @@ class Runner:
     progress
         The counts; later jobs are added to them.
     on_event
-        Called with the progress after each record on disk, and from time to time without one.
+        Called with the progress a few times per second; it counts records that are on disk.
     stop
         Asks to end early: calls in flight finish.
     """
@@ -214,10 +211,8 @@ class Runner:
         try:
             outcome = await ask(job)
         finally:
-            if outcome is None:
-                budget.abandon()
-            else:
-                budget.settle(outcome.paid, calls=outcome.calls)
+            paid, calls = (None, 0) if outcome is None else (outcome.paid, outcome.calls)
+            budget.settle(paid, calls=calls)
             self._settled.set()
         if outcome is not None:
             self.journal.write(outcome.record)
@@ -239,23 +234,18 @@ class Runner:
 
     async def _keep_reporting(self) -> None:
         # Syncs and reports a few times per second, so that workers need not wait for the disk.
-        quiet_s = 0.0
         while True:
             await asyncio.sleep(_REPORT_EVERY_S)
-            quiet_s = 0.0 if self._unreported else quiet_s + _REPORT_EVERY_S
             await self._report()
-            if quiet_s >= _QUIET_EVERY_S and self.on_event:
-                quiet_s = 0.0
-                self.on_event(self.progress)
 
     async def _report(self) -> None:
-        written = len(self._unreported)
-        await self.journal.synced()  # may be cancelled, so the list is cut afterwards
-        reported, self._unreported = self._unreported[:written], self._unreported[written:]
-        for outcome in reported:
-            self.progress.count(outcome)
-            if self.on_event:
-                self.on_event(self.progress)
+        if written := len(self._unreported):
+            await self.journal.synced()  # may be cancelled, so the list is cut afterwards
+            reported, self._unreported = self._unreported[:written], self._unreported[written:]
+            for outcome in reported:
+                self.progress.count(outcome)
+        if self.on_event:
+            self.on_event(self.progress)
 
 
 # ---------------------------------------------------------------- from ordinary code

@@ -1,7 +1,7 @@
 """An append-only file of JSON lines that survives ``kill -9``.
 
-Each record is written in one call, and synced to the disk before it is reported. Syncs are shared:
-while one runs, further records are written, and the next sync covers them all.
+Each record is written in one call, and synced to the disk before it is reported. A sync covers all
+records that were written before it.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import orjson
 
@@ -22,9 +21,6 @@ from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.core.locks import FileLock
 from visualjudge.core.untrusted import BOUNDS, open_file
-
-if TYPE_CHECKING:
-    import asyncio
 
 Record = Mapping[str, Any]
 # Maximum length of a line in bytes: twice the limit on a reply's body.
@@ -98,89 +94,65 @@ def read_records(path: str | Path) -> Iterator[dict[str, Any]]:
 
 
 class Journal:
-    """A journal with one writer. Open it with :meth:`create` or :meth:`resume`; use it as a context
-    manager.
+    """A journal with one writer, as a context manager. Without ``resume`` it must hold no record;
+    with it, partial lines that a kill or a full disk left are removed first.
 
     A lock file beside it keeps a second writer out; the lock is released when the process ends, for
     any reason.
+
+    Raises
+    ------
+    UsageError
+        If it holds records and ``resume`` is False.
+    DataError
+        If it holds no JSON object, and so is not a journal.
+    RunError
+        If another process writes it, or it cannot be written.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, resume: bool = False) -> None:
         self.path = Path(path)
-        # Bytes of partial lines that :meth:`resume` removed.
+        # Bytes of the partial lines that were removed.
         self.torn_bytes = 0
-        self._writing = threading.Lock()
-        self._written = self._synced = 0
-        self._syncing: asyncio.Lock | None = None
         self._lock = FileLock(self.path)
+        self._file: int | None = None
         try:
             self._open()
-        except OSError as error:
-            self._lock.release()
-            raise RunError(f"{self.path}: cannot be written: {error.strerror}") from None
-
-    @classmethod
-    def create(cls, path: str | Path) -> Self:
-        """Create a new journal.
-
-        Raises
-        ------
-        UsageError
-            If it exists and holds records.
-        RunError
-            If another process writes it, or it cannot be written.
-        """
-        journal = cls(path)
-        if journal._end:
-            journal.close()
-            raise UsageError(
-                f"{path} already contains a run: add --resume to continue it, or choose "
-                "another --out"
-            )
-        return journal
-
-    @classmethod
-    def resume(cls, path: str | Path) -> Self:
-        """Continue a journal, or create it. Partial lines, left by a kill or a full disk, are
-        removed first.
-
-        Raises
-        ------
-        DataError
-            If it holds no JSON object, and so is not a journal.
-        RunError
-            If another process writes it, or it cannot be written.
-        """
-        journal = cls(path)
-        try:
-            lines = [(line.record is None, line.whole, len(line.raw)) for line in read_lines(path)]
-            if len(lines) > 1 and all(bad for bad, _, _ in lines):
-                raise DataError(
-                    f"{path}: contains no JSON object; it is not a run's file and will not be "
-                    "changed"
+            if resume:
+                self._mend()
+            elif self._end:
+                raise UsageError(
+                    f"{path} already contains a run: add --resume to continue it, or choose "
+                    "another --out"
                 )
-            journal.torn_bytes = sum(length for bad, _, length in lines if bad)
-            if not all(whole and not bad for bad, whole, _ in lines):
-                journal.drop(lambda _record: False)
+        except OSError as error:
+            self.close()
+            raise RunError(f"{self.path}: cannot be written: {error.strerror}") from None
         except BaseException:
-            journal.close()
+            self.close()
             raise
-        return journal
+
+    def _mend(self) -> None:
+        lines = [(line.record is None, line.whole, len(line.raw)) for line in read_lines(self.path)]
+        if len(lines) > 1 and all(bad for bad, _, _ in lines):
+            raise DataError(
+                f"{self.path}: contains no JSON object; it is not a run's file and will not be "
+                "changed"
+            )
+        self.torn_bytes = sum(length for bad, _, length in lines if bad)
+        if not all(whole and not bad for bad, whole, _ in lines):
+            self.drop(lambda _record: False)
 
     def _open(self) -> None:
         # Open the file without following links, because the folder may be untrusted.
         flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
-        self._file: int | None = os.open(
+        self._file = os.open(
             self.path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o644
         )
         status = os.fstat(self._file)
         if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
             raise OSError(errno.EPERM, "it must be a regular file without hard links")
         self._end = status.st_size
-
-    def records(self) -> Iterator[dict[str, Any]]:
-        """Return the records so far, in order."""
-        return read_records(self.path)
 
     def drop(self, unwanted: Callable[[Record], bool]) -> int:
         """Rewrite the journal, atomically, without unreadable lines and records for which
@@ -211,36 +183,27 @@ class Journal:
         """
         raw = orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY)
         assert self._file is not None, "the journal is closed"
-        with self._writing:
-            try:
-                if os.write(self._file, raw) != len(raw):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            except OSError as error:
-                with suppress(OSError):
-                    os.ftruncate(self._file, self._end)
-                raise RunError(
-                    f"{self.path}: cannot be written: {error.strerror}; continue with --resume"
-                ) from None
-            self._end += len(raw)
-            self._written += 1
+        try:
+            if os.write(self._file, raw) != len(raw):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(self._file, self._end)
+            raise RunError(
+                f"{self.path}: cannot be written: {error.strerror}; continue with --resume"
+            ) from None
+        self._end += len(raw)
 
     async def synced(self) -> None:
         """Return once all records written before this call are on disk."""
         # Imported here: takes half as long as NumPy, and readers of a journal do not need it.
         import asyncio
 
-        self._syncing = self._syncing or asyncio.Lock()
-        async with self._syncing:  # one sync covers all that was written before it
-            written = self._written
-            if self._synced == written or self._file is None:
-                return
-            try:
-                await asyncio.to_thread(_sync_file, self._file)
-            except OSError as error:
-                raise RunError(
-                    f"{self.path}: cannot be synced to the disk: {error.strerror}"
-                ) from None
-            self._synced = written
+        assert self._file is not None, "the journal is closed"
+        try:
+            await asyncio.to_thread(_sync_file, self._file)
+        except OSError as error:
+            raise RunError(f"{self.path}: cannot be synced to the disk: {error.strerror}") from None
 
     def close(self) -> None:
         """Sync and release the lock. Closing twice is allowed."""

@@ -8,7 +8,6 @@ import asyncio
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,7 +35,7 @@ from visualjudge.runs.asks import (
 from visualjudge.runs.budget import PAID, Budget, Spending, spent_before
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.job_runner import Ask as AskOne, Listener, Outcome, Progress, Runner, Stop
-from visualjudge.runs.live import Engine, FirstQuestionFailed, LiveEngine, client_of
+from visualjudge.runs.live import Engine, LiveEngine, client_of
 from visualjudge.runs.verdicts import verdict_line
 
 
@@ -96,70 +95,54 @@ async def run_judge(
     """
     folder, budget = RunFolder(out), budget or Budget()
     budget.expect(most_calls(judge))
-    new = not folder.manifest_path.exists()
-    try:
-        with folder.open_journal(resume=options.resume) as journal:
-            before = Answered.of(folder, retry_errors=options.retry_errors)
-            old = folder.manifest() if options.resume else {}
-            spent = spent_before(before.paid, old) if options.resume else Spending()
-            total, left = count_asks(dataset.questions, options, before.keys)
-            manifest = _manifest(dataset, judge, options, budget) | {"asked": total}
-            if old:
-                unasked = len(before.keys) - (total - left)
-                manifest |= _continued(folder, old, manifest, before, unasked, options)
-                _recall_schema(old, manifest, judge)
-            again = options.retry_errors and journal.drop(_failed) > 0
-            folder.write_manifest({**manifest, "total": spent.as_dict()})
-            progress = Progress(
-                total=left,
-                budget=budget,
-                server=manifest.get("base_url"),
-                failed_calls=_diagnostics(judge).failures,
-                again=again,
+    with folder.open_journal(resume=options.resume) as journal:
+        before = Answered.of(folder, retry_errors=options.retry_errors)
+        old = folder.manifest() if options.resume else {}
+        spent = spent_before(before.paid, old) if options.resume else Spending()
+        total, left = count_asks(dataset.questions, options, before.keys)
+        manifest = _manifest(dataset, judge, options, budget) | {"asked": total}
+        if old:
+            unasked = len(before.keys) - (total - left)
+            manifest |= _continued(folder, old, manifest, before, unasked, options)
+            _recall_schema(old, manifest, judge)
+        again = options.retry_errors and bool(
+            journal.drop(lambda line: line.get("status") == "api_error")
+        )
+        folder.write_manifest({**manifest, "total": spent.as_dict()})
+        progress = Progress(
+            total=left,
+            budget=budget,
+            server=manifest.get("base_url"),
+            failed_calls=_diagnostics(judge).failures,
+            again=again,
+        )
+        control = Runner(journal, progress, options.concurrency, on_event, stop or Stop())
+        engine = engine or LiveEngine(judge, list(before.served), options.accept_changes)
+        try:
+            await engine(
+                lambda: asks_of(dataset.questions, options, before.keys),
+                _noting_schema(folder, manifest, judge),
+                control,
             )
-            control = Runner(journal, progress, options.concurrency, on_event, stop or Stop())
-            engine = engine or LiveEngine(judge, list(before.served), options.accept_changes)
-            try:
-                await engine(
-                    lambda: asks_of(dataset.questions, options, before.keys),
-                    _noting_schema(folder, manifest, judge, before),
-                    control,
-                )
-            finally:
-                await asyncio.shield(judge.aclose())
-    except FirstQuestionFailed:
-        if new:
-            _remove(folder)
-        raise
+        finally:
+            await asyncio.shield(judge.aclose())
+    after = Answered.of(folder)
     report = RunReport(
-        before.statuses + progress.statuses,
-        before.causes + progress.causes,
+        after.statuses,
+        after.causes,
         progress,
         left - progress.done,
         journal.torn_bytes,
         manifest.get("base_url"),
-        progress.error or before.error,
+        after.error,
         _diagnostics(judge),
         spent.and_by(budget),
-        before.served,
+        after.served,
         client_of(judge) is not None,
     )
     schema = manifest.get("schema") or report.diagnostics.schema
     folder.write_manifest({**manifest, **_ending(report), "schema": schema})
     return report
-
-
-def _failed(line: Mapping[str, Any]) -> bool:
-    return line.get("status") == "api_error"
-
-
-def _remove(folder: RunFolder) -> None:
-    # Remove the files of a run that asked nothing, so that the corrected command can be given.
-    with suppress(OSError):
-        folder.manifest_path.unlink(missing_ok=True)
-        folder.journal_path.unlink(missing_ok=True)
-        folder.path.joinpath(f".{folder.journal_path.name}.lock").unlink(missing_ok=True)
-        folder.path.rmdir()
 
 
 def _recall_schema(old: Mapping[str, Any], manifest: Mapping[str, Any], judge: Judge) -> None:
@@ -170,15 +153,11 @@ def _recall_schema(old: Mapping[str, Any], manifest: Mapping[str, Any], judge: J
         judge.schema = old["schema"]
 
 
-def _noting_schema(
-    folder: RunFolder, manifest: dict[str, Any], judge: Judge, before: Answered
-) -> AskOne[Ask]:
-    # Ask the judge, count who answers, and record in ``run.json`` how the server treats a schema.
-    # This happens before the deciding verdict is in the journal, so that a killed run continues in
-    # the same mode.
+def _noting_schema(folder: RunFolder, manifest: dict[str, Any], judge: Judge) -> AskOne[Ask]:
+    # Ask the judge, and record in ``run.json`` how the server treats a schema. This happens before
+    # the deciding verdict is in the journal, so that a killed run continues in the same mode.
     async def asked(ask: Ask) -> Outcome:
-        outcome, served = await outcome_of(judge, ask)
-        before.served.update([served] if served else [])
+        outcome = await outcome_of(judge, ask)
         schema = getattr(judge, "schema", None)
         if schema not in (None, manifest.get("schema")):
             manifest["schema"] = schema
@@ -188,7 +167,7 @@ def _noting_schema(
     return asked
 
 
-async def outcome_of(judge: Judge, ask: Ask) -> tuple[Outcome, Served | None]:
+async def outcome_of(judge: Judge, ask: Ask) -> Outcome:
     try:
         judged: Judged = await judge(ask)
     except Exception as error:
@@ -198,14 +177,12 @@ async def outcome_of(judge: Judge, ask: Ask) -> tuple[Outcome, Served | None]:
     line = verdict_line(verdict)
     if paid != dict(verdict.usage or {}):
         line[PAID] = paid
-    outcome = Outcome(line, verdict.status, verdict.cause, paid, judged.calls, line.get("error"))
-    return outcome, verdict.served
+    return Outcome(line, verdict.status, verdict.cause, paid, judged.calls, line.get("error"))
 
 
 def _diagnostics(judge: Judge) -> Diagnostics:
-    own: Diagnostics | None = getattr(judge, "diagnostics", None)
-    client = getattr(judge, "client", None)
-    return own or (Diagnostics() if client is None else client.diagnostics)
+    own: Diagnostics = getattr(judge, "diagnostics", Diagnostics())
+    return own
 
 
 # ---------------------------------------------------------------- run.json

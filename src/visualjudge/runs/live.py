@@ -9,11 +9,11 @@ from __future__ import annotations
 import itertools
 import logging
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any
 
-from visualjudge.clients.base import Client, innermost
+from visualjudge.clients.base import innermost
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.core.records import Served
 from visualjudge.judges.base import Ask, Judge
@@ -36,18 +36,8 @@ _log = logging.getLogger("visualjudge.runs")
 Todo = Callable[[], Iterator[Ask]]
 
 
-class Engine(Protocol):
-    """Passes the asks of a run to its judge."""
-
-    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: Runner) -> Progress:
-        """Do all of ``todo``, which may be iterated repeatedly; return the progress of
-        ``control``.
-        """
-        ...
-
-
-class FirstQuestionFailed(RunError):
-    """The model cannot be asked; nothing was written."""
+# Does all asks, which may be iterated repeatedly; returns the progress of the runner.
+Engine = Callable[[Todo, AskOne[Ask], Runner], Awaitable[Progress]]
 
 
 @dataclass
@@ -104,7 +94,7 @@ class LiveEngine:
             if gone:
                 advice = "; --set attempts=25 waits about 5 minutes for a server that starts"
             at = "" if server in error else f"{server}: "
-            raise FirstQuestionFailed(f"{at}{error}{advice}")
+            raise RunError(f"{at}{error}{advice}")
         now = Served(*(first.record.get(name) for name in ("served_model", "fingerprint")))
         before = {Served(served.model, served.fingerprint) for served in self.known}
         if now != Served() and before and now not in before and not self.accept:
@@ -126,7 +116,8 @@ class LiveEngine:
         # Return why the run stops if too many of the first replies are cut or empty because of a
         # limit that the user can raise.
         cut = [one for one in self._first if one.status == "truncated"]
-        empty = [one for one in self._first if one.status == "unparseable" and _is_blank(one)]
+        unread = [one for one in self._first if one.status == "unparseable"]
+        empty = [one for one in unread if not (one.record.get("raw_response") or "").strip()]
         thinking = sum(thinking_tokens(one.usage) for one in cut + empty)
         if len(cut) + len(empty) <= _MOST_UNUSABLE * len(self._first):
             return None
@@ -144,11 +135,6 @@ class LiveEngine:
         )
 
 
-def client_of(judge: Judge) -> Client | None:
+def client_of(judge: Judge) -> Any:
     """Return the client that a judge asks; None if it asks none."""
-    client: Client | None = getattr(judge, "client", None)
-    return client
-
-
-def _is_blank(outcome: Outcome) -> bool:
-    return not str(outcome.record.get("raw_response") or "").strip()
+    return getattr(judge, "client", None)

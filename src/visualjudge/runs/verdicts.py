@@ -1,24 +1,12 @@
-"""Verdicts in the file ``verdicts.jsonl``: the one writer and the one reader of a line.
-
-A run of version 1.0 may be compacted in ``verdicts.parquet``, which is read here too.
-"""
+"""Verdicts in the file ``verdicts.jsonl``: the one writer and the one reader of a line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, NamedTuple, get_args
 
-import orjson
-
-from visualjudge.core import jsons
-from visualjudge.core.atomic import atomic_path
-from visualjudge.core.errors import DataError
 from visualjudge.core.records import Served, Status, Verdict
-from visualjudge.core.tables import scan
-from visualjudge.core.untrusted import open_file
 from visualjudge.judges.base import ORDERS
-from visualjudge.runs.journal import Line, read_lines
 
 MOST_REPEATS = 1_000_000
 _STATUSES = frozenset(get_args(Status))
@@ -26,41 +14,17 @@ _OWN = ("id", "order", "value", "status", "raw_response", "usage", "latency_s", 
 _OPTIONAL = ("probability_a", "expected_score", "cause")
 _SERVED = ("served_model", "fingerprint", "provider")
 _KNOWN = frozenset((*_OWN, *_OPTIONAL, *_SERVED))
-_ROWS = 4096
 
 
 class VerdictLine(NamedTuple):
     """One line of a run's verdicts. ``verdict`` is None if the line cannot be read; ``partial``
-    tells that a kill cut it.
-
-    ``start`` is the offset of its first byte, or its row of ``verdicts.parquet``.
+    tells that a kill cut it. ``start`` is the offset of its first byte.
     """
 
     number: int
     start: int
     verdict: Verdict | None
     partial: bool = False
-
-
-def read_verdicts(path: Path, start: int = 0) -> Iterator[VerdictLine]:
-    """Yield every line of a run's verdicts from the one at ``start``, readable or not."""
-    read = _compacted if path.suffix == ".parquet" else read_lines
-    for line in read(path, start):
-        try:
-            verdict = None if line.record is None else verdict_of(line.record)
-        except (KeyError, ValueError, TypeError):
-            verdict = None
-        yield VerdictLine(line.number, line.start, verdict, verdict is None and not line.whole)
-
-
-def record_at(path: Path, start: int) -> dict[str, Any]:
-    """Return the line that begins at byte or row ``start``; empty if it is not a JSON object."""
-    if path.suffix == ".parquet":
-        return next(_compacted(path, start, start + 1)).record or {}
-    with open_file(path, "log") as journal:
-        journal.seek(start)
-        record = jsons.loads(journal.readline())
-    return record if isinstance(record, dict) else {}
 
 
 def verdict_line(verdict: Verdict) -> dict[str, Any]:
@@ -142,38 +106,3 @@ def _number(value: Any) -> float | None:
     if value is not None and not _is_number(value):
         raise ValueError(value)
     return value  # type: ignore[no-any-return]
-
-
-# ---------------------------------------------------------------- verdicts.parquet of 1.0
-
-
-def expand(source: Path, journal: Path) -> None:
-    """Write the verdicts of ``verdicts.parquet`` to a journal."""
-    with atomic_path(journal) as scratch, scratch.open("wb") as file:
-        file.writelines(line.raw for line in _compacted(source))
-
-
-def _compacted(path: Path, start: int = 0, stop: int | None = None) -> Iterator[Line]:
-    # Yield rows as lines of a journal: ``json`` holds the line where the columns cannot.
-    import polars as pl
-
-    try:
-        rows = scan(path)
-        end = rows.select(pl.len()).collect().item() if stop is None else stop
-        for first in range(start, end, _ROWS):
-            part = rows.slice(first, min(_ROWS, end - first)).collect()
-            for number, row in enumerate(part.iter_rows(named=True), first):
-                raw = row["json"] or orjson.dumps(_record(row))
-                yield Line(number + 1, number, raw + b"\n", orjson.loads(raw))
-    except (pl.exceptions.PolarsError, KeyError, TypeError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise DataError(f"{path}: must have the columns of a run's verdicts: {reason}") from None
-
-
-def _record(row: dict[str, Any]) -> dict[str, Any]:
-    counts = row["usage"]
-    named = {name: row[name] for name in (*_OWN, *_OPTIONAL)}
-    named["value"] = row["value"] if row["number"] is None else orjson.loads(row["value"])
-    named["usage"] = None if counts is None else {one["name"]: one["count"] for one in counts}
-    extra = orjson.loads(row["more"]) if row["more"] is not None else {}
-    return verdict_line(verdict_of({**named, **extra}))

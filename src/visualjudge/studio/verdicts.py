@@ -131,7 +131,7 @@ class RunVerdicts:
 
     def _take_some(self) -> bool:
         """Take in some lines in one transaction; return whether there may be more."""
-        path = self.folder.verdicts_path
+        path = self.folder.journal_path
         stat = path.stat() if path.is_file() else None
         now = (f"{path.name} {0 if stat is None else stat.st_ino}", stat.st_size if stat else 0)
         if now == self._seen:

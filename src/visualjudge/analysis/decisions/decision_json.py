@@ -34,7 +34,7 @@ def leaderboard_json(board: Leaderboard) -> Json:
         "method": METHOD,
         "lambda": board.lam,
         "measure": board.measure,
-        "judges": list(board.judges),
+        "judges": [board.judge],
         "images": board.images,
         "labels": board.labels,
         "unlabelled": board.unlabelled,

@@ -47,12 +47,11 @@ def leaderboard_table(board: Leaderboard) -> Table:
 
 def leaderboard_notes(board: Leaderboard) -> tuple[str, ...]:
     """Return notes on the figures, their assumptions, and how many labels a gap needs."""
-    who = " + ".join(board.judges)
     scope = (
         f"{figure_text.many(board.labels, 'label')}, {figure_text.many(board.images, 'image')}, λ "
         f"{board.lam:.2f}"
     )
-    out = [f"{board.measure} of {len(board.rows)} sources by {who}; {scope}", RANKS_NOTE]
+    out = [f"{board.measure} of {len(board.rows)} sources by {board.judge}; {scope}", RANKS_NOTE]
     out += [GROUPS_NOTE] if len({row.group for row in board.rows}) > 1 else []
     for why in sorted({row.why for row in board.rows if row.why}):
         names = ", ".join(row.source for row in board.rows if row.why == why)

@@ -20,7 +20,7 @@ from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
 from visualjudge.judges.toolbox import Tools, tool_names
 from visualjudge.options import JudgeOptions, RunSettings, Selection, Tiers, keywords
 from visualjudge.runs.asks import check_images
-from visualjudge.runs.batch.batch_journal import open_batches
+from visualjudge.runs.batch.batch_journal import has_batches
 from visualjudge.runs.batch.engine import BatchEngine
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.job_runner import Listener, Stop, run_until_stopped
@@ -67,7 +67,7 @@ def client(
         Whether to cache replies in the user's cache folder, or the folder to use instead
         (``cache_dir`` names it too).
     batch
-        Whether :func:`judge` uses the provider's batches (OpenAI, Anthropic, Gemini), at half the
+        Whether :func:`judge` uses the provider's batches (OpenAI, Anthropic), at half the
         price and within a day, or settings for them
         (:class:`~visualjudge.clients.batch.batched_client.Settings`).
     fields
@@ -287,8 +287,8 @@ def _engine(
     """Return the engine that asks the judge, None for live calls, and its prices."""
     batched = batched_in(asked)
     if batched is None:
-        if open_parts := open_batches(out):
-            raise UsageError(f"{out}: {open_parts} batches have not ended: add --batch to continue")
+        if has_batches(out):
+            raise UsageError(f"{out}: its batches have not ended: add --batch to continue")
         return None, prices
     if limits is not None and limits != Limits():
         raise UsageError(

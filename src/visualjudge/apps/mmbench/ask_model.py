@@ -27,7 +27,7 @@ from visualjudge.core.errors import ClientError, UsageError
 from visualjudge.prompts.store import PromptTemplate
 from visualjudge.runs.budget import KINDS, PAID, Budget, Spending, paid_for, spent_before
 from visualjudge.runs.job_runner import Listener, Outcome, Progress, Runner, Stop
-from visualjudge.runs.journal import Journal
+from visualjudge.runs.journal import Journal, read_records
 
 STATUS = {
     "stop": "ok",
@@ -112,8 +112,9 @@ async def infer(
         _check_same(manifest_path, before, manifest)
     asked = partial(_asked, table=table, client=client, template=template)
     try:
-        with Journal.resume(journal_path) if resume else Journal.create(journal_path) as journal:
-            paid = paid_for(record.get(PAID, record.get("usage")) for record in journal.records())
+        with Journal(journal_path, resume=resume) as journal:
+            records = read_records(journal_path)
+            paid = paid_for(record.get(PAID, record.get("usage")) for record in records)
             spent = spent_before(paid, before)
             atomic.write_json(manifest_path, {**manifest, "total": spent.as_dict()})
             done = replies(journal_path)

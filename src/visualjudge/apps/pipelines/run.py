@@ -166,7 +166,7 @@ async def run_pipeline(
     judge, left = RowJudge(pipes, private_urls), [row for row in rows if str(row.key) not in done]
     progress = Progress(total=len(left), budget=budget or Budget())
     progress.budget.expect(max(map(judge.most_calls, left), default=0))
-    journal = Journal.resume(path) if resume else Journal.create(path)
+    journal = Journal(path, resume=resume)
     try:
         with journal:
             write_settings(path, pipes, settings, given)

@@ -16,8 +16,8 @@ from visualjudge.analysis.study_table import Study, unchanged
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import JudgeModel, Pool
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.data.equal_sources import equal_sources
 from visualjudge.data.folder import DataFolder
+from visualjudge.data.import_mistakes import equal_sources
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import META, load_dataset
 from visualjudge.dataset.plan import stems_of

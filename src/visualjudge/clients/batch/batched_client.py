@@ -121,9 +121,6 @@ class Batched(Wrapping):
                     error.usage = dict(billed)
                     raise
 
-    async def aclose(self) -> None:
-        """Do nothing: no connection is open."""
-
 
 def _again(results: Sequence[Result], error: ClientError) -> bool:
     # Return whether to retry in another batch a failure that the request may not have caused.

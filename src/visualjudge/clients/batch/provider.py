@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import orjson
 
@@ -84,12 +84,9 @@ class Provider(ABC):
     framing: ClassVar[tuple[bytes, bytes, bytes]] = (b"", b"\n", b"\n")
     # Price of a batched request as a share of its list price.
     discount: ClassVar[float] = 0.5
-    # Path of the list of batches with the query of its first page, and the rows of a page.
+    # Path of the list of batches, and the parameter that names the last one of the page before.
     listed: ClassVar[str]
-    rows: ClassVar[str] = "data"
-    # Parameter of the query that names the last row of the page before.
     after: ClassVar[str] = "after"
-    id: ClassVar[str] = "id"
     # Path of one batch.
     batch: ClassVar[str]
     # Path of a file of results.
@@ -97,7 +94,6 @@ class Provider(ABC):
 
     def __init__(self, client: RemoteClient) -> None:
         self.client = client
-        self._wire = client.wire(stalls=True)
 
     @abstractmethod
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
@@ -137,19 +133,19 @@ class Provider(ABC):
         """Return the batch that was, or may have been, created for a part, searching all batches
         of the server except those ``known`` to be others.
         """
-        address = self.listed
+        address = f"{self.listed}?limit=100"
         for _ in range(MOST_PAGES):
             page = await self.patiently(partial(self.call, "GET", address))
-            rows = page.get(self.rows)
-            for row in rows if isinstance(rows, list) else ():
+            rows = page.get("data")
+            rows = rows if isinstance(rows, list) else []
+            for row in rows:
                 if isinstance(row, Mapping) and self.fits(row, part):
-                    batch = self.id_in(row, self.id)
+                    batch = self.id_in(row)
                     if batch not in known:
                         return batch
-            last = self._last(page)
-            if last is None:
+            if not (rows and page.get("has_more")):
                 return None
-            address = f"{self.listed}&{self.after}={last}"
+            address = f"{self.listed}?limit=100&{self.after}={self.id_in(rows[-1])}"
         return None
 
     async def look(self, batch: str) -> Look:
@@ -162,29 +158,26 @@ class Provider(ABC):
         """
         return self.looked(await self.call("GET", self.batch.format(batch)))
 
-    async def download(self, file: str, into: BinaryIO) -> None:
-        """Write a result file to ``into``."""
+    async def download(self, file: str) -> bytes:
+        """Return a file of results, with secrets masked."""
+        url = self.client.address(self.results.format(self.id_in({"id": file})))
 
-        async def once() -> None:
-            into.seek(0)
-            into.truncate()
-            url = self.client.address(self.results.format(self.id_in({"id": file})))
-            answer = await self._wire.send("GET", url, self.client.headers(), into=into)
+        async def once() -> bytes:
+            answer = await self.client.wire.send("GET", url, self.client.headers(), bulk=True)
             if not 200 <= answer.status < 300:
                 self.client.object_of(answer)
+            return answer.body
 
-        await self.patiently(once)
+        return await self.patiently(once)
 
     def result_of(self, line: bytes) -> tuple[str, Result]:
-        """Return the result of :meth:`read` with secrets masked, because it is written to a
-        file.
-        """
-        name, result = self.read(orjson.loads(self.client.masked.body(line)))
+        """Return the result of :meth:`read` for a line of results."""
+        name, result = self.read(orjson.loads(line))
         if not isinstance(name, str):
             raise ValueError("a request's name must be a text")
         return name, replace(result, cause=result.cause and word_of(result.cause))
 
-    def id_in(self, body: Any, key: str = "id") -> str:
+    def id_in(self, body: Any) -> str:
         """Return an id of the server.
 
         Raises
@@ -192,21 +185,18 @@ class Provider(ABC):
         TransportError
             If ``body`` contains no usable one.
         """
-        stated = member(body, key)
+        stated = member(body, "id")
         if not (isinstance(stated, str) and len(stated) <= _LONGEST_ID and ID.fullmatch(stated)):
-            raise TransportError(f"the reply has no usable {key}", cause="no reply in body")
+            raise TransportError("the reply has no usable id", cause="no reply in body")
         return stated
-
-    async def aclose(self) -> None:
-        """Close connections."""
-        await self._wire.aclose()
 
     async def call(self, method: str, path: str, data: Any = None, **extra: str) -> dict[str, Any]:
         """Make one call and return the server's JSON object."""
         headers = {**self.client.headers(), **extra}
         if not (isinstance(data, bytes) or extra):
             del headers["Content-Type"]
-        answer = await self._wire.send(method, self.client.address(path), headers, data)
+        url = self.client.address(path)
+        answer = await self.client.wire.send(method, url, headers, data, bulk=True)
         return self.client.object_of(answer)
 
     async def make(self, path: str, data: Any, part: Part) -> str:
@@ -215,7 +205,7 @@ class Provider(ABC):
         """
         extra = {"Content-Type": "application/json", "Idempotency-Key": part.name}
         try:
-            return self.id_in(await self.call("POST", path, data, **extra), self.id)
+            return self.id_in(await self.call("POST", path, data, **extra))
         except TransportError as error:
             raise Unsure(str(error)) from None
         except ApiError as error:
@@ -227,13 +217,6 @@ class Provider(ABC):
         """Return the result of a call that is safe to repeat, retrying as needed."""
         return await retried(call, PATIENCE)
 
-    def _last(self, page: Mapping[str, Any]) -> str | None:
-        # Return what names the end of a page if others follow.
-        rows = page.get("data")
-        if not page.get("has_more") or not isinstance(rows, list) or not rows:
-            return None
-        return self.id_in(rows[-1])
-
 
 def word_of(value: Any) -> str:
     """Return a status or cause on one short line; empty if it is not a text."""
@@ -241,7 +224,5 @@ def word_of(value: Any) -> str:
 
 
 def count_of(value: Any) -> int:
-    """Return a count, which Google sends as text; 0 for anything else."""
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        return int(value[:15])
+    """Return a count; 0 for anything else."""
     return value if type(value) is int and value >= 0 else 0

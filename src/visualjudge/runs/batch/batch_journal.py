@@ -11,15 +11,14 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 from visualjudge.clients.batch.batched_client import CANCELLED, QUEUED, Result
 from visualjudge.clients.batch.provider import Look, Part, Provider
-from visualjudge.clients.reply_bounds import LONGEST_LINE
 from visualjudge.core.atomic import writing
-from visualjudge.core.errors import DataError, RunError, TransportError, UsageError
+from visualjudge.core.errors import RunError, TransportError, UsageError
 from visualjudge.core.untrusted import confined_target
 
 _FOLDER = "batches"
@@ -37,17 +36,9 @@ CREATE INDEX IF NOT EXISTS requests_by_ask ON requests (ask);
 """
 
 
-def open_batches(run: str | Path) -> int:
-    """Return the number of batches of a run that have not ended."""
-    path = _own(run, "journal.sqlite")
-    if not path.is_file():
-        return 0
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as file:
-            found = file.execute("SELECT count(*) FROM parts WHERE status IS NULL").fetchone()
-    except sqlite3.Error as error:
-        raise DataError(f"{path}: must hold the batches of a run: {error}") from None
-    return int(found[0])
+def has_batches(run: str | Path) -> bool:
+    """Return whether a run has batches whose results are not verdicts yet."""
+    return _own(run, "journal.sqlite").is_file()
 
 
 def _own(run: str | Path, name: str) -> Path:
@@ -86,6 +77,10 @@ class BatchJournal:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+
+    def remove(self) -> None:
+        """Remove the file, because all results are verdicts."""
+        self.path.unlink()
 
     def _do(self, statement: str, *values: Any) -> list[Any]:
         try:
@@ -128,7 +123,7 @@ class BatchJournal:
         return bool(self._do("SELECT 1 FROM requests WHERE name = ? AND status IS NULL", name))
 
     def add(self, name: str, body: Sequence[bytes]) -> None:
-        """Add a request to the next parts.
+        """Add a request to the next parts, unless it is in one.
 
         Raises
         ------
@@ -140,7 +135,7 @@ class BatchJournal:
             message = f"a request of {len(line)} bytes exceeds that of a batch; build with max_side"
             raise TransportError(message, cause="too large", retryable=False)
         row = (name, name.rpartition("-")[0], line)
-        self._do("INSERT INTO requests (name, ask, body) VALUES (?, ?, ?)", *row)
+        self._do("INSERT OR IGNORE INTO requests (name, ask, body) VALUES (?, ?, ?)", *row)
 
     @property
     def _room(self) -> int:
@@ -188,12 +183,12 @@ class BatchJournal:
         )
         return Result(*rows[0]) if rows else None
 
-    def collect(self, part: Part, look: Look, sources: Iterable[BinaryIO]) -> int:
+    def collect(self, part: Part, look: Look, files: Iterable[bytes]) -> int:
         """Read the results of a part, recorded by the next step unless :meth:`undo` comes first.
         Return the number of replies.
         """
         replies = 0
-        for name, result in self._read(sources):
+        for name, result in self._read(files):
             known = self._settle(result, "name = ? AND part = ?", name, part.name)
             replies += known * (result.status == 200)
         self._settle(_absent(look, lost=replies < look.succeeded), "part = ?", part.name)
@@ -215,14 +210,11 @@ class BatchJournal:
             )
         )
 
-    def _read(self, sources: Iterable[BinaryIO]) -> Iterator[tuple[str, Result]]:
-        for source in sources:
-            source.seek(0)
-            while line := source.readline(LONGEST_LINE):
-                try:
+    def _read(self, files: Iterable[bytes]) -> Iterator[tuple[str, Result]]:
+        for file in files:
+            for line in file.splitlines():
+                with suppress(ValueError, KeyError, TypeError, AttributeError):
                     yield self._provider.result_of(line)
-                except (ValueError, KeyError, TypeError, AttributeError):
-                    continue
 
 
 def _absent(look: Look, *, lost: bool) -> Result:

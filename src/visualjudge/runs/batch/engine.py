@@ -13,13 +13,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryFile
 
 from visualjudge.clients.batch.batched_client import Batched, Result
 from visualjudge.clients.batch.provider import PATIENCE, Look, Part, Provider, Unsure
@@ -68,26 +66,22 @@ class BatchEngine:
 
     async def __call__(self, todo: Todo, ask: AskOne[Ask], control: Runner) -> Progress:
         self._stop, settings = control.stop, self.client.settings
-        self.client.result, self.client.note = self._result, self._note
         with BatchJournal(self.run, self.provider, settings.size) as self.journal:
-            try:
-                await self._recall()
-                while self._stop.reason is None:
-                    jobs = self._unanswered(todo)
-                    await control.run(jobs, self._asking(ask), concurrency=1, give_up=False)
-                    await self._submit_all()
-                    if self._running():
-                        if not settings.wait:
-                            self._stop.request("submitted; the batches are at the server")
-                        await self._wait()
-                    elif self._problem is not None:
-                        raise RunError(
-                            f"no batch was made: {self._problem}; continue with --resume"
-                        )
-                    elif next(self._unanswered(todo), None) is None:
-                        break
-            finally:
-                await asyncio.shield(self.provider.aclose())
+            self.client.result, self.client.note = self._result, self.journal.add
+            await self._recall()
+            while self._stop.reason is None:
+                jobs = self._unanswered(todo)
+                await control.run(jobs, self._asking(ask), concurrency=1, give_up=False)
+                await self._submit_all()
+                if self._running():
+                    if not settings.wait:
+                        self._stop.request("submitted; the batches are at the server")
+                    await self._wait()
+                elif self._problem is not None:
+                    raise RunError(f"no batch was made: {self._problem}; continue with --resume")
+                elif next(self._unanswered(todo), None) is None:
+                    self.journal.remove()
+                    break
         control.progress.stopped = self._stop.reason
         return control.progress
 
@@ -99,10 +93,6 @@ class BatchEngine:
             return None
         user = self._users.setdefault(name, self._asker)
         return replace(result, is_counted=user != self._asker)
-
-    def _note(self, name: str, body: Sequence[bytes]) -> None:
-        if not self.journal.is_open(name):
-            self.journal.add(name, body)
 
     def _unanswered(self, todo: Todo) -> Iterator[Ask]:
         # Yield the asks that have no verdict and do not wait for a batch.
@@ -151,14 +141,15 @@ class BatchEngine:
         self.journal.plan()
         for part in self.journal.open_parts():
             if part.batch is None and self._stop.reason is None and self._problem is None:
-                submit = partial(self._submit, part)
                 try:
-                    await retried(submit, PATIENCE, failed=self._goes_on, sleep=self._sleep)
+                    await retried(
+                        partial(self._submit, part),
+                        PATIENCE,
+                        failed=lambda _failures, _error: self._stop.reason is None,
+                        sleep=self._sleep,
+                    )
                 except ClientError as error:  # the run ends once the other batches have ended
                     self._problem = str(error)
-
-    def _goes_on(self, _failures: int, _error: ClientError) -> bool:
-        return self._stop.reason is None
 
     async def _submit(self, part: Part) -> None:
         part = part._replace(since=datetime.now(UTC).isoformat())
@@ -217,18 +208,15 @@ class BatchEngine:
         return True
 
     async def _collected(self, part: Part, look: Look) -> int:
-        # Download the results and return the number of replies. A kill leaves no file behind.
-        with ExitStack() as opened:
-            sources = []
-            for file in look.files:
-                into = opened.enter_context(TemporaryFile(dir=self.journal.path.parent))
-                try:
-                    await self.provider.download(file, into)
-                    sources.append(into)
-                except ClientError as error:  # the replies that can be had are kept
-                    if error.retryable:
-                        raise
-            return self.journal.collect(part, look, sources)
+        # Download the results and return the number of replies.
+        files = []
+        for file in look.files:
+            try:
+                files.append(await self.provider.download(file))
+            except ClientError as error:  # the replies that can be had are kept
+                if error.retryable:
+                    raise
+        return self.journal.collect(part, look, files)
 
     async def _sleep(self, seconds: float) -> None:
         # Sleep, at most as long as between two polls, until a stop is requested.

@@ -20,6 +20,7 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import FAILED, TIES, Answer, QuestionType, Status
 from visualjudge.runs.asks import changes
 from visualjudge.runs.folder import PEOPLE, RunFolder, excluded_raters
+from visualjudge.runs.journal import read_records
 from visualjudge.studio.people.plan import (
     REPEAT_AFTER,
     Plan,
@@ -186,7 +187,7 @@ class RatingRun:
         if not old and path.exists() and path.stat().st_size:  # an empty one is left by 1.0
             raise UsageError(f"{folder}: holds verdicts without a run.json; name another --people")
         self._journal = self._folder.open_journal(resume=True)
-        for record in self._journal.records():
+        for record in read_records(self._journal.path):
             self._take_in(record)
         for name in [*known_raters(old), *raters]:
             self.join(name)
