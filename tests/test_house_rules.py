@@ -64,16 +64,16 @@ OVER: dict[str, tuple[int, str]] = {
     "vision": (4832, "matched errors, chunks of PNG files, masks of all forms"),
     "formats": (1863, "panoptic PNGs"),
     "data": (1132, "staging in the writer"),
-    "analysis": (7738, "figures of pairs of judges, encodings, sources and raters; decisions"),
+    "analysis": (7661, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
         6362,
         "in adopt: three benchmarks, two logs, files fetched into a data folder",
     ),
     "studio": (2746, "the lease of a rater, filters of a study beside files of ids"),
-    "cli": (1951, "options of import declared a second time, progress and endings of commands"),
+    "cli": (1943, "options of import declared a second time, progress and endings of commands"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 36_600, 449_200
+MOST_STATEMENTS, MOST_TOKENS = 36_450, 447_500
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {
