@@ -20,7 +20,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 from local_scenes import LABELS, Scene, degraded, scene
-from local_training import Sample, Trained, pairs_of, train, train_on_folder
+from local_training import Sample, Trained, pairs_of, save, train, train_on_folder
 
 from visualjudge.apps.demo.data import boxes_of
 from visualjudge.core.records import Pixels
@@ -68,7 +68,7 @@ def main() -> None:
         done = train_on_scenes(chosen.scenes, chosen.workers)
     else:
         done = train_on_folder(chosen.data)
-    done.model.save(chosen.out)
+    save(done.model, chosen.out)
     for task, fitted in done.fits.items():
         right = sum(row.hits for row in fitted.right) / fitted.pairs
         print(f"{task}: {right:.3f} of {fitted.pairs} held-out pairs")

@@ -73,8 +73,8 @@ def _describe_dataset(folder: Path, json: Path | None, part: Selection) -> None:
 
 
 def _describe_data(folder: Path, json: Path | None, chosen: tuple[str, ...]) -> None:
-    from visualjudge.data.equal_sources import equal_sources
     from visualjudge.data.folder import DataFolder
+    from visualjudge.data.import_mistakes import equal_sources
     from visualjudge.dataset.describe import describe as describe_task
 
     data = DataFolder(folder)

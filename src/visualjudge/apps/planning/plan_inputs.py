@@ -16,8 +16,8 @@ from visualjudge.analysis.study_table import Study, unchanged
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import JudgeModel, Pool
 from visualjudge.core.errors import DataError, UsageError, one_of
-from visualjudge.data.equal_sources import equal_sources
 from visualjudge.data.folder import DataFolder
+from visualjudge.data.import_mistakes import equal_sources
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import META, load_dataset
 from visualjudge.dataset.plan import stems_of
@@ -146,8 +146,10 @@ def _of_run(study: Study, root: Path, task: str | None, encodings: Sequence[str]
 def _chosen(known: Sequence[str], wanted: Sequence[str], place: Path) -> list[str]:
     for name in wanted:
         if name not in known:
-            meant = one_of(stem_named(name, known), sorted(known))
-            raise UsageError(f"--encoding must be {meant}, got {name} ({place})")
+            raise UsageError(
+                f"--encoding must be {one_of(stem_named(name, known), sorted(known))}, "
+                f"got {name} ({place})"
+            )
     return list(wanted) or sorted(known)
 
 
