@@ -63,16 +63,16 @@ OVER: dict[str, tuple[int, str]] = {
     "core": (1427, "HTML tables (with the report's templates), the registry's guards"),
     "vision": (4531, "matched errors of label maps, depth and images"),
     "data": (1027, "likely mistakes; with formats, the 2,700 of both together are kept"),
-    "analysis": (7459, "figures of pairs of judges, encodings, sources and raters; decisions"),
+    "analysis": (7385, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
         5831,
         "in adopt: notes on what a table lacks; in mmbench: pairs of models; in pipelines: guards",
     ),
     "studio": (2702, "selection.csv, known questions from a file"),
-    "cli": (1951, "options of import declared a second time, progress and endings of commands"),
+    "cli": (1943, "options of import declared a second time, progress and endings of commands"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 35_100, 427_500
+MOST_STATEMENTS, MOST_TOKENS = 35_100, 427_000
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {
