@@ -41,11 +41,8 @@ SEARCHED, CONFIRMED = 100, 400
 """Simulated studies per step of the search, and per result."""
 LEAST, MOST, SHOWN, NEAR = 5, 3000, 5, 0.06
 """Images to try, designs in a plan, and relative precision of the smallest number of images."""
-APART, LEAD, GAP = 0.5, 0.1, 0.1
-"""Default effects: points of score between two models, accuracy above the threshold; and the gap in
-win rate for which labels are counted.
-"""
-REACH = 2.8
+APART, LEAD = 0.5, 0.1
+"""Default effects: points of score between two models, accuracy above the threshold."""
 QUESTIONS = {
     "rank": "May the models be ranked with this judge?",
     "right": "Is the judge right often enough?",
@@ -147,7 +144,7 @@ def plan(
         from. The first encoding is planned; without any, that with the most right verdicts in the
         pilot.
     prices
-        Prices of tokens; with them, designs are ordered by cost.
+        Prices of tokens; with them, designs of a pilot that counted its tokens are ordered by cost.
     dataset
         Folder of the pilot's dataset, if it has moved.
     seed
@@ -183,7 +180,7 @@ def plan(
     best = (*found[: SHOWN - len(nearest)], *nearest)
     first = best[0]
     caps, exact = _caps(there, first.design, seed)
-    notes = [*there.notes, *exact, _labels_for(question.judge, there.pool)]
+    notes = [*there.notes, *exact]
     if first.missing:
         images = many(there.pool.images, "image")
         notes.append(f"The data have {images} with such pairs: {first.missing} more are needed.")
@@ -248,18 +245,6 @@ def _right(target: Target, effect: float | None, limit: float) -> _Question:
         return np.asarray(low >= limit if above else high < limit)
 
     return _Question(claim, target.judge.at(share, target.pool), reached)
-
-
-def _labels_for(judge: JudgeModel, pool: Pool) -> str:
-    """Say how many pairs people must label for `correct` to show a gap in win rate (power 80 %):
-    the truth of a pair has the variance ¼, of which the judge explains what it correlates.
-    """
-    explained = (2 * judge.right(pool) - 1) ** 2
-    labels = int(np.ceil(2 * 0.25 * (1 - explained) * (REACH / GAP) ** 2))
-    return (
-        f"To show a difference of {100 * GAP:.0f} points of win rate between two models with "
-        f"`correct`, label about {many(labels, 'pair')} of each."
-    )
 
 
 # ---------------------------------------------------------------- the search
@@ -343,10 +328,11 @@ class _Search:
 
     def option(self, design: Design, power: float) -> Option:
         """Return a design with its calls and cost."""
-        rate, prices = self.target.rate, self.prices
+        tokens, prices = self.target.tokens, self.prices
         calls = _pairs(self.target.pool, design, design.images) * design.orders * design.repeats
-        each = prices.of(1, 0) * rate.tokens_in + prices.of(0, 1) * rate.tokens_out
-        cost = calls * each if prices.are_stated else None
+        cost = None
+        if tokens and prices.are_stated:
+            cost = prices.of(round(calls * tokens[0]), round(calls * tokens[1]))
         missing = max(0, design.images - self.target.pool.images)
         return Option(design, power, calls, cost, missing)
 
