@@ -66,14 +66,14 @@ OVER: dict[str, tuple[int, str]] = {
     "data": (1132, "staging in the writer"),
     "analysis": (7689, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
-        5831,
+        5560,
         "in adopt: notes on what a table lacks; in mmbench: pairs of models; in pipelines: guards",
     ),
     "studio": (2746, "the lease of a rater, filters of a study beside files of ids"),
     "cli": (1951, "options of import declared a second time, progress and endings of commands"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 35_690, 435_500
+MOST_STATEMENTS, MOST_TOKENS = 35_410, 432_000
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {

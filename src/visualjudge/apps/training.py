@@ -127,7 +127,6 @@ def trl_reward(
 
 
 def _text(completion: Completion) -> str:
-    """Return a completion as text: unchanged, or the content of its last message."""
     last = completion if isinstance(completion, str) or not completion else completion[-1]
     content = last.get("content") or "" if isinstance(last, Mapping) else last
     if isinstance(content, str):

@@ -137,7 +137,6 @@ def _chosen(known: Sequence[str], wanted: Sequence[str], place: Path) -> list[st
 
 
 def _pool(questions: pl.DataFrame, task: str, place: Path) -> Pool:
-    """Return the distinct pairs of the pairwise questions."""
     pairs = questions.filter(
         (pl.col("kind") == "pairwise")
         & (pl.col("task").cast(pl.String) == task)

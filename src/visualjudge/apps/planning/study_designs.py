@@ -201,7 +201,6 @@ class _Question:
 
 
 def _rank(target: Target, effect: float | None, _: float) -> _Question:
-    """Return the goal that all pairs of models are separated rightly that differ by ``effect``."""
     pool, apart = target.pool, APART if effect is None else effect
     if len(pool.sources) < 2:
         count = len(pool.sources)
@@ -224,7 +223,6 @@ def _rank(target: Target, effect: float | None, _: float) -> _Question:
 
 
 def _right(target: Target, effect: float | None, limit: float) -> _Question:
-    """Return the goal that the accuracy is shown to be above, or below, the card's threshold."""
     if effect is not None and not -1 < effect < 1:
         hint = f"{effect / 100:g} for {effect:g} points"
         raise UsageError(f"--effect must be between 0 and 1 ({hint}), got {effect:g}")
@@ -303,7 +301,6 @@ class _Search:
         return found, [self.option(replace(shape, images=there), power) for shape, power in nearest]
 
     def _power(self, shape: Design, studies: int, images: int) -> float:
-        """Return the share of so many simulated studies that reach the goal."""
         design = replace(shape, images=images)
         sizes = [int(size) for size in asdict(design).values()]
         at_once = max(1, min(studies, judge_simulation.MOST_CELLS // max(1, math.prod(sizes))))
