@@ -45,7 +45,7 @@ def test_file_has_one_subject_and_a_docstring() -> None:
 BUDGET = {
     "core": 1050,
     "vision": 4500,
-    "formats": 1800,
+    "formats": 1672,
     "data": 950,
     "prompts": 450,
     "dataset": 1800,
@@ -62,18 +62,17 @@ BUDGET = {
 OVER: dict[str, tuple[int, str]] = {
     "core": (1427, "HTML tables (with the report's templates), the registry's guards"),
     "vision": (4832, "matched errors, chunks of PNG files, masks of all forms"),
-    "formats": (1863, "panoptic PNGs"),
-    "data": (1132, "staging in the writer"),
-    "analysis": (7689, "figures of pairs of judges, encodings, sources and raters; decisions"),
+    "data": (1027, "likely mistakes; with formats, the 2,700 of both together are kept"),
+    "analysis": (7385, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
         5560,
-        "in adopt: notes on what a table lacks; in mmbench: pairs of models; in pipelines: guards",
+        "in adopt: columns guessed and their notes; in pipelines: guards; in demo: its pictures",
     ),
-    "studio": (2746, "the lease of a rater, filters of a study beside files of ids"),
-    "cli": (1951, "options of import declared a second time, progress and endings of commands"),
+    "studio": (2702, "selection.csv, known questions from a file"),
+    "cli": (1943, "options of import declared a second time, progress and endings of commands"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 35_410, 432_000
+MOST_STATEMENTS, MOST_TOKENS = 34_750, 423_000
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {

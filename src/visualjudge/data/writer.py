@@ -26,10 +26,9 @@ from visualjudge.core.atomic import write_json, writing
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError, in_field
 from visualjudge.core.records import Annotation, Size
-from visualjudge.core.registry import in_use
 from visualjudge.core.untrusted import confined_target, read_file
-from visualjudge.data.folder import LAYOUTS, PLUGINS, read_plugins
-from visualjudge.vision.predictions import Prediction, payload_of
+from visualjudge.data.folder import LAYOUTS
+from visualjudge.vision.predictions import Prediction, WriteContext, type_of
 from visualjudge.vision.raster.images import check_whole, oriented, png_bytes, read_rgb
 from visualjudge.vision.raster.masks import mask_from_png, resized_mask
 from visualjudge.vision.tasks import TASKS, task_named
@@ -76,12 +75,14 @@ class FolderWriter:
                 f"{root}: has the document's layout, which is only read; give a new --out"
             )
         self.task = task_named(task).name
+        self.kind = type_of(task)
         self.replace = replace
         self._images: dict[str, dict[str, Any]] = {}
         self._given: dict[str, dict[str, Path | None]] = {}
         self._annotations: dict[str, Annotation] = {}
         self.sources: set[str | None] = set()
         self._is_new = not self.root.exists()
+        self._image_file = self.root / "images" / f"{self.task}.json"
 
     def __enter__(self) -> Self:
         self.root.mkdir(parents=True, exist_ok=True)
@@ -169,9 +170,7 @@ class FolderWriter:
         """Return the exact payload of a typed prediction. Depth maps and images are written to
         ``files``.
         """
-        return payload_of(
-            self.task, prediction, root=self._stage, stem=f"{FILES}/{slug(stem)}", digits=None
-        )
+        return self.kind.write(prediction, WriteContext(self._stage, f"{FILES}/{slug(stem)}", None))
 
     def copied(self, path: Path, stem: str) -> str:
         """Copy a file into the folder under a name that begins with ``stem``. Return its path
@@ -184,8 +183,7 @@ class FolderWriter:
 
     def _written(self, content: bytes, stem: str, suffix: str) -> str:
         name = f"{FILES}/{slug(stem)}{suffix}"
-        there = self._path(name)
-        if there.exists():
+        if (there := self._path(name)).exists():
             if read_file(there, "array") == content:
                 return name
             name = f"{FILES}/{slug(stem)}-{hashlib.sha256(content).hexdigest()[:12]}{suffix}"
@@ -244,28 +242,6 @@ class FolderWriter:
                 path.replace(self.root / FILES / path.name)
             write_json(self._image_file, images)
             write_json(self._annotation_file, annotations, indent=False)
-            self._write_plugins()
-
-    # Add the plug-ins whose rows the new records need to those already stated.
-    def _write_plugins(self) -> None:
-        kind = task_named(self.task).type
-        rows: set[tuple[str, Any]] = {("task", self.task), ("prediction type", kind)}
-        for record in self._annotations.values():
-            metric = str(record.metadata.get("metric"))
-            rows |= {("metric", (kind, metric)), ("error type", (kind, record.error_type))}
-        used = in_use(rows)
-        if not used:
-            return
-        known = {str(one.get("name")): one for one in read_plugins(self.root)}
-        for one in used:
-            before = known.get(one["name"], {}).get("rows")
-            listed = before if isinstance(before, list) else []
-            known[one["name"]] = {**one, "rows": sorted({*one["rows"], *map(str, listed)})}
-        write_json(self.root / PLUGINS, [known[name] for name in sorted(known)])
-
-    @property
-    def _image_file(self) -> Path:
-        return self.root / "images" / f"{self.task}.json"
 
     @property
     def _annotation_file(self) -> Path:
@@ -287,10 +263,11 @@ class FolderWriter:
         # A dataset stores the original of an image_id once, for all tasks.
         for path in sorted((self.root / "images").glob("*.json")):
             tasks = [TASKS.get(name) for name in (self.task, path.stem)]
-            if path != self._image_file and all(task and task.sourced for task in tasks):
-                others = _parsed(path, dict)
-                for image_id in self._images.keys() & others.keys():
-                    self._check_agrees(path, image_id, others[image_id], ["file", "mask"])
+            if path == self._image_file or not all(task and task.sourced for task in tasks):
+                continue
+            others = _parsed(path, dict)
+            for image_id in self._images.keys() & others.keys():
+                self._check_agrees(path, image_id, others[image_id], ["file", "mask"])
         return there
 
     def _check_agrees(

@@ -34,8 +34,8 @@ from visualjudge.studio.guard import LOOPBACK, Guard
 from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.probed import EXPECTED, STATES, UNITS
 from visualjudge.studio.selection import SORTS, Shelf, State
-from visualjudge.studio.site import NotIndexed, Site, StillIndexing
-from visualjudge.studio.slices import Row, matrix, slices, worst_tasks
+from visualjudge.studio.site import Site, StillIndexing
+from visualjudge.studio.slices import matrix, slices, worst_tasks
 from visualjudge.studio.study import difference_of
 from visualjudge.studio.thumbnails import WIDTHS, confined, image_response, thumbnail
 from visualjudge.studio.working_sets import UNMARKED, Asked
@@ -176,30 +176,15 @@ class Pages:
     def home(self, request: Request) -> Response:
         """Show the datasets and runs."""
         places = self.site.places
+        opened = {place.slug: self.site.opened(place.slug) for place in places.datasets}
         return self._page(
             "home.html.j2",
             datasets=places.datasets,
-            sizes={place.slug: self._size(place) for place in places.datasets},
+            opened=opened,
             states=[self.site.state(run) for run in places.runs],
-            worst={place.slug: self._worst(place) for place in places.datasets},
+            worst={slug: worst_tasks(shelf) for slug, shelf in opened.items() if shelf},
             runs={place.slug: places.runs_of(place.slug) for place in places.datasets},
         )
-
-    def _worst(self, place: DatasetPlace) -> Sequence[Row]:
-        try:
-            return worst_tasks(self.site.shelf(place.slug, refresh=False))
-        except (StillIndexing, NotIndexed):
-            return ()
-
-    def _size(self, place: DatasetPlace) -> int:
-        """Return the number of questions, or while they are being read the number that the dataset
-        states.
-        """
-        try:
-            return self.site.shelf(place.slug).study.count
-        except (StillIndexing, NotIndexed):
-            stated = (place.meta.get("counts") or {}).get("questions")
-            return stated if isinstance(stated, int) else 0
 
     def progress(self, request: Request) -> Response:
         """Return a description of what is still to be indexed; empty if there is nothing."""

@@ -20,7 +20,6 @@ from visualjudge.studio.facets import (
     Facet,
     Pair,
     mark_facets,
-    packs,
     question_facets,
     run_facets,
 )
@@ -179,11 +178,12 @@ class Shelf:
 
     def _counted(self, state: State) -> dict[str, Counter[str]]:
         facets = self.facets()
-        columns = packs(self.study, facets)
-        rows = self.rows(state, ", ".join(pack.column for pack in columns))
-        counts: dict[str, Counter[str]] = {facet.name: Counter() for facet in facets}
-        for pack, codes in zip(columns, zip(*rows, strict=True), strict=False):
-            counts |= pack.counts(Counter(codes))
+        rows = self.rows(state, ", ".join(facet.column for facet in facets))
+        columns = zip(*rows, strict=True) if rows else [()] * len(facets)
+        counts = {
+            facet.name: facet.by_value(Counter(codes))
+            for facet, codes in zip(facets, columns, strict=True)
+        }
         for facet in facets:
             if facet.name in dict(state.chosen):
                 count = f"{facet.column}, count(*)"

@@ -98,9 +98,16 @@ class Site:
         if slug in self._indexing:
             raise self._indexing[slug] or StillIndexing(slug)
         with self._opening:
-            return self._shelves.get(slug) or self._opened(self._datasets[slug])
+            return self._shelves.get(slug) or self._open(self._datasets[slug])
 
-    def _opened(self, place: DatasetPlace) -> Shelf:
+    def opened(self, slug: str) -> Shelf | None:
+        """Return the dataset like :meth:`shelf`, or None if it is not open (yet)."""
+        try:
+            return self.shelf(slug)
+        except (StillIndexing, NotIndexed):
+            return None
+
+    def _open(self, place: DatasetPlace) -> Shelf:
         """Return the shelf of a dataset, with all verdicts of its runs."""
         study = open_study(place.root, self.home, place.slug)
         runs = self.places.runs_of(place.slug)
@@ -128,7 +135,7 @@ class Site:
         for place in self.places.datasets:
             try:
                 with self._opening:
-                    self._opened(place)
+                    self._open(place)
                 del self._indexing[place.slug]
             except VisualJudgeError as error:
                 if not self._stopped.is_set():
@@ -161,13 +168,9 @@ class Site:
 
     def verdicts_of(self, run: RunPlace) -> RunVerdicts | None:
         """Return the verdicts of a run, or None if its dataset is missing or not indexed yet."""
-        if run.dataset is None:
-            return None
-        try:
-            runs = self.shelf(run.dataset).runs
-        except (StillIndexing, NotIndexed):
-            return None
-        return next(verdicts for place, verdicts in runs if place.slug == run.slug)
+        shelf = self.opened(run.dataset) if run.dataset else None
+        runs = shelf.runs if shelf else ()
+        return next((verdicts for place, verdicts in runs if place.slug == run.slug), None)
 
     def judged(self, run: RunPlace) -> Judged:
         """Return what the report says about a run, computed again once there are new verdicts."""

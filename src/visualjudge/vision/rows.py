@@ -261,11 +261,8 @@ class PredictionType:
     places
         Record → n×4 corners of its items in pixels, to measure what predictions reveal without the
         photograph.
-    overlap
-        (predicted items, true items) → IoU regardless of labels, an array of that shape.
     misreadings
-        Mistakes to try if an import scores low; wrong pairs of files and renamed labels are tried
-        for every type.
+        Mistakes to try if an import scores low; wrong pairs of files are tried for every type.
     tools
         Tools that a judge may call before it answers, in addition to those of all types.
     example
@@ -291,7 +288,6 @@ class PredictionType:
     look: Callable[[Any, Given], Features] | None = None
     look_drawn: Callable[[Pixels, str, Given], Features] | None = None
     places: Callable[[Any], FloatArray] | None = None
-    overlap: Callable[[list[Any], list[Any]], FloatArray] | None = None
     misreadings: tuple[Misreading, ...] = ()
     tools: tuple[Tool, ...] = ()
     example: Callable[[], tuple[Pixels, Any, str | None]] | None = None

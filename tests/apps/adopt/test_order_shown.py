@@ -231,7 +231,7 @@ def test_only_a_preference_is_known_so_the_report_has_no_scores(tmp_path: Path) 
     )
     assert told.exit_code == 0, told.output
     judge = json.loads((tmp_path / "m.json").read_text("utf-8"))["judges"][0]
-    assert not judge["by_margin"] and not judge["sensitivity"]
+    assert not judge["sensitivity"]
     page = out.read_text("utf-8").lower()
     assert "true score" not in page and "10.00" not in page
 

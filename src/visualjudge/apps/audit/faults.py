@@ -11,8 +11,7 @@ from visualjudge.analysis.bias import binomial_p
 from visualjudge.analysis.estimate import holm
 from visualjudge.analysis.figure_text import percent
 from visualjudge.analysis.figures import Leak
-from visualjudge.analysis.leaks import leak_audit
-from visualjudge.analysis.rule_text import RULES
+from visualjudge.analysis.leaks import RULES, leak_audit
 from visualjudge.analysis.study_table import question_table
 from visualjudge.apps.audit.images import Look, Tick, looks, near, original
 from visualjudge.core.errors import DataError
@@ -178,11 +177,11 @@ def _constant_answer(dataset: Dataset) -> Finding:
 
 
 def _leaks(dataset: Dataset) -> Finding:
-    """Return rules that ignore the content (the longer text, the larger file, more items, and all
-    together) and are right more often than chance, or less often, since their reverse leaks.
+    """Return rules that ignore the content (the longer text, the larger file, more items) and are
+    right more often than chance, or less often, since their reverse leaks.
     """
     rows = leak_audit(question_table(dataset.questions))
-    rules = [row for row in rows if row.rule != "position" and row.share.value is not None]
+    rules = [row for row in rows if row.share.value is not None]
     return _finding("leak", list(_leaking(rules)), len(rules))
 
 

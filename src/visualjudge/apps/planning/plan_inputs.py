@@ -13,11 +13,12 @@ from visualjudge.analysis.question_table import merged
 from visualjudge.analysis.study_table import Study, unchanged
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import JudgeModel, Pool
-from visualjudge.core.errors import DataError, UsageError
-from visualjudge.data.equal_sources import equal_sources
+from visualjudge.core.errors import DataError, UsageError, one_of
 from visualjudge.data.folder import DataFolder
+from visualjudge.data.import_mistakes import equal_sources
 from visualjudge.dataset.folder import META, load_dataset
 from visualjudge.dataset.plan import stems_of
+from visualjudge.dataset.question_filter import stem_named
 from visualjudge.dataset.sampling import Group, group, pairs_of
 from visualjudge.options import Caps, Selection
 from visualjudge.runs.folder import RunFolder
@@ -131,7 +132,8 @@ def _chosen(known: Sequence[str], wanted: Sequence[str], place: Path) -> list[st
     for name in wanted:
         if name not in known:
             raise UsageError(
-                f"--encoding must be one of {', '.join(sorted(known))}, got {name} ({place})"
+                f"--encoding must be {one_of(stem_named(name, known), sorted(known))}, "
+                f"got {name} ({place})"
             )
     return list(wanted) or sorted(known)
 

@@ -203,7 +203,6 @@ INSTANCE = PredictionType(
     look=features.mask_features,
     places=record.corners,
     arrays=record.instances_from_arrays,
-    overlap=score.mask_similarity,
 )
 
 _SEMANTIC = (
@@ -345,7 +344,6 @@ SEMANTIC = PredictionType(
     look=features.mask_features,
     places=record.corners,
     arrays=record.label_map_from_arrays,
-    overlap=score.mask_similarity,
 )
 
 _REFERRING = (

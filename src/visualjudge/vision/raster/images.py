@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import warnings
 import zlib
@@ -209,7 +210,7 @@ def image_size(path: str | Place | BinaryIO, name: str | None = None) -> Size:
     """
     if isinstance(path, str | Path):
         try:
-            (width, height), turn = _header(str(path), _stamp(path))
+            (width, height), turn, _ = _header(str(path), _stamp(path))
         except DataError as error:
             raise DataError(str(error).replace(str(path), name or str(path), 1)) from None
     else:
@@ -224,16 +225,18 @@ def orientation(path: str | Path) -> int:
 
 
 @lru_cache(maxsize=1 << 14)
-def _header(path: str, _stamp: tuple[int, int]) -> tuple[tuple[int, int], int]:
-    """Return the (width, height) as stored and the orientation; an import asks several times."""
+def _header(path: str, _stamp: tuple[int, int]) -> tuple[tuple[int, int], int, bool]:
+    """Return the (width, height) as stored, the orientation, and whether the file is known to be
+    complete; an import asks several times.
+    """
     with opened(path) as image:
-        return image.size, _stated_orientation(image)
+        return image.size, _stated_orientation(image), _ends(image)
 
 
 def _stamp(path: str | Path) -> tuple[int, int]:
     """Return what changes when a file is written again; zeros if there is none."""
     try:
-        stated = Path(path).stat()
+        stated = os.stat(path)  # noqa: PTH116 - asked for each image several times
     except (OSError, ValueError):
         return 0, 0
     return stated.st_mtime_ns, stated.st_size
@@ -296,10 +299,7 @@ def check_whole(path: str | Path) -> tuple[Size, int]:
     DataError
         As for :func:`check_image`.
     """
-    with opened(path) as image:
-        width, height = image.size
-        stated = _stated_orientation(image)
-        whole = _ends(image)
+    (width, height), stated, whole = _header(str(path), _stamp(path))
     if not whole:
         check_image(path)
     return (height, width), stated
