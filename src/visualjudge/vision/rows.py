@@ -253,8 +253,7 @@ class PredictionType:
     tools
         Tools that a judge may call before it answers, in addition to those of all types.
     example
-        Returns a photograph, a prediction for it and an expression or None, for the gallery of
-        encodings.
+        Returns a photograph, a prediction for it and an expression or None, for ``check_type``.
     """
 
     name: str
