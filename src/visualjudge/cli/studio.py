@@ -83,8 +83,10 @@ def studio(
     Example: visualjudge studio dataset --people runs/people --rater anna --rater ben
     """
     if people is None:
-        if url is not None:
-            raise UsageError("--url needs --people: datasets are shown on this machine only")
+        given = {"--url": url, "--rater": rater, "--items": items, "--sample": sample}
+        for name, value in {**given, "a selection of questions": part.stated}.items():
+            if value:
+                raise UsageError(f"{name} needs --people")
         serve(folders or [Path()], port)
         return
     from visualjudge.studio.people.plan import Settings, StudyFiles
