@@ -79,8 +79,7 @@ class Facet:
 
 def encoding_label(value: str) -> str:
     """Return the human name of ``task/stem``."""
-    task, _, stem = value.partition("/")
-    return encoding_title(task, stem)
+    return encoding_title(*value.split("/", 1))
 
 
 def spaced(value: str) -> str:
