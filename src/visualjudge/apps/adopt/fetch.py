@@ -229,7 +229,10 @@ def adopt_questions(
     home, target = Path(media or Path(questions).parent), Path(out)
     check_targets(target, (), force)
     rows = records(Path(questions))
-    named = dict.fromkeys(text for row in rows for text in _texts(list(row.need("images"))))
+    for row in rows:
+        if not isinstance(row.need("images"), list):
+            raise row.fault("images", f"must be a list of paths, got {row['images']!r}")
+    named = dict.fromkeys(text for row in rows for text in _texts(row["images"]))
     found = {text: file_in([home], text) for text in named}
     paths = {text: path for text, path in found.items() if path is not None}
     if len(set(paths.values())) < len(paths):

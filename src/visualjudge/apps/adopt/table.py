@@ -211,8 +211,8 @@ def _count(row: Row, role: str) -> int | None:
     if value is None:
         return None
     number = float(value) if is_number(value) else -1.0
-    if number < 0 or not number.is_integer():
-        raise row.fault(role, f"must be a whole number from 0, got {value!r}")
+    if not (0 <= number < 2**53 and number.is_integer()):
+        raise row.fault(role, f"must be a whole number from 0, got {str(value)[:40]!r}")
     return int(number)
 
 

@@ -204,7 +204,7 @@ def _bases(file: Path, content: Any) -> dict[str, Any]:
     while waiting:
         place, content = waiting.pop()
         stated = OmegaConf.select(content, "_base_") if OmegaConf.is_config(content) else None
-        if OmegaConf.is_list(stated) or isinstance(stated, str):
+        if stated is not None and not OmegaConf.is_dict(stated):
             raise UsageError(f"{place}: _base_ must name files, such as {{name: path}}")
         for name, path in (stated or {}).items():
             base = place.parent / str(path)
