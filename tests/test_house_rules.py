@@ -69,7 +69,6 @@ OVER: dict[str, tuple[int, str]] = {
         5560,
         "in adopt: columns guessed and their notes; in pipelines: guards; in demo: its pictures",
     ),
-    "studio": (2702, "selection.csv, known questions from a file"),
     "cli": (1943, "options of import declared a second time, progress and endings of commands"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
