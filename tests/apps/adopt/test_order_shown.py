@@ -249,18 +249,6 @@ def test_spellings_of_the_order(column: str, first: str, second: str, tmp_path: 
     assert lean(card).value == pytest.approx(0.25, abs=0.02)
 
 
-def test_a_pair_of_one_source_is_noted(tmp_path: Path) -> None:
-    rows = [row | {"model_b": "mixtral", "gpt_says": "A"} for row in without(leaning(8), "raw")]
-    done = vj.adopt(rows, tmp_path / "out")
-    assert "model_a, model_b: the same source in 8 rows, which rank no sources" in done.notes
-
-
-def test_rows_without_a_group_are_counted(tmp_path: Path) -> None:
-    rows = [row | {"conv": None} if k < 3 else row for k, row in enumerate(leaning(8))]
-    done = vj.adopt(without(rows, "letter"), tmp_path / "out", group="conv")
-    assert "conv: 3 rows without it, whose questions count as independent cases" in done.notes
-
-
 def test_a_range_of_scores_is_given_from_low_to_high(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="must be a lower and a higher number, got 5 1"):
         vj.adopt(without(leaning(8), "letter"), tmp_path / "out", score_range=(5, 1))

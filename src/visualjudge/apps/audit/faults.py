@@ -97,7 +97,6 @@ def _finding(kind: Kind, faults: list[str], total: int) -> Finding:
 
 
 def _identical_options(dataset: Dataset, seen: Mapping[str, Look]) -> Finding:
-    """Return questions with an answer in which two options have the same text and pixels."""
     faults, total = [], 0
     for question in dataset:
         shown = () if question.question_type == "scoring" else _options(question, seen)
@@ -127,7 +126,6 @@ def _options(question: Question, seen: Mapping[str, Look]) -> tuple[tuple[str, .
 
 
 def _contradictory_labels(dataset: Dataset) -> Finding:
-    """Return annotations with different scores in different questions."""
     stated: dict[tuple[str, str, str], dict[float, str]] = defaultdict(dict)
     for question in dataset:
         for name, score in zip(question.annotation_ids, question.final_scores, strict=False):
@@ -164,7 +162,6 @@ def _near_duplicates(dataset: Dataset, seen: Mapping[str, Look]) -> Finding:
 
 
 def _constant_answer(dataset: Dataset) -> Finding:
-    """Return tasks in which A (or B) is right too often."""
     answers: dict[str, list[str]] = defaultdict(list)
     for question in dataset:
         if question.question_type == "pairwise" and question.answer in ("A", "B"):
