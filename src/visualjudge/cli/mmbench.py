@@ -66,7 +66,6 @@ def infer(
     from visualjudge.apps.mmbench.ask_model import infer as ask_all
     from visualjudge.apps.mmbench.question_prompt import choice_template
 
-    _required(data)
     if (journal := out.with_suffix(".jsonl")).is_file():
         keep("--out (its .jsonl)", journal, [data])
     # the most probable reply, unless --set temperature=null leaves it to the server
@@ -121,7 +120,6 @@ def evaluate(
     if len(names) != len(predictions) or len(set(names)) != len(names):
         told = "a name of its own for each result file"
         raise UsageError(f"--name must be given {told}, got {', '.join(names)}")
-    _required(data, *predictions)
     table = _table(data, skip_invalid)
     asked = open_asked(matcher.config(), 16) if matcher.model else None
     models = [
@@ -150,7 +148,6 @@ def circular(
     """
     from visualjudge.apps.mmbench.circular import without_image, write_rotations
 
-    _required(data)
     table = _table(data, skip_invalid)
     lost = without_image(table)
     _left_out(
@@ -164,11 +161,6 @@ def circular(
 
 
 # ---------------------------------------------------------------- steps
-
-
-def _required(*inputs: Path) -> None:
-    for missing in (path for path in inputs if not path.is_file()):
-        raise DataError(f"{missing}: no such file")
 
 
 def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
