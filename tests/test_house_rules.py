@@ -66,7 +66,7 @@ OVER: dict[str, tuple[int, str]] = {
     "clients": (2058, "local weights, the tool loop"),
     "analysis": (7269, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (
-        5560,
+        5546,
         "in adopt: columns guessed and their notes; in pipelines: guards; in demo: its pictures",
     ),
     "cli": (1943, "options of import declared a second time, progress and endings of commands"),
