@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +20,15 @@ import numpy as np
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.core.records import FloatArray, Size
 from visualjudge.core.yamls import read_yaml
+from visualjudge.formats.class_names import YAML, class_table
 from visualjudge.formats.sample import (
     Found,
-    Sample,
-    check_names,
     check_type,
     class_name,
+    compared,
     folder_at,
     hull,
     images_by_key,
-    names_by_line,
     read_text,
 )
 from visualjudge.vision.predictions import (
@@ -45,7 +44,6 @@ from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.raster.masks import mask_from_polygons
 
 BOX, JOINTS = 4, 17
-YAML = (".yaml", ".yml")
 # Number of files of a side in which the order of a line's numbers is looked at.
 LOOKED_AT = 200
 # Smallest share of boxes that leave their image and would fit it with the confidence first.
@@ -83,7 +81,7 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
     images
         Folder of the images.
     classes
-        Class names: data.yaml, or a text file with one name per line.
+        Class names: data.yaml, a table, or a text file with one name per line.
 
     Raises
     ------
@@ -93,8 +91,7 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
         If a folder's lines have the confidence before the box.
     """
     item, gather = _READERS[check_type(task, _READERS, "YOLO")]
-    joints, numbers = _pose_shape(classes)
-    lines = Lines(class_names(classes), joints, numbers)
+    lines = Lines(class_table(classes), *_pose_shape(classes))
     folders = [folder_at(folder) for folder in (gt, pred) if folder is not None]
     by_key = images_by_key(images)
     if not by_key:
@@ -111,18 +108,18 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
             f"without objects; the first: {bare[0]}",
             stacklevel=2,
         )
-    forms = [_form(folder, lines) for folder in folders]
-    for key, image in by_key.items():
-        try:
+
+    def side(folder: Path) -> Callable[[str, Path], Prediction]:
+        form = _form(folder, lines)
+
+        def read(key: str, image: Path) -> Prediction:
             size = image_size(image)
-            sides = [
-                gather(size, tuple(_items(folder / f"{key}.txt", form, size, item)))
-                for folder, form in zip(folders, forms, strict=True)
-            ]
-        except InvalidRecord as error:
-            yield error.problem
-            continue
-        yield Sample(image.stem, image, sides[-1], sides[0])
+            return gather(size, tuple(_items(folder / f"{key}.txt", form, size, item)))
+
+        return read
+
+    sides = [side(folder) for folder in folders]
+    yield from compared(by_key.items(), sides[0], sides[1] if pred is not None else None)
     for folder in folders:
         for path in sorted(folder.glob("*.txt")):
             if path.stem not in by_key and path != classes:
@@ -131,29 +128,13 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
                 )
 
 
-def class_names(path: Path) -> dict[int, str]:
-    """Read class names by number: ``names`` in data.yaml (list or mapping), or a text file with one
-    name per line.
-    """
-    check_names(path)
-    if path.suffix.lower() not in YAML:
-        return names_by_line(path)
-    content = read_yaml(path)
-    names = content.get("names") if isinstance(content, dict) else None
-    if isinstance(names, list):
-        names = dict(enumerate(names))
-    if not isinstance(names, dict) or not all(isinstance(k, int) for k in names):
-        raise DataError(f"{path}: names: must be a list of class names, or number: name")
-    return {k: str(name) for k, name in names.items()}
-
-
 # Return kpt_shape of data.yaml: keypoints of a person, and numbers of each.
-def _pose_shape(path: Path) -> list[int]:
+def _pose_shape(path: Path) -> tuple[int, int]:
     content = read_yaml(path) if path.suffix.lower() in YAML else {}
     shape = content.get("kpt_shape", [0, 0]) if isinstance(content, dict) else [0, 0]
     if not isinstance(shape, list) or [type(v) for v in shape] != [int, int]:
         raise DataError(f"{path}: kpt_shape: must be [keypoints, 2 or 3], got {shape!r:.40}")
-    return shape
+    return shape[0], shape[1]
 
 
 def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -174,15 +155,17 @@ def _form(folder: Path, lines: Lines) -> Lines:
     confident = all(len(cells) == 3 + (lines.pose or BOX) for cells in every)
     tracked = counted and (confident or max(int(cells[-1]) for cells in every) > 1)
     if not tracked and not lines.pose:
-        _check_confidence_last(folder, every)
-    return Lines(lines.names, lines.joints, lines.numbers, tracked)
+        _check_confidence_last(folder, [cells[1:] for cells in every if len(cells) == 2 + BOX])
+    return replace(lines, tracked=tracked)
 
 
 # Reject boxes that extend beyond their image but fit if the second number of a line, not the last,
 # is the confidence.
-def _check_confidence_last(folder: Path, every: list[list[str]]) -> None:
-    rows = [cells[1:] for cells in every if len(cells) == 2 + BOX and all(map(_is_number, cells))]
-    numbers = np.array(rows, dtype=np.float64).reshape(-1, BOX + 1)
+def _check_confidence_last(folder: Path, rows: list[list[str]]) -> None:
+    try:
+        numbers = np.array(rows, dtype=np.float64).reshape(-1, BOX + 1)
+    except ValueError:  # reported when the line is read
+        return
     leaving = int((~_fits(numbers[:, :BOX])).sum())
     if leaving > MISPLACED * len(rows) and _fits(numbers[:, 1:]).all():
         raise DataError(
@@ -208,12 +191,12 @@ def _items(path: Path, form: Lines, size: Size, item: Callable[..., Any]) -> Ite
 
 
 def _numbers(cells: list[str], form: Lines) -> tuple[str, FloatArray, float | None]:
-    odd = next((cell for cell in cells if not _is_number(cell)), None)
-    if odd is not None:
+    try:
+        number, *values = map(float, cells)
+    except ValueError as error:
         raise DataError(
-            f"numbers: must be a class number and coordinates separated by spaces, got {odd!r:.40}"
-        )
-    number, *values = map(float, cells)
+            f"numbers: must be a class number and coordinates separated by spaces: {error}"
+        ) from None
     if not np.isfinite([number, *values]).all():
         raise DataError("numbers: must be finite")
     label = class_name(number, form.names)
@@ -239,14 +222,6 @@ def _numbers(cells: list[str], form: Lines) -> tuple[str, FloatArray, float | No
             f"{outside[0]:g}{hint}"
         )
     return label, np.array(values), score
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def _detection(
