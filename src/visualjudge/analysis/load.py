@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +184,8 @@ def narrowed(study: Study, roots: Sequence[Path], part: Selection) -> Study:
     """
     if not part.stated:
         return study
-    every = [question for root in roots for question in load_dataset(root).questions]
+    sets = [load_dataset(root).questions for root in roots]  # one is read in constant memory
+    every = sets[0] if len(sets) == 1 else list(chain.from_iterable(sets))
     ids = pl.Series([question.id for question in chosen(every, part)])
     kept = study.questions.filter(pl.col("id").is_in(ids.implode()))
     renumber = [_renumbered(kept[name]) for name in ("question", "cluster", "pair")]
