@@ -63,7 +63,6 @@ def leak_audit(questions: pl.DataFrame) -> tuple[Leak, ...]:
 
 
 def _apart(share: Share) -> bool:
-    """Return whether the interval excludes ½."""
     low, high = share.interval or (None, None)
     return low is not None and high is not None and not low <= OF_TWO <= high
 

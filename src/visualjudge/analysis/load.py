@@ -87,7 +87,6 @@ def read_reply(run: Run, offset: int | None) -> Mapping[str, Any]:
 
 
 def _info(folder: Path) -> dict[str, Any]:
-    """Read ``run.json``."""
     run = RunFolder(folder)
     if folder.is_file():
         raise DataError(f"{folder}: must be the folder of a run, got a file")
@@ -113,7 +112,6 @@ _MOST_NAMED = 5
 
 
 def _checked(run: Run, digest: str | None, *, named: bool) -> Run:
-    """Add warnings and problems about missing verdicts and verdicts that do not fit the dataset."""
     notes, problems = list(run.warnings), list(run.problems)
     if run.unfinished:
         notes.insert(0, f"{run.folder}: {run.unfinished}")
