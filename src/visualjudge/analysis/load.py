@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +182,7 @@ def narrowed(study: Study, roots: Sequence[Path], part: Selection) -> Study:
     if not part.stated:
         return study
     sets = [load_dataset(root).questions for root in roots]  # one is read in constant memory
-    every = sets[0] if len(sets) == 1 else list(chain.from_iterable(sets))
+    every = sets[0] if len(sets) == 1 else [question for some in sets for question in some]
     ids = pl.Series([question.id for question in chosen(every, part)])
     kept = study.questions.filter(pl.col("id").is_in(ids.implode()))
     renumber = [_renumbered(kept[name]) for name in ("question", "cluster", "pair")]
