@@ -69,7 +69,7 @@ OVER: dict[str, tuple[int, str]] = {
     "cli": (1917, "options of import declared a second time, progress and endings of commands"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 34_640, 425_000
+MOST_STATEMENTS, MOST_TOKENS = 34_630, 424_900
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {
