@@ -66,10 +66,10 @@ OVER: dict[str, tuple[int, str]] = {
     "clients": (2058, "local weights, the tool loop"),
     "analysis": (7293, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (5853, "in adopt: three of nine benchmarks, two of five logs; in pipelines: guards"),
-    "cli": (1943, "options of import declared a second time, progress and endings of commands"),
+    "cli": (1917, "options of import declared a second time, progress and endings of commands"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 34_640, 425_000
+MOST_STATEMENTS, MOST_TOKENS = 34_630, 424_900
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {
