@@ -403,10 +403,9 @@ def notes(table: Table, judged: Judged) -> Iterator[str]:
     yield from _of_letters(table, judged)
 
 
+# Say what letters were taken for if they could be those of the order shown, and how often each
+# meaning equals the truth.
 def _of_letters(table: Table, judged: Judged) -> Iterator[str]:
-    """Say what letters were taken for if they could be those of the order shown, and how often
-    each meaning equals the truth.
-    """
     column = table.columns.get("verdict")
     lettered = [
         (verdict.value, one)
