@@ -221,7 +221,7 @@ def test_parameters_of_the_reader_are_options_with_the_help_of_its_docstring(
     assert set(scores) == {"m:c:dog", "m:c:cat"}
     command = ["import", "spots", "--gt", "x", "--images", "y", "--source", "m", "--out", "z"]
     failed = CliRunner().invoke(app, [*command, "--renamed", "c"])
-    assert str(failed.exception) == "--renamed must be OURS=THEIRS, such as prompt=text, got 'c'"
+    assert str(failed.exception) == "--renamed must be NAME=VALUE, such as prompt=text, got 'c'"
 
 
 def test_the_local_judge_and_the_gallery_have_the_type(spots: None) -> None:
