@@ -122,8 +122,7 @@ def _chosen(task: Task, wanted: Sequence[str] | None) -> tuple[str, ...]:
     if not known:
         raise UsageError(f"{task.name} has no error types: its scores are given, not computed")
     for name in wanted or ():
-        if name not in known:
-            raise UsageError(f"{task.name} has no error type {name!r}; it has: {', '.join(known)}")
+        error_type_named(task.name, name)
     return tuple(wanted or known)
 
 

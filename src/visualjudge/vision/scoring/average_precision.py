@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -50,7 +51,7 @@ def average_precision(
     pairs
         (prediction, truth) of each image, typed; every predicted item has a confidence ``score``.
     thresholds
-        .50, .55, … .95 for AP; (0.5,) for AP50.
+        Some of .50, .55, … .95, which are those of AP; (0.5,) for AP50.
 
     Returns
     -------
@@ -104,12 +105,18 @@ class CocoImages:
 
     def average_precision(self, thresholds: Sequence[float] = COCO_THRESHOLDS) -> float | None:
         """Return AP, or None if no ground truth must be found."""
-        evaluation = self._evaluated(thresholds)
-        evaluation.accumulate()
-        assert evaluation.eval is not None, "it was accumulated"
-        values = evaluation.eval["precision"]
+        values = self._precision[[COCO_THRESHOLDS.index(one) for one in thresholds]]
         known = values[values > -1]  # -1: no ground truth of the class
         return float(known.mean()) if known.size else None
+
+    @functools.cached_property
+    def _precision(self) -> FloatArray:
+        """Precision by threshold, recall and class, of one evaluation at all thresholds."""
+        evaluation = self._evaluated(COCO_THRESHOLDS)
+        evaluation.accumulate()
+        assert evaluation.eval is not None, "it was accumulated"
+        values: FloatArray = evaluation.eval["precision"]
+        return values
 
     def matches(self, threshold: float) -> Matches:
         """Return all predictions, matched at one IoU (OKS)."""
