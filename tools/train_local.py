@@ -120,9 +120,9 @@ def _with_errors(
 ) -> Iterator[Taught]:
     lessons = LESSONS.get(TASKS[task].type, LESSONS_OF_OTHERS)
     for error_type, pairing in product(error_types(task), PAIRINGS):
-        if pairing not in lessons:
-            continue
         ladder = pairing == "ladder"
+        if pairing not in lessons or not (ladder or error_type_named(task, error_type).matched):
+            continue
         for item in graded(
             task, error_type, truth, around, seed=SEED, key=key, with_truth=ladder, pairing=pairing
         ):
@@ -141,7 +141,8 @@ def _mixed(
     """A truth with errors of two types, one on top of the other, each of a random severity."""
     found = truth
     for error_type in rng.choice(error_types(task), 2):
-        if error_type_named(task, str(error_type)).applies(found, around):
+        applies = error_type_named(task, str(error_type)).applies
+        if applies is None or applies(found, around):
             steps = list(perturbed(task, str(error_type), found, around, seed=SEED, key=key))
             found = steps[int(rng.integers(len(steps)))][1]
     return found

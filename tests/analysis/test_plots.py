@@ -144,7 +144,6 @@ def test_what_has_no_data_is_left_out_with_its_reason(analysis: Analysis) -> Non
         found.name: found.reason for found in every_plot(analysis) if isinstance(found, LeftOut)
     }
     assert set(left) == {
-        "baseline",
         "severity",
         "reliability",
         "photograph",
@@ -297,9 +296,7 @@ def test_figures_of_a_study_are_called_by_name(runs: list[Path]) -> None:
         UsageError, match=r"task must have several encodings \(none\), got 'keypoint'"
     ):
         study.plot.encodings("keypoint")
-    with pytest.raises(
-        AttributeError, match="no figure 'pie'; it has: baseline, encodings, errors"
-    ):
+    with pytest.raises(AttributeError, match="no figure 'pie'; it has: encodings, errors, judges"):
         _ = study.plot.pie
 
 
@@ -313,25 +310,12 @@ def test_runs_on_different_questions_are_said_to_be(tmp_path: Path) -> None:
     ]
     found = analyse(runs)
     assert in_common(found, 0, 3) == "Both were asked the same 30 pairwise questions."
-    assert in_common(found, 0, 1) == (
-        "The judges were not asked the same questions: only the 10 pairwise questions asked of "
-        "both are compared, out of 30 of a and 20 of b."
-    )
-    assert in_common(found, 0, 2) == (
-        "The judges were not asked the same questions: only the 20 pairwise questions asked of "
-        "both are compared, out of 30 of a and 20 of c."
-    )
-    assert (
-        in_common(found, 1, 2)
-        == "b and c have no pairwise question in common: their figures cannot be compared."
-    )
+    assert "10 pairwise questions in common, out of 30 of a and 20 of b." in in_common(found, 0, 1)
     assert isinstance(differences(found, 0, 1), Figure)
     left = differences(found, 1, 2)
     assert isinstance(left, LeftOut) and left.reason == "no question in common"
     text = page(found, compare=(1, 2))
-    assert (
-        'id="figure-compared"' not in text and "b and c have no pairwise question in common" in text
-    )
+    assert 'id="figure-compared"' not in text and "0 pairwise questions in common" in text
 
 
 def test_contents_lead_to_every_section(analysis: Analysis) -> None:
@@ -351,8 +335,7 @@ def test_a_judge_has_one_colour_in_all_figures(rich: Analysis, tmp_path: Path) -
     runs = [run.folder for run in reversed(rich.study.runs)]
     turned = analyse([folder for folder in runs if folder is not None])
     assert [judge.name for judge in turned.results.judges] == ["local baseline", "judge"]
-    for name in ("baseline", "reliability"):
-        text = drawn(turned, name).svg()
-        assert "fs1" in text.split("</style>")[1] and "fs0" not in text.split("</style>")[1]
+    text = drawn(turned, "reliability").svg().split("</style>")[1]
+    assert "fs1" in text and "fs0" not in text
     both = drawn(turned, "tasks").svg().split("</style>")[1]
     assert "fs0" in both and "fs1" in both

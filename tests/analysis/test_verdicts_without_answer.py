@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,9 +14,9 @@ from page_text import page
 from visualjudge.analysis import analyse
 from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.decisions.card import card_of
-from visualjudge.analysis.figure_text import failures, unanswered_of
+from visualjudge.analysis.figure_text import unanswered_of
 from visualjudge.analysis.figures import JudgeResult
-from visualjudge.analysis.pairwise_figures import Unanswered, unanswered
+from visualjudge.analysis.pairwise_figures import of_status
 from visualjudge.analysis.report.terminal import text
 from visualjudge.core.records import Probe, Question, Verdict
 
@@ -66,24 +65,17 @@ def test_what_is_declined_in_both_orders_says_nothing_of_consistency(
 
 def test_a_question_that_was_declined_was_read(tmp_path: Path) -> None:
     judge, run = judged(tmp_path, swapped([("ok", "ok")] * 3 + [("refusal", "refusal")]))
-    assert failures(judge) == "Without an answer: 0 of 8; 2 declined. They count as wrong."
+    assert unanswered_of(judge) == "0 of 8; 2 declined"
     assert "Cause: refusal" in page(analyse([run]))
 
 
-@pytest.mark.parametrize(
-    ("causes", "found"),
-    [
-        ({}, Unanswered()),
-        (
-            {"refusal: declined": 3, "refusal": 1, "unparseable: tie": 2, "cannot_tell": 5},
-            Unanswered(2, 0, 4, 5),
-        ),
-        ({"api_error: HTTP 500": 3}, Unanswered(0, 3)),
-        ({"refusals of another kind": 1}, Unanswered(1)),
-    ],
-)
-def test_causes_are_told_apart_by_their_status(causes: dict[str, Any], found: Unanswered) -> None:
-    assert unanswered(causes) == found
+def test_causes_are_told_apart_by_their_status() -> None:
+    causes = {"refusal: declined": 3, "refusal": 1, "refusals of another kind": 1, "cannot_tell": 5}
+    assert [of_status(causes, status) for status in ("refusal", "cannot_tell", "api_error")] == [
+        4,
+        5,
+        0,
+    ]
 
 
 def test_a_judge_that_declined_everything_is_compared_with_none(tmp_path: Path) -> None:
@@ -102,7 +94,6 @@ def test_a_judge_that_declined_everything_is_compared_with_none(tmp_path: Path) 
         assert "an answer of silent" in str(rows[pair_of].gap.why)
     assert rows["local", "other"].gap.value == 0
     judge = found.results.judges[0]
-    assert judge.above_baseline is None
     shown = dict(zip(JUDGE.titles, JUDGE.cells(judge), strict=True))
     assert shown["Accuracy (95 %)"] == shown["Accuracy, mean over tasks"] == "–"
     assert JUDGE.json(judge)["pairwise"]["accuracy"] == 0  # without an answer is wrong
@@ -110,6 +101,23 @@ def test_a_judge_that_declined_everything_is_compared_with_none(tmp_path: Path) 
     card = card_of(found).judges[0]
     assert "it answered no question on the sources" in card.answer
     assert {line.name: line.state for line in card.checks}["macro_accuracy"] == "not_measured"
+
+
+def test_what_the_local_judge_declined_is_left_out_of_its_comparisons(tmp_path: Path) -> None:
+    dataset = write_dataset(tmp_path / "ds", PAIRS)
+    right = [said(q, q.answer) for q in PAIRS]
+    declined = [said(q, "?", status="refusal") for q in PAIRS[:4]]
+    runs = [
+        write_run(tmp_path / name, dataset, verdicts, judge=name, **more)
+        for name, verdicts, more in (
+            ("vlm", right, {}),
+            ("local", declined + right[4:], {"backend": "local"}),
+            ("other", declined + right[4:], {}),
+        )
+    ]
+    rows = {(row.a, row.b): row for row in analyse(runs).results.comparisons}
+    assert (rows["vlm", "local"].verdicts, rows["vlm", "local"].gap.value) == (6, 0)
+    assert (rows["vlm", "other"].verdicts, rows["vlm", "other"].gap.value) == (10, 0.4)
 
 
 def test_consistency_is_shown_of_what_was_read_too(tmp_path: Path) -> None:
@@ -130,9 +138,8 @@ def test_questions_of_probes_and_failed_calls_are_counted_apart(tmp_path: Path) 
     ]
     judge, run = judged(tmp_path, verdicts, probed)
     assert unanswered_of(judge) == "2 of 10"
-    assert (judge.unread.n, judge.unread.failed, judge.unread.of_probes) == (10, 2, 10)
+    assert (judge.unread.n, judge.unread.failed) == (10, 2)
     found = analyse([run])
     assert found.results.dataset.extent.endswith(
         "10 questions on 12 images, and 10 more for probes"
     )
-    assert "Failed in probes" in page(found)

@@ -21,8 +21,6 @@ from visualjudge.analysis.study_table import WORD, Study, ordered, unchanged
 from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate, Share
 from visualjudge.core.records import FloatArray, IntArray
 
-MARGINS = (0.5, 1.0, 2.0, 3.0, 5.0)
-MARGIN_LABELS = ("0-0.5", "0.5-1", "1-2", "2-3", "3-5", "5-10")
 NO_ACCURACY = Accuracy(NO_SHARE, 0, None, NO_SHARE, None, {})
 
 
@@ -101,15 +99,6 @@ def share_of(found: Shares, k: int = 0) -> Share:
     )
 
 
-def mean_of(sums: ImageSums, top: str, bottom: str) -> tuple[Estimate, float | None]:
-    """Return Σ ``top`` / Σ ``bottom`` over all cells, for unbounded values, and the p-value of the
-    hypothesis that it is 0.
-    """
-    value, found = sums.ratio(top, bottom)
-    n = int(sums.total(bottom)[0])
-    return estimate_of(value, found, estimate.mean_ends(value, found), n), test_of(value, found)
-
-
 def means_of(sums: ImageSums, top: str, bottom: str) -> list[Estimate]:
     """Σ top / Σ bottom of each cell, for values without bounds."""
     value, found = sums.ratio(top, bottom)
@@ -139,14 +128,6 @@ def test_of(value: FloatArray, found: estimate.Spread, k: int = 0) -> float | No
 def known(p: float) -> float | None:
     """Return a number, or None where it is not known."""
     return float(p) if np.isfinite(p) else None
-
-
-def margin_bin() -> pl.Expr:
-    """Return the gap between the options' scores as one of MARGIN_LABELS (left-open: 0-0.5 includes
-    0.5).
-    """
-    place = pl.sum_horizontal([(pl.col("margin") > edge).cast(pl.Int8) for edge in MARGINS])
-    return place.replace_strict(dict(enumerate(MARGIN_LABELS)), return_dtype=pl.String)
 
 
 _COUNTS = {

@@ -177,19 +177,12 @@ def _read(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _viescore(scores: pl.DataFrame) -> float | None:
-    known = scores.drop_nulls(["given", "truth"]).with_columns(
-        source=pl.col("sources").list.first()
-    )
-    parts = [
-        part for _, part in sorted(known.group_by(["source"]), key=lambda found: str(found[0]))
-    ]
+    known = scores.drop_nulls(["given", "truth"])
+    parts = known.with_columns(source=pl.col("sources").list.first()).partition_by("source")
     values = [spearman(part["given"].to_numpy(), part["truth"].to_numpy()) for part in parts]
     # A source without a correlation (a constant judge) makes the mean NaN, as in the authors' code.
-    return (
-        None
-        if not values or None in values
-        else math.tanh(sum(v for v in values if v is not None) / len(values))
-    )
+    told = [value for value in values if value is not None]
+    return math.tanh(sum(told) / len(told)) if told and len(told) == len(values) else None
 
 
 RULES: dict[str, tuple[str, Rule]] = {

@@ -21,7 +21,6 @@ from scipy import special
 
 from visualjudge.analysis.accuracy_cells import (
     image_sums,
-    mean_of,
     share_of,
 )
 from visualjudge.analysis.estimate import (
@@ -32,20 +31,15 @@ from visualjudge.analysis.estimate import (
     too_few,
 )
 from visualjudge.analysis.fits import fit, interval, of_others, p_value
-from visualjudge.analysis.pairwise_figures import Pairwise, Preference, Swap, withheld
+from visualjudge.analysis.leaks import RULES
+from visualjudge.analysis.pairwise_figures import Preference, Swap, withheld
 from visualjudge.analysis.study_table import more, ordered
 from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate
 from visualjudge.core.records import BoolArray, FloatArray
 
 LEVEL = 0.05
 FLAT = 1e-18
-PREFERRED = {
-    "position": "the option shown first",
-    "text_chars": "the longer text",
-    "count": "more boxes, masks or points",
-    "area": "the larger marked area",
-    "png_bytes": "the larger image file",
-}
+PREFERRED = {"position": "the option shown first", **RULES}
 
 
 def binomial_p(hits: int, n: int) -> float | None:
@@ -71,15 +65,13 @@ def preference(table: pl.DataFrame, feature: str) -> Preference:
     images = sides["cluster"].n_unique()
     if sides.is_empty() or sides["more"].n_unique() < 2:
         nothing = Estimate(None, None, sides.height, images)
-        return Preference(feature, PREFERRED[feature], None, nothing, None)
+        return Preference(feature, PREFERRED[feature], nothing, None)
     right, ahead, tie = (sides[name].to_numpy() for name in ("right", "more", "tie"))
     points = np.where(tie, 0.5, right)
     apart = feature != "position" and sides["first_right"].null_count() == 0
     value, ends, p = _leaning(sides, points, ahead, apart=apart)
     figure = Estimate(value, ends, sides.height, images, None if ends else too_few())
-    chosen = None if tie.all() else float((ahead == right)[~tie].mean())
-    crude = float(points[ahead].mean() - points[~ahead].mean()) / 2
-    return Preference(feature, PREFERRED[feature], chosen, figure, p, crude=crude)
+    return Preference(feature, PREFERRED[feature], figure, p)
 
 
 def _leaning(
@@ -114,28 +106,6 @@ def _leaning(
         edge = (1 - TAIL ** (1 / effective)) / 2
         low, high, p = value - edge, value + edge, 1.0 if value**2 < FLAT else 2 * 0.5**effective
     return value, (max(-0.5, low), min(0.5, high)), p
-
-
-def with_swap(place: Preference, pairwise: Pairwise) -> Preference:
-    """Return the preference for the option shown first; 0 by construction if every question has the
-    same answer in both orders.
-
-    An image whose answers differ shifts the preference by at most half its share, as does a
-    question that was asked or read in only one order.
-    """
-    swap = pairwise.swap
-    if swap.consistency_parsed != 1:
-        return place
-    both = round((swap.consistency.value or 0.0) * swap.consistency.n)
-    alone = 1 - both / max(pairwise.questions, both, 1)
-    found, images = place.estimate, swap.consistency.images
-    if images < LEAST_IMAGES or swap.consistency.interval is None:
-        held = replace(found, value=found.value or 0.0, interval=None, why=too_few())
-        return replace(place, estimate=held)
-    reach = min(0.5, (1 - (swap.consistency.interval[0] or 0.0) + alone) / 2)
-    low, high = found.interval or (-reach, reach)
-    ends = (max(-reach, -0.5 if low is None else low), min(reach, 0.5 if high is None else high))
-    return replace(place, estimate=Estimate(found.value or 0.0, ends, found.n, images))
 
 
 def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:
@@ -173,27 +143,21 @@ def both_orders(table: pl.DataFrame) -> pl.DataFrame:
         withheld=pl.col("withheld") & pl.col("withheld_ba"),
         consistent=both & (pl.col("text") == pl.col("text_ba")),
         both_right=pl.col("right") & pl.col("right_ba"),
-        always_first=both & (pl.col("text") == "A") & (pl.col("text_ba") == "B"),
-        always_second=both & (pl.col("text") == "B") & (pl.col("text_ba") == "A"),
     )
 
 
 def swap_figures(pairs: pl.DataFrame) -> Swap:
     """Return results of asking in both orders, from rows as returned by :func:`both_orders`."""
     if pairs.is_empty():
-        return Swap(NO_SHARE, None, NO_SHARE, 0, 0, None)
-    lead = pl.col("always_first").cast(pl.Int8) - pl.col("always_second").cast(pl.Int8)
-    names = ("usable", "consistent", "both_right", "always_first", "always_second", "withheld")
+        return Swap(NO_SHARE, None, NO_SHARE)
+    names = ("usable", "consistent", "both_right", "withheld")
     values = {name: pl.col(name) for name in names}
-    values |= {"n": pl.col("consistent").is_not_null(), "told": ~pl.col("withheld"), "lead": lead}
+    values |= {"n": pl.col("consistent").is_not_null(), "told": ~pl.col("withheld")}
     sums = image_sums(pairs, [], values)
-    usable, same, _, first, second, held = (int(sums.total(name)[0]) for name in names)
+    usable, same, _, held = (int(sums.total(name)[0]) for name in names)
     return Swap(
         NO_SHARE if held == pairs.height else share_of(sums.shares("consistent", "told")),
         same / usable if usable else None,
         share_of(sums.shares("both_right", "n")),
-        first,
-        second,
-        mean_of(sums, "lead", "n")[1],
         held,
     )

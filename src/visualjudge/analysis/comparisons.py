@@ -1,12 +1,8 @@
-"""Comparisons of judges: two judges on the questions that both answered, and each judge against the
-local baseline.
+"""Comparisons of two judges on the questions that both answered.
 
-p and interval come from one standard error (:func:`visualjudge.analysis.estimate.gap_ends`).
-
-The local baseline is a small model without language that looks at the same questions. Only
-questions that the baseline answered are compared, since those it declined say nothing about the
-judge. Its answer does not depend on the order shown, so one verdict of the baseline is compared
-with every order and repeat of the judge.
+p and interval come from one standard error (:func:`visualjudge.analysis.estimate.gap_ends`). A
+missing answer counts as wrong, but for those of the local judge, a baseline that declines what it
+cannot see: this says nothing about the other judge.
 """
 
 from __future__ import annotations
@@ -27,7 +23,7 @@ from visualjudge.analysis.accuracy_cells import (
 from visualjudge.analysis.estimate import gap_ends, gap_p, holm, images_needed
 from visualjudge.analysis.figures import Comparison, TaskGap
 from visualjudge.analysis.figures_of_pairs import kappa_of_two
-from visualjudge.analysis.study_table import Run, Study
+from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.value_and_interval import NOTHING, Estimate
 from visualjudge.analysis.without_truth import comparison_without_truth
 from visualjudge.core.records import IntArray
@@ -38,6 +34,8 @@ ALIKE = 0.95
 either was asked.
 """
 KEYS = ["question", "order", "repeat"]
+GAP = 0.05
+"""Difference in accuracy for which the number of images needed is computed."""
 COMPARED = 30
 """Maximum number of judges of which every pair is compared."""
 
@@ -63,18 +61,20 @@ _TOLD = ("right", "usable", "text", "cluster", "task")
 
 
 def _common(study: Study, i: int, j: int) -> pl.DataFrame:
-    """The verdicts on the same question, order and repeat; each answer of people beside each other
-    on its question.
+    """The verdicts on the same question, order and repeat, without those that the local judge
+    declined; each answer of people beside each other on its question.
     """
     keys = ["question"] if study.runs[i].of_people or study.runs[j].of_people else KEYS
     a, b = (study.kind(k, "pairwise", (*keys, *_TOLD)) for k in (i, j))
-    return a.join(b.drop("cluster", "task"), on=keys, suffix="_b")
+    both = a.join(b.drop("cluster", "task"), on=keys, suffix="_b")
+    for run, usable in ((i, "usable"), (j, "usable_b")):
+        if study.runs[run].info.get("backend") == LOCAL:
+            both = both.filter(usable)
+    return both
 
 
-def compare(study: Study, i: int, j: int, gap: float) -> Comparison:
-    """Compare judges ``i`` and ``j`` on their common pairwise verdicts. ``gap`` is the gap for
-    which the number of images needed is computed.
-    """
+def compare(study: Study, i: int, j: int) -> Comparison:
+    """Compare judges ``i`` and ``j`` on their common pairwise verdicts."""
     both, names = _common(study, i, j), (study.runs[i].name, study.runs[j].name)
     columns = zip(names, ("usable", "usable_b"), strict=True)
     silent = [name for name, usable in columns if not both[usable].any()]
@@ -83,13 +83,13 @@ def compare(study: Study, i: int, j: int, gap: float) -> Comparison:
         if not both.is_empty():
             why += f" has an answer of {' and '.join(silent)}"
         nothing = Estimate(None, None, both.height, both["cluster"].n_unique(), why)
-        return Comparison(*names, both["question"].n_unique(), both.height, nothing, gap)
-    found = paired(both, names, gap)
+        return Comparison(*names, both["question"].n_unique(), both.height, nothing)
+    found = paired(both, names)
     unknown = study.lacks_truth(i) or study.lacks_truth(j)
     return comparison_without_truth(found) if unknown else found
 
 
-def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comparison:
+def paired(both: pl.DataFrame, names: tuple[str, str]) -> Comparison:
     """Compare two judges from rows with ``right``, ``right_b`` and ``cluster``, also by task if
     there is a column ``task``.
     """
@@ -110,13 +110,12 @@ def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comp
         tasks = image_sums(both, ["task"], values)
         gaps = zip(tasks.keys["task"], _gaps(tasks)[0], strict=True)
         by_task = [TaskGap(str(task), gap, task_p) for task, (gap, task_p) in gaps]
-    wanted, reach = images_needed(found, asked_gap)
+    wanted, reach = images_needed(found, GAP)
     return Comparison(
         *names,
         both["question"].n_unique(),
         n,
         figure,
-        asked_gap,
         accuracy_a=right / n,
         accuracy_b=right_b / n,
         p=p,
@@ -131,7 +130,6 @@ def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comp
 
 
 def _gaps(sums: ImageSums) -> tuple[list[tuple[Estimate, float | None]], estimate.Spread]:
-    """Difference and p of each cell."""
     value, found = sums.ratio("gap", "n")
     n = sums.total("n")
     apart = sums.total("apart")
@@ -141,33 +139,26 @@ def _gaps(sums: ImageSums) -> tuple[list[tuple[Estimate, float | None]], estimat
 
 
 def nothing_in_common(study: Study) -> tuple[str, ...]:
-    """Return a one-line warning if the runs form groups without a question in common, else
-    nothing.
-    """
-    groups: list[list[int]] = []
-    for run, ids in enumerate(study.asked):
-        if not ids.size:
-            continue
-        joined = [
-            group for group in groups if any(_overlap(ids, study.asked[other]) for other in group)
-        ]
-        groups = [group for group in groups if group not in joined]
-        groups.append([*chain.from_iterable(reversed(joined)), run])
-    if len(groups) < 2:
+    """Return a one-line warning about runs that share no question with any other run."""
+    asked = dict(enumerate(study.asked))
+    alone = [
+        study.runs[k].name
+        for k, ids in asked.items()
+        if ids.size and not any(_overlap(ids, other) for j, other in asked.items() if j != k)
+    ]
+    if len(asked) < 2 or not alone:
         return ()
-    listed = " | ".join(", ".join(study.runs[k].name for k in group) for group in groups)
-    return (
-        f"the runs answer different questions, none in common, and cannot be compared: {listed}",
-    )
+    named = ", ".join(alone)
+    return (f"these runs share no question with any other, and cannot be compared: {named}",)
 
 
-def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
+def comparisons(study: Study) -> tuple[Comparison, ...]:
     """Compare every two judges, or those selected as :func:`not_compared` describes if there are
     more than :data:`COMPARED`. p is adjusted by Holm among pairs of real judges, and separately
     among pairs with a simulated judge.
     """
     twos = _twos(study)
-    rows = [compare(study, i, j, gap) for i, j in twos]
+    rows = [compare(study, i, j) for i, j in twos]
     real = [not (study.runs[i].simulated or study.runs[j].simulated) for i, j in twos]
     adjusted = _adjusted([row.p for row in rows], real)
     tasks = [(told, held) for row, held in zip(rows, real, strict=True) for told in row.by_task]
@@ -183,7 +174,6 @@ def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
 
 
 def _adjusted(p: list[float | None], real: list[bool]) -> list[float | None]:
-    """Adjust p by Holm among pairs of real judges and separately among the others."""
     families = (
         holm([one if held is family else None for one, held in zip(p, real, strict=True)])
         for family in (True, False)
@@ -217,31 +207,3 @@ def not_compared(judges: int) -> str:
         f"Of {judges:,} judges, the {COMPARED} most accurate ones are compared with each "
         "other, and each further one with the best; --compare A B compares any two."
     )
-
-
-def is_baseline(run: Run) -> bool:
-    """Return whether a run is of the local judge."""
-    return run.info.get("backend") == LOCAL
-
-
-def baseline_of(study: Study) -> int | None:
-    """Return the first run of the local judge, or None."""
-    return next((k for k, run in enumerate(study.runs) if is_baseline(run)), None)
-
-
-def above_baseline(study: Study, index: int, baseline: int | None) -> Comparison | None:
-    """Compare a judge with the baseline on the questions that the baseline answered, with p by Holm
-    over the tasks; None for the baseline itself and for a judge that answered nothing.
-    """
-    if baseline is None or is_baseline(study.runs[index]):
-        return None
-    kept = ("question", "right", "usable")
-    theirs = study.kind(baseline, "pairwise", kept).unique("question", keep="first")
-    own = study.kind(index, "pairwise", (*kept, "cluster", "task"))
-    both = own.join(theirs.filter("usable"), on="question", suffix="_b", maintain_order="left")
-    if both.is_empty() or not own["usable"].any():
-        return None
-    found = paired(both, (study.runs[index].name, study.runs[baseline].name), 0.0)
-    adjusted = holm([row.p for row in found.by_task])
-    rows = zip(found.by_task, adjusted, strict=True)
-    return replace(found, by_task=tuple(replace(row, p_holm=p) for row, p in rows))

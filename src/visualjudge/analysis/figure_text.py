@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from visualjudge.analysis.figures import (
-    ALL,
-    LEAST_QUESTIONS,
     Cell,
     Comparison,
     EncodingChoice,
@@ -14,10 +12,9 @@ from visualjudge.analysis.figures import (
     OwnScore,
     Photograph,
     Sensitivity,
-    TaskGap,
     Variance,
 )
-from visualjudge.analysis.pairwise_figures import Preference, unanswered
+from visualjudge.analysis.pairwise_figures import CANNOT_TELL, DECLINED, of_status
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.plurals import plural
 from visualjudge.vision.encodings import encoding_title
@@ -27,10 +24,9 @@ NONE = "–"
 DASH = f"{NONE}: not computed, usually because there are too few images or answers."
 NOT_ASKED = "not asked"
 APART = (
-    "The judges were not all asked the same questions. Each headline table compares judges that "
-    "share at least 95 % of their questions; figures from different tables are not comparable."
+    "The judges were not all asked the same questions: only the comparisons of two judges are on "
+    "the same questions."
 )
-SETS = "Judges in different sets answered different questions, so their figures are not comparable."
 PROBE_STATES = {"pass": "passes", "fail": "fails", "not_shown": "undecided"}
 """Names of the states of probes on pages."""
 
@@ -141,10 +137,9 @@ def with_ends(share: Estimate) -> str:
     return f"{percent(share.value)} ({percents(share.interval) if share.interval else share.why})"
 
 
-def names_of(judges: Sequence[JudgeResult]) -> list[str]:
-    """Return the names of judges, with their set of questions if these differ."""
-    apart = len({judge.asked_like for judge in judges}) > 1
-    return [judge.name + (f" (set {judge.asked_like + 1})" if apart else "") for judge in judges]
+def asked_apart(judges: Sequence[JudgeResult]) -> bool:
+    """Return whether the judges were asked different questions."""
+    return len({judge.asked_like for judge in judges}) > 1
 
 
 def own_score(score: OwnScore) -> str:
@@ -175,38 +170,6 @@ def graded(cell: Cell) -> dict[str, str]:
     return out
 
 
-def above_rows(judge: JudgeResult) -> list[TaskGap]:
-    """Return how far the judge is above the baseline, for all questions and each task."""
-    found = judge.above_baseline
-    if found is None:
-        return []
-    whole = TaskGap(ALL, found.gap, found.p)
-    return [whole, *(found.by_task if len(found.by_task) > 1 else ())]
-
-
-def above(judge: JudgeResult) -> str | None:
-    """Return a sentence like "7.4 points above local baseline (3.1 to 11.6)" if there is a
-    baseline.
-    """
-    found = judge.above_baseline
-    if found is None or found.gap.value is None:
-        return None
-    low, high = found.gap.interval or (None, None)
-    ends = percents(found.gap.interval) if found.gap.interval else found.gap.why
-    size = number(abs(100 * found.gap.value), 1)
-    side = "above" if found.gap.value >= 0 else "below"
-    text = f"{size} points {side} the {found.b} ({ends}) on the {number(found.verdicts)} verdicts"
-    text += " on questions that it answered"
-    if low is None or high is None:
-        return f"{text}."
-    if low > 0 and found.accuracy_b is not None and found.accuracy_b < judge.pairwise.chance:
-        right = percent(found.accuracy_b)
-        return f"{text}: no evidence, because the baseline is right in only {right}."
-    if low <= 0 <= high:
-        return f"{text}: can’t tell yet whether the judge is better."
-    return f"{text}." if low > 0 else f"{text}: the judge is worse."
-
-
 def variance_share(row: Variance, name: str) -> str:
     """Format the share of a component; – if the interval is wider than the whole variance."""
     value, ends = getattr(row, name), row.ends.get(name)
@@ -215,32 +178,15 @@ def variance_share(row: Variance, name: str) -> str:
     return percent(min(1.0, max(0.0, value) / row.total), 0)
 
 
-def leanings(judge: JudgeResult) -> list[str]:
-    """Return a sentence for each bias that is flagged."""
-    out = []
-    for row in judge.bias:
-        if row.flagged and row.estimate.value is not None:
-            size = f"{100 * abs(row.estimate.value):.1f} points at equal difficulty"
-            out.append(
-                f"The judge {_prefers(row)} {row.leans_to} by {size} "
-                f"(p {p_value(row.p_holm)} after Holm’s adjustment)."
-            )
-    return out
-
-
 def probes(judge: JudgeResult) -> str | None:
     """Return the number of probes in each state, naming those that failed; None without probes."""
     if not judge.probes:
         return None
-    named = {
-        state: [row.name for row in judge.probes if row.state == state]
-        for state in ("fail", "pass", "not_shown")
-    }
-    failing = f" ({', '.join(named['fail'])})" if named["fail"] else ""
-    counts = (len(named[state]) for state in ("fail", "pass", "not_shown"))
-    return "Probes: {} fail{failing}, {} pass, {} undecided.".format(
-        *map(number, counts), failing=failing
-    )
+    failed = [row.name for row in judge.probes if row.state == "fail"]
+    passed = sum(row.state == "pass" for row in judge.probes)
+    named = f" ({', '.join(failed)})" if failed else ""
+    undecided = len(judge.probes) - len(failed) - passed
+    return f"Probes: {len(failed)} fail{named}, {passed} pass, {undecided} undecided."
 
 
 def photograph(judge: JudgeResult) -> str | None:
@@ -248,18 +194,10 @@ def photograph(judge: JudgeResult) -> str | None:
     if judge.photograph is None:
         return None
     row = judge.photograph.all
-    shown = " and ".join(
-        f"{percent(part.blind.value)} with {name}"
-        for name, part in (("grey", row.grey), ("another photograph", row.other))
-        if part is not None
-    )
-    few = (
-        f"; at least {LEAST_QUESTIONS} questions are needed"
-        if row.questions < LEAST_QUESTIONS
-        else ""
-    )
+    named = (("grey", row.grey), ("another photograph", row.other))
+    shown = " and ".join(f"{percent(p.blind.value)} with {name}" for name, p in named if p)
     seen = percent(row.first.seen.value)
-    return f"{photograph_gain(row)}; accuracy {seen} with the photograph, {shown}{few}."
+    return f"{photograph_gain(row)}; accuracy {seen} with the photograph, {shown}."
 
 
 PHOTOGRAPH_STATES = {
@@ -281,14 +219,10 @@ def photograph_gain(row: Photograph) -> str:
     return f"{said}, {points(row.least.value)} points{ends} over {over}"
 
 
-def _prefers(row: Preference) -> str:
-    return "prefers" if (row.estimate.value or 0) > 0 else "avoids"
-
-
 def jnd_text(row: Sensitivity) -> str:
     """Return the 75 % point with its interval, or the reason why there is none."""
     if row.jnd.value is None:
-        return str(row.reason)
+        return str(row.jnd.why)
     return f"{number(row.jnd.value)} ({span(row.jnd.interval)})"
 
 
@@ -303,25 +237,21 @@ def images_needed(row: Comparison) -> str:
 
 def unanswered_of(judge: JudgeResult) -> str:
     """Count the replies without an answer: "240 of 480", with the declined ones."""
-    found = unanswered(judge.unread.causes)
-    more = ((found.declined, "declined"), (found.cannot_tell, "cannot tell"))
-    named = "".join(f"; {number(n)} {word}" for n, word in more if n)
-    return f"{number(found.unread + found.no_reply)} of {number(judge.unread.n)}{named}"
-
-
-def failures(judge: JudgeResult) -> str | None:
-    """Return a sentence on replies without an answer; None if there are none."""
-    if not judge.unread.failed:
-        return None
-    return f"Without an answer: {unanswered_of(judge)}. They count as wrong."
+    found = judge.unread
+    declined, unsure = (of_status(found.causes, status) for status in (DECLINED, CANNOT_TELL))
+    named = "".join(
+        f"; {number(n)} {word}"
+        for n, word in ((declined, "declined"), (unsure, "cannot tell"))
+        if n
+    )
+    return f"{number(found.failed - declined - unsure)} of {number(found.n)}{named}"
 
 
 def recommended(choice: EncodingChoice) -> str:
     """Return the recommended encoding, or the reason why there is none."""
-    if choice.recommended:
-        title = encoding_title(choice.task, choice.recommended)
-        return f"{title} ({choice.recommended})"
-    return f"none: {choice.reason}"
+    if choice.recommended is None:
+        return f"none: {choice.reason}"
+    return f"{encoding_title(choice.task, choice.recommended)} ({choice.recommended})"
 
 
 def part(count: int, whole: int) -> str:

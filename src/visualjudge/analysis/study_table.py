@@ -68,17 +68,9 @@ VERDICT_SCHEMA: ColumnTypes = {
     "said_cause": WORD,
     "published_value": WORD,
     "published_right": pl.Boolean,
-    "read_by": WORD,
     "served_model": WORD,
     "fingerprint": WORD,
 }
-
-
-def missing_verdicts(missing: int | None, expected: int | None) -> str | None:
-    """Return the message about an unfinished run; None if the run is finished."""
-    if not missing:
-        return None
-    return f"{missing:,} of {expected:,} verdicts are missing; visualjudge judge … --resume goes on"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +105,12 @@ class Run:
     @property
     def unfinished(self) -> str | None:
         """The message about a run that stopped before its last verdict."""
-        return missing_verdicts(self.missing, self.expected)
+        if not self.missing:
+            return None
+        return (
+            f"{self.missing:,} of {self.expected:,} verdicts are missing; "
+            "visualjudge judge … --resume goes on"
+        )
 
     @property
     def of_people(self) -> bool:
@@ -157,7 +154,6 @@ def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
             None,
             v.cause,
             *published_of(v.extra),
-            v.extra.get("read_by"),
             v.served.model if v.served else None,
             v.served.fingerprint if v.served else None,
         )

@@ -9,7 +9,7 @@ import typer
 
 from visualjudge.cli.label import KindOption
 from visualjudge.cli.options import JsonFile, MovedDataset
-from visualjudge.cli.output import end_with, following, unused
+from visualjudge.cli.output import end_with, following
 from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
@@ -45,7 +45,7 @@ def correct(
     typer.echo(str(board))
     if board.unlabelled:
         chosen = ("--kind", kind) if kind else ()
-        following("label", run, *chosen, "--labels", labels, "--out", unused("more.csv"))
+        following("label", run, *chosen, "--labels", labels, "--out", labels.stem + "-more.csv")
     else:
         following("report", run)
     count = [f"{pluralize(len(board.problems), 'label')} left out"] if board.problems else []

@@ -29,7 +29,14 @@ from visualjudge.core.records import Annotation, Size
 from visualjudge.core.untrusted import confined_target, read_file
 from visualjudge.data.folder import LAYOUTS
 from visualjudge.vision.predictions import Prediction, WriteContext, type_of
-from visualjudge.vision.raster.images import check_whole, oriented, png_bytes, read_rgb
+from visualjudge.vision.raster.images import (
+    check_whole,
+    image_size,
+    orientation,
+    oriented,
+    png_bytes,
+    read_rgb,
+)
 from visualjudge.vision.raster.masks import mask_from_png, resized_mask
 from visualjudge.vision.tasks import TASKS, task_named
 
@@ -38,8 +45,6 @@ FILE_FIELDS = ("file", "mask", "control")
 LONGEST_STEM = 100
 # Files that show that a folder is not a data folder; nothing is written to it.
 NOT_DATA = {"dataset.json": "a dataset", "run.json": "a run"}
-# EXIF orientations above this one swap height and width.
-_LAST_UPRIGHT = 4
 ID_REMEDY = "give --id-prefix, such as '{folder}_', or an image_id of its own"
 
 
@@ -132,11 +137,10 @@ class FolderWriter:
                     )
             return self._images[image_id]["height"], self._images[image_id]["width"]
         with in_field("image"):
-            (height, width), turn = check_whole(image)
-        if oriented() and turn > _LAST_UPRIGHT:
-            height, width = width, height
+            height, width = image_size(image)
+            check_whole(image)
         record: dict[str, Any] = {
-            "file": self._image(image, image_id, turn),
+            "file": self._image(image, image_id),
             "width": width,
             "height": height,
         }
@@ -199,9 +203,9 @@ class FolderWriter:
         staged = self._stage / name
         return staged if staged.exists() else self.root / name
 
-    # Copy the image, or write its stored frame as PNG if its EXIF orientation turn is ignored.
-    def _image(self, path: Path, stem: str, turn: int) -> str:
-        if oriented() or turn == 1:
+    # Copy the image, or write its stored frame as PNG if its EXIF orientation is ignored.
+    def _image(self, path: Path, stem: str) -> str:
+        if oriented() or orientation(path) == 1:
             return self.copied(path, stem)
         return self._written(png_bytes(read_rgb(path)), stem, ".png")
 

@@ -246,10 +246,9 @@ def _results(pred: Path) -> dict[Any, list[tuple[str, Any]]]:
     content = read_json(pred)
     rows = content.get("annotations") if isinstance(content, Mapping) else content
     if not isinstance(rows, list):
-        keys = f"; got an object with {', '.join(map(repr, content))}" if content else ""
         raise DataError(
             f"{pred}: must be a COCO results file: an array of objects, or an object with "
-            f"'annotations'{keys:.200}"
+            f"'annotations', got {content!r:.200}"
         )
     return _by_image(rows, f"{pred}: ")
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.core.atomic import write_bytes
-from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.core.errors import DataError, Problem, UsageError, in_field
 from visualjudge.core.tables import table_metadata, table_parts
 from visualjudge.core.untrusted import confined_path
 from visualjudge.formats.coco import CocoTruth, ImageEntry, reader_of_rows, samples_of
@@ -169,7 +169,8 @@ def _objects(side: _Side, corners: bool) -> tuple[dict[Any, ImageEntry], Objects
     images, made = dict[Any, ImageEntry](), Objects()
     for number, name, image, objects in side.rows("objects"):
         try:
-            size = image_size(image, side.columns["image"])
+            with in_field(side.columns["image"]):
+                size = image_size(image)
             made[name] = [
                 (f"row {number}: objects[{k}]", _object(side, item, corners))
                 for k, item in enumerate(_items(objects))

@@ -91,7 +91,7 @@ def spaced(value: str) -> str:
 _LABELS: dict[str, Callable[[str], str]] = {
     "encoding": encoding_label,
     "task": spaced,
-    "form": lambda value: _KINDS[value],
+    "form": _KINDS.__getitem__,
     "status": spaced,
     "probe": spaced,
     "error_type": spaced,

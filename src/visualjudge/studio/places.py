@@ -60,11 +60,6 @@ class RunPlace:
     root: Path
     dataset: str | None
 
-    @property
-    def journal(self) -> Path:
-        """Return the file with its verdicts."""
-        return RunFolder(self.root).journal_path
-
     def info(self) -> Mapping[str, Any]:
         """Return the current ``run.json``; empty if it cannot be read."""
         return _info(self.root)

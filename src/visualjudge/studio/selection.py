@@ -8,7 +8,6 @@ from array import array
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypeVar
 
 import orjson
@@ -74,17 +73,12 @@ class State:
         )
 
 
-def working_folder(dataset: Path) -> Path:
-    """Return the folder for notes on a dataset: next to it, since a build replaces its contents."""
-    return dataset.with_name(f"{dataset.name}.studio")
-
-
 class Shelf:
     """One dataset with its runs and notes, and its cached selections."""
 
     def __init__(self, study: Study, runs: Sequence[tuple[RunPlace, RunVerdicts]]) -> None:
         self.study = study
-        self.working = WorkingSets(working_folder(study.root))
+        self.working = WorkingSets(study.root)
         self.runs = tuple(runs)
         self._own = question_facets(study)
         self._noted: tuple[int, list[Facet]] | None = None
@@ -94,13 +88,7 @@ class Shelf:
     def refresh(self) -> None:
         """Read new verdicts of running judges, except of a run that another thread is reading."""
         for _, run in self.runs:
-            if run.behind is None:
-                run.refresh(wait=False)
-
-    def behind(self) -> dict[str, float]:
-        """Return by name the indexed share of each run that is far behind."""
-        shares = {place.name: run.behind for place, run in self.runs}
-        return {name: share for name, share in shares.items() if share is not None}
+            run.refresh(wait=False)
 
     @property
     def generation(self) -> tuple[int, ...]:

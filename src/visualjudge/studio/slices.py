@@ -46,13 +46,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One value of the facet; ``part`` is its number of questions relative to the largest
-    value.
-    """
+    """One value of the facet, with its number of questions."""
 
     label: str
     questions: int
-    part: float
     pairs: tuple[Pair, ...]
     cells: tuple[Cell, ...]
 
@@ -118,8 +115,7 @@ def slices(
             _cell(measured.get((value, other, k)), _with(own, second, other), runs[k][0])
             for other, k in columns
         ]
-        part = questions[value] / max(questions.values())
-        rows.append(Row(_label(facet, value), questions[value], part, own, tuple(cells)))
+        rows.append(Row(_label(facet, value), questions[value], own, tuple(cells)))
     slugs = [place.slug for place, _ in runs]
     if order in slugs and second is None:
         k = slugs.index(order)

@@ -70,10 +70,9 @@ CREATE TABLE question (row INTEGER PRIMARY KEY, id TEXT UNIQUE, prompt INTEGER, 
 CREATE INDEX of_group ON question (of_group);
 CREATE INDEX of_pair ON question (pair);
 CREATE TABLE image (name TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE prompt (number INTEGER PRIMARY KEY, words TEXT);
 CREATE VIRTUAL TABLE prompts USING fts5(words, {_TOKENS});
 CREATE TABLE run (number INTEGER PRIMARY KEY, slug TEXT UNIQUE, stamp TEXT, size INTEGER,
-    last INTEGER, tokens_in INTEGER, tokens_out INTEGER);
+    last INTEGER);
 CREATE TABLE verdict (number INTEGER PRIMARY KEY, run INTEGER, row INTEGER, turned INTEGER,
     repeat INTEGER, start INTEGER, checks INTEGER, status INTEGER, cause TEXT, value TEXT,
     usable INTEGER, right INTEGER, wrong REAL, UNIQUE (run, row, turned, repeat));
@@ -179,14 +178,6 @@ class Study:
         """Return whether a question shows the image with this name."""
         return bool(self.all("SELECT 1 FROM image WHERE name = ?", name))
 
-    def index_prompts(self) -> None:
-        """Add the prompts to the full-text index, if that is not done yet."""
-        with storing(self.path), self.writing() as db:
-            if db.execute(
-                "UPDATE meta SET value = 1 WHERE name = 'prompts' AND NOT value"
-            ).rowcount:
-                db.execute("INSERT INTO prompts (rowid, words) SELECT number, words FROM prompt")
-
 
 def among(values: Iterable[Any]) -> str:
     """Return values as JSON, for a condition that ends with ``AMONG``."""
@@ -239,7 +230,7 @@ def scratch_of(path: Path) -> Path:
 
 
 def forget_scratch(home: Path) -> None:
-    """Remove what this process builds, which ends its building."""
+    """Remove what this process has not finished building."""
     for scratch in home.glob(f"*.{os.getpid()}.*.part"):
         scratch.unlink(missing_ok=True)
 
@@ -251,7 +242,7 @@ def _build(place: tuple[Path, Path, Path]) -> None:
         connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN")
         for statement in _SCHEMA.split(";"):
             connection.execute(statement)
-        _fill(connection, root, scratch)
+        _fill(connection, root)
         connection.execute("COMMIT")
         connection.close()
         with suppress(FileExistsError):  # another studio was first
@@ -261,20 +252,20 @@ def _build(place: tuple[Path, Path, Path]) -> None:
         scratch.unlink(missing_ok=True)
 
 
-def _fill(db: sqlite3.Connection, root: Path, scratch: Path) -> None:
+def _fill(db: sqlite3.Connection, root: Path) -> None:
     dataset = load_dataset(root)
     codes: dict[str, dict[tuple[str, ...], int]] = {name: {} for name in FACETS}
     prompts: dict[int, int] = {}
     pairs: dict[int, int] = {}
     left, first = iter(dataset.questions), 0
     while batch := list(islice(left, _BATCH)):
-        if not scratch.is_file():
-            raise RunError(f"{scratch}: was removed: the studio has stopped")
         rows, texts, records = [], [], []
         for row, question in enumerate(batch, first):
             words = words_of(question.prompt)
-            number = prompts.setdefault(hash(words), len(prompts))
-            texts.append((number, words))
+            new = len(prompts)
+            number = prompts.setdefault(hash(words), new)
+            if number == new:
+                texts.append((number, words))
             own = _codes(codes, question)
             probe, options = question.probe, len(question.final_scores)
             changed = probe is not None and probe.design != "control"
@@ -289,7 +280,7 @@ def _fill(db: sqlite3.Connection, root: Path, scratch: Path) -> None:
         except sqlite3.IntegrityError:
             raise DataError(f"{root}: questions: id: must be unique") from None
         db.executemany("INSERT INTO record VALUES (?, ?)", records)
-        db.executemany("INSERT OR IGNORE INTO prompt VALUES (?, ?)", texts)
+        db.executemany("INSERT INTO prompts (rowid, words) VALUES (?, ?)", texts)
         images = {(name,) for question in batch for name in question.images}
         db.executemany("INSERT OR IGNORE INTO image VALUES (?)", images)
     for name, known in codes.items():
@@ -297,7 +288,7 @@ def _fill(db: sqlite3.Connection, root: Path, scratch: Path) -> None:
             "INSERT INTO vocabulary VALUES (?, ?, ?)",
             ((name, code, orjson.dumps(values).decode()) for values, code in known.items()),
         )
-    db.execute("INSERT INTO meta VALUES ('checksum', ?), ('prompts', 0)", (dataset.digest,))
+    db.execute("INSERT INTO meta VALUES ('checksum', ?)", (dataset.digest,))
 
 
 def _same_case(question: Question) -> int:

@@ -5,21 +5,20 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from PIL import Image
 
-from visualjudge.analysis.bias import both_orders
 from visualjudge.analysis.load import read_reply
 from visualjudge.analysis.pairwise_figures import withheld
 from visualjudge.analysis.scores import rank_taus
 from visualjudge.analysis.study_table import Placed, Study, unchanged
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import image_at
-from visualjudge.core.records import LETTERS, Question
+from visualjudge.core.records import LETTERS
 from visualjudge.prompts.spans import swapped
 from visualjudge.vision.encodings import encoding_title
 from visualjudge.vision.raster.images import read_rgb
@@ -39,10 +38,7 @@ class Thumbnail:
     """An image of the dataset as a data URI; ``src`` is None if it cannot be read."""
 
     name: str
-    """Caption of the image."""
     src: str | None
-    truth: str = ""
-    """For an option: its true score, its source, and whether it is the right one."""
 
 
 @dataclass(frozen=True)
@@ -85,31 +81,20 @@ def _wrong(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _flipped(table: pl.DataFrame) -> pl.DataFrame:
-    """Return questions that were right in one order only, in the order in which they are wrong."""
-    pairs = table.filter(pl.col("kind") == "pairwise")
-    orders = both_orders(pairs).filter(pl.col("usable") & ~pl.col("consistent"))
-    wrong = pairs.filter(~pl.col("right"))
-    found = wrong.join(orders.select("question", "repeat"), on=["question", "repeat"], how="semi")
-    why = pl.lit("wrong in this order, another answer in the other")
-    return found.with_columns(distance="margin", why=why)
-
-
 def _unread(table: pl.DataFrame) -> pl.DataFrame:
-    """Return replies that could not be read; declining to answer is not an error."""
     failed = table.filter(~pl.col("usable") & ~withheld())
     return failed.with_columns(distance=pl.lit(0.0), why=pl.format("no answer: {}", "cause"))
 
 
 def chosen(table: pl.DataFrame, count: int = USUAL, *, truth: bool = True) -> list[Row]:
     """Return up to ``count`` rows of a run's answers, each about another image where possible:
-    half of them wrong by the widest margins, a quarter flipped by the order, a quarter unread.
+    most of them wrong by the widest margins, a quarter unread.
     Without a known ``truth``, none is wrong.
     """
-    lists = [_wrong(table if truth else table.clear()), _flipped(table), _unread(table)]
+    lists = [_wrong(table if truth else table.clear()), _unread(table)]
     picked: list[Row] = []
     seen: set[int] = set()
-    for found, most in zip(lists, (count // 2, count // 4, count), strict=True):
+    for found, most in zip(lists, (count - count // 4, count), strict=True):
         ordered = found.sort("distance", "id", descending=[True, False])
         once = ordered.unique("cluster", keep="first", maintain_order=True)
         new = once.filter(~pl.col("cluster").is_in(list(seen)))
@@ -122,7 +107,7 @@ def chosen(table: pl.DataFrame, count: int = USUAL, *, truth: bool = True) -> li
 
 
 def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
-    """Return a few verdicts of one run: wrong by a wide margin, flipped by the order, or unread."""
+    """Return a few verdicts of one run: wrong by a wide margin, or unread."""
     table = study.joined[run]
     if not study.has_scores:  # the margins are not known then
         table = table.with_columns(margin=pl.lit(0.0))
@@ -162,10 +147,15 @@ def _example(study: Study, run: int, row: Row, placed: Placed | None) -> Example
     reply = read_reply(study.runs[run], row["offset"]).get("raw_response")
     turned = row["order"] == TURNED
     side = -1 if turned else 1
+    question = placed.question if placed else None
+    if question is not None and turned:
+        try:
+            question = swapped(question)
+        except DataError:  # of another tool: its options cannot be told apart in the prompt
+            question = None
+    probe = question.probe if question else None
     options = _options(row["scores"][::side], row["sources"][::side], scored=study.has_scores)
     answer = _value(row["answer"], row["truth"], turned=turned)
-    question = _as_shown(placed, turned=turned)
-    probe = question.probe if question else None
     return Example(
         row["why"] + (f": {probe.changed}" if probe and probe.design != "control" else ""),
         row["task"],
@@ -177,12 +167,11 @@ def _example(study: Study, run: int, row: Row, placed: Placed | None) -> Example
         ", ".join(f"{name}: {text}" for name, text in options.items() if text),
         question.prompt if question else "",
         reply[:LONGEST_REPLY] if isinstance(reply, str) else "",
-        _images(placed.root, question, options, answer) if placed and question else (),
+        _images(placed.root, question.images, list(options)) if placed and question else (),
     )
 
 
 def _value(text: str | None, value: float | None, *, turned: bool) -> str:
-    """Return an answer with the letters that the judge saw."""
     if text is not None:
         return {"A": "B", "B": "A"}.get(text, text) if turned else text
     return "–" if value is None else f"{value:.1f}"
@@ -191,38 +180,22 @@ def _value(text: str | None, value: float | None, *, turned: bool) -> str:
 def _options(scores: list[float], sources: list[str | None], *, scored: bool) -> dict[str, str]:
     """Describe each option by letter: "true score 7.50 (yolo)", or its source without a score."""
     letters = [f"Option {letter}" for letter in LETTERS] if len(scores) > 1 else ["Prediction"]
-    texts = [f"true score {score:.2f}" if scored else "" for score in scores]
-    named = [
-        " ".join(filter(None, (text, source and f"({source})")))
-        for text, source in zip(texts, sources or [None] * len(texts), strict=True)
-    ]
-    return dict(zip(letters, named, strict=False))
-
-
-def _as_shown(placed: Placed | None, *, turned: bool) -> Question | None:
-    if placed is None or not turned:
-        return placed.question if placed else None
-    try:
-        return swapped(placed.question)
-    except DataError:
-        return None
+    told = zip(letters, scores, sources or [None] * len(scores), strict=False)
+    return {
+        name: (f"true score {score:.2f} " if scored else "") + (f"({source})" if source else "")
+        for name, score, source in told
+    }
 
 
 def _images(
-    root: Path | None, question: Question, options: Mapping[str, str], answer: str
+    root: Path | None, paths: Sequence[str], options: Sequence[str]
 ) -> tuple[Thumbnail, ...]:
-    """Return the images of a question with captions: the photographs, then the options in order."""
-    inputs = len(question.images) - len(options)
-    if inputs < 0:
-        return tuple(thumbnail(root, path, "Image") for path in question.images)
-    captions = [("Input image", "")] * inputs
-    for name, text in options.items():
-        right = ", right" if name == f"Option {answer}" else ""
-        captions.append((name, text + right))
-    return tuple(
-        replace(thumbnail(root, path, name), truth=truth)
-        for path, (name, truth) in zip(question.images, captions, strict=True)
-    )
+    """Return the images of a question with captions: the photographs, then the options in order;
+    options in words have no image.
+    """
+    inputs = len(paths) - len(options)
+    names = ["Input image"] * inputs + list(options) if inputs >= 0 else ["Image"] * len(paths)
+    return tuple(thumbnail(root, *named) for named in zip(paths, names, strict=True))
 
 
 def thumbnail(root: Path | None, path: str, name: str) -> Thumbnail:

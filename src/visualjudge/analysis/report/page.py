@@ -7,7 +7,6 @@ import hashlib
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from importlib import resources
 from typing import Any
@@ -33,19 +32,6 @@ MOST_LINKS = 8
 BEST_FIRST = ("pass", "undecided", "fail", "not_measured")
 MOST_NAMES = 16
 """Number of judges named in a line of the answer."""
-
-
-@dataclass(frozen=True)
-class Line:
-    """The answer for a judge, or for several with the same answer."""
-
-    names: str
-    simulated: bool
-    state: str
-    icon: str
-    word: str
-    rest: str
-    """The sentence after its first words."""
 
 
 def environment() -> Environment:
@@ -80,21 +66,21 @@ def _policy(script: str) -> str:
     )
 
 
-def _lines(cards: Sequence[JudgeCard], simulated: Sequence[str]) -> list[Line]:
-    """Return the answer of each judge, equal ones together, the best first."""
+def _lines(cards: Sequence[JudgeCard], simulated: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the answers, each with its judges: of those with the same answer, one."""
     groups: dict[tuple[State, str, str], list[str]] = {}
     for card in sorted(cards, key=lambda card: BEST_FIRST.index(card.state)):
         rest = card.models.sentence.removeprefix(short_answer(card)).lstrip(":, ")
         groups.setdefault((card.state, short_answer(card), rest), []).append(card.judge)
     return [
-        Line(
-            words.listed(names, MOST_NAMES),
-            set(names) <= set(simulated),
-            state,
-            ICONS[state],
-            word,
-            rest,
-        )
+        {
+            "names": words.listed(names, MOST_NAMES),
+            "simulated": set(names) <= set(simulated),
+            "state": state,
+            "icon": ICONS[state],
+            "word": word,
+            "rest": rest,
+        }
         for (state, word, rest), names in groups.items()
     ]
 
@@ -105,7 +91,6 @@ def context(
     """Return the template's variables."""
     results, card = analysis.results, card_of(analysis)
     shown, tabled = order(analysis), order(analysis, MOST_TABLED)
-    every = [results.judges[i] for i in results.shown]
     drawn = {name: draw(analysis) for name, draw in PLOTS.items()}
     found = (
         summary_sections(analysis, shown) if summary else sections(analysis, tabled, card, drawn)
@@ -116,12 +101,10 @@ def context(
     return {
         "pair": None if compare is None else pair(analysis, *compare),
         "results": results,
-        "judges": every,
+        "judges": results.judges,
         "drawn": len(shown),
         "tabled": len(tabled),
-        "answers": _lines(
-            [card.judges[i] for i in results.shown], [j.name for j in every if j.simulated]
-        ),
+        "answers": _lines(card.judges, [j.name for j in results.judges if j.simulated]),
         "first": first.figures,
         "gamed": gamed(analysis),
         "left_out": [plot for plot in drawn.values() if isinstance(plot, LeftOut)],
@@ -136,7 +119,7 @@ def context(
         "version": visualjudge.__version__,
         "setups": [
             (judge.name, orjson.dumps(judge.info, option=orjson.OPT_INDENT_2).decode())
-            for judge in every
+            for judge in results.judges
         ],
         "style": Markup(page_style(asset("report.css"))),
         "script": Markup(script),

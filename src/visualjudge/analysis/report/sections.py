@@ -11,17 +11,14 @@ from visualjudge.analysis.columns import (
     COMPARISON,
     LEAK,
     SOURCE,
-    TASK_GAP,
 )
-from visualjudge.analysis.comparisons import not_compared
+from visualjudge.analysis.comparisons import GAP, not_compared
 from visualjudge.analysis.decisions.card import Card
-from visualjudge.analysis.decisions.card_page import TASKS_NOTE, checks_table
-from visualjudge.analysis.decisions.checks import ICONS
-from visualjudge.analysis.decisions.model_answer import short_answer
-from visualjudge.analysis.decisions.pairs_figure import resolution, separated
-from visualjudge.analysis.figure_text import NONE, listed, many, number, percent, plain_name
+from visualjudge.analysis.decisions.card_page import checks_table, tasks_table
+from visualjudge.analysis.figure_text import NONE, listed, number, percent, plain_name
 from visualjudge.analysis.figures import ALL, JudgeResult
 from visualjudge.analysis.identity import efforts
+from visualjudge.analysis.leaks import as_right
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.report.examples import examples, probe_examples
 from visualjudge.analysis.report.plots import encodings
@@ -33,8 +30,7 @@ from visualjudge.analysis.report.section import (
     grid,
     headline_grid,
 )
-from visualjudge.analysis.rule_text import as_right
-from visualjudge.core.text_tables import Styled, Table
+from visualjudge.core.text_tables import Table
 from visualjudge.vision.encodings import encoding_title
 
 LEVEL = 0.05
@@ -47,12 +43,10 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
     ``shown``: the judges that it is about, by number; the headline has all.
     """
     judges = [analysis.results.judges[i] for i in shown]
-    every = [analysis.results.judges[i] for i in analysis.results.shown]
-    cards = [card.judges[i] for i in analysis.results.shown]
+    every = analysis.results.judges
     found = [
         _answers(judges, card),
         _compared(analysis, judges, drawn),
-        _baseline(judges, drawn),
         _encodings(analysis, judges),
         _errors(judges, drawn),
         _sensitivity(judges, drawn),
@@ -61,8 +55,8 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
         Section(
             "questions",
             "Examples of errors",
-            "Answers that were wrong by a wide margin or right in only one order, and replies that "
-            "could not be read. The letters are those that the judge saw.",
+            "Answers that were wrong by a wide margin, and replies that could not be read. The "
+            "letters are those that the judge saw.",
             examples=[
                 (analysis.results.judges[i].name, examples(analysis.study, i))
                 for i in shown[:MOST_WITH_EXAMPLES]
@@ -71,11 +65,11 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
         Section(
             "headline",
             "Headline figures",
-            words.APART if len({judge.asked_like for judge in every}) > 1 else "",
+            words.APART if words.asked_apart(every) else "",
             [headline_grid(every)],
             detail=True,
         ),
-        Section("checks", "Checks", "", [checks_table(cards, words.names_of(every))], detail=True),
+        Section("checks", "Checks", "", [checks_table(card.judges)], detail=True),
         *_details(judges),
     ]
     return [section for section in found if section.filled]
@@ -105,33 +99,19 @@ MOST_WITH_EXAMPLES = 2
 
 
 def _answers(judges: Sequence[JudgeResult], card: Card) -> Section:
-    """Say for each task whether models may be ranked."""
-    cells = {}
     names = {judge.name for judge in judges}
-    for own in (own for own in card.judges if own.judge in names and len(own.tasks) > 1):
-        for task in own.tasks:
-            below = f"{separated(task)} pairs"
-            if task.models.resolution is not None:
-                below += f"; resolution {resolution(task)}"
-            word, icon = short_answer(task), ICONS[task.state]
-            cell = Styled(word, below=below, state=task.state, icon=icon)
-            cells[plain_name(task.task), own.judge] = cell
-    return Section(
-        "answers",
-        "May I rank models of a single task?",
-        TASKS_NOTE,
-        [by_rows(["Task"], judges, cells)],
-    )
+    by_task = tasks_table([own for own in card.judges if own.judge in names])
+    tables = [] if by_task is None else [replace(by_task, title="")]
+    return Section("answers", "May I rank models of a single task?", asked=tables)
 
 
 def _compared(analysis: Analysis, judges: Sequence[JudgeResult], drawn: Drawn) -> Section:
     names = {judge.name for judge in judges}
     rows = [row for row in analysis.results.comparisons if {row.a, row.b} <= names]
-    gap = f"{100 * rows[0].asked_gap:g}" if rows else ""
     notes = (
         "p is clustered by image and adjusted by Holm’s method over all comparisons; rows with p "
         "below 5 % are bold. Intervals are not adjusted. Images needed: the number of images like "
-        f"these that detects a difference of {gap} points (level 5 %, power 80 %).",
+        f"these that detects a difference of {100 * GAP:g} points (level 5 %, power 80 %).",
         *filter(None, [not_compared(len(analysis.results.judges))]),
     )
     table = grid(
@@ -144,31 +124,13 @@ def _compared(analysis: Analysis, judges: Sequence[JudgeResult], drawn: Drawn) -
         "compared",
         "Which judge is better?",
         "Judges are compared on the questions that both were asked; a missing answer counts as "
-        "wrong.",
+        "wrong, but questions that the local judge declined are left out.",
         [replace(table, keys=2, notes=notes), efforts(judges)],
         plots=[drawn["judges"]],
     )
 
 
-def _baseline(judges: Sequence[JudgeResult], drawn: Drawn) -> Section:
-    lines = [f"{judge.name}: {line}" for judge in judges if (line := words.above(judge))]
-    return Section(
-        "baseline",
-        "Is the judge better than the local baseline?",
-        "The local baseline is a small model without language that sees the image and the "
-        "prediction. Where a judge is not better, low-level features carry as much information as "
-        "its answers. Intervals are not adjusted.",
-        each(
-            judges,
-            lambda judge: grid(TASK_GAP, words.above_rows(judge)),
-        ),
-        lines,
-        [drawn["baseline"]],
-    )
-
-
 def _encodings(analysis: Analysis, judges: Sequence[JudgeResult]) -> Section:
-    """Compare the encodings of each task that has several."""
     found = encodings(analysis)
     if not found:
         return Section("encodings", "Which encoding should I use?")
@@ -222,14 +184,12 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Drawn) -> Section:
         "fits.",
         [
             by_rows(["Questions · distance"], judges, cells, NONE),
-            across("Margin between the scores", judges, lambda judge: judge.by_margin),
         ],
         plots=[drawn["margin"], drawn["severity"]],
     )
 
 
 def _behaviour(analysis: Analysis, judges: Sequence[JudgeResult], drawn: Drawn) -> list[Section]:
-    """Return the sections on biases, scores, rules and the photograph."""
     leaks = [
         as_right(row)
         for row in analysis.results.leaks
@@ -306,7 +266,6 @@ def _probes(analysis: Analysis, shown: Sequence[int], drawn: Drawn) -> Section:
 
 
 def _details(judges: Sequence[JudgeResult]) -> Iterator[Section]:
-    """Yield the sections of tables."""
     yield Section(
         "tasks",
         "Tables by task",
@@ -368,7 +327,6 @@ def group_name(group: str) -> str:
 
 
 def _graded(judges: Sequence[JudgeResult]) -> Table:
-    """Return the results of rankings and scores by task."""
     cells = {
         (f"{plain_name(cell.name)} · {name}", judge.name): value
         for judge in judges
@@ -381,17 +339,12 @@ def _graded(judges: Sequence[JudgeResult]) -> Table:
 def _unread(judges: Sequence[JudgeResult]) -> Table:
     cells = {}
     for judge in judges:
-        unread, pairs = judge.unread, judge.pairwise.accuracy
+        unread = judge.unread
         counts = {"Without an answer": unread.failed, "Read by a second reader": unread.extracted}
-        counts |= {f"Read from {tier}": n for tier, n in unread.read_by.items()}
         counts |= {f"Cause: {cause}": n for cause, n in unread.causes.items()}
         for name, count in counts.items():
             cells[name, judge.name] = f"{number(count)} ({percent(count / max(1, unread.n))})"
-        cells["Accuracy on pairs", judge.name] = words.with_ends(pairs.share)
-        cells["Accuracy on pairs of the replies read", judge.name] = words.with_ends(pairs.parsed)
-        if unread.extracted:
-            name = "Accuracy on pairs with the second reader"
-            cells[name, judge.name] = percent(unread.accuracy_with_extracted)
-        if unread.of_probes:
-            cells["Failed in probes", judge.name] = many(unread.of_probes, "reply")
+        cells["Accuracy on pairs of the replies read", judge.name] = words.with_ends(
+            judge.pairwise.accuracy.parsed
+        )
     return by_rows(["All question types"], judges, cells, "0")

@@ -243,7 +243,6 @@ def wording(item: Item) -> tuple[str, Spans | None, tuple[ImageSource, ...]]:
 
 
 def _part(part: str, item: Item, asset: PromptTemplate) -> str:
-    """Return the part for this type of question, if it has a separate one."""
     return f"{part}_{item.kind}" if f"{part}_{item.kind}" in asset.parts else part
 
 

@@ -11,8 +11,7 @@ from visualjudge.analysis.bias import binomial_p
 from visualjudge.analysis.estimate import holm
 from visualjudge.analysis.figure_text import percent
 from visualjudge.analysis.figures import Leak
-from visualjudge.analysis.leaks import leak_audit
-from visualjudge.analysis.rule_text import RULES
+from visualjudge.analysis.leaks import RULES, leak_audit
 from visualjudge.analysis.study_table import question_table
 from visualjudge.apps.audit.images import Look, Tick, looks, near, original
 from visualjudge.core.errors import DataError
@@ -98,7 +97,6 @@ def _finding(kind: Kind, faults: list[str], total: int) -> Finding:
 
 
 def _identical_options(dataset: Dataset, seen: Mapping[str, Look]) -> Finding:
-    """Return questions with an answer in which two options have the same text and pixels."""
     faults, total = [], 0
     for question in dataset:
         shown = () if question.question_type == "scoring" else _options(question, seen)
@@ -128,7 +126,6 @@ def _options(question: Question, seen: Mapping[str, Look]) -> tuple[tuple[str, .
 
 
 def _contradictory_labels(dataset: Dataset) -> Finding:
-    """Return annotations with different scores in different questions."""
     stated: dict[tuple[str, str, str], dict[float, str]] = defaultdict(dict)
     for question in dataset:
         for name, score in zip(question.annotation_ids, question.final_scores, strict=False):
@@ -165,7 +162,6 @@ def _near_duplicates(dataset: Dataset, seen: Mapping[str, Look]) -> Finding:
 
 
 def _constant_answer(dataset: Dataset) -> Finding:
-    """Return tasks in which A (or B) is right too often."""
     answers: dict[str, list[str]] = defaultdict(list)
     for question in dataset:
         if question.question_type == "pairwise" and question.answer in ("A", "B"):
@@ -181,11 +177,11 @@ def _constant_answer(dataset: Dataset) -> Finding:
 
 
 def _leaks(dataset: Dataset) -> Finding:
-    """Return rules that ignore the content (the longer text, the larger file, more items, and all
-    together) and are right more often than chance, or less often, since their reverse leaks.
+    """Return rules that ignore the content (the longer text, the larger file, more items) and are
+    right more often than chance, or less often, since their reverse leaks.
     """
     rows = leak_audit(question_table(dataset.questions))
-    rules = [row for row in rows if row.rule != "position" and row.share.value is not None]
+    rules = [row for row in rows if row.share.value is not None]
     return _finding("leak", list(_leaking(rules)), len(rules))
 
 

@@ -69,13 +69,9 @@ def plan_of(
     settings: Settings,
     drawn: Mapping[int, float] | None = None,
     named: Sequence[int] | None = None,
-    known: Sequence[int] | None = None,
 ) -> Plan:
     """Return the plan: the questions from the selection, the queue (``drawn``), the ids (``named``)
-    or a sample, and the known questions.
-
-    ``known`` gives the rows of the known questions, instead of the easiest; they need not be among
-    the others.
+    or a sample, and the easiest as known and practice questions.
     """
     facts, fit = _facts(shelf), _selected(shelf, settings.filter)
     kinds = [form for *_, form in facts]
@@ -92,13 +88,11 @@ def plan_of(
             f"--show {settings.encoding or 'all'}: no question that is selected is shown this way; "
             "choose another (drawn, text or all)"
         )
-    rows = sorted({*rows, *(known or ())})
     names = dict(zip(rows, shelf.study.identities(rows), strict=True))
     drawn = drawn or {}
     items = tuple(Item(names[row], *facts[row][:2], drawn.get(row)) for row in rows)
     easy = [names[row] for row in _easiest(rows, facts)]
-    checks = easy[: settings.known] if known is None else [names[row] for row in known]
-    practice = [name for name in easy if name not in checks][: settings.practice]
+    checks, practice = easy[: settings.known], easy[settings.known :][: settings.practice]
     textual = sum(kinds[row] == "text" for row in rows)
     return Plan(settings, items, tuple(checks), tuple(practice), textual, left_out)
 

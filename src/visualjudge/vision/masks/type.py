@@ -313,7 +313,6 @@ SEMANTIC = PredictionType(
             errors.semantic_classification,
             items.two_labels,
             errors.semantic_clean,
-            matched.semantic_classification,
         ),
         ErrorType(
             "semantic",
@@ -453,7 +452,6 @@ REFERRING = PredictionType(
             "wrong_instance",
             errors.wrong_instance,
             errors.another_object,
-            matched=matched.wrong_instance,
         ),
         ErrorType(
             "referring", "boundary", errors.boundary, items.something, matched=matched.boundary
