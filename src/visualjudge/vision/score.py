@@ -127,8 +127,6 @@ def _named(options: Mapping[str, Any]) -> dict[str, Any]:
     named = {name: value for name, value in options.items() if value is not None}
     if named.pop("psnr", False):
         named["metric"] = "psnr"
-    if not named:  # as for most images of an import
-        return named
     every = {"metric", "size"}.union(*(row.options for row in METRICS.values()))
     unknown = sorted(set(named) - every)
     if unknown:

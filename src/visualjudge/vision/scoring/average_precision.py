@@ -105,27 +105,22 @@ class CocoImages:
 
     def average_precision(self, thresholds: Sequence[float] = COCO_THRESHOLDS) -> float | None:
         """Return AP, or None if no ground truth must be found."""
-        values = self._precision[[COCO_THRESHOLDS.index(one) for one in thresholds]]
+        evaluation = self._evaluated
+        evaluation.accumulate()
+        assert evaluation.eval is not None, "it was accumulated"
+        values = evaluation.eval["precision"][[COCO_THRESHOLDS.index(one) for one in thresholds]]
         known = values[values > -1]  # -1: no ground truth of the class
         return float(known.mean()) if known.size else None
 
-    @functools.cached_property
-    def _precision(self) -> FloatArray:
-        """Precision by threshold, recall and class, of one evaluation at all thresholds."""
-        evaluation = self._evaluated(COCO_THRESHOLDS)
-        evaluation.accumulate()
-        assert evaluation.eval is not None, "it was accumulated"
-        values: FloatArray = evaluation.eval["precision"]
-        return values
-
     def matches(self, threshold: float) -> Matches:
         """Return all predictions, matched at one IoU (OKS)."""
-        images = [one for one in self._evaluated([threshold]).eval_imgs if one is not None]
+        images = [one for one in self._evaluated.eval_imgs if one is not None]
+        place = COCO_THRESHOLDS.index(threshold)
         flags = [
             (score, matched, ignored)
             for one in images
             for score, matched, ignored in zip(
-                one["dtScores"], one["dtMatched"][0], one["dtIgnore"][0], strict=True
+                one["dtScores"], one["dtMatched"][place], one["dtIgnore"][place], strict=True
             )
             if not ignored
         ]
@@ -141,16 +136,17 @@ class CocoImages:
                     crowd = {"iscrowd": int(item.iscrowd), "score": item.score}
                     yield about | crowd | self._ranked.annotation(item)
 
-    def _evaluated(self, thresholds: Sequence[float]) -> COCOeval:
+    @functools.cached_property
+    def _evaluated(self) -> COCOeval:
         if _PROCESS and _PROCESS[0] != os.getpid():
             raise RunError(
                 "AP cannot be computed in a process forked after one: hotcoco's threads are not "
                 "in it; start processes by 'spawn'"
             )
         _PROCESS[:] = [os.getpid()]
+        # at COCO_THRESHOLDS, which are its defaults
         evaluation = COCOeval(self._truth, self._found, self._ranked.kind)
         parameters = evaluation.params
-        parameters.iou_thrs = sorted(thresholds)
         parameters.area_rng, parameters.area_rng_lbl = [[0.0, 1e300]], ["all"]
         parameters.max_dets = [self._ranked.most]
         evaluation.evaluate()
