@@ -91,6 +91,7 @@ def keywords(record: type[Any]) -> Callable[[Callable[..., Result]], Callable[..
         called.__signature__ = stated.replace(  # type: ignore[attr-defined]
             parameters=parameters
         )
+        del called.__wrapped__  # tools that make pages would show its signature instead
         return called
 
     return decorated
