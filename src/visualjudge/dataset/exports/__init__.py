@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.errors import DataError, UsageError, one_of
 from visualjudge.core.registry import Registry
 from visualjudge.dataset.exports.forms import export_form
 from visualjudge.dataset.exports.parquet import export_parquet
@@ -63,7 +63,7 @@ def export(
         If an image of the dataset is missing, or it has no questions.
     """
     if name not in FORMATS:
-        raise UsageError(f"format must be one of {', '.join(FORMATS)}, got {name!r}")
+        raise UsageError(f"--format must be {one_of(name, FORMATS)}, got {name!r}")
     form, path = FORMATS[name], Path(out)
     if not dataset.questions:
         raise DataError(f"{dataset.root}: no question to export (of this task, if one was named)")

@@ -24,7 +24,7 @@ from visualjudge.apps.adopt.benchmarks import (
 from visualjudge.apps.adopt.benchmarks.layout import OWN, Benchmark, JudgeFile, Study, own_replies
 from visualjudge.apps.adopt.items import Item
 from visualjudge.apps.adopt.writing import Origin, verdict_of, write_study
-from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.errors import DataError, UsageError, one_of
 from visualjudge.core.records import Verdict
 
 BENCHMARKS = {
@@ -73,7 +73,7 @@ def adopt_benchmark(
         If a file of the copy cannot be read, the copy has no question, or no reply belongs to one.
     """
     if name not in BENCHMARKS:
-        raise UsageError(f"--benchmark must be one of {', '.join(BENCHMARKS)}, got {name!r}")
+        raise UsageError(f"--benchmark must be {one_of(name, BENCHMARKS)}, got {name!r}")
     row, home = BENCHMARKS[name], Path(folder)
     try:
         study, judges = read_benchmark(row, home)
